@@ -1,0 +1,112 @@
+# The porcelain: short names over CMakePresets.json. `make` lists them.
+#
+# Every target first installs what packaging/deps.txt lists for it and this machine lacks (tools/deps.sh).
+
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+DESTDIR ?=
+# More arguments for what a target runs, e.g. `make test ARGS="-R queue"`, `make bench ARGS=--quick`.
+ARGS ?=
+SCALE ?= 30
+
+C_FILES = $(shell find include src tests examples bench demo -name '*.[ch]' -o -name '*.cpp')
+SCRIPTS = .ci/run $(shell find tools tests examples bench demo packaging -name '*.sh')
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+configure = cmake --preset $(1)
+build = cmake --build --preset $(1) --parallel $(JOBS)
+test = ctest --preset $(1) --parallel $(JOBS) $(ARGS)
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: run
+run: deps-build ## build the program and run the main job on this machine's own files
+	@$(call configure,install)
+	@$(call build,install) --target weir_program
+	@demo/run.sh build/install
+
+.PHONY: test
+test: deps-test ## build everything and run every test
+	@$(call configure,dev)
+	@$(call build,dev)
+	@$(call test,dev)
+
+# The tests once more, in a build named like its preset.
+.PHONY: release clang asan tsan tsan-clang
+release: ## the tests, as released: -O2, debugging assertions off
+clang: ## the tests with clang and its thread-safety analysis
+asan: ## the tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer
+tsan: ## the tests under ThreadSanitizer (gcc)
+tsan-clang: ## the tests under ThreadSanitizer (clang)
+clang tsan-clang: deps-clang
+release clang asan tsan tsan-clang: deps-test
+	@$(call configure,$@)
+	@$(call build,$@)
+	@$(call test,$@)
+
+.PHONY: campaigns
+campaigns: deps-test ## the random tests, 30 times as long (SCALE=N: N times)
+	@$(call configure,dev)
+	@$(call build,dev)
+	@WEIR_TEST_SCALE=$(SCALE) ctest --preset dev --parallel $(JOBS) --timeout 900 -R '^(models|schedules)\.' $(ARGS)
+
+.PHONY: coverage
+coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached
+	@$(call configure,coverage)
+	@$(call build,coverage)
+	@find build/coverage -name '*.gcda' -delete
+	@$(call test,coverage)
+	@mkdir -p build/coverage/report
+	@gcovr --root . --filter src/ --exclude '.*_test\.c' --exclude-unreachable-branches \
+		--html-details build/coverage/report/index.html --print-summary build/coverage
+
+.PHONY: bench
+bench: ## build the benchmarks and run them beside their peers (ARGS=--quick: 90 s)
+	@tools/bench.sh $(ARGS)
+
+.PHONY: lint format format-check check tidy shellcheck
+lint: format-check check shellcheck tidy ## all checks of the sources: the next four
+format-check: deps-lint ## is every C file as clang-format has it?
+	@clang-format --dry-run -Werror $(C_FILES)
+check: deps-lint ## include direction, sizes, texts, README's examples, man pages
+	@tools/check_includes.py
+	@tools/check_sizes.py
+	@tools/check_text.py
+	@tools/check_readme.py
+	@mandoc -T lint -W warning man/*.[1-9]
+shellcheck: deps-lint ## shellcheck of every script
+	@shellcheck $(SCRIPTS)
+tidy: deps-lint deps-clang ## clang-tidy
+	@$(call configure,clang)
+	@tools/tidy.sh build/clang
+format: deps-lint ## let clang-format rewrite every C file
+	@clang-format -i $(C_FILES)
+
+.PHONY: docs
+docs: deps-lint ## the API reference, build/docs/html; an undocumented name is an error
+	@mkdir -p build/docs
+	@doxygen Doxyfile
+	@echo "build/docs/html/index.html"
+
+.PHONY: install
+install: deps-build ## install under PREFIX (/usr/local), inside DESTDIR where that is set
+	@$(call configure,install) -D CMAKE_INSTALL_PREFIX='$(PREFIX)'
+	@$(call build,install)
+	@DESTDIR='$(DESTDIR)' cmake --install build/install
+
+.PHONY: clean
+clean: ## remove everything that was built
+	@rm -rf build
+
+.PHONY: deps
+deps: ## install what all targets need
+	@tools/deps.sh build test clang coverage lint bench
+deps-build:
+	@tools/deps.sh build
+deps-%:
+	@tools/deps.sh build test $(filter-out test,$*)

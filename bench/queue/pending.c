@@ -1,0 +1,54 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "bench/queue/items.h"
+
+/* get, done and add of the same item while many are queued, in an order that has nothing to do with
+ * where they lie in memory. */
+
+static void again(void *state, size_t count)
+{
+    weir_queue *queue = state;
+    struct weir_work work;
+    for (size_t i = 0; i < count; i++) {
+        BENCH_OK(weir_queue_get(queue, &work));
+        /* The bytes of a key are the queue's own until done, so they are kept for the add. */
+        char bytes[32];
+        struct weir_key key = work.key;
+        if (key.size != WEIR_KEY_ITEM) {
+            BENCH_CHECK(key.size <= sizeof(bytes));
+            memcpy(bytes, key.data, key.size);
+            key.data = bytes;
+        }
+        BENCH_OK(weir_queue_done(queue, &work));
+        BENCH_OK(weir_queue_add(queue, key));
+    }
+}
+
+static void pending(struct bench_run *run)
+{
+    const size_t depth = bench_measurement(run)->size;
+    const size_t total = depth > 5000000 ? 2 * depth : 5000000;
+    struct bench_items items;
+    bench_items_init(&items, run, depth);
+    size_t *order = bench_shuffled(depth);
+    weir_queue *queue = bench_queue_new();
+    for (size_t i = 0; i < depth; i++) {
+        BENCH_OK(weir_queue_add(queue, bench_key(&items, order[i])));
+    }
+    bench_free(order);
+    bench_chunks(run, bench_scale(run, total), again, queue);
+    BENCH_CHECK_COUNT(weir_queue_len(queue), depth);
+    weir_queue_free(queue);
+    bench_items_fini(&items);
+}
+
+const struct bench_measurement bench_pending[] = {
+    {"pending_1e3", "weir", pending, 1000, 0},
+    {"pending_1e3", "weir-embedded", pending, 1000, BENCH_EMBEDDED},
+    {"pending_1e5", "weir", pending, 100000, 0},
+    {"pending_1e5", "weir-embedded", pending, 100000, BENCH_EMBEDDED},
+    {"pending_1e6", "weir", pending, 1000000, BENCH_FULL},
+    {"pending_1e6", "weir-embedded", pending, 1000000, BENCH_EMBEDDED | BENCH_FULL},
+    {"pending_1e7", "weir-embedded", pending, 10000000, BENCH_EMBEDDED | BENCH_FULL},
+    {0},
+};

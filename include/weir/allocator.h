@@ -1,0 +1,37 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_ALLOCATOR_H
+#define WEIR_ALLOCATOR_H
+
+#include <stddef.h>
+
+#include <weir/export.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * Memory comes from an allocator object given to the root objects (queue, pool, broker) in their
+ * options; there is no process-wide hook. The default is malloc, realloc, free of libc. */
+
+/** Where an object takes its memory from.
+ *
+ * The struct is copied by the object that takes it; `arg` is borrowed and must outlive that object.
+ * All three functions are required, may be called from any thread that uses the object, possibly
+ * at once, and must not call back into it. No lock of weir is held during alloc and resize of
+ * large blocks; assume that one may be held, and do not block. Returned memory is aligned for any
+ * type. */
+struct weir_allocator {
+    /** Returns size > 0 bytes, or NULL when there are none: the call then fails with WEIR_ENOMEM.
+     */
+    void *(*alloc)(size_t size, void *arg);
+    /** As realloc: on NULL the old block stays. old_size is the size it was asked for with. */
+    void *(*resize)(void *block, size_t old_size, size_t new_size, void *arg);
+    /** Takes back a block; never called with NULL. size is the size it was asked for with. */
+    void (*release)(void *block, size_t size, void *arg);
+    /** Passed to every call. */
+    void *arg;
+};
+
+WEIR_END_DECLS
+
+#endif

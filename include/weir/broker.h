@@ -1,0 +1,165 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_BROKER_H
+#define WEIR_BROKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/allocator.h>
+#include <weir/export.h>
+#include <weir/job.h>
+#include <weir/log.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * A broker is where jobs live. `sqlite:PATH` is a file shared by any number of processes of the
+ * host.
+ *
+ * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
+ * after fork(): WEIR_EFORKED. Functions read and write the disk, and so block. */
+
+/** A broker. Opaque. */
+typedef struct weir_broker weir_broker;
+
+/** What went wrong, in words: the offending value, what was expected, and where. Caller-owned. */
+struct weir_error {
+    char text[512]; /**< One line without a newline, NUL-terminated; "" where there is nothing to
+                       say. */
+};
+
+/** How to open a broker. Zero means the default of every field. */
+struct weir_broker_options {
+    size_t size;                     /**< Set by WEIR_BROKER_OPTIONS_INIT. */
+    struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
+    weir_log_fn *log;                /**< Optional. */
+    void *log_arg;                   /**< Passed to log. */
+    size_t body_size_max;            /**< Largest body; 0: 16 MiB; at most WEIR_BODY_SIZE_LIMIT. */
+    int64_t busy_ns;                 /**< Longest wait for other processes' locks; 0: 10 s. */
+    uint32_t flags;                  /**< Of enum weir_broker_flags. */
+    uint32_t reserved0;              /**< Zero. */
+};
+
+/** Flags of weir_broker_open(). */
+enum weir_broker_flags {
+    WEIR_BROKER_EXISTING = 1, /**< Do not create what is not there: WEIR_ENOTFOUND. */
+    WEIR_BROKER_READ_ONLY = 2 /**< Only look (counts, peek); implies WEIR_BROKER_EXISTING. */
+};
+
+/** Initialiser of struct weir_broker_options. */
+#define WEIR_BROKER_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(struct weir_broker_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0                         \
+    }
+
+/** Opens a broker. options may be NULL; ret_error (may be NULL) receives what went wrong in words,
+ * here and in every call that has it.
+ *
+ * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
+ * Errors: WEIR_EINVAL (URL, options), WEIR_ENOTFOUND (folder; file when it must exist),
+ * WEIR_EACCESS, WEIR_ESCHEMA (not ours, or newer), WEIR_ECORRUPT, WEIR_ENOSPACE, WEIR_EIO,
+ * WEIR_ENOMEM. On failure nothing is created or changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
+                                                          const struct weir_broker_options *options,
+                                                          weir_broker **ret_broker,
+                                                          struct weir_error *ret_error);
+
+/** Closes a broker. Producers and consumers of it must be gone. Takes NULL. */
+WEIR_API void weir_broker_close(weir_broker *broker);
+
+/** How to put a job. Zero means the default of every field. */
+struct weir_put_options {
+    size_t size;       /**< Set by WEIR_PUT_OPTIONS_INIT. */
+    int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
+    int64_t delay_ns;  /**< Time from now before which it does not run; not with run_at_ns. */
+    int64_t ttr_ns;    /**< Length of a reservation; 0: 60 s; at least 1 ms. */
+    int32_t priority;  /**< Smaller is more urgent. */
+    uint32_t flags;    /**< Of enum weir_put_flags. */
+};
+
+/** Flags of a put. */
+enum weir_put_flags {
+    WEIR_PUT_PAST_OK = 1 /**< A run time in the past means at once, instead of WEIR_EPAST. */
+};
+
+/** Initialiser of struct weir_put_options. */
+#define WEIR_PUT_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(struct weir_put_options), 0, 0, 0, 0, 0                                             \
+    }
+
+/** A body to put. */
+struct weir_body {
+    const void *data; /**< The bytes; borrowed. */
+    size_t size;      /**< Their count. */
+};
+
+/** Puts count jobs in one transaction: all are on stable storage when it returns WEIR_OK, or none
+ * is. ret_ids (may be NULL) receives count ids. options may be NULL. Errors: WEIR_EINVAL (tube,
+ * options), WEIR_ETOOBIG (a body), WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO,
+ * WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
+                                                         const struct weir_body *bodies,
+                                                         size_t count,
+                                                         const struct weir_put_options *options,
+                                                         struct weir_job_id *ret_ids,
+                                                         struct weir_error *ret_error);
+
+/** Deletes jobs that are delayed, ready or buried. ret_count (may be NULL) receives how many there
+ * were; one that is reserved or gone is not counted and no error. Errors: WEIR_EINVAL (a malformed
+ * id: nothing is deleted), and those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove(weir_broker *broker,
+                                                            const char *const *ids, size_t count,
+                                                            size_t *ret_count,
+                                                            struct weir_error *ret_error);
+
+/** Makes up to count buried jobs of a tube ready, oldest first. ret_count (may be NULL): how many.
+ */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
+                                                          size_t count, size_t *ret_count,
+                                                          struct weir_error *ret_error);
+
+/** Counts of a tube. */
+struct weir_tube_counts {
+    char tube[WEIR_TUBE_SIZE_MAX + 1]; /**< Its name. */
+    char reserved0[7];                 /**< Zero. */
+    uint64_t delayed;                  /**< Jobs whose time has not come. */
+    uint64_t ready;                    /**< Jobs that may be reserved. */
+    uint64_t reserved;                 /**< Jobs in workers' hands. */
+    uint64_t buried;                   /**< Jobs set aside. */
+    uint64_t put;                      /**< Jobs put, ever. */
+    uint64_t done;                     /**< Jobs deleted after their handler succeeded, ever. */
+    uint64_t retried;                  /**< Releases after a failure, ever. */
+    uint64_t expired;                  /**< Reservations that ended by their TTR, ever. */
+};
+
+/** Receives one tube's counts; returns 0 to go on, anything else to end. On the caller's thread. */
+typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
+
+/** Calls back for every tube in order of name, as of one moment. tube: only that one; NULL: all.
+ * Errors: those of the storage. An unknown tube is no error: there is no call. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
+                                                           weir_tube_fn *fn, void *arg,
+                                                           struct weir_error *ret_error);
+
+/** Receives one job, valid during the call; returns 0 to go on, anything else to end. */
+typedef int weir_job_fn(const struct weir_job *job, void *arg);
+
+/** Calls back for up to limit jobs of a tube, in the order in which they would run (buried: oldest
+ * first). state 0: those of every state. Changes nothing. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, const char *tube,
+                                                          enum weir_job_state state, size_t limit,
+                                                          weir_job_fn *fn, void *arg,
+                                                          struct weir_error *ret_error);
+
+/** Calls back for one job. Errors: WEIR_ENOTFOUND, WEIR_EINVAL (malformed id), those of the
+ * storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id,
+                                                             weir_job_fn *fn, void *arg,
+                                                             struct weir_error *ret_error);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,52 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_CLOCK_H
+#define WEIR_CLOCK_H
+
+#include <stdint.h>
+
+#include <weir/allocator.h>
+#include <weir/duration.h>
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * Time is an object, so that a program's delays can be tested without waiting.
+ *
+ * A queue reads one clock for everything it does. The real clock is monotonic: it does not jump
+ * when the date is set. A manual clock stands still until it is stepped; objects that sleep on it
+ * wake when a step makes something due. */
+
+/** A source of time. Opaque. */
+typedef struct weir_clock weir_clock;
+
+/** The real clock: CLOCK_MONOTONIC. One constant object, never freed, usable from any thread. */
+WEIR_API weir_clock *weir_clock_monotonic(void);
+
+/** Makes a clock that stands at start_ns until it is stepped.
+ *
+ * allocator is copied; NULL means libc's. Returns owned: weir_clock_free().
+ * Errors: WEIR_EINVAL (ret_clock NULL), WEIR_ERANGE (start_ns negative), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_clock_manual_new(
+    int64_t start_ns, const struct weir_allocator *allocator, weir_clock **ret_clock);
+
+/** Moves a manual clock forward by step_ns and wakes whatever that makes due.
+ *
+ * Returns after every object that uses the clock has been told; what they do then happens on their
+ * own threads. Thread-safe; must not be called from a callback of an object that uses the clock.
+ * Errors: WEIR_EINVAL (NULL, not a manual clock), WEIR_ERANGE (step_ns negative, or past 2^63-1).
+ */
+WEIR_API WEIR_NODISCARD enum weir_status weir_clock_advance(weir_clock *clock, int64_t step_ns);
+
+/** The clock's reading in nanoseconds. Thread-safe; does not block. 0 for NULL. */
+WEIR_API int64_t weir_clock_now(weir_clock *clock);
+
+/** Frees a manual clock. Takes NULL and the real clock (does nothing). The caller ensures that no
+ * object uses it any more; one that does is a bug that ends the program with a message. */
+WEIR_API void weir_clock_free(weir_clock *clock);
+
+WEIR_END_DECLS
+
+#endif

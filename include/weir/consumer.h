@@ -1,0 +1,103 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_CONSUMER_H
+#define WEIR_CONSUMER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/broker.h>
+#include <weir/context.h>
+#include <weir/export.h>
+#include <weir/job.h>
+#include <weir/limiter.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * A consumer is a pool whose envelopes are reserved jobs. At least once: a job is deleted only
+ * after its handler succeeded; the reservation is kept alive while the handler runs; a job whose
+ * worker dies comes back when its TTR ends; a failed one comes back after the limiter's delay, and
+ * is buried after attempts_max, never dropped. */
+
+/** A consumer. Opaque. */
+typedef struct weir_consumer weir_consumer;
+
+/** Handles one job; job is valid during the call. Runs on a worker's thread with no lock held.
+ * WEIR_OK: the job is deleted. WEIR_ESTOP: it is buried at once. Anything else: a failure. The
+ * context ends at the deadline, and when the reservation was lost. */
+typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
+
+/** How a job's run ended, for progress and statistics. */
+enum weir_run_outcome {
+    WEIR_RUN_DONE = 1, /**< Succeeded and deleted. */
+    WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
+    WEIR_RUN_BURIED,   /**< Failed for good; set aside. */
+    WEIR_RUN_LOST      /**< The reservation had ended, or the store failed: it will run again. */
+};
+
+/** Tells of each run after it, on the worker's thread. status is the handler's; run_ns how long it
+ * ran; delay_ns when it comes back after a WEIR_RUN_RETRY. */
+typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                         int64_t run_ns, int64_t delay_ns, void *arg);
+
+/** What a consumer is made with. Zero means the default of every field but handler. */
+struct weir_consumer_options {
+    size_t size;              /**< Set by WEIR_CONSUMER_OPTIONS_INIT. */
+    weir_handler_fn *handler; /**< Required. */
+    weir_run_fn *after_run;   /**< Optional. */
+    void *arg;                /**< Passed to handler and after_run. */
+    weir_limiter
+        *limiter; /**< Borrowed until free: the delay of a retry, asked with the job's id as key;
+                       NULL: retry_base_ns times 2^(attempts - 1), at most retry_max_ns, which
+                       being computed from the job itself survives the process. */
+    int64_t retry_base_ns; /**< 0: 1 s. */
+    int64_t retry_max_ns;  /**< 0: 1000 s, or retry_base_ns where that is more. */
+    int64_t deadline_ns;   /**< Time limit of one run; 0: none. */
+    uint32_t workers;      /**< Threads; 0: 1; at most 4096. */
+    uint32_t attempts_max; /**< Reservations after which a job that failed, or whose worker died, is
+                                buried; 0: 25. */
+    uint32_t flags;        /**< Of enum weir_consumer_flags. */
+    uint32_t reserved0;    /**< Zero. */
+};
+
+/** Flags of a consumer. */
+enum weir_consumer_flags {
+    WEIR_CONSUMER_UNTIL_EMPTY =
+        1 /**< End by itself once the tube holds no job that is delayed, ready or reserved. */
+};
+
+/** Initialiser of struct weir_consumer_options. */
+#define WEIR_CONSUMER_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                      \
+    }
+
+/** Makes a consumer of a tube; the broker is borrowed. Returns owned: weir_consumer_free().
+ * Errors: WEIR_EINVAL, WEIR_ETOOBIG (tube), WEIR_ERANGE, WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
+    weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
+    weir_consumer **ret_consumer, struct weir_error *ret_error);
+
+/** Starts the workers and returns. Once only. Errors: WEIR_ESTATE, WEIR_ETHREAD, WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *consumer,
+                                                             struct weir_error *ret_error);
+
+/** Waits until the consumer has ended: after a stop, by itself (WEIR_CONSUMER_UNTIL_EMPTY), or
+ * because the store failed for good, which is the error it returns. Errors: also WEIR_ESTATE (never
+ * started). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
+                                                            struct weir_error *ret_error);
+
+/** Asks the consumer to end: nothing more is reserved, running handlers go on to their end (a
+ * second call cancels their contexts), jobs reserved but not started go back at once. Does not
+ * block; thread-safe; to be followed by weir_consumer_wait(). Not async-signal-safe. */
+WEIR_API void weir_consumer_stop(weir_consumer *consumer);
+
+/** Frees a consumer; one that runs is stopped twice and waited for. Takes NULL. */
+WEIR_API void weir_consumer_free(weir_consumer *consumer);
+
+WEIR_END_DECLS
+
+#endif

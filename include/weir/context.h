@@ -1,0 +1,44 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_CONTEXT_H
+#define WEIR_CONTEXT_H
+
+#include <stdint.h>
+
+#include <weir/duration.h>
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * What a running task sees of its limits. Deadlines are cooperative: nothing ends a task by force;
+ * a task that may run long asks its context. */
+
+/** A running task's context. Opaque; lives as long as the run; to be used on the task's thread
+ * only, but for weir_context_cancel(). */
+typedef struct weir_context weir_context;
+
+/** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. */
+WEIR_API int64_t weir_context_remaining(weir_context *context);
+
+/** WEIR_OK while the task may go on; WEIR_ECANCELED once it was cancelled (weir_pool_stop(),
+ * weir_context_cancel()); else WEIR_ETIMEDOUT once its deadline has passed. A task may return this
+ * status as its own. WEIR_EINVAL for NULL. Cheap: no system call beyond reading the clock, and not
+ * that without a deadline. */
+WEIR_API enum weir_status weir_context_check(weir_context *context);
+
+/** Sleeps for delay_ns of the pool's clock, or until the deadline or a cancellation, whichever is
+ * first; not at all where delay_ns <= 0. Returns as weir_context_check(): WEIR_OK only when the
+ * whole delay has passed in time. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_context_sleep(weir_context *context,
+                                                            int64_t delay_ns);
+
+/** Cancels this run alone, as weir_pool_stop() cancels all: for whoever learns, on another thread,
+ * that its work is no longer wanted. Thread-safe, does not block; the caller ensures that the run
+ * lasts until the call has returned. NULL is ignored. */
+WEIR_API void weir_context_cancel(weir_context *context);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,49 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_DURATION_H
+#define WEIR_DURATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * Durations and times are signed 64-bit nanoseconds everywhere in weir. A time is a reading of one
+ * clock (weir/clock.h); only jobs (weir/job.h) use wall-clock times, in nanoseconds since the Unix
+ * epoch. */
+
+/** n nanoseconds. */
+#define WEIR_NS(n) ((int64_t)(n))
+/** n microseconds. */
+#define WEIR_US(n) ((int64_t)(n)*INT64_C(1000))
+/** n milliseconds. */
+#define WEIR_MS(n) ((int64_t)(n)*INT64_C(1000000))
+/** n seconds. */
+#define WEIR_SECONDS(n) ((int64_t)(n)*INT64_C(1000000000))
+/** A time that never comes. As a limit: no limit. */
+#define WEIR_FOREVER INT64_MAX
+
+/** Reads a duration such as `250ms`, `1.5s`, `2m30s`, `1h`, `3d`, `0`.
+ *
+ * One or more decimal numbers, each with a unit out of ns, us, ms, s, m, h, d; a bare `0` needs
+ * none. No sign, no space, no exponent. A fraction is cut to whole nanoseconds.
+ *
+ * Errors: WEIR_EINVAL (not of that form, or an unknown unit), WEIR_ERANGE (more than 2^63-1 ns).
+ * ret_offset (may be NULL) receives the offset of the first offending byte on failure.
+ * Thread-safe, does not block or allocate. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_duration_parse(const char *text, int64_t *ret_ns,
+                                                             size_t *ret_offset);
+
+/** Writes a duration for people: "0s", "250ns", "12.5ms", "1.5s", "3m20s", "2d1h", cut to three
+ * decimals of its smallest unit; a negative one gets a sign, which weir_duration_parse() does not
+ * read. buffer may be NULL where size is 0; else it always ends in NUL. Returns the length of the
+ * whole text, as snprintf does. */
+WEIR_API size_t weir_duration_format(int64_t ns, char *buffer, size_t size);
+
+WEIR_END_DECLS
+
+#endif

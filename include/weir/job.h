@@ -1,0 +1,68 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_JOB_H
+#define WEIR_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/duration.h>
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * A job: a body of bytes in a tube, kept by a broker until its handler has succeeded. Times of jobs
+ * are wall-clock nanoseconds since the Unix epoch. */
+
+/** Most bytes of a tube's name. */
+#define WEIR_TUBE_SIZE_MAX 200
+/** Size of a job's id as text, its NUL included. */
+#define WEIR_JOB_ID_SIZE 1024
+/** Size of a buried job's reason as text, its NUL included; longer ones are cut. */
+#define WEIR_REASON_SIZE 256
+/** Largest body. */
+#define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20)
+
+/** Where a job is in its life. */
+enum weir_job_state {
+    WEIR_JOB_DELAYED = 1, /**< Its run time has not come. */
+    WEIR_JOB_READY,       /**< May be reserved. */
+    WEIR_JOB_RESERVED,    /**< In a worker's hand until its TTR ends. */
+    WEIR_JOB_BURIED       /**< Set aside until kicked or removed: the dead letters. */
+};
+
+/** "delayed", "ready", "reserved", "buried"; "?" for anything else. */
+WEIR_API const char *weir_job_state_name(enum weir_job_state state);
+
+/** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster. */
+struct weir_job_id {
+    char text[WEIR_JOB_ID_SIZE]; /**< NUL-terminated. */
+};
+
+/** A job as a handler or a peek sees it. All pointers are borrowed and valid as long as the call
+ * that gave the job says. */
+struct weir_job {
+    const char *id;            /**< Its name. */
+    const char *tube;          /**< Its tube. */
+    const void *body;          /**< The user's bytes; not NULL. */
+    size_t body_size;          /**< Their count. */
+    int64_t created_ns;        /**< When it was put. */
+    int64_t run_at_ns;         /**< When it may run, or may run again. */
+    int64_t ttr_ns;            /**< How long one reservation lasts without a touch. */
+    int32_t priority;          /**< Smaller is more urgent; 0 is usual. */
+    uint32_t attempts;         /**< Reservations so far, this one included. */
+    enum weir_job_state state; /**< Where it is. */
+    uint32_t reserved0;        /**< Zero. */
+    const char *reason;        /**< Why it was buried or last failed; "" where there is none. */
+};
+
+/** Checks a tube's name: 1 to 200 bytes out of A-Z, a-z, 0-9 and - + / ; . $ _ ( ), the first of
+ * them no hyphen. Errors: WEIR_EINVAL (NULL, empty, a byte that is not allowed), WEIR_ETOOBIG.
+ * ret_offset (may be NULL) receives the offset of the first offending byte. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_tube_check(const char *tube, size_t *ret_offset);
+
+WEIR_END_DECLS
+
+#endif

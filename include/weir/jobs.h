@@ -1,0 +1,14 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_JOBS_H
+#define WEIR_JOBS_H
+
+/** @file
+ * Everything of libweir-jobs: durable delayed jobs. */
+
+#include <weir/broker.h>
+#include <weir/consumer.h>
+#include <weir/job.h>
+#include <weir/producer.h>
+
+#endif

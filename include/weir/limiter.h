@@ -1,0 +1,172 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_LIMITER_H
+#define WEIR_LIMITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/allocator.h>
+#include <weir/duration.h>
+#include <weir/export.h>
+#include <weir/key.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * Rate limiters: how long an item must wait before it is tried again. One interface, which users
+ * can implement as well; the supplied ones are thread-safe and give client-go's numbers.
+ *
+ * Limiters have no clock: the caller passes the time, in nanoseconds of a clock of its own. Times
+ * of several threads may arrive a little out of order.
+ *
+ * The limiters that are per item remember items that failed until they are forgotten, and within
+ * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
+ * before its memory is used for another. */
+
+/** A limiter. Opaque. */
+typedef struct weir_limiter weir_limiter;
+
+/** What a limiter of one's own consists of. give_back and undo are optional, all else is required.
+ *
+ * Called by weir_limiter_…() and by queues from any thread, possibly at once, with no lock held;
+ * they may block no longer than the caller's add may, and may call anything but the queue they
+ * serve. Keys are valid, their bytes borrowed during the call. */
+struct weir_limiter_ops {
+    size_t size; /**< sizeof(struct weir_limiter_ops). */
+    /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns, and counts it. On
+     * any other status than WEIR_OK nothing is counted. */
+    enum weir_status (*when)(void *self, struct weir_key key, int64_t now_ns,
+                             int64_t *ret_delay_ns);
+    /** Forgets the item. */
+    void (*forget)(void *self, struct weir_key key);
+    /** Tries counted since the item was last forgotten. */
+    uint64_t (*num_requeues)(void *self, struct weir_key key);
+    /** Frees self; called once. */
+    void (*destroy)(void *self);
+    /** The try that when() was asked for at now_ns joined one that was queued or waiting already:
+     * what the answer reserved (a token) is free again. The try stays counted. Called at most once
+     * for a when(), soon after it. NULL: nothing is reserved. */
+    void (*give_back)(void *self, struct weir_key key, int64_t now_ns);
+    /** The try that when() was asked for at now_ns could not be made: as if it had not been asked.
+     * Called at most once for a when(), soon after it, in place of give_back. NULL: the try stays
+     * counted. */
+    void (*undo)(void *self, struct weir_key key, int64_t now_ns);
+};
+
+/** What a limiter that is per item is made with. Zero means the default of every field. */
+struct weir_limiter_options {
+    size_t size;                     /**< Set by WEIR_LIMITER_OPTIONS_INIT. */
+    struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
+    /** Items remembered at most; for one more, the item that failed longest ago is forgotten. 0:
+     * 1,048,576 (each takes about 80 bytes, and a key of more than 32 bytes its own size); at most
+     * 2^30. */
+    size_t items_max;
+    /** An item that has not failed for so long is forgotten. 0: a day, or twice the limiter's
+     * longest answer where that is longer; WEIR_FOREVER: never. */
+    int64_t forget_after_ns;
+};
+
+/** Initialiser of struct weir_limiter_options. */
+#define WEIR_LIMITER_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(struct weir_limiter_options), {0, 0, 0, 0}, 0, 0                                    \
+    }
+
+/** Makes a limiter of one's own. ops are copied; self is taken: destroyed with the limiter.
+ * allocator is copied, NULL: libc's. Errors: WEIR_EINVAL (ops or ret_limiter NULL, ops of an
+ * unknown size or without a required member, an allocator with some members NULL), WEIR_ENOMEM;
+ * self is then not taken. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops,
+                                                          void *self,
+                                                          const struct weir_allocator *allocator,
+                                                          weir_limiter **ret_limiter);
+
+/** base_ns times 2^failures of the item, at most max_ns; never overflows, whatever the count.
+ * options may be NULL. From client-go's ItemExponentialFailureRateLimiter.
+ * Errors: WEIR_EINVAL (ret_limiter NULL, options not as described), WEIR_ERANGE (base_ns negative,
+ * max_ns < base_ns, items_max past its limit, forget_after_ns negative), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_exponential_new(
+    int64_t base_ns, int64_t max_ns, const struct weir_limiter_options *options,
+    weir_limiter **ret_limiter);
+
+/** fast_ns for the first fast_count failures of the item, then slow_ns. options may be NULL. From
+ * client-go's ItemFastSlowRateLimiter. Errors: WEIR_EINVAL as weir_limiter_exponential_new(),
+ * WEIR_ERANGE (a negative duration, options out of range), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
+    int64_t fast_ns, int64_t slow_ns, uint64_t fast_count,
+    const struct weir_limiter_options *options, weir_limiter **ret_limiter);
+
+/** A token bucket for all items together: it starts with burst tokens, gains qps of them a second
+ * up to burst, and each try takes one; the answer is the time until that one is there. A try that
+ * joined another one's place in the queue gives its token back. num_requeues is 0. allocator is
+ * copied, NULL: libc's. From client-go's BucketRateLimiter with golang.org/x/time/rate, to the
+ * nanosecond.
+ * Errors: WEIR_EINVAL (ret_limiter NULL, allocator), WEIR_ERANGE (qps not a finite number above 0;
+ * burst 0 or above 2^53), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
+    double qps, uint64_t burst, const struct weir_allocator *allocator, weir_limiter **ret_limiter);
+
+/** Asks every one of count limiters; the longest wait wins, num_requeues is the largest. Takes the
+ * limiters (not the array): they are freed with it, and not to be used alone any more. On an error
+ * the caller keeps them. allocator is copied, NULL: libc's. From client-go's MaxOfRateLimiter.
+ * When one of them fails, the others' answers are undone.
+ * Errors: WEIR_EINVAL (a NULL, count 0, the same limiter twice, allocator), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_max_of_new(
+    weir_limiter *const *limiters, size_t count, const struct weir_allocator *allocator,
+    weir_limiter **ret_limiter);
+
+/** The answer of a limiter, at most max_wait_ns. Takes the limiter as weir_limiter_max_of_new()
+ * does. allocator is copied, NULL: libc's. From client-go's WithMaxWaitRateLimiter.
+ * Errors: WEIR_EINVAL (a NULL, allocator), WEIR_ERANGE (max_wait_ns negative), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_max_wait_new(
+    weir_limiter *limiter, int64_t max_wait_ns, const struct weir_allocator *allocator,
+    weir_limiter **ret_limiter);
+
+/** The answer of a limiter, lengthened by a random part of up to fraction of it, so that items
+ * which failed together do not come back together; never shortened. Takes the limiter as
+ * weir_limiter_max_of_new() does. The random parts are a sequence that seed determines; 0: one that
+ * nobody can guess. allocator is copied, NULL: libc's.
+ * Errors: WEIR_EINVAL (a NULL, allocator), WEIR_ERANGE (fraction negative or not a finite number),
+ * WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_jitter_new(
+    weir_limiter *limiter, double fraction, uint64_t seed, const struct weir_allocator *allocator,
+    weir_limiter **ret_limiter);
+
+/** What client-go gives a controller: the longer of an exponential wait per item (5 ms to 1000 s)
+ * and a bucket for all (10 a second, burst 100). options may be NULL. Errors as
+ * weir_limiter_exponential_new(). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_default_new(
+    const struct weir_limiter_options *options, weir_limiter **ret_limiter);
+
+/** Frees a limiter that no queue uses any more. Takes NULL. */
+WEIR_API void weir_limiter_free(weir_limiter *limiter);
+
+/** Asks how long the item must wait at now_ns, and counts a try. A limiter of one's own that
+ * answers less than 0 is taken to mean 0. Errors: WEIR_EINVAL (a NULL, a key without its bytes),
+ * WEIR_ETOOBIG (key longer than WEIR_KEY_SIZE_LIMIT), WEIR_ENOMEM, or those of a limiter of one's
+ * own; then nothing was counted. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_when(weir_limiter *limiter,
+                                                           struct weir_key key, int64_t now_ns,
+                                                           int64_t *ret_delay_ns);
+
+/** Tells that the try asked for at now_ns joined one that was queued or waiting already: tokens it
+ * reserved are free again, the count stays (see struct weir_limiter_ops). Once for a when(). Queues
+ * do it for what they add. NULL and invalid keys are ignored. */
+WEIR_API void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
+
+/** Tells that the try asked for at now_ns was not made: tokens and count are as if it had not been
+ * asked. Once for a when(), in place of weir_limiter_give_back(). Queues do it when an add fails.
+ * NULL and invalid keys are ignored. */
+WEIR_API void weir_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
+
+/** Forgets the item. NULL and invalid keys are ignored. */
+WEIR_API void weir_limiter_forget(weir_limiter *limiter, struct weir_key key);
+
+/** Tries counted since the item was last forgotten; 0 for NULL and invalid keys. */
+WEIR_API uint64_t weir_limiter_num_requeues(weir_limiter *limiter, struct weir_key key);
+
+WEIR_END_DECLS
+
+#endif

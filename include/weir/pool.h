@@ -1,0 +1,110 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_POOL_H
+#define WEIR_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/allocator.h>
+#include <weir/clock.h>
+#include <weir/envelope.h>
+#include <weir/export.h>
+#include <weir/limiter.h>
+#include <weir/log.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * Workers on a queue of envelopes. Every function is thread-safe except weir_pool_free(), and may
+ * be called from a task, where it does not say otherwise. NULL where an object is required is
+ * WEIR_EINVAL.
+ *
+ * A pool is in state init until it is started, then running, stopping from the first drain or stop,
+ * and stopped once that has returned. Only start, drain, stop and free block.
+ *
+ * After fork() the child must not use the parent's pools. */
+
+/** A pool. Opaque. */
+typedef struct weir_pool weir_pool;
+
+/** What a pool is made with. Zero means the default of every field but workers. */
+struct weir_pool_options {
+    size_t size;                     /**< Set by WEIR_POOL_OPTIONS_INIT. */
+    struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
+    weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
+    weir_log_fn *log;                /**< Optional; called by start, drain, stop and free. */
+    void *log_arg;                   /**< Passed to log. */
+    size_t workers;                  /**< Count of threads; required, 1 to 4096. */
+    size_t capacity; /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
+};
+
+/** Initialiser of struct weir_pool_options. */
+#define WEIR_POOL_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0                              \
+    }
+
+/** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
+ * Returns owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too
+ * many, options of an unknown size or with an unknown field set, an allocator with some members
+ * NULL), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
+                                                       weir_pool **ret_pool);
+
+/** Frees a pool; one that runs is stopped first as by weir_pool_stop(), and one that was never
+ * started drops what it holds. Blocks until its workers have ended. Takes NULL. No other thread may
+ * be in a call on it. From a task of the pool itself it ends the program with a message. */
+WEIR_API void weir_pool_free(weir_pool *pool);
+
+/** Starts the workers; none runs an envelope before all are there. Errors: WEIR_ESTATE (not in
+ * state init), WEIR_ETHREAD (the system refused a thread: no worker is left, nothing was run, and
+ * the state is init still), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
+
+/** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is
+ * running is run again after. Neither takes another slot of the capacity, nor another reference:
+ * the pool takes one of each when an envelope comes into flight, and gives them back when it is
+ * neither queued, waiting nor running any more. Does not block. Errors: WEIR_EFULL (capacity),
+ * WEIR_ESHUTDOWN (draining, stopped), WEIR_EBUSY (in flight in another pool, or just being sent to
+ * it), WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope);
+
+/** As weir_pool_send() once delay_ns of the pool's clock has passed; at once where delay_ns <= 0.
+ * Of two pending times the earlier is kept. A pending time is one more run: a send meanwhile leaves
+ * it alone. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
+                                                              weir_envelope *envelope,
+                                                              int64_t delay_ns);
+
+/** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
+ * workers have ended. Several threads may drain and stop at once: all return then. A pool that has
+ * been drained before is drained. Errors: WEIR_ECANCELED (a stop came before or meanwhile; the
+ * workers have ended all the same), WEIR_ESTATE (never started, or called from a task of this pool;
+ * nothing changed), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_drain(weir_pool *pool);
+
+/** Refuses further sends, cancels the contexts of running tasks, drops what is queued or waits, and
+ * returns when all workers have ended. What is dropped is given back at once, also while a task
+ * still runs. Of a pool that has ended before it changes nothing. Errors: WEIR_ESTATE (as
+ * weir_pool_drain()), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_stop(weir_pool *pool);
+
+/** Counts of a pool. The first four are of one moment. */
+struct weir_pool_counts {
+    size_t queued;    /**< Envelopes ready to run. */
+    size_t waiting;   /**< Envelopes with a pending time, whether or not they are queued or run. */
+    size_t running;   /**< Envelopes being run. */
+    size_t in_flight; /**< Envelopes the pool holds, each counted once; what capacity limits. */
+    uint64_t runs;    /**< Runs ended, ever. */
+    uint64_t dropped; /**< Runs, asked for by a send, that a stop or drain dropped, ever. */
+};
+
+/** Reads the counts. Errors: WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_count(weir_pool *pool,
+                                                         struct weir_pool_counts *ret_counts);
+
+WEIR_END_DECLS
+
+#endif

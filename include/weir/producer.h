@@ -1,0 +1,56 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_PRODUCER_H
+#define WEIR_PRODUCER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/broker.h>
+#include <weir/export.h>
+#include <weir/job.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * A producer puts jobs into one tube. Its verbs are those of go-queue's dq. Thread-safe but for
+ * close. */
+
+/** A producer. Opaque. */
+typedef struct weir_producer weir_producer;
+
+/** Makes a producer of a tube. The broker is borrowed. options (may be NULL) are the defaults of
+ * its puts; their run_at_ns and delay_ns must be 0. Returns owned: weir_producer_close(). Does not
+ * touch the disk. Errors: WEIR_EINVAL, WEIR_ETOOBIG (tube), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
+                                                            const struct weir_put_options *options,
+                                                            weir_producer **ret_producer,
+                                                            struct weir_error *ret_error);
+
+/** Puts a job to run at run_at_ns; durable on return. Errors as weir_broker_put(). ret_id may be
+ * NULL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_producer_at(weir_producer *producer,
+                                                          struct weir_body body, int64_t run_at_ns,
+                                                          struct weir_job_id *ret_id,
+                                                          struct weir_error *ret_error);
+
+/** Puts a job to run delay_ns >= 0 from now; durable on return. Errors as weir_broker_put(). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_producer_delay(weir_producer *producer,
+                                                             struct weir_body body,
+                                                             int64_t delay_ns,
+                                                             struct weir_job_id *ret_id,
+                                                             struct weir_error *ret_error);
+
+/** Deletes a job that has not started. Errors: WEIR_ENOTFOUND (not there, or running), and those of
+ * weir_broker_remove(). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_producer_revoke(weir_producer *producer,
+                                                              const char *id,
+                                                              struct weir_error *ret_error);
+
+/** Frees a producer. Takes NULL. */
+WEIR_API void weir_producer_close(weir_producer *producer);
+
+WEIR_END_DECLS
+
+#endif

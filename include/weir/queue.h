@@ -1,0 +1,217 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_QUEUE_H
+#define WEIR_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/allocator.h>
+#include <weir/clock.h>
+#include <weir/duration.h>
+#include <weir/export.h>
+#include <weir/key.h>
+#include <weir/limiter.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * A de-duplicating work queue with delays, for the threads of one process. The semantics are those
+ * of client-go's util/workqueue; where weir differs, the call says so.
+ *
+ * An item has a place: idle (the queue does not know it), queued, processing, or
+ * processing-and-dirty (added again meanwhile). Independently of that it may be waiting for one
+ * time. What follows holds for items named by bytes and for embedded ones, which may share one
+ * queue:
+ *
+ * - An item is never processed by two consumers at once.
+ * - An add that returned before get handed the item out is covered by that processing, and what the
+ *   caller wrote before it is visible to the consumer; an add after it causes another processing.
+ * - Items come out first in, first out. Waiting items become queued in order of their times, those
+ * of equal times in order of their adds, and never early.
+ *
+ * Every function is thread-safe except weir_queue_free(). None calls back into the caller's code
+ * with a lock held, except the allocator. NULL where an object is required is WEIR_EINVAL. Only
+ * get, get_until, get_batch, done_get and the drains block, all without using the processor.
+ *
+ * After fork() the child must not use the parent's queues. */
+
+/** A queue. Opaque. */
+typedef struct weir_queue weir_queue;
+
+/** What a queue is made with. Zero means the default of every field. */
+struct weir_queue_options {
+    size_t size;                     /**< Set by WEIR_QUEUE_OPTIONS_INIT. */
+    struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
+    weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
+    weir_limiter *limiter; /**< Borrowed until free, for add_rate_limited; NULL: an own exponential
+                                one, 5 ms to 1000 s. */
+    size_t key_size_max;   /**< Largest key of bytes; 0: 65536; at most WEIR_KEY_SIZE_LIMIT. */
+};
+
+/** Initialiser of struct weir_queue_options. */
+#define WEIR_QUEUE_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(struct weir_queue_options), {0, 0, 0, 0}, 0, 0, 0                                   \
+    }
+
+/** An item in a consumer's hand, as get fills it. Plain data: it may be copied and moved. */
+struct weir_work {
+    struct weir_key
+        key; /**< The bytes (the queue's own copy, readable until done), or the address. */
+    struct weir_item *item; /**< The embedded item; NULL where the item is named by bytes. */
+    uint64_t ticket;        /**< Number of this processing, rising with every get of the queue. */
+    uint64_t weir_slot;     /**< The queue's. */
+};
+
+/** Flags of weir_queue_add_with(). */
+enum weir_add_flags {
+    WEIR_ADD_MOVE = 1,     /**< A pending time is replaced by the new one, earlier or later. */
+    WEIR_ADD_SUPERSEDE = 2 /**< An immediate add also takes away the item's pending time. */
+};
+
+/** How to add. Zero means the default of every field. */
+struct weir_add_options {
+    size_t size;        /**< Set by WEIR_ADD_OPTIONS_INIT. */
+    int64_t delay_ns;   /**< As weir_queue_add_after(). */
+    uint32_t flags;     /**< Of enum weir_add_flags. */
+    uint32_t reserved0; /**< Zero. */
+};
+
+/** Initialiser of struct weir_add_options. */
+#define WEIR_ADD_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(struct weir_add_options), 0, 0, 0                                                   \
+    }
+
+/** Makes an empty queue. options may be NULL. Returns owned: weir_queue_free().
+ * Errors: WEIR_EINVAL (ret_queue NULL, options of an unknown size or with an unknown field set, an
+ * allocator with some members NULL, key_size_max over its limit), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
+                                                        weir_queue **ret_queue);
+
+/** Frees a queue and drops what is in it; embedded items become idle. Takes NULL. No other thread
+ * may be in a call on the queue; embedded items that are not idle must still exist. */
+WEIR_API void weir_queue_free(weir_queue *queue);
+
+/** Adds an item: idle becomes queued at the tail and one sleeping consumer is woken; queued and
+ * processing-and-dirty stay as they are; processing becomes processing-and-dirty. A pending time
+ * stays. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM; then nothing
+ * changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key);
+
+/** Adds an item once delay_ns has passed; at once where delay_ns <= 0. Of two pending times the
+ * earlier is kept. A delay that would pass the end of time waits until then.
+ * Errors as weir_queue_add(). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
+                                                              struct weir_key key,
+                                                              int64_t delay_ns);
+
+/** Adds an item as options (not NULL) say. Errors as weir_queue_add(); WEIR_EINVAL for unknown
+ * flags. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
+    weir_queue *queue, struct weir_key key, const struct weir_add_options *options);
+
+/** Adds the item after the delay that the queue's limiter gives it, counting one more failure.
+ * Errors as weir_queue_add(), and the limiter's own; then nothing changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_rate_limited(weir_queue *queue,
+                                                                     struct weir_key key);
+
+/** Clears the limiter's record of an item, whatever its place. Does not imply done. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key);
+
+/** How often the limiter has been asked for the item since it was forgotten; 0 where it was not. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_num_requeues(weir_queue *queue,
+                                                                 struct weir_key key,
+                                                                 uint64_t *ret_count);
+
+/** Takes an item out that is queued or waiting; one that is processing only loses its dirty mark
+ * and its wait. ret_taken (may be NULL) tells whether there was anything to take out. Works after
+ * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key,
+                                                           bool *ret_taken);
+
+/** Hands out the item at the head, which becomes processing; blocks while nothing is queued. The
+ * consumer must call weir_queue_done() for it. Errors: WEIR_ESHUTDOWN (shut down, and nothing is
+ * left that this call could get), WEIR_ENOMEM (no room to sleep), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get(weir_queue *queue,
+                                                        struct weir_work *ret_work);
+
+/** As weir_queue_get(), but WEIR_EAGAIN instead of blocking. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_try_get(weir_queue *queue,
+                                                            struct weir_work *ret_work);
+
+/** As weir_queue_get(), but WEIR_ETIMEDOUT once the queue's clock shows limit_ns and nothing is
+ * queued. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
+                                                              struct weir_work *ret_work);
+
+/** As weir_queue_get(), for up to size items at once: blocks until there is one, then takes what is
+ * there. ret_count receives how many. Errors as weir_queue_get(); WEIR_EINVAL also for size 0. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch(weir_queue *queue,
+                                                              struct weir_work *ret_work,
+                                                              size_t size, size_t *ret_count);
+
+/** Ends a processing: the item becomes idle, or queued at the tail where it is dirty.
+ * Errors: WEIR_ENOTPROCESSING (this processing has ended before, or work is none of the queue's),
+ * WEIR_EINVAL; then nothing changed. Works after shutdown. Never fails for lack of memory. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done(weir_queue *queue,
+                                                         const struct weir_work *work);
+
+/** weir_queue_done() of work and weir_queue_get() into it under one lock, for a consumer's loop.
+ * WEIR_ENOTPROCESSING: nothing was done or gotten. Any other error: the item is done, and work is
+ * as it was. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get(weir_queue *queue,
+                                                             struct weir_work *work);
+
+/** weir_queue_add() of count items under one lock: all, or on an error none.
+ * Errors as weir_queue_add(). count 0 is allowed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_batch(weir_queue *queue,
+                                                              const struct weir_key *keys,
+                                                              size_t count);
+
+/** weir_queue_done() of count items under one lock. WEIR_ENOTPROCESSING when at least one was not
+ * being processed; the others are done all the same. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_batch(weir_queue *queue,
+                                                               const struct weir_work *work,
+                                                               size_t count);
+
+/** Counts of a queue's items at one moment. Due waiting items count as queued. */
+struct weir_queue_counts {
+    size_t queued;     /**< Ready to be handed out. */
+    size_t waiting;    /**< Having a pending time, whatever their place. */
+    size_t processing; /**< Handed out and not done. */
+    uint64_t dropped;  /**< Waiting times that shutdown dropped, ever. */
+};
+
+/** Reads all counts under one lock. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_count(weir_queue *queue,
+                                                          struct weir_queue_counts *ret_counts);
+
+/** Count of queued items, due waiting ones included; 0 for NULL. */
+WEIR_API size_t weir_queue_len(weir_queue *queue);
+
+/** Stops accepting adds (WEIR_ESHUTDOWN) and drops all pending times, which are counted. Queued
+ * items are still handed out; then every get returns WEIR_ESHUTDOWN. A drain under way returns at
+ * once. Does not block; may be called again. There is no way back. NULL is ignored. */
+WEIR_API void weir_queue_shutdown(weir_queue *queue);
+
+/** As weir_queue_shutdown(), and returns once nothing is queued or processing any more, items that
+ * done queued again included. Needs consumers that go on getting. Several threads may drain; all
+ * return. Errors: WEIR_ECANCELED (weir_queue_shutdown() was called meanwhile, with items left; one
+ * that came before does not end a drain), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain(weir_queue *queue);
+
+/** As weir_queue_shutdown_drain(), until the queue's clock shows limit_ns: then WEIR_ETIMEDOUT, and
+ * the queue stays shut down. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue,
+                                                                         int64_t limit_ns);
+
+/** True once shutdown or a drain has begun, and for NULL. */
+WEIR_API bool weir_queue_shutting_down(weir_queue *queue);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,65 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_STATUS_H
+#define WEIR_STATUS_H
+
+#include <weir/export.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * The one status type of weir.
+ *
+ * Every function that can fail returns an `enum weir_status`; results leave through trailing
+ * `ret_…` parameters that are untouched on failure. Misuse by a caller is a status, never a crash.
+ * Numbers are part of the ABI: they are never reused and never change. */
+
+/** The table that every name, number and text is made from: X(name, number, text). */
+#define WEIR_STATUS_MAP(X)                                                                         \
+    X(OK, 0, "success")                                                                            \
+    X(EINVAL, 1, "invalid argument")                                                               \
+    X(ENOMEM, 2, "out of memory")                                                                  \
+    X(ESHUTDOWN, 3, "shut down: nothing more is accepted or handed out")                           \
+    X(EAGAIN, 4, "nothing is ready now")                                                           \
+    X(ETIMEDOUT, 5, "the time limit passed")                                                       \
+    X(ERANGE, 6, "duration or time out of range")                                                  \
+    X(ETOOBIG, 7, "larger than its limit")                                                         \
+    X(ENOTPROCESSING, 8, "not being processed under this ticket")                                  \
+    X(EBUSY, 9, "in use")                                                                          \
+    X(EFULL, 10, "capacity reached")                                                               \
+    X(ESTATE, 11, "not allowed in this state")                                                     \
+    X(ESTOP, 12, "stop: do not run again")                                                         \
+    X(ECANCELED, 13, "canceled")                                                                   \
+    X(EPANIC, 14, "the task panicked")                                                             \
+    X(EINTERVAL, 15, "deadline exceeds interval")                                                  \
+    X(EPAST, 16, "the time has passed")                                                            \
+    X(ENOTFOUND, 17, "no such object")                                                             \
+    X(EIO, 18, "input/output error")                                                               \
+    X(ENOSPACE, 19, "no space left")                                                               \
+    X(ECORRUPT, 20, "damaged data")                                                                \
+    X(ESCHEMA, 21, "not a weir store, or one of another version")                                  \
+    X(EACCESS, 22, "permission denied or read-only")                                               \
+    X(ELEASELOST, 23, "the reservation ended: another worker may hold the job")                    \
+    X(EFORKED, 24, "used in a child after fork")                                                   \
+    X(ENOTSUP, 25, "not supported")                                                                \
+    X(ETHREAD, 26, "a thread could not be started")
+
+/** What a call came to. WEIR_OK is 0; every other value is a failure. */
+enum weir_status {
+#define WEIR_STATUS_ENUM_(name, number, text) WEIR_##name = number, /**< text of the table */
+    WEIR_STATUS_MAP(WEIR_STATUS_ENUM_)
+#undef WEIR_STATUS_ENUM_
+    /** First number that is free for statuses of the user's own tasks and hooks. */
+    WEIR_EUSER = 1000
+};
+
+/** The status' name, e.g. "WEIR_ENOMEM"; "WEIR_EUSER" from 1000 up, "WEIR_?" where there is none.
+ * Returns a constant string; never fails; thread-safe. */
+WEIR_API const char *weir_status_name(int status);
+
+/** The status in words, lower case, without a full stop, in English; never NULL. Thread-safe. */
+WEIR_API const char *weir_status_text(int status);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,21 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_WEIR_H
+#define WEIR_WEIR_H
+
+/** @file
+ * Everything of libweir: the queue and the pool. Jobs (libweir-jobs) are in weir/jobs.h. */
+
+#include <weir/allocator.h>
+#include <weir/clock.h>
+#include <weir/context.h>
+#include <weir/duration.h>
+#include <weir/envelope.h>
+#include <weir/key.h>
+#include <weir/limiter.h>
+#include <weir/log.h>
+#include <weir/pool.h>
+#include <weir/queue.h>
+#include <weir/status.h>
+
+#endif

@@ -1,0 +1,94 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *libc_alloc(size_t size, void *arg)
+{
+    (void)arg;
+    return malloc(size);
+}
+
+static void *libc_resize(void *block, size_t old_size, size_t new_size, void *arg)
+{
+    (void)old_size;
+    (void)arg;
+    return realloc(block, new_size);
+}
+
+static void libc_release(void *block, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    free(block);
+}
+
+enum weir_status weiri_allocator_init(struct weir_allocator *dst, const struct weir_allocator *src)
+{
+    if (src == NULL || (src->alloc == NULL && src->resize == NULL && src->release == NULL)) {
+        *dst = (struct weir_allocator){libc_alloc, libc_resize, libc_release, NULL};
+        return WEIR_OK;
+    }
+    if (src->alloc == NULL || src->resize == NULL || src->release == NULL) {
+        return WEIR_EINVAL;
+    }
+    *dst = *src;
+    return WEIR_OK;
+}
+
+void *weiri_alloc(const struct weir_allocator *allocator, size_t size)
+{
+    return allocator->alloc(size, allocator->arg);
+}
+
+void *weiri_alloc_zero(const struct weir_allocator *allocator, size_t count, size_t size)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total)) {
+        return NULL;
+    }
+    void *block = weiri_alloc(allocator, total);
+    if (block != NULL) {
+        memset(block, 0, total);
+    }
+    return block;
+}
+
+void *weiri_resize(const struct weir_allocator *allocator, void *block, size_t old_count,
+                   size_t new_count, size_t size)
+{
+    size_t total;
+    if (__builtin_mul_overflow(new_count, size, &total)) {
+        return NULL;
+    }
+    if (block == NULL) {
+        return weiri_alloc(allocator, total);
+    }
+    return allocator->resize(block, old_count * size, total, allocator->arg);
+}
+
+void weiri_release(const struct weir_allocator *allocator, void *block, size_t size)
+{
+    if (block != NULL) {
+        allocator->release(block, size, allocator->arg);
+    }
+}
+
+char *weiri_copy_string(const struct weir_allocator *allocator, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = weiri_alloc(allocator, size);
+    if (copy != NULL) {
+        memcpy(copy, text, size);
+    }
+    return copy;
+}
+
+void weiri_release_string(const struct weir_allocator *allocator, char *text)
+{
+    if (text != NULL) {
+        weiri_release(allocator, text, strlen(text) + 1);
+    }
+}

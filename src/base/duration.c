@@ -1,0 +1,167 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/duration.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int64_t ns;
+} units[] = {
+    {"d", WEIR_SECONDS(86400)},
+    {"h", WEIR_SECONDS(3600)},
+    {"ms", WEIR_MS(1)},
+    {"m", WEIR_SECONDS(60)},
+    {"s", WEIR_SECONDS(1)},
+    {"us", WEIR_US(1)},
+    {"ns", 1},
+};
+
+/* Holds a fraction of 18 digits times a day. */
+__extension__ typedef __int128 wide;
+
+#define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The unit whose whole name stands at text: letters up to the next digit or the end. 0: none. */
+static int64_t unit_at(const char *text, size_t *ret_length)
+{
+    size_t length = 0;
+    while (text[length] >= 'a' && text[length] <= 'z') {
+        length++;
+    }
+    for (size_t i = 0; i < UNIT_COUNT; i++) {
+        if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0) {
+            *ret_length = length;
+            return units[i].ns;
+        }
+    }
+    return 0;
+}
+
+static enum weir_status fail(enum weir_status status, size_t offset, size_t *ret_offset)
+{
+    if (ret_offset != NULL) {
+        *ret_offset = offset;
+    }
+    return status;
+}
+
+/* One number with its unit at text[*at]; adds it to *total and moves *at behind it. */
+static enum weir_status parse_term(const char *text, size_t *at, int64_t *total, size_t *ret_offset)
+{
+    size_t start = *at;
+    size_t i = start;
+    int64_t whole = 0;
+    bool too_large = false;
+    for (; is_digit(text[i]); i++) {
+        too_large |= __builtin_mul_overflow(whole, 10, &whole) ||
+                     __builtin_add_overflow(whole, text[i] - '0', &whole);
+    }
+    if (i == start) {
+        return fail(WEIR_EINVAL, i, ret_offset);
+    }
+    /* The fraction counts in units of 10^-18 at most: more digits cannot reach a nanosecond. */
+    int64_t fraction = 0;
+    int64_t scale = 1;
+    if (text[i] == '.') {
+        size_t point = i++;
+        for (; is_digit(text[i]); i++) {
+            if (scale < INT64_C(1000000000000000000)) {
+                fraction = fraction * 10 + (text[i] - '0');
+                scale *= 10;
+            }
+        }
+        if (i == point + 1) {
+            return fail(WEIR_EINVAL, i, ret_offset);
+        }
+    }
+    size_t length = 0;
+    int64_t unit = unit_at(text + i, &length);
+    if (unit == 0) {
+        return fail(WEIR_EINVAL, i, ret_offset);
+    }
+    int64_t part = (int64_t)((wide)fraction * unit / scale);
+    if (too_large || __builtin_mul_overflow(whole, unit, &whole) ||
+        __builtin_add_overflow(whole, part, &whole) ||
+        __builtin_add_overflow(*total, whole, total)) {
+        return fail(WEIR_ERANGE, start, ret_offset);
+    }
+    *at = i + length;
+    return WEIR_OK;
+}
+
+enum weir_status weir_duration_parse(const char *text, int64_t *ret_ns, size_t *ret_offset)
+{
+    if (text == NULL || ret_ns == NULL) {
+        return fail(WEIR_EINVAL, 0, ret_offset);
+    }
+    int64_t total = 0;
+    if (strcmp(text, "0") != 0) {
+        size_t at = 0;
+        do {
+            enum weir_status status = parse_term(text, &at, &total, ret_offset);
+            if (status != WEIR_OK) {
+                return status;
+            }
+        } while (text[at] != '\0');
+    }
+    *ret_ns = total;
+    return WEIR_OK;
+}
+
+/* Appends to a buffer as snprintf does, however much of it is left. */
+static size_t append_number(char *buffer, size_t size, size_t at, int64_t whole,
+                            int64_t thousandths, const char *unit)
+{
+    char digits[8] = "";
+    if (thousandths != 0) {
+        (void)snprintf(digits, sizeof(digits), ".%03d", (int)thousandths);
+        for (size_t i = strlen(digits); digits[i - 1] == '0'; i--) {
+            digits[i - 1] = '\0';
+        }
+    }
+    int length = snprintf(at < size ? buffer + at : NULL, at < size ? size - at : 0, "%lld%s%s",
+                          (long long)whole, digits, unit);
+    return at + (size_t)length;
+}
+
+size_t weir_duration_format(int64_t ns, char *buffer, size_t size)
+{
+    size_t at = 0;
+    if (ns < 0) {
+        at += (size_t)snprintf(buffer, size, "-");
+        ns = ns == INT64_MIN ? INT64_MAX : -ns;
+    }
+    if (ns < WEIR_US(1)) {
+        return append_number(buffer, size, at, ns, 0, ns == 0 ? "s" : "ns");
+    }
+    if (ns < WEIR_MS(1)) {
+        return append_number(buffer, size, at, ns / WEIR_US(1), ns % WEIR_US(1), "us");
+    }
+    if (ns < WEIR_SECONDS(1)) {
+        return append_number(buffer, size, at, ns / WEIR_MS(1), ns % WEIR_MS(1) / WEIR_US(1), "ms");
+    }
+    int64_t seconds = ns / WEIR_SECONDS(1);
+    static const struct {
+        int64_t seconds;
+        const char *unit;
+    } steps[] = {{86400, "d"}, {3600, "h"}, {60, "m"}};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        if (seconds >= steps[i].seconds) {
+            at = append_number(buffer, size, at, seconds / steps[i].seconds, 0, steps[i].unit);
+            seconds %= steps[i].seconds;
+        }
+    }
+    int64_t thousandths = ns % WEIR_SECONDS(1) / WEIR_MS(1);
+    if (seconds != 0 || thousandths != 0) {
+        at = append_number(buffer, size, at, seconds, thousandths, "s");
+    }
+    return at;
+}

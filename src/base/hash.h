@@ -1,0 +1,106 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_HASH_H
+#define WEIRI_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <weir/key.h>
+
+/* The hash of every table, and the comparison that goes with it. Fast for keys of a few words, for
+ * which both are inlined. The hash is not a fingerprint: it differs between processes (by the seed)
+ * and between byte orders, so it is never stored or sent. With a seed nobody can guess
+ * (weiri_random_seed()), keys that an outsider chooses do not gather in one place. All 64 bits are
+ * equally good.
+ *
+ * The construction is that of Wang Yi's wyhash (public domain): sixteen bytes a step, each step one
+ * multiplication folded; up to sixteen bytes are two words that may overlap, so that short keys
+ * cost no loop and no byte is read outside the key. The constants are odd, half of their bits set.
+ */
+#define WEIRI_HASH_A UINT64_C(0x2a8ff4e9e1482dc5)
+#define WEIRI_HASH_B UINT64_C(0x980d5af781dd4c8d)
+#define WEIRI_HASH_C UINT64_C(0x78ad8549325ed4c7)
+
+/* Both halves of a product of 64-bit numbers, folded: each bit of either number reaches about half
+ * of the result's. */
+static inline uint64_t weiri_hash_fold(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t weiri_read64(const unsigned char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+static inline uint64_t weiri_read32(const unsigned char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+/* Of more than sixteen bytes. */
+uint64_t weiri_hash_long(const unsigned char *at, size_t size, uint64_t seed);
+
+/* Reads exactly size bytes; data may be NULL where that is 0. */
+static inline uint64_t weiri_hash(const void *data, size_t size, uint64_t seed)
+{
+    const unsigned char *at = data;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (size > 16) {
+        return weiri_hash_long(at, size, seed);
+    }
+    if (size >= 8) {
+        first = weiri_read64(at);
+        last = weiri_read64(at + size - 8);
+    } else if (size >= 4) {
+        first = weiri_read32(at);
+        last = weiri_read32(at + size - 4);
+    } else if (size > 0) {
+        first = (uint64_t)at[0] << 16 | (uint64_t)at[size / 2] << 8 | at[size - 1];
+    }
+    /* The size goes in last, so that keys of zero bytes differ by their lengths. */
+    return weiri_hash_fold(WEIRI_HASH_B ^ (uint64_t)size,
+                           weiri_hash_fold(first ^ WEIRI_HASH_A, last ^ seed));
+}
+
+/* A key of bytes by its bytes, an embedded one by its address. */
+static inline uint64_t weiri_hash_key(struct weir_key key, uint64_t seed)
+{
+    if (key.size == WEIR_KEY_ITEM) {
+        uint64_t address = (uint64_t)(uintptr_t)key.data;
+        return weiri_hash_fold(WEIRI_HASH_B, weiri_hash_fold(address ^ WEIRI_HASH_C, seed));
+    }
+    return weiri_hash(key.data, key.size, seed);
+}
+
+/* True when size bytes at a and at b are the same; either may be NULL where that is 0. */
+static inline bool weiri_same_bytes(const void *a, const void *b, size_t size)
+{
+    const unsigned char *x = a;
+    const unsigned char *y = b;
+    if (size > 16) {
+        return memcmp(x, y, size) == 0;
+    }
+    if (size >= 8) {
+        return ((weiri_read64(x) ^ weiri_read64(y)) |
+                (weiri_read64(x + size - 8) ^ weiri_read64(y + size - 8))) == 0;
+    }
+    if (size >= 4) {
+        return ((weiri_read32(x) ^ weiri_read32(y)) |
+                (weiri_read32(x + size - 4) ^ weiri_read32(y + size - 4))) == 0;
+    }
+    return size == 0 ||
+           ((x[0] ^ y[0]) | (x[size / 2] ^ y[size / 2]) | (x[size - 1] ^ y[size - 1])) == 0;
+}
+
+#endif

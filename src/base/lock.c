@@ -1,0 +1,202 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "base/lock.h"
+
+#if defined(WEIRI_EXPLORER) && !defined(WEIRI_LOCK_EXPLORED)
+
+enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
+{
+    (void)may_fence;
+    return weiri_mutex_init(&lock->mutex);
+}
+
+void weiri_lock_fini(struct weiri_lock *lock)
+{
+    weiri_mutex_fini(&lock->mutex);
+}
+
+#else
+
+#    include "base/futex.h"
+
+#    ifdef WEIRI_LOCK_EXPLORED
+#        define STREAK_FIRST 2 /* every path within few steps */
+#        define SPINS 1
+#    else
+#        define STREAK_FIRST 256
+#        define SPINS 60
+_Thread_local uint64_t weiri_lock_self;
+#    endif
+
+/* Whether the kernel can fence all threads: 0 unknown, 1 no, 2 yes. */
+static _Atomic int fence_support;
+
+static bool can_fence(void)
+{
+    int support = atomic_load_explicit(&fence_support, memory_order_relaxed);
+    if (support == 0) {
+        support = weiri_fence_all_threads_init() ? 2 : 1;
+        atomic_store_explicit(&fence_support, support, memory_order_relaxed);
+    }
+    return support == 2;
+}
+
+static uint64_t name_self(void)
+{
+    static _Atomic uint64_t last_name;
+    if (weiri_lock_self == 0) {
+        weiri_lock_self = atomic_fetch_add_explicit(&last_name, 1, memory_order_relaxed) + 1;
+    }
+    return weiri_lock_self;
+}
+
+static void pause_briefly(void)
+{
+#    if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#    else
+    atomic_signal_fence(memory_order_seq_cst);
+#    endif
+}
+
+enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
+{
+    bool is_fast = may_fence && can_fence();
+    atomic_init(&lock->bias, is_fast ? name_self() * WEIRI_LOCK_BIASES : 0);
+    for (uint32_t i = 0; i < WEIRI_LOCK_BIASES; i++) {
+        atomic_init(&lock->inside[i], 0);
+    }
+    atomic_init(&lock->word, 0);
+    /* Without fences, one waiter that does not exist sends every unlock the slow way, which fences
+     * itself. */
+    atomic_init(&lock->waiters, is_fast ? 0 : 1);
+    atomic_init(&lock->turn, 0);
+    atomic_init(&lock->waking, 0);
+    lock->may_fence = is_fast;
+    lock->entered_by = 0;
+    lock->biases = is_fast ? 1 : WEIRI_LOCK_BIASES;
+    lock->streak = 0;
+    lock->last = 0;
+    return WEIR_OK;
+}
+
+void weiri_lock_fini(struct weiri_lock *lock)
+{
+    WEIRI_ASSERT(atomic_load_explicit(&lock->word, memory_order_relaxed) == 0);
+}
+
+static bool try_word(struct weiri_lock *lock)
+{
+    weiri_sync_point();
+    return atomic_load_explicit(&lock->word, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&lock->word, 1, memory_order_seq_cst) == 0;
+}
+
+static void sleep_for_word(struct weiri_lock *lock)
+{
+    weiri_sync_point();
+    (void)atomic_fetch_add_explicit(&lock->waiters, 1, memory_order_seq_cst);
+    if (lock->may_fence) {
+        weiri_fence_all_threads(); /* from here on, whoever frees word sees waiters */
+    }
+    for (;;) {
+        /* In this order, because a holder that leaves after our try looks at waking and then
+         * changes turn: either it finds waking clear and wakes us, or whoever set it again since
+         * has changed turn, and we do not sleep. */
+        weiri_sync_point();
+        uint32_t turn = atomic_load_explicit(&lock->turn, memory_order_seq_cst);
+        weiri_sync_point();
+        atomic_store_explicit(&lock->waking, 0, memory_order_seq_cst);
+        weiri_sync_point();
+        if (atomic_exchange_explicit(&lock->word, 1, memory_order_seq_cst) == 0) {
+            break;
+        }
+        (void)weiri_futex_wait(&lock->turn, turn, INT64_MAX);
+    }
+    (void)atomic_fetch_sub_explicit(&lock->waiters, 1, memory_order_relaxed);
+}
+
+static void take_word(struct weiri_lock *lock)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (try_word(lock)) {
+            return;
+        }
+        pause_briefly();
+    }
+    sleep_for_word(lock);
+}
+
+/* Called with word taken: turns the biased thread into one like the others. */
+static void revoke(struct weiri_lock *lock, uint32_t number)
+{
+    atomic_store_explicit(&lock->bias, 0, memory_order_relaxed);
+    weiri_fence_all_threads(); /* from here on, either inside is seen here or the bias's end there
+                                */
+    weiri_sync_point();
+    for (int i = 0; atomic_load_explicit(&lock->inside[number], memory_order_acquire) != 0; i++) {
+        if (i < SPINS) {
+            pause_briefly();
+        } else {
+            (void)weiri_futex_wait(&lock->inside[number], 1, INT64_MAX);
+        }
+        weiri_sync_point();
+    }
+}
+
+/* Biases the lock to a thread that has held it often in a row, longer each time. */
+static void count_streak(struct weiri_lock *lock, uint64_t self)
+{
+    if (lock->last != self) {
+        lock->last = self;
+        lock->streak = 0;
+    } else if (lock->biases < WEIRI_LOCK_BIASES &&
+               ++lock->streak >= (uint32_t)STREAK_FIRST << (4 * (lock->biases - 1))) {
+        lock->streak = 0;
+        atomic_store_explicit(&lock->bias, self * WEIRI_LOCK_BIASES + lock->biases,
+                              memory_order_relaxed);
+        lock->biases++;
+    }
+}
+
+void weiri_lock_lock_slow(struct weiri_lock *lock)
+{
+    uint64_t self = name_self();
+    take_word(lock);
+    uint64_t bias = atomic_load_explicit(&lock->bias, memory_order_relaxed);
+    if (bias != 0) {
+        revoke(lock, (uint32_t)(bias % WEIRI_LOCK_BIASES));
+    }
+    lock->entered_by = 0;
+    count_streak(lock, self);
+}
+
+void weiri_lock_wake_revoker(struct weiri_lock *lock, uint32_t number)
+{
+    weiri_futex_wake(&lock->inside[number], 1);
+}
+
+void weiri_lock_lock_revoked(struct weiri_lock *lock, uint32_t number)
+{
+    weiri_sync_point();
+    atomic_store_explicit(&lock->inside[number], 0, memory_order_release);
+    weiri_lock_wake_revoker(lock, number);
+    weiri_lock_lock_slow(lock);
+}
+
+void weiri_lock_wake_waiter(struct weiri_lock *lock)
+{
+    uint32_t nobody = lock->may_fence ? 0 : 1;
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&lock->waiters, memory_order_relaxed) == nobody) {
+        return;
+    }
+    weiri_sync_point();
+    if (atomic_exchange_explicit(&lock->waking, 1, memory_order_seq_cst) == 0) {
+        weiri_sync_point();
+        (void)atomic_fetch_add_explicit(&lock->turn, 1, memory_order_seq_cst);
+        weiri_futex_wake(&lock->turn, 1);
+    }
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_LOCK_H
+#define WEIRI_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/status.h>
+
+#include "base/panic.h"
+#include "base/sync.h"
+#include "base/thread_safety.h"
+
+/* The lock of short critical sections: a mutex that costs one locked instruction where a pthread
+ * mutex costs two, and none while one thread is its only user. There are no conditions for it;
+ * sleep with base/park.h.
+ *
+ * Two fast paths, and their slow counterparts pay for both with a system call
+ * (weiri_fence_all_threads()) that makes all other threads pass a fence. The proofs are in
+ * docs/internals/locking.md.
+ *
+ * - A lock is biased to a thread: that thread enters by a plain store to inside and a look at bias.
+ *   Another thread that comes takes word first, clears bias, fences all threads, and waits until
+ *   inside is clear.
+ * - A lock that is not biased is taken by an exchange of word and given back by a plain store. A
+ *   thread about to sleep counts itself in waiters, fences all threads, and then tries once more:
+ *   either it sees the free word, or the one who frees it sees waiters.
+ *
+ * A lock starts biased to the thread that made it. After a revocation it is biased again only to a
+ * thread that took it very often in a row, and that three times at most in its life. Each time
+ * has a word of its own for inside: a thread that was about to enter by an earlier bias and comes
+ * late writes only to the word of that one.
+ *
+ * Where the kernel cannot fence all threads, it is an ordinary futex mutex. Under the schedule
+ * explorer it is a weiri_mutex, but for the scenarios on the lock itself (WEIRI_LOCK_EXPLORED). */
+
+#if defined(WEIRI_EXPLORER) && !defined(WEIRI_LOCK_EXPLORED)
+
+struct WEIRI_CAPABILITY("mutex") weiri_lock {
+    struct weiri_mutex mutex;
+};
+
+static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
+{
+    weiri_mutex_lock(&lock->mutex);
+}
+
+static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock) WEIRI_NO_TSA
+{
+    weiri_mutex_unlock(&lock->mutex);
+}
+
+static inline void weiri_lock_assert_held(struct weiri_lock *lock) WEIRI_ASSERT_CAPABILITY(lock)
+    WEIRI_NO_TSA
+{
+    weiri_mutex_assert_held(&lock->mutex);
+}
+
+#else
+
+#    define WEIRI_LOCK_BIASES 4u
+
+struct WEIRI_CAPABILITY("mutex") weiri_lock {
+    _Atomic uint64_t bias; /* thread * WEIRI_LOCK_BIASES + number of the bias; 0: none */
+    _Atomic uint32_t inside[WEIRI_LOCK_BIASES]; /* by number: its thread is inside, or is looking */
+    _Atomic uint32_t word; /* 1: held, or waited for, by a thread that did not enter by bias */
+    _Atomic uint32_t
+        waiters;           /* threads that sleep on turn, or are about to; see weiri_lock_init() */
+    _Atomic uint32_t turn; /* counts wake-ups */
+    _Atomic uint32_t waking; /* a woken waiter has not tried yet: no need to wake another one */
+    uint32_t may_fence;      /* immutable */
+    /* Guarded by the lock itself. */
+    uint32_t entered_by; /* 1 + number of the bias its holder entered by; 0: by word */
+    uint32_t biases;     /* given so far */
+    uint32_t streak;     /* how often in a row the thread below took word */
+    uint64_t last;       /* who took word last */
+};
+
+/* A number that names the calling thread and never another one; 0 until it first needs one. */
+#    ifndef WEIRI_LOCK_EXPLORED
+extern _Thread_local uint64_t weiri_lock_self;
+#    endif
+
+void weiri_lock_lock_slow(struct weiri_lock *lock);
+void weiri_lock_lock_revoked(struct weiri_lock *lock, uint32_t number);
+void weiri_lock_wake_revoker(struct weiri_lock *lock, uint32_t number);
+void weiri_lock_wake_waiter(struct weiri_lock *lock);
+
+static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
+{
+    weiri_sync_point();
+    uint64_t bias = atomic_load_explicit(&lock->bias, memory_order_relaxed);
+    if (bias == 0 || bias / WEIRI_LOCK_BIASES != weiri_lock_self) {
+        weiri_lock_lock_slow(lock);
+        return;
+    }
+    uint32_t number = (uint32_t)(bias % WEIRI_LOCK_BIASES);
+    weiri_sync_point();
+    atomic_store_explicit(&lock->inside[number], 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* the revoker fences for both */
+    weiri_sync_point();
+    if (atomic_load_explicit(&lock->bias, memory_order_relaxed) != bias) {
+        weiri_lock_lock_revoked(lock, number);
+        return;
+    }
+    lock->entered_by = number + 1;
+}
+
+static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock) WEIRI_NO_TSA
+{
+    uint32_t entered_by = lock->entered_by;
+    weiri_sync_point();
+    if (entered_by != 0) {
+        atomic_store_explicit(&lock->inside[entered_by - 1], 0, memory_order_release);
+        atomic_signal_fence(memory_order_seq_cst); /* the revoker fences for both */
+        weiri_sync_point();
+        if (atomic_load_explicit(&lock->bias, memory_order_relaxed) == 0) {
+            weiri_lock_wake_revoker(lock, entered_by - 1);
+        }
+    } else {
+        atomic_store_explicit(&lock->word, 0, memory_order_release);
+        atomic_signal_fence(memory_order_seq_cst); /* the waiter fences for both */
+        weiri_sync_point();
+        if (atomic_load_explicit(&lock->waiters, memory_order_relaxed) != 0) {
+            weiri_lock_wake_waiter(lock);
+        }
+    }
+}
+
+/* Panics unless somebody holds the lock, or is about to. */
+static inline void weiri_lock_assert_held(struct weiri_lock *lock) WEIRI_ASSERT_CAPABILITY(lock)
+    WEIRI_NO_TSA
+{
+    uint32_t marks = atomic_load_explicit(&lock->word, memory_order_relaxed);
+    for (uint32_t i = 0; i < WEIRI_LOCK_BIASES; i++) {
+        marks |= atomic_load_explicit(&lock->inside[i], memory_order_relaxed);
+    }
+    WEIRI_ASSERT(marks != 0);
+}
+
+#endif
+
+/* may_fence: whether to use the fast paths where the kernel allows them; false is for tests of what
+ * happens where it does not. WEIR_ENOMEM: no resources. */
+WEIR_NODISCARD enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence);
+void weiri_lock_fini(struct weiri_lock *lock);
+
+#endif

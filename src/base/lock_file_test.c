@@ -1,0 +1,209 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
+#include "base/lock_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/sync.h"
+#include "base/time.h"
+#include "support/harness.h"
+
+#define FOREVER INT64_MAX
+
+static struct weiri_lock_file open_file(void)
+{
+    struct weiri_lock_file file;
+    bool is_new;
+    CHECK_INT(weiri_lock_file_open(&file, "lock", &is_new), ==, 0);
+    return file;
+}
+
+static void expect_exit_0(pid_t child)
+{
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Memory that a test shares with its children. */
+static void *shared(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    return memory;
+}
+
+TEST(is_private, "the file is 4 KiB with mode 0600 whatever the umask, and keeps its content")
+{
+    (void)umask(0277);
+    struct weiri_lock_file file;
+    bool is_new = false;
+    CHECK_INT(weiri_lock_file_open(&file, "lock", &is_new), ==, 0);
+    CHECK(is_new);
+    struct stat facts;
+    CHECK_INT(stat("lock", &facts), ==, 0);
+    CHECK_INT(facts.st_mode & 0777, ==, 0600);
+    CHECK_INT(facts.st_size, ==, 4096);
+    weiri_bell_ring(&file, 5);
+    struct weiri_lock_file other;
+    CHECK_INT(weiri_lock_file_open(&other, "lock", &is_new), ==, 0);
+    CHECK(!is_new);
+    CHECK_INT(weiri_bell_mark(&other, 5), ==, 1);
+    CHECK_INT(weiri_bell_mark(&other, 6), ==, 0);
+    weiri_lock_file_close(&other);
+    weiri_lock_file_close(&file);
+}
+
+TEST(excludes, "the lock is held once, also by two opens of one process; waiting ends at the limit")
+{
+    struct weiri_lock_file a = open_file();
+    struct weiri_lock_file b = open_file();
+    CHECK_STATUS(weiri_lock_file_lock(&a, FOREVER), WEIR_OK);
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), INT64_C(30000000));
+    CHECK_STATUS(weiri_lock_file_lock(&b, limit), WEIR_ETIMEDOUT);
+    CHECK_INT(weiri_monotonic_now(), >=, limit);
+    weiri_lock_file_unlock(&a);
+    CHECK_STATUS(weiri_lock_file_lock(&b, FOREVER), WEIR_OK);
+    CHECK_STATUS(weiri_lock_file_lock(&a, 0), WEIR_ETIMEDOUT);
+    weiri_lock_file_unlock(&b);
+    weiri_lock_file_close(&a);
+    weiri_lock_file_close(&b);
+}
+
+TEST(dead_holder, "the lock of a killed process is free")
+{
+    struct weiri_lock_file file = open_file();
+    int ends[2];
+    CHECK_INT(pipe(ends), ==, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct weiri_lock_file mine = open_file();
+        if (weiri_lock_file_lock(&mine, FOREVER) == WEIR_OK) {
+            (void)!write(ends[1], "", 1);
+        }
+        for (;;) {
+            (void)pause();
+        }
+    }
+    char byte;
+    CHECK_INT(read(ends[0], &byte, 1), ==, 1);
+    CHECK_STATUS(weiri_lock_file_lock(&file, 0), WEIR_ETIMEDOUT);
+    CHECK_INT(kill(child, SIGKILL), ==, 0);
+    CHECK_STATUS(weiri_lock_file_lock(&file, FOREVER), WEIR_OK);
+    CHECK_INT(waitpid(child, NULL, 0), ==, child);
+    weiri_lock_file_unlock(&file);
+    weiri_lock_file_close(&file);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+struct turns {
+    _Atomic uint64_t counter; /* changed under the lock only, without care */
+    atomic_bool is_over;
+};
+
+TEST(takes_turns, "four processes add without losing a count, and a greedy one lets others in")
+{
+    enum {
+        CHILDREN = 3,
+        ROUNDS = 300
+    };
+    struct turns *turns = shared(sizeof(*turns));
+    pid_t children[CHILDREN];
+    for (int i = 0; i < CHILDREN; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            struct weiri_lock_file mine = open_file();
+            for (int k = 0; k < ROUNDS; k++) {
+                if (weiri_lock_file_lock(&mine, FOREVER) != WEIR_OK) {
+                    _exit(1);
+                }
+                uint64_t seen = atomic_load_explicit(&turns->counter, memory_order_relaxed);
+                atomic_store_explicit(&turns->counter, seen + 1, memory_order_relaxed);
+                weiri_lock_file_unlock(&mine);
+            }
+            _exit(0);
+        }
+    }
+    /* The greedy one never pauses; the others are through long before a million of its turns. */
+    struct weiri_lock_file file = open_file();
+    uint64_t mine = 0;
+    uint64_t seen = 0;
+    while (seen - mine < (uint64_t)CHILDREN * ROUNDS && mine < 1000000) {
+        CHECK_STATUS(weiri_lock_file_lock(&file, FOREVER), WEIR_OK);
+        seen = atomic_load_explicit(&turns->counter, memory_order_relaxed) + 1;
+        atomic_store_explicit(&turns->counter, seen, memory_order_relaxed);
+        mine++;
+        weiri_lock_file_unlock(&file);
+    }
+    CHECK_INT(seen - mine, ==, CHILDREN * ROUNDS);
+    for (int i = 0; i < CHILDREN; i++) {
+        expect_exit_0(children[i]);
+    }
+    weiri_lock_file_close(&file);
+    CHECK_INT(munmap(turns, sizeof(*turns)), ==, 0);
+}
+
+TEST(bell_between_processes, "two processes wake each other 2000 times without a limit being hit")
+{
+    enum {
+        ROUNDS = 2000
+    };
+    _Atomic uint32_t *ball = shared(sizeof(*ball));
+    struct weiri_lock_file file = open_file();
+    pid_t child = fork();
+    bool is_child = child == 0;
+    struct weiri_lock_file mine = file;
+    if (is_child) {
+        mine = open_file();
+    }
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), INT64_C(60000000000));
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        uint32_t due = 2 * i + (is_child ? 1 : 0);
+        for (;;) {
+            uint32_t mark = weiri_bell_mark(&mine, 7);
+            if (atomic_load_explicit(ball, memory_order_acquire) >= due) {
+                break;
+            }
+            if (!weiri_bell_wait(&mine, 7, mark, limit)) {
+                is_child ? _exit(1) : test_fail(__FILE__, __LINE__, "nobody rang");
+            }
+        }
+        atomic_store_explicit(ball, due + 1, memory_order_release);
+        weiri_bell_ring(&mine, 7);
+    }
+    if (is_child) {
+        _exit(0);
+    }
+    expect_exit_0(child);
+    weiri_lock_file_close(&file);
+    CHECK_INT(munmap((void *)ball, sizeof(*ball)), ==, 0);
+}
+
+TEST(bell_limit, "a wait ends at its limit, at once when that has passed or the bell was rung")
+{
+    struct weiri_lock_file file = open_file();
+    uint32_t mark = weiri_bell_mark(&file, 0);
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), INT64_C(20000000));
+    while (weiri_bell_wait(&file, 0, mark, limit)) {
+    }
+    CHECK_INT(weiri_monotonic_now(), >=, limit);
+    CHECK(!weiri_bell_wait(&file, 0, mark, 0));
+    CHECK(!weiri_bell_wait(&file, 0, mark, -1));
+    weiri_bell_ring(&file, 0);
+    CHECK(weiri_bell_wait(&file, 0, mark, FOREVER));
+    CHECK(!weiri_bell_is_empty_watched(&file, 0));
+    weiri_bell_watch_empty(&file, 0, true);
+    CHECK(weiri_bell_is_empty_watched(&file, 0));
+    weiri_bell_watch_empty(&file, 0, false);
+    CHECK(!weiri_bell_is_empty_watched(&file, 0));
+    weiri_lock_file_close(&file);
+}

@@ -1,0 +1,94 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "base/slots.h"
+
+#include "base/panic.h"
+
+#define CAPACITY_MIN 16
+
+static void put(struct weiri_slots *slots, struct weiri_slot slot)
+{
+    size_t at = weiri_slots_home(slots, slot.hash);
+    while (slots->slots[at].number != 0) {
+        at = weiri_slots_next(slots, at);
+    }
+    slots->slots[at] = slot;
+}
+
+static enum weir_status change_capacity(struct weiri_slots *slots,
+                                        const struct weir_allocator *allocator, size_t capacity)
+{
+    struct weiri_slots changed = {.capacity = capacity, .used = slots->used};
+    changed.slots = weiri_alloc_zero(allocator, capacity, sizeof(*changed.slots));
+    if (changed.slots == NULL) {
+        return WEIR_ENOMEM;
+    }
+    for (size_t at = 0; at < slots->capacity; at++) {
+        if (slots->slots[at].number != 0) {
+            put(&changed, slots->slots[at]);
+        }
+    }
+    weiri_slots_fini(slots, allocator);
+    *slots = changed;
+    return WEIR_OK;
+}
+
+void weiri_slots_fini(struct weiri_slots *slots, const struct weir_allocator *allocator)
+{
+    weiri_release(allocator, slots->slots, slots->capacity * sizeof(*slots->slots));
+    *slots = (struct weiri_slots){0};
+}
+
+enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
+                                     const struct weir_allocator *allocator)
+{
+    if (slots->used < slots->capacity / 4 * 3) {
+        return WEIR_OK;
+    }
+    return change_capacity(slots, allocator,
+                           slots->capacity == 0 ? CAPACITY_MIN : slots->capacity * 2);
+}
+
+void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t number)
+{
+    WEIRI_DEBUG_ASSERT(slots->used < slots->capacity / 4 * 3);
+    put(slots, (struct weiri_slot){hash, number});
+    slots->used++;
+}
+
+struct weiri_slot *weiri_slots_of(const struct weiri_slots *slots, uint32_t hash, uint32_t number)
+{
+    size_t at = weiri_slots_home(slots, hash);
+    while (slots->slots[at].number != number) {
+        WEIRI_ASSERT(slots->slots[at].number != 0);
+        at = weiri_slots_next(slots, at);
+    }
+    return &slots->slots[at];
+}
+
+/* Those behind the gap, up to the next empty slot, move as near to their homes as the gap allows:
+ * no search ever has to step over the remains of a deleted key, and none is left to be swept. */
+void weiri_slots_delete(struct weiri_slots *slots, struct weiri_slot *slot)
+{
+    size_t mask = slots->capacity - 1;
+    size_t gap = (size_t)(slot - slots->slots);
+    for (size_t at = weiri_slots_next(slots, gap); slots->slots[at].number != 0;
+         at = weiri_slots_next(slots, at)) {
+        size_t home = weiri_slots_home(slots, slots->slots[at].hash);
+        if (((at - home) & mask) >= ((at - gap) & mask)) {
+            slots->slots[gap] = slots->slots[at];
+            gap = at;
+        }
+    }
+    slots->slots[gap].number = 0;
+    slots->used--;
+}
+
+/* Down to a quarter at a sixteenth full: what comes next must fill or empty half of it again before
+ * the next change, so that a table at the border does not change back and forth. */
+void weiri_slots_trim(struct weiri_slots *slots, const struct weir_allocator *allocator)
+{
+    if (slots->capacity > CAPACITY_MIN && slots->used < slots->capacity / 16) {
+        (void)change_capacity(slots, allocator, slots->capacity / 4);
+    }
+}

@@ -1,0 +1,63 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SLOTS_H
+#define WEIRI_SLOTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/status.h>
+
+#include "base/alloc.h"
+
+/* The part of a hash table that is the same whatever it holds: open addressing with linear probing
+ * over slots of 8 bytes. A slot holds a record's number and 32 bits of its key's hash, by which the
+ * slot also finds home again, so that growing and deleting touch no record.
+ *
+ * The owner walks the run of a hash itself and compares keys (inlined, no callback):
+ *
+ *     for (size_t at = weiri_slots_home(s, hash); s->slots[at].number != 0;
+ *          at = weiri_slots_next(s, at)) {
+ *         if (s->slots[at].hash == hash && ...) return s->slots[at].number;
+ *     }
+ *
+ * At most three quarters of the slots are in use, so every run ends. */
+
+struct weiri_slot {
+    uint32_t hash;
+    uint32_t number; /* of the record, from 1; 0: empty */
+};
+
+/* Zeroed memory is an empty table. */
+struct weiri_slots {
+    struct weiri_slot *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t used;
+};
+
+void weiri_slots_fini(struct weiri_slots *slots, const struct weir_allocator *allocator);
+
+/* Makes sure that one more insertion has room. WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
+                                                    const struct weir_allocator *allocator);
+/* Inserts a number that is not there, into room that was reserved. */
+void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t number);
+/* The slot of a number that is there under this hash. */
+struct weiri_slot *weiri_slots_of(const struct weiri_slots *slots, uint32_t hash, uint32_t number);
+/* Deletes a slot of the table. */
+void weiri_slots_delete(struct weiri_slots *slots, struct weiri_slot *slot);
+/* Gives memory back where most of it lies idle; harmless where there is none to move to. */
+void weiri_slots_trim(struct weiri_slots *slots, const struct weir_allocator *allocator);
+
+/* Where the run of a hash begins; the table is not empty. */
+static inline size_t weiri_slots_home(const struct weiri_slots *slots, uint32_t hash)
+{
+    return hash & (slots->capacity - 1);
+}
+
+static inline size_t weiri_slots_next(const struct weiri_slots *slots, size_t at)
+{
+    return (at + 1) & (slots->capacity - 1);
+}
+
+#endif

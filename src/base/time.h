@@ -1,0 +1,46 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_TIME_H
+#define WEIRI_TIME_H
+
+#include <stdint.h>
+
+/* The system's clocks, in nanoseconds. The schedule explorer replaces them with its virtual time.
+ */
+
+int64_t weiri_monotonic_now(void); /* since some start; never goes back */
+int64_t weiri_wall_now(void);      /* since the Unix epoch; jumps when the date is set */
+
+/* a + b, held at the ends of the range. */
+static inline int64_t weiri_time_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum)) {
+        return sum;
+    }
+    return b > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* a - b, held at the ends of the range. */
+static inline int64_t weiri_time_sub(int64_t a, int64_t b)
+{
+    int64_t difference;
+    if (!__builtin_sub_overflow(a, b, &difference)) {
+        return difference;
+    }
+    return b < 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* value * 2^shift for value >= 0, at most limit. The shift may be any count. */
+static inline int64_t weiri_time_shift(int64_t value, uint64_t shift, int64_t limit)
+{
+    if (value <= 0) {
+        return 0;
+    }
+    if (shift >= 63 || value > (limit >> shift)) {
+        return limit;
+    }
+    return value << shift;
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_ARGUMENTS_H
+#define WEIRI_CLI_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <popt.h>
+
+#include "cli/commands.h"
+
+/* A command's words, taken apart. Options come as text, so that each kind of value is read, checked
+ * and refused in the same words everywhere. */
+
+/* `val` of the options every command has; a command's own start at OPTION_OWN. */
+enum {
+    OPTION_HELP = 1,
+    OPTION_BROKER,
+    OPTION_OWN
+};
+
+/* Rows that tables of options share. A row with a value: {ROW(long, short, val), help, name of the
+ * value}. */
+#define OPTION_FLAG(name, letter, val, help)                                                       \
+    {                                                                                              \
+        name, letter, POPT_ARG_NONE, NULL, val, help, NULL                                         \
+    }
+#define OPTION_VALUE(name, letter, val, help, value)                                               \
+    {                                                                                              \
+        name, letter, POPT_ARG_STRING, NULL, val, help, value                                      \
+    }
+
+struct arguments {
+    bool helped;        /* --help was given and answered: there is nothing more to do. */
+    const char *broker; /* --broker, or NULL. */
+    const char **operands;
+    size_t count; /* Of operands. */
+
+    const struct command *command;
+    poptContext context;
+    struct poptOption *table;
+    const char **words; /* argv with the program's name put first, for the usage line. */
+    char *title;        /* "weir COMMAND" */
+    char *usage;        /* "[OPTION...] OPERANDS" */
+    char **values;      /* Texts of options; operands belong to the context. */
+    size_t value_count;
+};
+
+/* One option with its text (NULL for a flag; else valid until arguments_free()); name is how it is
+ * to be called in messages. Returns 0 or an exit status, after saying why. */
+typedef int option_fn(int option, const char *name, const char *text, void *arg);
+
+/* Takes argv apart; to be followed by arguments_free() whatever it returns: 0 or an exit status. */
+int arguments_parse(struct arguments *arguments, const struct command *command, int argc,
+                    char **argv, option_fn *set, void *arg);
+void arguments_free(struct arguments *arguments);
+
+/* Prints a command's help on standard output. */
+int arguments_help(const struct command *command);
+
+/* Refuses fewer operands than names (all but the last `optional` of them are needed), or more. */
+int arguments_expect(const struct arguments *arguments, const char *const *names, size_t count,
+                     size_t optional);
+
+/* Readers of values. Each says what it expected where it refuses, and leaves its result alone. */
+int read_duration(const char *name, const char *text, int64_t least, int64_t *ret_ns);
+int read_number(const char *name, const char *text, int64_t least, int64_t most,
+                int64_t *ret_number);
+/* A tube's name. */
+int read_tube(const char *text);
+
+#endif

@@ -1,0 +1,178 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memfd_create, closefrom in spawned children, P_PIDFD */
+#include "cli/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <weir/clock.h>
+#include <weir/duration.h>
+
+#include "cli/group.h"
+
+/* A context has no descriptor to wait on, so a cancellation is seen after at most this long; its
+ * deadline is known beforehand and met to the millisecond. */
+#define CONTEXT_CHECK_NS WEIR_MS(100)
+
+/* Members of the group that outlive its leader are not our children; so they are looked for. */
+#define GROUP_CHECK_NS WEIR_MS(20)
+
+/* The input as a file at its start, or -1 with errno. */
+static int input_open(const void *input, size_t size)
+{
+    int fd = memfd_create("weir-job", MFD_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    for (size_t done = 0; done < size;) {
+        ssize_t count = pwrite(fd, (const char *)input + done, size - done, (off_t)done);
+        if (count < 0 && errno != EINTR) {
+            int why = errno;
+            (void)close(fd);
+            errno = why;
+            return -1;
+        }
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return fd;
+}
+
+/* Returns 0 or an errno. */
+static int spawn(const struct child_request *request, int input, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int why = posix_spawn_file_actions_init(&actions);
+    if (why != 0) {
+        return why;
+    }
+    why = posix_spawnattr_init(&attributes);
+    if (why != 0) {
+        (void)posix_spawn_file_actions_destroy(&actions);
+        return why;
+    }
+    why = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    if (why == 0) {
+        why = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    }
+    if (why == 0) {
+        /* Group 0: a new one, named by the child. None of these four can fail with valid values. */
+        (void)posix_spawnattr_setpgroup(&attributes, 0);
+        (void)posix_spawnattr_setsigmask(&attributes, request->mask);
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+        why = posix_spawn(ret_pid, request->path, &actions, &attributes, request->argv,
+                          request->environment);
+    }
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return why;
+}
+
+/* Waits for the child's end for so long; true: it is there. Its zombie stays: it keeps the number
+ * of its group from being given to strangers. */
+static bool wait_exit(int pidfd, int64_t wait_ns)
+{
+    struct pollfd poller = {.fd = pidfd, .events = POLLIN};
+    int64_t wait_ms = (wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1);
+    return poll(&poller, 1, (int)wait_ms) > 0;
+}
+
+/* Waits for the child's end or the context's. */
+static enum weir_status wait_context(int pidfd, weir_context *context)
+{
+    enum weir_status status = WEIR_OK;
+    do {
+        int64_t remaining = weir_context_remaining(context);
+        if (wait_exit(pidfd, remaining < CONTEXT_CHECK_NS ? remaining : CONTEXT_CHECK_NS)) {
+            return WEIR_OK;
+        }
+        status = weir_context_check(context);
+    } while (status == WEIR_OK);
+    return status;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Ends the whole group: asks, waits, kills. The leader must not have been reaped. */
+static void end_group(pid_t pid, int pidfd, int64_t grace_ns)
+{
+    weir_clock *clock = weir_clock_monotonic();
+    int64_t start = weir_clock_now(clock);
+    bool leader_gone = false;
+    bool group_gone = false;
+    (void)kill(-pid, SIGTERM);
+    /* One that is stopped could not act on it. */
+    (void)kill(-pid, SIGCONT);
+    for (int64_t left = grace_ns; left > 0 && !group_gone;
+         left = grace_ns - (weir_clock_now(clock) - start)) {
+        if (!leader_gone) {
+            leader_gone = wait_exit(pidfd, least(left, WEIR_SECONDS(3600)));
+        } else {
+            (void)poll(NULL, 0, (int)(least(left, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
+        }
+        group_gone = leader_gone && !group_alive(pid);
+    }
+    /* Also where it seemed gone: one that was just being forked may have been missed. */
+    (void)kill(-pid, SIGKILL);
+}
+
+/* Waits for the child for good and takes it from the process table. */
+static int reap(pid_t pid, struct child_end *ret_end)
+{
+    siginfo_t info;
+    int failed;
+    do {
+        failed = waitid(P_PID, (id_t)pid, &info, WEXITED);
+    } while (failed != 0 && errno == EINTR);
+    if (failed != 0) {
+        return errno;
+    }
+    ret_end->exited = info.si_code == CLD_EXITED;
+    ret_end->number = info.si_status;
+    return 0;
+}
+
+int child_run(const struct child_request *request, weir_context *context, struct child_end *ret_end)
+{
+    int input = input_open(request->input, request->input_size);
+    if (input < 0) {
+        return errno;
+    }
+    pid_t pid = 0;
+    int why = spawn(request, input, &pid);
+    (void)close(input);
+    if (why != 0) {
+        return why;
+    }
+    struct child_end end = {false, 0, WEIR_OK};
+    /* The child is ours and unreaped, so the number is still its own. */
+    int pidfd = pidfd_open(pid, 0);
+    if (pidfd >= 0) {
+        end.ended_by = wait_context(pidfd, context);
+        if (end.ended_by != WEIR_OK) {
+            end_group(pid, pidfd, request->grace_ns);
+        }
+        (void)close(pidfd);
+    } else {
+        /* Out of descriptors: a child that cannot be watched must not run on unwatched. */
+        why = errno;
+        (void)kill(-pid, SIGKILL);
+    }
+    int reaped = reap(pid, &end);
+    if (why == 0) {
+        why = reaped;
+    }
+    if (why == 0) {
+        *ret_end = end;
+    }
+    return why;
+}

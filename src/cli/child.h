@@ -1,0 +1,44 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_CHILD_H
+#define WEIRI_CLI_CHILD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/context.h>
+#include <weir/status.h>
+
+/* Runs a program as a child and waits for it.
+ *
+ * The child leads a process group of its own, reads its input from a file in memory (so one that
+ * does not read cannot hold us up), shares our standard output and error, and has no other
+ * descriptor. It is waited for through a pidfd, so there is no SIGCHLD handler and no mistaken pid.
+ */
+
+struct child_request {
+    const char *path;         /* Of the program; argv[0] is as the user typed it. */
+    char *const *argv;        /* NULL at the end. */
+    char *const *environment; /* NULL at the end. */
+    const void *input;        /* Its standard input. */
+    size_t input_size;
+    int64_t grace_ns;     /* Time between TERM and KILL. */
+    const sigset_t *mask; /* Signals that are blocked in it. */
+};
+
+struct child_end {
+    bool exited; /* By itself; else a signal ended it. */
+    int number;  /* Its exit status, or that signal. */
+    /* WEIR_OK: it ended before the context did. Else what weir_context_check() said when its group
+     * was ended: WEIR_ETIMEDOUT, WEIR_ECANCELED. */
+    enum weir_status ended_by;
+};
+
+/* Runs it to its end. When the context ends first, the whole group gets TERM and, once grace_ns has
+ * passed with one of them still alive, KILL. Returns 0, or an errno: it was not started. */
+int child_run(const struct child_request *request, weir_context *context,
+              struct child_end *ret_end);
+
+#endif

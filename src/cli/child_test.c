@@ -1,0 +1,318 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memfd_create */
+#include "cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <weir/weir.h>
+
+#include "support/harness.h"
+
+/* One run on a worker of a pool, with what it wrote. */
+struct scene {
+    struct child_request request;
+    int64_t deadline_ns;
+    int why;
+    struct child_end end;
+    char output[4096];
+    weir_pool *pool;
+    weir_envelope *envelope;
+    sigset_t mask;
+};
+
+static int run_child(weir_context *context, void *payload)
+{
+    struct scene *scene = payload;
+    scene->why = child_run(&scene->request, context, &scene->end);
+    return WEIR_OK;
+}
+
+static void scene_init(struct scene *scene, char *const *argv)
+{
+    memset(scene, 0, sizeof(*scene));
+    CHECK_INT(sigprocmask(SIG_SETMASK, NULL, &scene->mask), ==, 0);
+    scene->request = (struct child_request){.path = "/bin/sh",
+                                            .argv = argv,
+                                            .environment = environ,
+                                            .input = "",
+                                            .grace_ns = WEIR_SECONDS(30),
+                                            .mask = &scene->mask};
+}
+
+static void scene_start(struct scene *scene)
+{
+    struct weir_pool_options pool = WEIR_POOL_OPTIONS_INIT;
+    struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+    pool.workers = 1;
+    envelope.invoke = run_child;
+    envelope.payload = scene;
+    envelope.deadline_ns = scene->deadline_ns;
+    CHECK_STATUS(weir_pool_new(&pool, &scene->pool), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&envelope, &scene->envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(scene->pool, scene->envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(scene->pool), WEIR_OK);
+}
+
+static void scene_end(struct scene *scene)
+{
+    weir_pool_free(scene->pool);
+    weir_envelope_unref(scene->envelope);
+}
+
+/* Runs it to its end, with our standard output, which is its own, going into scene->output. */
+static void run(struct scene *scene)
+{
+    int file = memfd_create("output", MFD_CLOEXEC);
+    int saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100);
+    CHECK(file >= 0 && saved >= 0);
+    CHECK_INT(dup2(file, STDOUT_FILENO), ==, STDOUT_FILENO);
+    scene_start(scene);
+    CHECK_STATUS(weir_pool_drain(scene->pool), WEIR_OK);
+    CHECK_INT(dup2(saved, STDOUT_FILENO), ==, STDOUT_FILENO);
+    CHECK_INT(pread(file, scene->output, sizeof(scene->output) - 1, 0), >=, 0);
+    (void)close(file);
+    (void)close(saved);
+    scene_end(scene);
+}
+
+/* Runs a shell's script to its end. */
+static void run_script(struct scene *scene, const char *script)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)script, NULL};
+    scene->request.argv = argv;
+    run(scene);
+}
+
+/* A script that has got as far as making a file has made this one. */
+static void wait_for_file(const char *path)
+{
+    while (access(path, F_OK) != 0) {
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+TEST(exit_status, "the exit status comes back")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    run_script(&scene, "exit 75");
+    CHECK_INT(scene.why, ==, 0);
+    CHECK(scene.end.exited);
+    CHECK_INT(scene.end.number, ==, 75);
+    CHECK_STATUS(scene.end.ended_by, WEIR_OK);
+}
+
+TEST(ended_by_signal, "a signal that ended it comes back")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    run_script(&scene, "kill -ABRT $$");
+    CHECK_INT(scene.why, ==, 0);
+    CHECK(!scene.end.exited);
+    CHECK_INT(scene.end.number, ==, SIGABRT);
+}
+
+TEST(argv_identical, "its words arrive byte for byte; no shell sees them")
+{
+    char *argv[] = {(char *)"the name",
+                    (char *)"-c",
+                    (char *)"cat /proc/$$/cmdline",
+                    (char *)"two  spaces",
+                    (char *)"; touch made $(touch made) `touch made`",
+                    (char *)"new\nline",
+                    (char *)"-rf",
+                    (char *)"",
+                    (char *)"*",
+                    (char *)"\"'\\",
+                    (char *)"\xff\xfe",
+                    NULL};
+    struct scene scene;
+    scene_init(&scene, argv);
+    run(&scene);
+    CHECK_INT(scene.why, ==, 0);
+    size_t at = 0;
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        CHECK_STRING(scene.output + at, argv[i]);
+        at += strlen(argv[i]) + 1;
+    }
+    CHECK_INT(scene.output[at], ==, '\0');
+    CHECK(access("made", F_OK) != 0);
+}
+
+TEST(input, "its input is the body, as a file at its start, whatever bytes it has")
+{
+    static const char body[] = "first\nsecond\0third\xff";
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.request.input = body;
+    scene.request.input_size = sizeof(body) - 1;
+    run_script(&scene, "cat; cat");
+    CHECK_INT(memcmp(scene.output, body, sizeof(body)), ==, 0);
+}
+
+TEST(input_unread, "one that does not read a large body holds nothing up")
+{
+    size_t size = (size_t)20 << 20;
+    char *body = calloc(1, size);
+    CHECK(body != NULL);
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.request.input = body;
+    scene.request.input_size = size;
+    run_script(&scene, "exit 0");
+    CHECK_INT(scene.end.number, ==, 0);
+    scene_init(&scene, NULL);
+    scene.request.input = body;
+    scene.request.input_size = size;
+    run_script(&scene, "wc -c");
+    CHECK_INT(atol(scene.output), ==, size);
+    free(body);
+}
+
+TEST(descriptors, "it has the descriptors 0, 1 and 2 and no other, whatever we have open")
+{
+    int open_too[50];
+    for (size_t i = 0; i < 50; i++) {
+        /* On purpose without O_CLOEXEC. */
+        open_too[i] = dup(STDIN_FILENO);
+        CHECK(open_too[i] > 2);
+    }
+    struct scene scene;
+    scene_init(&scene, NULL);
+    run_script(&scene, "ls /proc/$$/fd; exit 0");
+    for (size_t i = 0; i < 50; i++) {
+        (void)close(open_too[i]);
+    }
+    CHECK_STRING(scene.output, "0\n1\n2\n");
+}
+
+TEST(own_group, "it leads a process group of its own")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    run_script(&scene, "read -r pid name state parent group rest < /proc/$$/stat; "
+                       "echo $((group - $$))");
+    CHECK_STRING(scene.output, "0\n");
+}
+
+TEST(signal_mask, "it has the signals blocked that were asked for")
+{
+    char *argv[] = {(char *)"grep", (char *)"SigBlk", (char *)"/proc/self/status", NULL};
+    struct scene scene;
+    scene_init(&scene, argv);
+    scene.request.path = "/bin/grep";
+    CHECK_INT(sigaddset(&scene.mask, SIGUSR1), ==, 0);
+    run(&scene);
+    CHECK_STRING(scene.output, "SigBlk:\t0000000000000200\n");
+}
+
+TEST(not_started, "what cannot be started is told, and nothing is left")
+{
+    static const struct {
+        const char *path;
+        int why;
+    } rows[] = {{"./missing", ENOENT}, {"./plain", EACCES}, {"./nonsense", ENOEXEC}, {".", EACCES}};
+    char *argv[] = {(char *)"x", NULL};
+    CHECK_INT(close(open("plain", O_CREAT | O_WRONLY | O_CLOEXEC, 0644)), ==, 0);
+    CHECK_INT(close(open("nonsense", O_CREAT | O_WRONLY | O_CLOEXEC, 0755)), ==, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct scene scene;
+        scene_init(&scene, argv);
+        scene.request.path = rows[i].path;
+        run(&scene);
+        CHECK_INT(scene.why, ==, rows[i].why);
+    }
+}
+
+TEST(deadline, "at the deadline the whole group is ended, and not before")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.deadline_ns = WEIR_MS(200);
+    int64_t start = weir_clock_now(weir_clock_monotonic());
+    run_script(&scene, "sleep 1000 & (sleep 1000 & sleep 1000) & sleep 1000");
+    CHECK_INT(weir_clock_now(weir_clock_monotonic()) - start, >=, scene.deadline_ns);
+    CHECK_STATUS(scene.end.ended_by, WEIR_ETIMEDOUT);
+    CHECK(!scene.end.exited);
+    CHECK_INT(scene.end.number, ==, SIGTERM);
+}
+
+TEST(stopped_group, "one that is stopped is ended as well")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.deadline_ns = WEIR_MS(200);
+    run_script(&scene, "kill -STOP $$");
+    CHECK_STATUS(scene.end.ended_by, WEIR_ETIMEDOUT);
+    CHECK_INT(scene.end.number, ==, SIGTERM);
+}
+
+TEST(grace, "one that tidies up after TERM has the time for it")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.deadline_ns = WEIR_MS(200);
+    run_script(&scene, "trap 'sleep 0.3; echo tidy; exit 3' TERM; while :; do sleep 0.05; done");
+    CHECK_STATUS(scene.end.ended_by, WEIR_ETIMEDOUT);
+    CHECK(scene.end.exited);
+    CHECK_INT(scene.end.number, ==, 3);
+    CHECK_STRING(scene.output, "tidy\n");
+}
+
+TEST(kill_after_grace, "a group that ignores TERM is killed once the grace has passed")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.deadline_ns = WEIR_MS(100);
+    scene.request.grace_ns = WEIR_MS(200);
+    int64_t start = weir_clock_now(weir_clock_monotonic());
+    run_script(&scene, "trap '' TERM; sleep 1000 & sleep 1000 & wait");
+    CHECK_INT(weir_clock_now(weir_clock_monotonic()) - start, >=, WEIR_MS(300));
+    CHECK(!scene.end.exited);
+    CHECK_INT(scene.end.number, ==, SIGKILL);
+}
+
+TEST(orphans, "members that outlive their leader get their grace too, and are killed after it")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.deadline_ns = WEIR_MS(300);
+    scene.request.grace_ns = WEIR_MS(500);
+    run_script(&scene, "(trap 'sleep 0.1; echo tidy; exit' TERM; while :; do sleep 0.02; done) & "
+                       "(trap '' TERM; sleep 1000) & wait");
+    CHECK_STATUS(scene.end.ended_by, WEIR_ETIMEDOUT);
+    CHECK_INT(scene.end.number, ==, SIGTERM);
+    CHECK_STRING(scene.output, "tidy\n");
+}
+
+TEST(cancelled, "a cancellation ends the group as a deadline does")
+{
+    struct scene scene;
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)": > started; sleep 1000 & sleep 1000",
+                    NULL};
+    scene_init(&scene, argv);
+    scene_start(&scene);
+    wait_for_file("started");
+    CHECK_STATUS(weir_pool_stop(scene.pool), WEIR_OK);
+    scene_end(&scene);
+    CHECK_STATUS(scene.end.ended_by, WEIR_ECANCELED);
+    CHECK_INT(scene.end.number, ==, SIGTERM);
+}
+
+TEST(many, "of many runs no zombie and no descriptor stays")
+{
+    for (int i = 0; i < 100; i++) {
+        struct scene scene;
+        scene_init(&scene, NULL);
+        run_script(&scene, "exit 0");
+        CHECK_INT(scene.why, ==, 0);
+    }
+}

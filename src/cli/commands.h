@@ -1,0 +1,32 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_COMMANDS_H
+#define WEIRI_CLI_COMMANDS_H
+
+#include <popt.h>
+
+/* One row a command; its file holds everything else about it. */
+struct command {
+    const char *name;                 /* What is typed after `weir`. */
+    const char *operands;             /* For the usage line, e.g. "TUBE [BODY]". */
+    const char *summary;              /* One line, lower case, without a full stop. */
+    const char *examples;             /* Whole lines, each with its newline. */
+    const struct poptOption *options; /* Its own; --help and the like come from options.h. */
+    /* argv[0] is the command's name. Returns the exit status, 0 or one of <sysexits.h>; has said
+     * why on standard error where that is not 0. */
+    int (*run)(const struct command *command, int argc, char **argv);
+};
+
+extern const struct command command_put;
+extern const struct command command_work;
+extern const struct command command_stats;
+extern const struct command command_peek;
+extern const struct command command_help;
+
+/* Every command in the order of the help; NULL at the end. */
+extern const struct command *const commands[];
+
+/* The command of that name, or NULL after saying so, with the nearest name where one is near. */
+const struct command *command_find(const char *name);
+
+#endif

@@ -1,0 +1,77 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/environment.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/timestamp.h"
+
+extern char **environ;
+
+/* The names set here; one of the program's own environment gives way. */
+static const char *const names[] = {
+    "WEIR_JOB_ID", "WEIR_TUBE",       "WEIR_ATTEMPT", "WEIR_PRIORITY",
+    "WEIR_TTR",    "WEIR_CREATED_AT", "WEIR_RUN_AT",  "WEIR_BROKER",
+};
+
+#define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+
+static bool is_ours(const char *entry)
+{
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(entry, names[i], length) == 0 && entry[length] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The values, in the order of the names, in one block behind the array of pointers. */
+char **environment_new(const struct weir_job *job, const char *broker)
+{
+    char attempt[16];
+    char priority[16];
+    char ttr[TIMESTAMP_SIZE];
+    char created_at[TIMESTAMP_SIZE];
+    char run_at[TIMESTAMP_SIZE];
+    (void)snprintf(attempt, sizeof(attempt), "%" PRIu32, job->attempts);
+    (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
+    timestamp_write_unix(job->ttr_ns, ttr);
+    timestamp_write_unix(job->created_ns, created_at);
+    timestamp_write_unix(job->run_at_ns, run_at);
+    const char *const values[NAME_COUNT] = {job->id, job->tube,  attempt, priority,
+                                            ttr,     created_at, run_at,  broker};
+    size_t kept = 0;
+    for (size_t i = 0; environ[i] != NULL; i++) {
+        kept += is_ours(environ[i]) ? 0 : 1;
+    }
+    size_t bytes = 0;
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        bytes += strlen(names[i]) + strlen(values[i]) + 2;
+    }
+    size_t pointers = (kept + NAME_COUNT + 1) * sizeof(char *);
+    char **result = malloc(pointers + bytes);
+    if (result == NULL) {
+        return NULL;
+    }
+    size_t count = 0;
+    for (size_t i = 0; environ[i] != NULL; i++) {
+        if (!is_ours(environ[i])) {
+            result[count++] = environ[i];
+        }
+    }
+    char *text = (char *)result + pointers;
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        size_t size = strlen(names[i]) + strlen(values[i]) + 2;
+        (void)snprintf(text, size, "%s=%s", names[i], values[i]);
+        result[count++] = text;
+        text += size;
+    }
+    result[count] = NULL;
+    return result;
+}

@@ -1,0 +1,148 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/handler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <weir/duration.h>
+
+#include "cli/child.h"
+#include "cli/environment.h"
+#include "cli/report.h"
+
+/* How the end of a program is told to the consumer and back to handler_tell(): from WEIR_EUSER up,
+ * the exit status, or this and the signal. */
+#define STATUS_SIGNAL 256
+
+/* Up to three digits, at most 255. */
+static bool read_status(const char **at, unsigned *ret_number)
+{
+    unsigned number = 0;
+    size_t count = strspn(*at, "0123456789");
+    if (count == 0 || count > 3) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        number = number * 10 + (unsigned)(*(*at)++ - '0');
+    }
+    *ret_number = number;
+    return number <= 255;
+}
+
+int handler_read_statuses(const char *name, const char *text, struct handler *handler)
+{
+    const char *at = text;
+    bool valid = true;
+    do {
+        unsigned first = 0;
+        valid = read_status(&at, &first);
+        unsigned last = first;
+        if (valid && *at == '-') {
+            at++;
+            valid = read_status(&at, &last);
+        }
+        valid = valid && (*at == ',' || *at == '\0') && first <= last && first > 0 &&
+                (last < EX_TEMPFAIL || first > EX_TEMPFAIL);
+        for (unsigned i = first; valid && i <= last; i++) {
+            handler->bury[i] = true;
+        }
+    } while (valid && *at++ == ',');
+    if (!valid) {
+        return report(EX_USAGE,
+                      "%s: %s: expected exit statuses such as 1,3,64-70, from 1 to 255 without %d",
+                      name, quote(text).text, EX_TEMPFAIL);
+    }
+    return EX_OK;
+}
+
+/* What cannot be put right by trying again: the program itself is gone or no program. */
+static bool is_broken(int why)
+{
+    return why == ENOENT || why == EACCES || why == ENOEXEC || why == ENOTDIR || why == ELOOP ||
+           why == EPERM;
+}
+
+/* The program could not be started. Where that is for good, nothing more is taken. */
+static int refuse_start(struct handler *handler, const struct weir_job *job, int why)
+{
+    if (!is_broken(why)) {
+        (void)report(0, "job %s: %s: cannot be run now: %s", job->id, quote(handler->path).text,
+                     strerror(why));
+        return why == ENOMEM ? WEIR_ENOMEM : WEIR_EAGAIN;
+    }
+    int expected = 0;
+    if (atomic_compare_exchange_strong(&handler->broken, &expected, why)) {
+        (void)report(0, "%s: cannot be run: %s; stopping", quote(handler->path).text,
+                     strerror(why));
+        weir_consumer_stop(handler->consumer);
+    }
+    return WEIR_ECANCELED;
+}
+
+int handler_run(struct handler *handler, weir_context *context, const struct weir_job *job)
+{
+    if (atomic_load(&handler->broken) != 0) {
+        return WEIR_ECANCELED;
+    }
+    char **environment = environment_new(job, handler->broker);
+    if (environment == NULL) {
+        return WEIR_ENOMEM;
+    }
+    struct child_request request = {.path = handler->path,
+                                    .argv = handler->argv,
+                                    .environment = environment,
+                                    .input = job->body,
+                                    .input_size = job->body_size,
+                                    .grace_ns = handler->grace_ns,
+                                    .mask = handler->mask};
+    struct child_end end = {false, 0, WEIR_OK};
+    int why = child_run(&request, context, &end);
+    free(environment);
+    if (why != 0) {
+        return refuse_start(handler, job, why);
+    }
+    if (end.ended_by != WEIR_OK) {
+        return (int)end.ended_by;
+    }
+    if (!end.exited) {
+        return WEIR_EUSER + STATUS_SIGNAL + end.number;
+    }
+    if (end.number == 0) {
+        return WEIR_OK;
+    }
+    return handler->bury[end.number] ? WEIR_ESTOP : WEIR_EUSER + end.number;
+}
+
+static void describe(int status, char *text, size_t size)
+{
+    if (status >= WEIR_EUSER + STATUS_SIGNAL) {
+        (void)snprintf(text, size, "signal %d", status - WEIR_EUSER - STATUS_SIGNAL);
+    } else if (status >= WEIR_EUSER) {
+        (void)snprintf(text, size, "exit status %d", status - WEIR_EUSER);
+    } else if (status == WEIR_ESTOP) {
+        (void)snprintf(text, size, "an exit status of --bury-on");
+    } else {
+        (void)snprintf(text, size, "%s", weir_status_text(status));
+    }
+}
+
+void handler_tell(const struct handler *handler, const struct weir_job *job,
+                  enum weir_run_outcome outcome, int status, int64_t delay_ns)
+{
+    char what[96];
+    char delay[32];
+    describe(status, what, sizeof(what));
+    if (outcome == WEIR_RUN_BURIED) {
+        (void)report(0, "job %s: buried after run %u: %s", job->id, job->attempts, what);
+    } else if (outcome == WEIR_RUN_LOST) {
+        (void)report(0, "job %s: the reservation ended before run %u did; it will run again",
+                     job->id, job->attempts);
+    } else if (outcome == WEIR_RUN_RETRY && handler->verbose) {
+        (void)weir_duration_format(delay_ns, delay, sizeof(delay));
+        (void)report(0, "job %s: run %u: %s; again in %s", job->id, job->attempts, what, delay);
+    }
+}

@@ -1,0 +1,68 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <sysexits.h>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+
+void help_overview(void)
+{
+    (void)fputs("weir keeps jobs until they are done: now or later, again when they fail, at most "
+                "so many at once.\n"
+                "\n"
+                "Examples:\n"
+                "  weir put thumbs photo.jpg                  a job for the tube `thumbs`\n"
+                "  weir put --delay 10m thumbs other.jpg      not before ten minutes have passed\n"
+                "  weir work -j 4 thumbs -- ./make-thumbnail  four at once; the body on stdin\n"
+                "  weir stats                                 how many wait, run, failed\n"
+                "\n"
+                "Usage: weir COMMAND [OPTION...] [OPERAND...]\n"
+                "\n"
+                "Commands:\n",
+                stdout);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        (void)printf("  %-6s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    (void)fputs("\n"
+                "`weir help COMMAND` or `weir COMMAND --help` tells more; so does weir(1).\n",
+                stdout);
+}
+
+static int no_option(int option, const char *name, const char *text, void *arg)
+{
+    (void)option;
+    (void)text;
+    (void)arg;
+    return report(EX_SOFTWARE, "%s: not handled", name);
+}
+
+static int run_help(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"command"};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, no_option, NULL);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 1, 1);
+        if (code == EX_OK && arguments.count == 0) {
+            help_overview();
+        } else if (code == EX_OK) {
+            const struct command *about = command_find(arguments.operands[0]);
+            code = about != NULL ? arguments_help(about) : EX_USAGE;
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .operands = "[COMMAND]",
+    .summary = "explain weir, or one of its commands",
+    .examples = "  weir help work\n",
+    .options = NULL,
+    .run = run_help,
+};

@@ -1,0 +1,67 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/report.h"
+
+/* Standard streams that are closed would hand their numbers to the next file opened, and a message
+ * could then end in the database. Each is opened the wrong way round, so that using it still fails.
+ */
+static bool open_standard_streams(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd < 0) {
+        return false;
+    }
+    (void)close(fd);
+    return true;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        help_overview();
+        return EX_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        (void)puts("weir " WEIR_VERSION);
+        return EX_OK;
+    }
+    if (argv[1][0] == '-') {
+        return report(EX_USAGE, "%s: unknown option; expected --help, --version or a command",
+                      quote(argv[1]).text);
+    }
+    const struct command *command = command_find(argv[1]);
+    if (command == NULL) {
+        return EX_USAGE;
+    }
+    report_begin(command->name);
+    return command->run(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (!open_standard_streams()) {
+        return EX_OSFILE;
+    }
+    /* The character set alone: numbers and messages are the same everywhere. */
+    (void)setlocale(LC_CTYPE, "");
+    int code = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        int why = errno;
+        code = code != EX_OK ? code : report(EX_IOERR, "standard output: %s", strerror(why));
+    }
+    return code;
+}

@@ -1,0 +1,145 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/monitor.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <weir/duration.h>
+
+#include "cli/report.h"
+
+/* How often progress is shown on a terminal, and elsewhere as lines. */
+#define TERMINAL_MS 250
+#define LINES_MS 1000
+
+static void fill_signals(sigset_t *signals)
+{
+    (void)sigemptyset(signals);
+    (void)sigaddset(signals, SIGINT);
+    (void)sigaddset(signals, SIGTERM);
+    (void)sigaddset(signals, SIGHUP);
+}
+
+void monitor_block_signals(sigset_t *ret_mask)
+{
+    sigset_t signals;
+    fill_signals(&signals);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, ret_mask);
+    (void)signal(SIGCHLD, SIG_DFL);
+}
+
+static int keep_counts(const struct weir_tube_counts *counts, void *arg)
+{
+    struct weir_tube_counts *kept = arg;
+    *kept = *counts;
+    return 0;
+}
+
+static void show_progress(const struct monitor *monitor)
+{
+    const struct tally *tally = monitor->tally;
+    struct weir_tube_counts counts = {.ready = 0};
+    if (weir_broker_tubes(monitor->broker, monitor->tube, keep_counts, &counts, NULL) != WEIR_OK) {
+        return;
+    }
+    report_progress(monitor->terminal,
+                    "%s: %" PRIuFAST64 " done (%.0f/s), %" PRIuFAST64 " running, %" PRIu64
+                    " ready, %" PRIu64 " delayed, %" PRIuFAST64 " retries, %" PRIu64 " buried",
+                    monitor->tube, atomic_load(&tally->done), tally_rate(tally),
+                    atomic_load(&tally->running), counts.ready, counts.delayed,
+                    atomic_load(&tally->retried), counts.buried);
+}
+
+static void take_signal(struct monitor *monitor)
+{
+    struct signalfd_siginfo info;
+    if (read(monitor->signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+        return;
+    }
+    unsigned before = atomic_fetch_add(&monitor->stops, 1);
+    if (before == 0) {
+        (void)report(0,
+                     "stopping; %" PRIuFAST64 " running jobs go on to their end, or are ended by "
+                     "one more signal",
+                     atomic_load(&monitor->tally->running));
+    } else if (before == 1) {
+        (void)report(0, "ending %" PRIuFAST64 " running jobs",
+                     atomic_load(&monitor->tally->running));
+    }
+    weir_consumer_stop(monitor->consumer);
+}
+
+/* The thread: an envelope that runs as long as the consumer does. */
+static int watch(weir_context *context, void *payload)
+{
+    struct monitor *monitor = payload;
+    int timeout = !monitor->progress ? -1 : monitor->terminal ? TERMINAL_MS : LINES_MS;
+    struct pollfd pollers[] = {{.fd = monitor->signals, .events = POLLIN},
+                               {.fd = monitor->end, .events = POLLIN}};
+    (void)context;
+    while (pollers[1].revents == 0) {
+        int count = poll(pollers, 2, timeout);
+        if (count > 0 && pollers[0].revents != 0) {
+            take_signal(monitor);
+        }
+        if (count == 0) {
+            show_progress(monitor);
+        }
+    }
+    return WEIR_OK;
+}
+
+static void release(struct monitor *monitor)
+{
+    weir_pool_free(monitor->pool);
+    weir_envelope_unref(monitor->envelope);
+    if (monitor->signals >= 0) {
+        (void)close(monitor->signals);
+    }
+    if (monitor->end >= 0) {
+        (void)close(monitor->end);
+    }
+}
+
+enum weir_status monitor_start(struct monitor *monitor)
+{
+    sigset_t signals;
+    fill_signals(&signals);
+    monitor->pool = NULL;
+    monitor->envelope = NULL;
+    monitor->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    monitor->end = eventfd(0, EFD_CLOEXEC);
+    enum weir_status status = monitor->signals >= 0 && monitor->end >= 0 ? WEIR_OK : WEIR_EIO;
+    struct weir_pool_options pool = WEIR_POOL_OPTIONS_INIT;
+    pool.workers = 1;
+    if (status == WEIR_OK) {
+        status = weir_pool_new(&pool, &monitor->pool);
+    }
+    struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+    envelope.payload = monitor;
+    envelope.invoke = watch;
+    if (status == WEIR_OK) {
+        status = weir_envelope_new(&envelope, &monitor->envelope);
+    }
+    if (status == WEIR_OK) {
+        status = weir_pool_send(monitor->pool, monitor->envelope);
+    }
+    if (status == WEIR_OK) {
+        status = weir_pool_start(monitor->pool);
+    }
+    if (status != WEIR_OK) {
+        release(monitor);
+    }
+    return status;
+}
+
+void monitor_stop(struct monitor *monitor)
+{
+    (void)eventfd_write(monitor->end, 1);
+    release(monitor);
+    report_progress_end();
+}

@@ -1,0 +1,46 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_MONITOR_H
+#define WEIRI_CLI_MONITOR_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <weir/consumer.h>
+#include <weir/pool.h>
+
+#include "cli/tally.h"
+
+/* Beside the workers of `weir work`: a thread that takes the signals and shows progress. Nothing is
+ * done in a signal handler: the signals are blocked everywhere and read from a descriptor. */
+
+struct monitor {
+    weir_consumer *consumer;
+    weir_broker *broker;
+    const char *tube;
+    const struct tally *tally;
+    bool progress; /* Show how far it is. */
+    bool terminal; /* Standard error is one. */
+
+    /* Signals that asked for an end; relaxed, since it guards nothing. */
+    atomic_uint stops;
+
+    int signals; /* Descriptor of the signals. */
+    int end;     /* Descriptor that ends the monitor. */
+    weir_pool *pool;
+    weir_envelope *envelope;
+};
+
+/* Blocks SIGINT, SIGTERM and SIGHUP in this thread and those it starts; ret_mask receives what was
+ * blocked before, for children. Also makes children waitable where our parent ignored them. */
+void monitor_block_signals(sigset_t *ret_mask);
+
+/* Starts the thread; the members up to terminal are set. The first signal asks the consumer to end,
+ * the next one cancels what runs. On failure there is nothing to stop. */
+enum weir_status monitor_start(struct monitor *monitor);
+
+/* Ends it. */
+void monitor_stop(struct monitor *monitor);
+
+#endif

@@ -1,0 +1,282 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <weir/jobs.h>
+
+#include "cli/arguments.h"
+#include "cli/batch.h"
+#include "cli/lines.h"
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/timestamp.h"
+
+enum {
+    OPTION_AT = OPTION_OWN,
+    OPTION_DELAY,
+    OPTION_INPUT,
+    OPTION_JSON,
+    OPTION_LINES,
+    OPTION_NULL,
+    OPTION_PRIORITY,
+    OPTION_QUIET,
+    OPTION_TTR
+};
+
+static const struct poptOption put_options[] = {
+    OPTION_VALUE("delay", 'd', OPTION_DELAY, "Do not run it before this much time has passed",
+                 "DURATION"),
+    OPTION_VALUE("at", '\0', OPTION_AT,
+                 "Do not run it before this time: RFC 3339 or @ and Unix seconds", "TIME"),
+    OPTION_VALUE("priority", 'p', OPTION_PRIORITY,
+                 "Smaller runs first; negative ones too (default: 0)", "N"),
+    OPTION_VALUE("ttr", '\0', OPTION_TTR,
+                 "A worker that gives no sign of life for so long has lost the job (default: 60s)",
+                 "DURATION"),
+    OPTION_FLAG("lines", 'l', OPTION_LINES, "Each line of the input is a job"),
+    OPTION_FLAG("null", '0', OPTION_NULL, "As --lines, but each ends in a NUL byte"),
+    OPTION_VALUE("input", 'i', OPTION_INPUT, "Read this file instead of standard input", "FILE"),
+    OPTION_FLAG("quiet", 'q', OPTION_QUIET, "Do not print the jobs' ids"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job instead of its bare id"),
+    POPT_TABLEEND,
+};
+
+struct put {
+    struct weir_put_options options;
+    enum batch_output output;
+    bool pieces; /* The input holds many jobs. */
+    int separator;
+    const char *input; /* NULL: standard input. */
+    const char *at;    /* The text of --at, or NULL. */
+    const char *delay; /* The text of --delay, or NULL. */
+};
+
+static int read_time(const char *name, const char *text, int64_t *ret_ns)
+{
+    size_t offset = 0;
+    if (!timestamp_read(text, ret_ns, &offset)) {
+        return report(EX_USAGE,
+                      "%s: %s: not a time at character %zu; expected one such as "
+                      "2030-01-31T08:00:00Z, 2030-01-31T10:00:00+02:00 or @1896076800",
+                      name, quote(text).text, offset + 1);
+    }
+    return EX_OK;
+}
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    struct put *put = arg;
+    int64_t number = 0;
+    int code = EX_OK;
+    switch (option) {
+    case OPTION_AT:
+        put->at = text;
+        return read_time(name, text, &put->options.run_at_ns);
+    case OPTION_DELAY:
+        put->delay = text;
+        return read_duration(name, text, 0, &put->options.delay_ns);
+    case OPTION_TTR:
+        return read_duration(name, text, WEIR_MS(1), &put->options.ttr_ns);
+    case OPTION_PRIORITY:
+        code = read_number(name, text, INT32_MIN, INT32_MAX, &number);
+        put->options.priority = (int32_t)number;
+        return code;
+    case OPTION_INPUT:
+        put->input = text;
+        return EX_OK;
+    case OPTION_LINES:
+        put->pieces = true;
+        return EX_OK;
+    case OPTION_NULL:
+        put->pieces = true;
+        put->separator = '\0';
+        return EX_OK;
+    case OPTION_JSON:
+        put->output = BATCH_JSON;
+        return EX_OK;
+    default:
+        put->output = BATCH_QUIET;
+        return EX_OK;
+    }
+}
+
+static int64_t wall_now(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
+}
+
+/* The store refuses these as well, but only once it exists. */
+static int check_times(const struct put *put)
+{
+    int64_t now = wall_now();
+    char text[TIMESTAMP_SIZE];
+    if (put->at != NULL && put->delay != NULL) {
+        return report(EX_USAGE, "--delay and --at: both given; expected one of them");
+    }
+    if (put->at != NULL && put->options.run_at_ns < now) {
+        timestamp_write(now, text);
+        return report(EX_USAGE, "--at: %s: has passed; expected a time after now, which is %s",
+                      quote(put->at).text, text);
+    }
+    if (put->options.delay_ns > INT64_MAX - now) {
+        timestamp_write(INT64_MAX, text);
+        return report(EX_USAGE, "--delay: %s: too long; expected one that ends before %s",
+                      quote(put->delay).text, text);
+    }
+    return EX_OK;
+}
+
+/* Refuses operands and combinations that make no sense. */
+static int check(const struct put *put, const struct arguments *arguments)
+{
+    static const char *const names[] = {"tube", "body"};
+    int code = arguments_expect(arguments, names, 2, 1);
+    if (code == EX_OK) {
+        code = read_tube(arguments->operands[0]);
+    }
+    if (code != EX_OK) {
+        return code;
+    }
+    bool has_body = arguments->count == 2 && strcmp(arguments->operands[1], "-") != 0;
+    if (has_body && (put->pieces || put->input != NULL)) {
+        return report(EX_USAGE, "%s: a body beside %s; expected one of them",
+                      quote(arguments->operands[1]).text,
+                      put->input != NULL ? "--input" : "--lines");
+    }
+    return check_times(put);
+}
+
+/* Says why reading ended other than well. */
+static int refuse_input(const struct put *put, const struct lines *lines, const struct batch *batch,
+                        enum lines_result result)
+{
+    int why = errno;
+    char state[64] = "nothing was put";
+    if (batch->put_count > 0) {
+        (void)snprintf(state, sizeof(state), "the first %llu jobs were put",
+                       (unsigned long long)batch->put_count);
+    }
+    const struct quoted input = quote(put->input != NULL ? put->input : "standard input");
+    if (result == LINES_FAILED) {
+        return report(why == ENOMEM           ? EX_OSERR
+                      : batch->put_count == 0 ? EX_NOINPUT
+                                              : EX_IOERR,
+                      "%s: cannot be read: %s; %s", input.text, strerror(why), state);
+    }
+    if (put->pieces) {
+        return report(EX_DATAERR,
+                      "%s: line %llu: too long; expected a body of at most %zu bytes; %s",
+                      input.text, (unsigned long long)lines->number, STORE_BODY_SIZE_MAX, state);
+    }
+    return report(EX_DATAERR, "%s: too long; expected a body of at most %zu bytes; %s", input.text,
+                  STORE_BODY_SIZE_MAX, state);
+}
+
+/* Puts what lines gives. The first piece is read before the store is opened, so that an input that
+ * cannot be read makes no store; what has come is put before waiting for more. */
+static int put_pieces(const struct put *put, struct lines *lines, struct batch *batch,
+                      struct store *store, const struct arguments *arguments)
+{
+    const char *piece = NULL;
+    size_t size = 0;
+    enum lines_result result = lines_next(lines, true, &piece, &size);
+    if (result != LINES_PIECE && result != LINES_END) {
+        return refuse_input(put, lines, batch, result);
+    }
+    int code = store_open(store, arguments, STORE_CHANGE);
+    while (code == EX_OK && result != LINES_END) {
+        if (result == LINES_PIECE) {
+            code = batch_add(batch, store->broker, piece, size);
+        } else if (result == LINES_PENDING) {
+            code = batch_flush(batch, store->broker);
+        } else {
+            return refuse_input(put, lines, batch, result);
+        }
+        if (code == EX_OK) {
+            result = lines_next(lines, result == LINES_PENDING, &piece, &size);
+        }
+    }
+    return code == EX_OK ? batch_flush(batch, store->broker) : code;
+}
+
+static int put_input(const struct put *put, struct batch *batch, struct store *store,
+                     const struct arguments *arguments)
+{
+    int fd = STDIN_FILENO;
+    if (put->input != NULL) {
+        fd = open(put->input, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) {
+            return report(EX_NOINPUT, "--input: %s: cannot be opened: %s; expected a file to read",
+                          quote(put->input).text, strerror(errno));
+        }
+    } else if (isatty(fd)) {
+        (void)report(EX_OK, "reading the terminal; Ctrl-D ends");
+    }
+    struct lines lines;
+    lines_init(&lines, fd, put->pieces ? put->separator : -1, STORE_BODY_SIZE_MAX);
+    int code = put_pieces(put, &lines, batch, store, arguments);
+    lines_fini(&lines);
+    if (fd != STDIN_FILENO) {
+        (void)close(fd);
+    }
+    return code;
+}
+
+static int put_body(const char *body, struct batch *batch, struct store *store,
+                    const struct arguments *arguments)
+{
+    size_t size = strlen(body);
+    if (size > STORE_BODY_SIZE_MAX) {
+        return report(EX_DATAERR, "body: %s: too long; expected at most %zu bytes",
+                      quote(body).text, STORE_BODY_SIZE_MAX);
+    }
+    int code = store_open(store, arguments, STORE_CHANGE);
+    if (code == EX_OK) {
+        code = batch_add(batch, store->broker, body, size);
+    }
+    return code == EX_OK ? batch_flush(batch, store->broker) : code;
+}
+
+static int run_put(const struct command *command, int argc, char **argv)
+{
+    struct put put = {.options = WEIR_PUT_OPTIONS_INIT, .output = BATCH_IDS, .separator = '\n'};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &put);
+    if (code == EX_OK && !arguments.helped) {
+        code = check(&put, &arguments);
+        if (code == EX_OK) {
+            struct store store = {0};
+            struct batch batch;
+            batch_init(&batch, arguments.operands[0], &put.options, put.output);
+            bool from_input = arguments.count < 2 || strcmp(arguments.operands[1], "-") == 0;
+            code = from_input ? put_input(&put, &batch, &store, &arguments)
+                              : put_body(arguments.operands[1], &batch, &store, &arguments);
+            batch_fini(&batch);
+            store_close(&store);
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_put = {
+    .name = "put",
+    .operands = "TUBE [BODY]",
+    .summary = "put jobs into a tube",
+    .examples = "  weir put mail 'to: you'                 one job, with this body\n"
+                "  weir put mail < letter.txt              one job; its body is the file\n"
+                "  find . -name '*.jpg' | weir put -l img  a job a line\n"
+                "  weir put --delay 90s mail later         not before 90 seconds have passed\n"
+                "  weir put --at 2030-01-31T08:00:00Z mail then\n",
+    .options = put_options,
+    .run = run_put,
+};

@@ -1,0 +1,162 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/report.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "cli/text.h"
+
+static const char *command_name;
+
+/* A line of progress stands on the terminal, unfinished. */
+static atomic_bool unfinished;
+
+#define ERASE_LINE "\r\033[K"
+
+void report_begin(const char *name)
+{
+    command_name = name;
+}
+
+static void write_all(const char *text, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t written = write(STDERR_FILENO, text + done, size - done);
+        if (written <= 0) {
+            return;
+        }
+        done += (size_t)written;
+    }
+}
+
+/* One write() a line: the kernel keeps lines of several threads and processes whole. */
+__attribute__((format(printf, 3, 0))) static void say(const char *before, const char *after,
+                                                      const char *format, va_list values)
+{
+    char line[REPORT_LINE_SIZE];
+    size_t room = sizeof(line) - strlen(after);
+    int length = snprintf(line, room, "%sweir%s%s: ", before, command_name != NULL ? " " : "",
+                          command_name != NULL ? command_name : "");
+    size_t at = (size_t)length;
+    length = vsnprintf(line + at, room - at, format, values);
+    size_t text = length > 0 ? (size_t)length : 0;
+    at = text < room - at ? at + text : room - 1;
+    for (size_t i = strlen(before); i < at; i++) {
+        if ((unsigned char)line[i] < ' ' || line[i] == '\x7f') {
+            line[i] = '?';
+        }
+    }
+    (void)strcpy(line + at, after);
+    write_all(line, at + strlen(after));
+}
+
+int report(int code, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say(atomic_exchange(&unfinished, false) ? ERASE_LINE : "", "\n", format, values);
+    va_end(values);
+    return code;
+}
+
+void report_progress(bool terminal, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    atomic_store(&unfinished, terminal);
+    say(terminal ? ERASE_LINE : "", terminal ? "" : "\n", format, values);
+    va_end(values);
+}
+
+void report_progress_end(void)
+{
+    if (atomic_exchange(&unfinished, false)) {
+        write_all(ERASE_LINE, strlen(ERASE_LINE));
+    }
+}
+
+void report_log(enum weir_log_level level, const char *message, void *arg)
+{
+    (void)arg;
+    if (level <= WEIR_LOG_WARNING) {
+        (void)report(0, "%s", message);
+    }
+}
+
+struct quoted quote(const char *value)
+{
+    /* Room for the second quotation mark, the dots and a count of bytes. */
+    enum {
+        TAIL = 40
+    };
+    struct quoted result;
+    size_t size = strlen(value);
+    size_t at = 1;
+    size_t taken = 0;
+    result.text[0] = '"';
+    while (taken < size) {
+        char escaped[TEXT_ESCAPED_SIZE];
+        size_t used = text_escape_one(value + taken, size - taken, escaped);
+        size_t length = strlen(escaped);
+        if (at + length > sizeof(result.text) - TAIL) {
+            break;
+        }
+        memcpy(result.text + at, escaped, length);
+        at += length;
+        taken += used;
+    }
+    if (taken == size) {
+        (void)strcpy(result.text + at, "\"");
+    } else {
+        (void)snprintf(result.text + at, sizeof(result.text) - at, "\"... (%zu bytes)", size);
+    }
+    return result;
+}
+
+int report_exit_code(enum weir_status status)
+{
+    switch (status) {
+    case WEIR_OK:
+        return EX_OK;
+    case WEIR_EINVAL:
+    case WEIR_ERANGE:
+    case WEIR_EPAST:
+        return EX_USAGE;
+    case WEIR_ETOOBIG:
+    case WEIR_ECORRUPT:
+    case WEIR_ESCHEMA:
+        return EX_DATAERR;
+    case WEIR_ENOTFOUND:
+        return EX_NOINPUT;
+    case WEIR_ENOTSUP:
+        return EX_UNAVAILABLE;
+    case WEIR_ENOMEM:
+    case WEIR_ETHREAD:
+        return EX_OSERR;
+    case WEIR_EIO:
+    case WEIR_ENOSPACE:
+        return EX_IOERR;
+    case WEIR_EACCESS:
+        return EX_NOPERM;
+    case WEIR_EAGAIN:
+    case WEIR_EBUSY:
+    case WEIR_EFULL:
+    case WEIR_ETIMEDOUT:
+    case WEIR_ECANCELED:
+        return EX_TEMPFAIL;
+    default:
+        return EX_SOFTWARE;
+    }
+}
+
+int report_status(enum weir_status status, const char *what, const struct weir_error *error)
+{
+    const char *text =
+        error != NULL && error->text[0] != '\0' ? error->text : weir_status_text((int)status);
+    return report(report_exit_code(status), "%s: %s", what, text);
+}

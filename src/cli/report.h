@@ -1,0 +1,50 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_REPORT_H
+#define WEIRI_CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <weir/broker.h>
+#include <weir/log.h>
+#include <weir/status.h>
+
+/* Everything the program says on standard error goes through here: whole lines that start with the
+ * command, written at once, so that messages of several threads do not mix. Thread-safe after
+ * report_begin(). */
+
+/* Longest line; what is longer is cut. */
+#define REPORT_LINE_SIZE 1024
+
+/* From now on lines start with `weir NAME: `; NULL: `weir: `. name is borrowed for good. */
+void report_begin(const char *name);
+
+/* Says one line and returns code, so that a refusal is one statement: return report(EX_USAGE, ...).
+ */
+int report(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Shows a line of progress. On a terminal it replaces the one before and gives way to the next
+ * message; elsewhere it is a line of its own. */
+void report_progress(bool terminal, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Takes the line of progress off the terminal, where there is one. */
+void report_progress_end(void);
+
+/* A weir_log_fn: warnings and errors become messages. */
+void report_log(enum weir_log_level level, const char *message, void *arg);
+
+/* A value as it may stand in a message: in quotes, without control bytes, cut where it is long. */
+struct quoted {
+    char text[160];
+};
+struct quoted quote(const char *value);
+
+/* The exit status of <sysexits.h> that tells of a status. */
+int report_exit_code(enum weir_status status);
+
+/* Says what a call of the library came to; what: the subject, e.g. a quoted tube. Returns
+ * report_exit_code(status). */
+int report_status(enum weir_status status, const char *what, const struct weir_error *error);
+
+#endif

@@ -1,0 +1,121 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+
+#include "cli/report.h"
+
+static const char scheme[] = "sqlite:";
+
+/* Where a URL came from, for messages. */
+static const char from_option[] = "--broker";
+static const char from_environment[] = "$WEIR_BROKER";
+static const char from_default[] = "default broker";
+
+static char *join(const char *first, const char *second, const char *third)
+{
+    size_t size = strlen(first) + strlen(second) + strlen(third) + 1;
+    char *result = malloc(size);
+    if (result != NULL) {
+        (void)snprintf(result, size, "%s%s%s", first, second, third);
+    }
+    return result;
+}
+
+/* The XDG state folder's file. A relative $XDG_STATE_HOME is to be ignored, as that standard says.
+ */
+static int default_url(char **ret_url)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    if (state != NULL && state[0] == '/') {
+        *ret_url = join(scheme, state, "/weir/weir.db");
+    } else if (home != NULL && home[0] == '/') {
+        *ret_url = join(scheme, home, "/.local/state/weir/weir.db");
+    } else {
+        return report(EX_CONFIG, "no broker: neither --broker, $WEIR_BROKER, $XDG_STATE_HOME nor "
+                                 "$HOME says where; expected e.g. --broker sqlite:/srv/jobs.db");
+    }
+    return *ret_url != NULL ? EX_OK : report_status(WEIR_ENOMEM, from_default, NULL);
+}
+
+/* Makes the folders of path that are missing, for their owner alone. */
+static int make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
+        int why = errno;
+        if (failed) {
+            int code = why == EACCES || why == EPERM || why == EROFS ? EX_NOPERM : EX_CANTCREAT;
+            code = report(code, "%s: %s: cannot make this folder: %s", from_default,
+                          quote(path).text, strerror(why));
+            *slash = '/';
+            return code;
+        }
+        *slash = '/';
+    }
+    return EX_OK;
+}
+
+/* A status of weir_broker_open() as an exit status: what is meant depends on who gave the URL and
+ * on whether the file was to be made. */
+static int open_exit_code(enum weir_status status, const char *origin, enum store_use use)
+{
+    if (status == WEIR_EINVAL && origin == from_environment) {
+        return EX_CONFIG;
+    }
+    if (status == WEIR_ENOTFOUND && use == STORE_CHANGE) {
+        return EX_CANTCREAT;
+    }
+    return report_exit_code(status);
+}
+
+int store_open(struct store *store, const struct arguments *arguments, enum store_use use)
+{
+    const char *environment = getenv("WEIR_BROKER");
+    const char *origin = from_option;
+    const char *given = arguments->broker;
+    memset(store, 0, sizeof(*store));
+    if (given == NULL && environment != NULL && environment[0] != '\0') {
+        origin = from_environment;
+        given = environment;
+    }
+    int code = EX_OK;
+    if (given != NULL) {
+        store->url = join(given, "", "");
+        code = store->url != NULL ? EX_OK : report_status(WEIR_ENOMEM, origin, NULL);
+    } else {
+        origin = from_default;
+        code = default_url(&store->url);
+        if (code == EX_OK && use == STORE_CHANGE) {
+            code = make_folders(store->url + sizeof(scheme) - 1);
+        }
+    }
+    if (code != EX_OK) {
+        return code;
+    }
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.log = report_log;
+    options.body_size_max = STORE_BODY_SIZE_MAX;
+    options.flags = use == STORE_LOOK ? WEIR_BROKER_READ_ONLY : 0;
+    struct weir_error error = {""};
+    enum weir_status status = weir_broker_open(store->url, &options, &store->broker, &error);
+    if (status == WEIR_OK) {
+        return EX_OK;
+    }
+    return report(open_exit_code(status, origin, use), "%s: %s", origin,
+                  error.text[0] != '\0' ? error.text : weir_status_text((int)status));
+}
+
+void store_close(struct store *store)
+{
+    weir_broker_close(store->broker);
+    free(store->url);
+}

@@ -1,0 +1,32 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_STORE_H
+#define WEIRI_CLI_STORE_H
+
+#include <stddef.h>
+
+#include <weir/broker.h>
+
+#include "cli/arguments.h"
+
+/* Largest body that the program puts. */
+#define STORE_BODY_SIZE_MAX ((size_t)16 << 20)
+
+/* What a command is going to do with the broker. */
+enum store_use {
+    STORE_LOOK,  /* Read only; it must exist. */
+    STORE_CHANGE /* It is made where it does not exist, with the default's folders. */
+};
+
+struct store {
+    char *url;
+    weir_broker *broker;
+};
+
+/* Opens the broker of --broker, else of $WEIR_BROKER, else the default in the state folder. To be
+ * called when everything else has been checked, since it may create files; to be followed by
+ * store_close() whatever it returns: 0 or an exit status. */
+int store_open(struct store *store, const struct arguments *arguments, enum store_use use);
+void store_close(struct store *store);
+
+#endif

@@ -1,0 +1,79 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "cli/report.h"
+
+/* Bold titles on a terminal that can, for those who have not asked for none (no-color.org). */
+static bool wants_colors(void)
+{
+    const char *refused = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) == 1 && (refused == NULL || refused[0] == '\0') &&
+           terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
+
+static bool add_column(struct libscols_table *table, const struct table_column *column)
+{
+    struct libscols_column *made =
+        scols_table_new_column(table, column->title, 0, column->number ? SCOLS_FL_RIGHT : 0);
+    if (made == NULL) {
+        return false;
+    }
+    if (scols_table_colors_wanted(table) &&
+        scols_cell_set_color(scols_column_get_header(made), "\033[1m") != 0) {
+        return false;
+    }
+    /* Without this a backslash that we wrote would be escaped once more. */
+    return !column->text || scols_column_set_safechars(made, "\\") == 0;
+}
+
+struct libscols_table *table_new(const struct table_column *columns, size_t count)
+{
+    struct libscols_table *table = scols_new_table();
+    bool made = table != NULL && scols_table_enable_colors(table, wants_colors() ? 1 : 0) == 0;
+    for (size_t i = 0; made && i < count; i++) {
+        made = add_column(table, &columns[i]);
+    }
+    if (!made) {
+        scols_unref_table(table);
+        return NULL;
+    }
+    return table;
+}
+
+bool table_add(struct libscols_table *table, const char *const *cells, size_t count)
+{
+    struct libscols_line *line = scols_table_new_line(table, NULL);
+    bool added = line != NULL;
+    for (size_t i = 0; added && i < count; i++) {
+        added = scols_line_set_data(line, i, cells[i]) == 0;
+    }
+    return added;
+}
+
+int table_print(struct libscols_table *table)
+{
+    return scols_print_table(table) == 0 ? EX_OK : table_refuse();
+}
+
+bool table_print_json(json_t *object)
+{
+    bool printed =
+        object != NULL && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
+    json_decref(object);
+    return printed;
+}
+
+int table_refuse(void)
+{
+    return errno == ENOMEM ? report_status(WEIR_ENOMEM, "standard output", NULL)
+                           : report(EX_IOERR, "standard output: %s", strerror(errno));
+}

@@ -1,0 +1,105 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Decodes one character of UTF-8 in its shortest form; 0 bytes: it is none. */
+static size_t decode(const unsigned char *text, size_t size, uint32_t *ret_point)
+{
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = text[0] < 0x80             ? 1
+                    : (text[0] & 0xe0) == 0xc0 ? 2
+                    : (text[0] & 0xf0) == 0xe0 ? 3
+                    : (text[0] & 0xf8) == 0xf0 ? 4
+                                               : 0;
+    if (length == 0 || length > size) {
+        return 0;
+    }
+    uint32_t point = length == 1 ? text[0] : text[0] & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        point = point << 6 | (text[i] & 0x3f);
+    }
+    if (point < smallest[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) {
+        return 0;
+    }
+    *ret_point = point;
+    return length;
+}
+
+/* Control characters, and those that reorder or break the line they stand in. */
+static bool is_harmful(uint32_t point)
+{
+    return point < 0x20 || (point >= 0x7f && point <= 0x9f) || point == 0x61c ||
+           (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+           (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
+}
+
+size_t text_escape_one(const char *text, size_t size, char escaped[TEXT_ESCAPED_SIZE])
+{
+    static const char plain[] = "\n\t\r\\\"";
+    static const char letters[] = "ntr\\\"";
+    const char *found = text[0] != '\0' ? strchr(plain, text[0]) : NULL;
+    if (found != NULL) {
+        (void)snprintf(escaped, TEXT_ESCAPED_SIZE, "\\%c", letters[found - plain]);
+        return 1;
+    }
+    uint32_t point = 0;
+    size_t length = decode((const unsigned char *)text, size, &point);
+    if (length == 0 || is_harmful(point)) {
+        (void)snprintf(escaped, TEXT_ESCAPED_SIZE, "\\x%02x", (unsigned char)text[0]);
+        return 1;
+    }
+    memcpy(escaped, text, length);
+    escaped[length] = '\0';
+    return length;
+}
+
+char *text_escape(const void *data, size_t size)
+{
+    const char *text = data;
+    /* Four bytes a byte is the worst: `\xNN`. */
+    char *result = size <= (SIZE_MAX - 1) / 4 ? malloc(size * 4 + 1) : NULL;
+    if (result == NULL) {
+        return NULL;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < size;) {
+        char escaped[TEXT_ESCAPED_SIZE];
+        i += text_escape_one(text + i, size - i, escaped);
+        size_t length = strlen(escaped);
+        memcpy(result + at, escaped, length);
+        at += length;
+    }
+    result[at] = '\0';
+    return result;
+}
+
+char *text_base64(const void *data, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = data;
+    char *result = size <= SIZE_MAX / 2 ? malloc((size + 2) / 3 * 4 + 1) : NULL;
+    if (result == NULL) {
+        return NULL;
+    }
+    char *at = result;
+    for (size_t i = 0; i < size; i += 3) {
+        size_t left = size - i;
+        uint32_t group = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? (uint32_t)bytes[i + 2] : 0);
+        *at++ = digits[group >> 18];
+        *at++ = digits[group >> 12 & 63];
+        *at++ = left > 1 ? digits[group >> 6 & 63] : '=';
+        *at++ = left > 2 ? digits[group & 63] : '=';
+    }
+    *at = '\0';
+    return result;
+}

@@ -1,0 +1,24 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_TEXT_H
+#define WEIRI_CLI_TEXT_H
+
+#include <stddef.h>
+
+/* Bytes of strangers made fit to be shown: nothing that moves a terminal's cursor, changes its
+ * colours or the direction of its text gets through. */
+
+/* Room for one escaped character, its NUL included. */
+#define TEXT_ESCAPED_SIZE 8
+
+/* Writes the character at text (size > 0) as it may be shown: itself, or `\n`, `\t`, `\\`, `\"`, or
+ * `\xNN` for its first byte. Returns how many bytes of text that was. */
+size_t text_escape_one(const char *text, size_t size, char escaped[TEXT_ESCAPED_SIZE]);
+
+/* The whole of it escaped; to be freed; NULL: out of memory. */
+char *text_escape(const void *data, size_t size);
+
+/* In base64, with padding; to be freed; NULL: out of memory. */
+char *text_base64(const void *data, size_t size);
+
+#endif

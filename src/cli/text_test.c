@@ -1,0 +1,91 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/text.h"
+
+#include <stdlib.h>
+
+#include "support/harness.h"
+
+static void check_escape(const char *data, size_t size, const char *expected)
+{
+    char *escaped = text_escape(data, size);
+    CHECK(escaped != NULL);
+    CHECK_STRING(escaped, expected);
+    free(escaped);
+}
+
+#define CHECK_ESCAPE(literal, expected) check_escape(literal, sizeof(literal) - 1, expected)
+
+TEST(plain, "text that is fit to be shown stays as it is")
+{
+    CHECK_ESCAPE("", "");
+    CHECK_ESCAPE("a job, 100% #1", "a job, 100% #1");
+    CHECK_ESCAPE("gr\xc3\xbc\xc3\x9f dich \xe2\x82\xac \xf0\x9f\x90\x9f",
+                 "gr\xc3\xbc\xc3\x9f dich \xe2\x82\xac \xf0\x9f\x90\x9f");
+}
+
+TEST(control, "control characters cannot reach the terminal")
+{
+    CHECK_ESCAPE("a\nb\tc\rd", "a\\nb\\tc\\rd");
+    CHECK_ESCAPE("\033[2J\a\x7f", "\\x1b[2J\\x07\\x7f");
+    CHECK_ESCAPE("nul\0nul", "nul\\x00nul");
+    /* U+009B is CSI; U+202E turns the text around; U+2028 ends a line; U+FEFF is invisible. */
+    CHECK_ESCAPE("\xc2\x9b", "\\xc2\\x9b");
+    static const char turned[] = {(char)0xe2, (char)0x80, (char)0xae};
+    check_escape(turned, sizeof(turned), "\\xe2\\x80\\xae");
+    CHECK_ESCAPE("\xe2\x80\xa8", "\\xe2\\x80\\xa8");
+    CHECK_ESCAPE("\xef\xbb\xbf", "\\xef\\xbb\\xbf");
+}
+
+TEST(quotes, "what escapes could be mistaken for is escaped too")
+{
+    CHECK_ESCAPE("\\x41 \"", "\\\\x41 \\\"");
+}
+
+TEST(invalid, "bytes that are no UTF-8 are shown one by one")
+{
+    CHECK_ESCAPE("\xff", "\\xff");
+    CHECK_ESCAPE("\xc3", "\\xc3");
+    CHECK_ESCAPE("\xc3(", "\\xc3(");
+    CHECK_ESCAPE("\xc0\xaf", "\\xc0\\xaf");
+    CHECK_ESCAPE("\xed\xa0\x80", "\\xed\\xa0\\x80");
+    CHECK_ESCAPE("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
+    CHECK_ESCAPE("\xe2\x82", "\\xe2\\x82");
+}
+
+TEST(every_byte, "whatever the bytes, the result is one printable line")
+{
+    for (int round = 0; round < 2000; round++) {
+        char data[64];
+        for (size_t i = 0; i < sizeof(data); i++) {
+            data[i] = (char)test_random();
+        }
+        char *escaped = text_escape(data, sizeof(data));
+        CHECK(escaped != NULL);
+        for (const char *at = escaped; *at != '\0'; at++) {
+            CHECK_INT((unsigned char)*at, >=, 0x20);
+            CHECK_INT((unsigned char)*at, !=, 0x7f);
+        }
+        free(escaped);
+    }
+}
+
+static void check_base64(const char *data, size_t size, const char *expected)
+{
+    char *encoded = text_base64(data, size);
+    CHECK(encoded != NULL);
+    CHECK_STRING(encoded, expected);
+    free(encoded);
+}
+
+TEST(base64, "base64 gives the vectors of RFC 4648")
+{
+    check_base64("", 0, "");
+    check_base64("f", 1, "Zg==");
+    check_base64("fo", 2, "Zm8=");
+    check_base64("foo", 3, "Zm9v");
+    check_base64("foob", 4, "Zm9vYg==");
+    check_base64("fooba", 5, "Zm9vYmE=");
+    check_base64("foobar", 6, "Zm9vYmFy");
+    check_base64("\xfb\xff\xfe\0", 4, "+//+AA==");
+}

@@ -1,0 +1,285 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The public functions of a broker: each checks its arguments once, then calls the backend. */
+#include "jobs/broker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/sqlite.h"
+
+#define BODY_SIZE_DEFAULT ((size_t)16 << 20)
+#define BUSY_DEFAULT WEIR_SECONDS(10)
+#define KNOWN_FLAGS ((uint32_t)(WEIR_BROKER_EXISTING | WEIR_BROKER_READ_ONLY))
+
+static const struct weiri_broker_ops *const backends[] = {&weiri_sqlite_ops};
+
+void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
+                      const char *format, ...)
+{
+    if (config->log != NULL) {
+        char text[512];
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        config->log(level, text, config->log_arg);
+    }
+}
+
+bool weiri_broker_is_ours(const weir_broker *broker)
+{
+    return broker->pid == getpid();
+}
+
+static enum weir_status normalize_options(const struct weir_broker_options *options,
+                                          struct weiri_broker_config *ret_config,
+                                          struct weir_error *ret_error)
+{
+    struct weir_broker_options copy;
+    struct weir_allocator allocator;
+    if (weiri_options_copy(&copy, sizeof(copy), options) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "broker options have an unknown size: start with "
+                          "WEIR_BROKER_OPTIONS_INIT");
+    }
+    if (weiri_allocator_init(&allocator, &copy.allocator) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the broker's allocator lacks a function: expected all three or none");
+    }
+    if ((copy.flags & ~KNOWN_FLAGS) != 0 || copy.reserved0 != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "unknown broker flags 0x%x",
+                          (unsigned)(copy.flags | copy.reserved0));
+    }
+    if (copy.busy_ns < 0) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "busy_ns is negative");
+    }
+    if (copy.body_size_max > WEIR_BODY_SIZE_LIMIT) {
+        return weiri_fail(ret_error, WEIR_ETOOBIG, "body_size_max is %zu: at most %zu",
+                          copy.body_size_max, WEIR_BODY_SIZE_LIMIT);
+    }
+    uint32_t flags = copy.flags;
+    if ((flags & WEIR_BROKER_READ_ONLY) != 0) {
+        flags |= WEIR_BROKER_EXISTING;
+    }
+    *ret_config = (struct weiri_broker_config){
+        .allocator = allocator,
+        .log = copy.log,
+        .log_arg = copy.log_arg,
+        .body_size_max = copy.body_size_max == 0 ? BODY_SIZE_DEFAULT : copy.body_size_max,
+        .busy_ns = copy.busy_ns == 0 ? BUSY_DEFAULT : copy.busy_ns,
+        .flags = flags,
+    };
+    return WEIR_OK;
+}
+
+static int64_t wall_now(void *arg)
+{
+    (void)arg;
+    return weiri_wall_now();
+}
+
+static const struct weiri_broker_ops *find_backend(const struct weiri_url *url)
+{
+    for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+        if (strlen(backends[i]->scheme) == url->scheme_size &&
+            memcmp(backends[i]->scheme, url->scheme, url->scheme_size) == 0) {
+            return backends[i];
+        }
+    }
+    return NULL;
+}
+
+enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
+                                      int64_t (*now)(void *arg), void *now_arg,
+                                      weir_broker **ret_broker, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (ret_broker == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "ret_broker is NULL");
+    }
+    struct weiri_broker_config config;
+    struct weiri_url parts;
+    enum weir_status status = normalize_options(options, &config, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_url_parse(url, &parts, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    config.now = now;
+    config.now_arg = now_arg;
+    const struct weiri_broker_ops *ops = find_backend(&parts);
+    if (ops == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "no backend for broker URL \"%.200s\"", url);
+    }
+    weir_broker *broker = weiri_alloc_zero(&config.allocator, 1, sizeof(*broker));
+    if (broker == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    broker->ops = ops;
+    broker->pid = getpid();
+    broker->config = config;
+    status = ops->open(parts.location, &broker->config, &broker->store, ret_error);
+    if (status != WEIR_OK) {
+        weiri_release(&config.allocator, broker, sizeof(*broker));
+        return status;
+    }
+    *ret_broker = broker;
+    return WEIR_OK;
+}
+
+enum weir_status weir_broker_open(const char *url, const struct weir_broker_options *options,
+                                  weir_broker **ret_broker, struct weir_error *ret_error)
+{
+    return weiri_broker_open_at(url, options, wall_now, NULL, ret_broker, ret_error);
+}
+
+void weir_broker_close(weir_broker *broker)
+{
+    /* After a fork the parent's files, locks and pages are shared: to leave them alone is all that
+     * is safe. */
+    if (broker == NULL || !weiri_broker_is_ours(broker)) {
+        return;
+    }
+    broker->ops->close(broker->store);
+    struct weir_allocator memory = broker->config.allocator;
+    weiri_release(&memory, broker, sizeof(*broker));
+}
+
+/* What every call begins with. */
+static enum weir_status enter(const weir_broker *broker, bool is_writing,
+                              struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (broker == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "broker is NULL");
+    }
+    if (!weiri_broker_is_ours(broker)) {
+        return weiri_fail(ret_error, WEIR_EFORKED,
+                          "the broker was opened by process %ld: open one in each process",
+                          (long)broker->pid);
+    }
+    if (is_writing && (broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {
+        return weiri_fail(ret_error, WEIR_EACCESS, "the broker was opened read-only");
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status check_bodies(const weir_broker *broker, const struct weir_body *bodies,
+                                     size_t count, struct weir_error *ret_error)
+{
+    if (bodies == NULL && count > 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "bodies is NULL");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (bodies[i].data == NULL && bodies[i].size > 0) {
+            return weiri_fail(ret_error, WEIR_EINVAL, "body %zu is NULL and has %zu bytes", i,
+                              bodies[i].size);
+        }
+        if (bodies[i].size > broker->config.body_size_max) {
+            return weiri_fail(ret_error, WEIR_ETOOBIG, "body %zu has %zu bytes: at most %zu", i,
+                              bodies[i].size, broker->config.body_size_max);
+        }
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
+                                 const struct weir_body *bodies, size_t count,
+                                 const struct weir_put_options *options,
+                                 struct weir_job_id *ret_ids, struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = check_bodies(broker, bodies, count, ret_error);
+    }
+    struct weiri_put put;
+    if (status == WEIR_OK) {
+        status = weiri_put_normalize(&broker->config, options, &put, ret_error);
+    }
+    if (status != WEIR_OK || count == 0) {
+        return status;
+    }
+    put.tube = tube;
+    put.bodies = bodies;
+    put.count = count;
+    return broker->ops->put(broker->store, &put, ret_ids, ret_error);
+}
+
+enum weir_status weir_broker_remove(weir_broker *broker, const char *const *ids, size_t count,
+                                    size_t *ret_count, struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, true, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (ids == NULL || ids[i] == NULL) {
+            return weiri_fail(ret_error, WEIR_EINVAL, "job id %zu is NULL", i);
+        }
+    }
+    return broker->ops->remove(broker->store, ids, count, ret_count, ret_error);
+}
+
+enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t count,
+                                  size_t *ret_count, struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    return status == WEIR_OK ? broker->ops->kick(broker->store, tube, count, ret_count, ret_error)
+                             : status;
+}
+
+enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
+                                   void *arg, struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, false, ret_error);
+    if (status == WEIR_OK && tube != NULL) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    if (status == WEIR_OK && fn == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
+    }
+    return status == WEIR_OK ? broker->ops->tubes(broker->store, tube, fn, arg, ret_error) : status;
+}
+
+enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum weir_job_state state,
+                                  size_t limit, weir_job_fn *fn, void *arg,
+                                  struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, false, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    if (status == WEIR_OK && ((int)state < 0 || (int)state > WEIR_JOB_BURIED)) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "unknown job state %d", (int)state);
+    }
+    if (status == WEIR_OK && fn == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
+    }
+    return status == WEIR_OK
+               ? broker->ops->peek(broker->store, tube, state, limit, fn, arg, ret_error)
+               : status;
+}
+
+enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_job_fn *fn,
+                                     void *arg, struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, false, ret_error);
+    if (status == WEIR_OK && (id == NULL || fn == NULL)) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "fn");
+    }
+    return status == WEIR_OK ? broker->ops->peek_id(broker->store, id, fn, arg, ret_error) : status;
+}

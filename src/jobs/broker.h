@@ -1,0 +1,149 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_JOBS_BROKER_H
+#define WEIRI_JOBS_BROKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <weir/broker.h>
+
+#include "base/list.h"
+#include "jobs/state.h"
+#include "jobs/url.h"
+
+/* What a backend is: one const table of functions. broker.c checks arguments and the process, so a
+ * backend sees only calls that make sense, from any thread of the process that opened it. */
+
+/* A struct weir_broker_options with its defaults filled in. */
+struct weiri_broker_config {
+    struct weir_allocator allocator;
+    weir_log_fn *log;
+    void *log_arg;
+    size_t body_size_max;
+    int64_t busy_ns;
+    uint32_t flags;
+    /* Wall-clock time; tests step it. */
+    int64_t (*now)(void *arg);
+    void *now_arg;
+};
+
+/* A put. A run time that is not after the backend's now means at once. */
+struct weiri_put {
+    const char *tube;
+    const struct weir_body *bodies;
+    size_t count;
+    int64_t run_at_ns;
+    int64_t ttr_ns;
+    int32_t priority;
+};
+
+/* A job in a worker's hand. One block of the broker's memory: weiri_reservation_free(). */
+struct weiri_reservation {
+    struct weiri_list link; /* its holder's */
+    struct weir_job job;
+    size_t size; /* of the block */
+    int64_t number;
+    uint64_t token;
+};
+
+/* What becomes of a reservation. */
+struct weiri_settlement {
+    const struct weiri_reservation *reservation;
+    enum weiri_job_event event; /* touch, done, release, return or bury */
+    int64_t run_at_ns;          /* release */
+    const char *reason;         /* release and bury; NULL: as it was */
+    enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
+};
+
+/* One trip to the store: settle some reservations, then make others. All in one transaction. */
+struct weiri_exchange {
+    const char *tube;
+    struct weiri_settlement *settlements;
+    size_t settlement_count;
+    size_t wanted;         /* reservations asked for; 0: nothing below is looked for */
+    uint32_t attempts_max; /* ended reservations of jobs with so many attempts are buried */
+
+    /* Results, where the call succeeds. */
+    struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
+    size_t reserved_count;
+    int64_t next_ns; /* wall time at which a job may become ready; WEIR_FOREVER: none known */
+    bool is_empty;   /* no job is delayed, ready or reserved */
+};
+
+struct weiri_broker_ops {
+    const char *scheme;
+    enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
+                             void **ret_store, struct weir_error *ret_error);
+    void (*close)(void *store);
+
+    enum weir_status (*put)(void *store, const struct weiri_put *put, struct weir_job_id *ret_ids,
+                            struct weir_error *ret_error);
+    enum weir_status (*remove)(void *store, const char *const *ids, size_t count, size_t *ret_count,
+                               struct weir_error *ret_error);
+    enum weir_status (*kick)(void *store, const char *tube, size_t count, size_t *ret_count,
+                             struct weir_error *ret_error);
+    enum weir_status (*tubes)(void *store, const char *tube, weir_tube_fn *fn, void *arg,
+                              struct weir_error *ret_error);
+    enum weir_status (*peek)(void *store, const char *tube, enum weir_job_state state, size_t limit,
+                             weir_job_fn *fn, void *arg, struct weir_error *ret_error);
+    enum weir_status (*peek_id)(void *store, const char *id, weir_job_fn *fn, void *arg,
+                                struct weir_error *ret_error);
+
+    /* May be called again with the same struct after it failed: nothing has happened then, but that
+     * after WEIR_EIO nobody knows. */
+    enum weir_status (*exchange)(void *store, struct weiri_exchange *exchange,
+                                 struct weir_error *ret_error);
+
+    /* Sleeping for jobs: take a mark, look (exchange), wait with the mark. A commit in between that
+     * makes a job of the tube ready, or due earlier than all others, ends the wait at once.
+     * limit_ns is a reading of weiri_monotonic_now(). Returns false when the limit has passed. */
+    uint32_t (*mark)(void *store, const char *tube);
+    bool (*wait)(void *store, const char *tube, uint32_t mark, int64_t limit_ns);
+    /* While is_watching was told more often than not, a commit that leaves the tube empty ends
+     * waits as well. */
+    void (*watch_empty)(void *store, const char *tube, bool is_watching);
+    /* Ends all waits for the tube. */
+    void (*wake)(void *store, const char *tube);
+};
+
+struct weir_broker {
+    /* Immutable. */
+    const struct weiri_broker_ops *ops;
+    void *store;
+    pid_t pid;
+    struct weiri_broker_config config;
+};
+
+/* weir_broker_open() on a clock of the caller's. */
+enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
+                                      int64_t (*now)(void *arg), void *now_arg,
+                                      weir_broker **ret_broker, struct weir_error *ret_error);
+
+/* Is this the process that opened the broker? */
+bool weiri_broker_is_ours(const weir_broker *broker);
+
+/* weir_tube_check() in words. */
+enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);
+
+/* Checks options and fills in the defaults; run_at_ns of the result is absolute. */
+enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
+                                     const struct weir_put_options *options,
+                                     struct weiri_put *ret_put, struct weir_error *ret_error);
+
+void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
+                      const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Makes a reservation with room for a body; NULL for lack of memory. ret_body is where to write it.
+ * tube and reason are copied. */
+struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
+                                                int64_t number, const char *tube, size_t body_size,
+                                                const char *reason, void **ret_body);
+void weiri_reservation_free(const struct weir_allocator *allocator,
+                            struct weiri_reservation *reservation);
+/* Frees all of a list, which is empty then. */
+void weiri_reservations_free(const struct weir_allocator *allocator, struct weiri_list *list);
+
+#endif

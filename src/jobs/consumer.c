@@ -1,0 +1,309 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A consumer's life. */
+#include "jobs/consumer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/panic.h"
+#include "base/time.h"
+#include "jobs/error.h"
+
+#define WORKERS_MAX 4096
+#define ATTEMPTS_DEFAULT 25
+#define RETRY_BASE_DEFAULT WEIR_SECONDS(1)
+#define RETRY_MAX_DEFAULT WEIR_SECONDS(1000)
+#define KNOWN_FLAGS ((uint32_t)WEIR_CONSUMER_UNTIL_EMPTY)
+
+static enum weir_status check_range(const char *name, int64_t value, struct weir_error *ret_error)
+{
+    return value >= 0 ? WEIR_OK
+                      : weiri_fail(ret_error, WEIR_ERANGE, "%s is %" PRId64 ": expected 0 or more",
+                                   name, value);
+}
+
+static enum weir_status normalize(const struct weir_consumer_options *options,
+                                  struct weir_consumer_options *ret_options,
+                                  struct weir_error *ret_error)
+{
+    struct weir_consumer_options copy;
+    if (weiri_options_copy(&copy, sizeof(copy), options) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "consumer options have an unknown size: start with "
+                          "WEIR_CONSUMER_OPTIONS_INIT");
+    }
+    if (copy.handler == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "the consumer has no handler");
+    }
+    if (copy.workers > WORKERS_MAX) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "workers is %u: at most %d",
+                          (unsigned)copy.workers, WORKERS_MAX);
+    }
+    if ((copy.flags & ~KNOWN_FLAGS) != 0 || copy.reserved0 != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "unknown consumer flags 0x%x",
+                          (unsigned)(copy.flags | copy.reserved0));
+    }
+    enum weir_status status = check_range("retry_base_ns", copy.retry_base_ns, ret_error);
+    if (status == WEIR_OK) {
+        status = check_range("retry_max_ns", copy.retry_max_ns, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = check_range("deadline_ns", copy.deadline_ns, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    copy.workers = copy.workers == 0 ? 1 : copy.workers;
+    copy.attempts_max = copy.attempts_max == 0 ? ATTEMPTS_DEFAULT : copy.attempts_max;
+    copy.retry_base_ns = copy.retry_base_ns == 0 ? RETRY_BASE_DEFAULT : copy.retry_base_ns;
+    if (copy.retry_max_ns == 0) {
+        copy.retry_max_ns =
+            copy.retry_base_ns > RETRY_MAX_DEFAULT ? copy.retry_base_ns : RETRY_MAX_DEFAULT;
+    }
+    if (copy.retry_max_ns < copy.retry_base_ns) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "retry_max_ns is less than retry_base_ns");
+    }
+    *ret_options = copy;
+    return WEIR_OK;
+}
+
+/* Frees a consumer of which any part may be missing; the locks are there. */
+static void release(weir_consumer *consumer)
+{
+    struct weir_allocator memory = consumer->allocator;
+    size_t slots = consumer->options.workers;
+    weir_pool_free(consumer->pool);
+    weiri_release(&memory, consumer->touches, slots * sizeof(*consumer->touches));
+    weiri_release(&memory, consumer->touched, slots * sizeof(*consumer->touched));
+    weiri_cond_fini(&consumer->changed);
+    weiri_cond_fini(&consumer->called);
+    weiri_mutex_fini(&consumer->mutex);
+    weiri_release(&memory, consumer, sizeof(*consumer));
+}
+
+static enum weir_status init_locks(weir_consumer *consumer)
+{
+    if (weiri_mutex_init(&consumer->mutex) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    if (weiri_cond_init(&consumer->called, &consumer->mutex) != WEIR_OK) {
+        weiri_mutex_fini(&consumer->mutex);
+        return WEIR_ENOMEM;
+    }
+    if (weiri_cond_init(&consumer->changed, &consumer->mutex) != WEIR_OK) {
+        weiri_cond_fini(&consumer->called);
+        weiri_mutex_fini(&consumer->mutex);
+        return WEIR_ENOMEM;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status init_parts(weir_consumer *consumer)
+{
+    size_t slots = consumer->options.workers;
+    consumer->touches = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touches));
+    consumer->touched = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touched));
+    if (consumer->touches == NULL || consumer->touched == NULL) {
+        return WEIR_ENOMEM;
+    }
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = consumer->allocator;
+    options.log = consumer->broker->config.log;
+    options.log_arg = consumer->broker->config.log_arg;
+    options.workers = slots;
+    return weir_pool_new(&options, &consumer->pool);
+}
+
+static enum weir_status check_broker(const weir_broker *broker, struct weir_error *ret_error)
+{
+    if (broker == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "broker is NULL");
+    }
+    if (!weiri_broker_is_ours(broker)) {
+        return weiri_fail(ret_error, WEIR_EFORKED,
+                          "the broker was opened by process %ld: open one in each process",
+                          (long)broker->pid);
+    }
+    if ((broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {
+        return weiri_fail(ret_error, WEIR_EACCESS, "the broker was opened read-only");
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
+                                   const struct weir_consumer_options *options,
+                                   weir_consumer **ret_consumer, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (ret_consumer == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "ret_consumer is NULL");
+    }
+    struct weir_consumer_options copy;
+    enum weir_status status = check_broker(broker, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = normalize(options, &copy, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weir_consumer *consumer = weiri_alloc_zero(&broker->config.allocator, 1, sizeof(*consumer));
+    if (consumer == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    consumer->broker = broker;
+    consumer->allocator = broker->config.allocator;
+    consumer->options = copy;
+    memcpy(consumer->tube, tube, strlen(tube) + 1);
+    weiri_list_init(&consumer->tasks);
+    consumer->wake_ns = INT64_MAX;
+    status = init_locks(consumer);
+    if (status != WEIR_OK) {
+        weiri_release(&broker->config.allocator, consumer, sizeof(*consumer));
+        return weiri_fail(ret_error, status, "out of memory");
+    }
+    status = init_parts(consumer);
+    if (status != WEIR_OK) {
+        release(consumer);
+        return weiri_fail(ret_error, status, "the consumer's pool: %s",
+                          weir_status_text((int)status));
+    }
+    *ret_consumer = consumer;
+    return WEIR_OK;
+}
+
+static void set_state(weir_consumer *consumer, enum weiri_consumer_state state)
+{
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->state = state;
+    weiri_cond_broadcast(&consumer->changed);
+    weiri_cond_broadcast(&consumer->called);
+    weiri_mutex_unlock(&consumer->mutex);
+}
+
+enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (consumer == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "consumer is NULL");
+    }
+    enum weir_status status = check_broker(consumer->broker, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    bool is_new = consumer->state == WEIRI_CONSUMER_NEW;
+    if (is_new) {
+        consumer->state = WEIRI_CONSUMER_STARTING;
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    if (!is_new) {
+        return weiri_fail(ret_error, WEIR_ESTATE, "the consumer was started before");
+    }
+    status = weiri_thread_start(&consumer->keeper, "weir-keeper", weiri_keeper_main, consumer);
+    if (status == WEIR_OK) {
+        status = weir_pool_start(consumer->pool);
+        if (status != WEIR_OK) {
+            /* The keeper sees that there is nothing to keep. */
+            set_state(consumer, WEIRI_CONSUMER_NEW);
+            weiri_thread_join(&consumer->keeper);
+        }
+    }
+    set_state(consumer, status == WEIR_OK ? WEIRI_CONSUMER_RUNNING : WEIRI_CONSUMER_NEW);
+    return status == WEIR_OK
+               ? WEIR_OK
+               : weiri_fail(ret_error, status, "%u workers: %s",
+                            (unsigned)consumer->options.workers, weir_status_text((int)status));
+}
+
+enum weir_status weir_consumer_wait(weir_consumer *consumer, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (consumer == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "consumer is NULL");
+    }
+    if (!weiri_broker_is_ours(consumer->broker)) {
+        return weiri_fail(ret_error, WEIR_EFORKED, "the consumer is another process'");
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    bool was_started = consumer->state != WEIRI_CONSUMER_NEW;
+    while (consumer->state == WEIRI_CONSUMER_STARTING ||
+           consumer->state == WEIRI_CONSUMER_RUNNING) {
+        weiri_cond_wait(&consumer->changed);
+    }
+    enum weir_status status = consumer->end_status;
+    if (ret_error != NULL) {
+        *ret_error = consumer->end_error;
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    return was_started ? status
+                       : weiri_fail(ret_error, WEIR_ESTATE, "the consumer was never started");
+}
+
+void weir_consumer_stop(weir_consumer *consumer)
+{
+    if (consumer == NULL || !weiri_broker_is_ours(consumer->broker)) {
+        return;
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->is_over = true;
+    if (consumer->stops < 2) {
+        consumer->stops++;
+    }
+    weiri_cond_broadcast(&consumer->changed);
+    bool must_ring = weiri_keeper_call_locked(consumer);
+    weiri_mutex_unlock(&consumer->mutex);
+    if (must_ring) {
+        weiri_keeper_ring(consumer);
+    }
+}
+
+void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
+                        const struct weir_error *error)
+{
+    weiri_mutex_lock(&consumer->mutex);
+    if (consumer->end_status == WEIR_OK && status != WEIR_OK) {
+        consumer->end_status = status;
+        consumer->end_error = *error;
+    }
+    consumer->is_over = true;
+    weiri_cond_broadcast(&consumer->changed);
+    bool must_ring = weiri_keeper_call_locked(consumer);
+    weiri_mutex_unlock(&consumer->mutex);
+    if (must_ring) {
+        weiri_keeper_ring(consumer);
+    }
+}
+
+bool weiri_consumer_is_transient(enum weir_status status)
+{
+    return status == WEIR_ETIMEDOUT || status == WEIR_ENOMEM || status == WEIR_ENOSPACE;
+}
+
+int64_t weiri_consumer_backoff(uint32_t failures)
+{
+    return weiri_time_shift(WEIR_MS(50), failures > 0 ? failures - 1 : 0, WEIR_SECONDS(5));
+}
+
+void weir_consumer_free(weir_consumer *consumer)
+{
+    /* In a child after fork there are no threads to end, and the memory is shared until exec. */
+    if (consumer == NULL || !weiri_broker_is_ours(consumer->broker)) {
+        return;
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    bool was_started = consumer->state != WEIRI_CONSUMER_NEW;
+    weiri_mutex_unlock(&consumer->mutex);
+    if (was_started) {
+        weir_consumer_stop(consumer);
+        weir_consumer_stop(consumer);
+        weiri_thread_join(&consumer->keeper);
+    }
+    WEIRI_ASSERT(weiri_list_is_empty(&consumer->tasks));
+    release(consumer);
+}

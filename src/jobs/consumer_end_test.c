@@ -1,0 +1,156 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Stops, and reservations that must be kept or are lost. */
+#include "support/consumer.h"
+
+TEST(stop, "a stop lets handlers end; what is not started stays as it was")
+{
+    struct scene scene;
+    scene_open(&scene);
+    for (int i = 0; i < 5; i++) {
+        (void)jobs_put(scene.broker, "t", "x", NULL);
+    }
+    struct weir_consumer_options options = scene_options_of(&scene, scene_hold);
+    options.flags = 0;
+    scene_start(&scene, &options);
+    scene_wait_inside(&scene);
+    weir_consumer_stop(scene.consumer);
+    CHECK_INT(jobs_counts(scene.broker, "t").reserved, ==, 1);
+    scene_let_go(&scene);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 1);
+    CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 1);
+    CHECK_COUNTS(scene.broker, "t", 0, 4, 0, 0);
+    scene_close(&scene);
+}
+
+TEST(second_stop, "a second stop cancels the contexts of running handlers; their jobs come back")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
+    options.retry_base_ns = WEIR_SECONDS(3600);
+    scene_start(&scene, &options);
+    scene_wait_inside(&scene);
+    weir_consumer_stop(scene.consumer);
+    weir_consumer_stop(scene.consumer);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.last_status, ==, WEIR_ECANCELED);
+    CHECK_INT(scene.outcomes[WEIR_RUN_RETRY], ==, 1);
+    CHECK_INT(scene.last_delay_ns, ==, WEIR_SECONDS(3600));
+    CHECK_COUNTS(scene.broker, "t", 1, 0, 0, 0);
+    scene_close(&scene);
+}
+
+TEST(freed_while_running, "a free ends a consumer that sleeps, and one whose handler does")
+{
+    for (int i = 0; i < 2; i++) {
+        struct scene scene;
+        scene_open(&scene);
+        struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
+        options.flags = 0;
+        options.workers = 3;
+        if (i == 1) {
+            (void)jobs_put(scene.broker, "t", "x", NULL);
+        }
+        scene_start(&scene, &options);
+        if (i == 1) {
+            scene_wait_inside(&scene);
+        }
+        scene_close(&scene);
+    }
+}
+
+/* Holds the worker after a run, when the next job is already on its way to it. */
+static void hold_after(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                       int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    scene_note_run(job, outcome, status, run_ns, delay_ns, arg);
+    struct scene *scene = arg;
+    CHECK_INT(jobs_counts(scene->broker, "t").reserved, ==, 1);
+    weir_consumer_stop(scene->consumer);
+}
+
+TEST(reserved_unstarted,
+     "a job that was reserved and not started when the stop came has no attempt")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "first", NULL);
+    (void)jobs_put(scene.broker, "t", "second", NULL);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.after_run = hold_after;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 1);
+    CHECK_COUNTS(scene.broker, "t", 0, 1, 0, 0);
+    struct weiri_reservation *job = jobs_reserve_one(scene.broker, "t");
+    CHECK_INT(job->number, ==, 2);
+    CHECK_INT(job->job.attempts, ==, 1);
+    jobs_free_one(scene.broker, job);
+    scene_close(&scene);
+}
+
+static int outlive_ttr(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct scene *scene = arg;
+    weiri_mutex_lock(&scene->mutex);
+    scene->runs++;
+    weiri_mutex_unlock(&scene->mutex);
+    return (int)weir_context_sleep(context, 4 * job->ttr_ns);
+}
+
+TEST(kept_alive, "handlers that take longer than the TTR keep their jobs")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    put.ttr_ns = WEIR_MS(150);
+    for (int i = 0; i < 3; i++) {
+        (void)jobs_put(scene.broker, "t", "x", &put);
+    }
+    struct weir_consumer_options options = scene_options_of(&scene, outlive_ttr);
+    options.workers = 3;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 3);
+    CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 3);
+    CHECK_INT(jobs_counts(scene.broker, "t").expired, ==, 0);
+    scene_close(&scene);
+}
+
+TEST(lost, "a handler whose reservation another took is cancelled, and what it says is not counted")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    put.ttr_ns = WEIR_MS(60);
+    (void)jobs_put(scene.broker, "t", "x", &put);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
+    options.flags = 0;
+    scene_start(&scene, &options);
+    scene_wait_inside(&scene);
+    /* Another process whose clock is an hour ahead. */
+    struct jobs_wall ahead = {weiri_wall_now() + WEIR_SECONDS(3600)};
+    weir_broker *other = jobs_store_open("jobs.db", &ahead);
+    struct weiri_reservation *thief = jobs_reserve_one(other, "t");
+    CHECK_INT(thief->job.attempts, ==, 2);
+    /* The next touch finds out. */
+    weiri_mutex_lock(&scene.mutex);
+    while (scene.outcomes[WEIR_RUN_LOST] == 0) {
+        weiri_cond_wait(&scene.changed);
+    }
+    weiri_mutex_unlock(&scene.mutex);
+    CHECK_INT(scene.last_status, ==, WEIR_ECANCELED);
+    weir_consumer_stop(scene.consumer);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 1);
+    struct weir_tube_counts counts = jobs_counts(scene.broker, "t");
+    CHECK_INT(counts.retried, ==, 0);
+    CHECK_INT(counts.reserved, ==, 1);
+    CHECK_STATUS(jobs_settle(other, thief, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(other, thief);
+    weir_broker_close(other);
+    scene_close(&scene);
+}

@@ -1,0 +1,262 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What a consumer does with jobs, and what it refuses to be made with. */
+#include "support/consumer.h"
+
+TEST(all_are_run, "every job is run once and deleted; the consumer ends with its tube")
+{
+    struct scene scene;
+    scene_open(&scene);
+    enum {
+        COUNT = 500
+    };
+    for (int i = 0; i < COUNT; i += 50) {
+        struct weir_body bodies[50];
+        for (int k = 0; k < 50; k++) {
+            bodies[k] = (struct weir_body){"body", 4};
+        }
+        CHECK_STATUS(weir_broker_put(scene.broker, "t", bodies, 50, NULL, NULL, NULL), WEIR_OK);
+    }
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.workers = 4;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, COUNT);
+    CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, COUNT);
+    CHECK_COUNTS(scene.broker, "t", 0, 0, 0, 0);
+    CHECK_INT(jobs_counts(scene.broker, "t").done, ==, COUNT);
+    scene_close(&scene);
+}
+
+TEST(empty_tube, "a consumer of a tube that never was ends at once where it is to end when empty")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 0);
+    CHECK_STATUS(weir_consumer_start(scene.consumer, NULL), WEIR_ESTATE);
+    scene_wait_for_end(&scene);
+    weir_consumer_stop(scene.consumer);
+    scene_close(&scene);
+}
+
+TEST(retries, "a failed job comes back with its attempts counted and growing delays")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene.statuses[0] = WEIR_EUSER + 3;
+    scene.statuses[1] = -7;
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 3);
+    CHECK_INT(scene.last_attempts, ==, 3);
+    CHECK_INT(scene.outcomes[WEIR_RUN_RETRY], ==, 2);
+    CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 1);
+    struct weir_tube_counts counts = jobs_counts(scene.broker, "t");
+    CHECK_INT(counts.retried, ==, 2);
+    CHECK_INT(counts.done, ==, 1);
+    scene_close(&scene);
+}
+
+static int copy_reason(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_REASON_SIZE, "%s", job->reason);
+    return 0;
+}
+
+TEST(buried, "a job is buried after its last attempt, or at once when the handler says so")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    for (int i = 0; i < 32; i++) {
+        scene.statuses[i] = WEIR_EUSER + 5;
+    }
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.attempts_max = 3;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 3);
+    CHECK_INT(scene.outcomes[WEIR_RUN_BURIED], ==, 1);
+    CHECK_INT(scene.last_delay_ns, ==, 0);
+    char reason[WEIR_REASON_SIZE];
+    CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", copy_reason, reason, NULL), WEIR_OK);
+    CHECK_STRING(reason, "attempt 3: the task's own error (status 1005)");
+    weir_consumer_free(scene.consumer);
+    scene.consumer = NULL;
+
+    scene.runs = 0;
+    scene.statuses[0] = WEIR_ESTOP;
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 1);
+    CHECK_COUNTS(scene.broker, "t", 0, 0, 0, 2);
+    scene_close(&scene);
+}
+
+struct counting_limiter {
+    int asked;
+    int forgotten;
+};
+
+static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
+{
+    struct counting_limiter *limiter = self;
+    CHECK(now_ns > 0);
+    CHECK_INT(key.size, ==, 1);
+    CHECK_INT(*(const char *)key.data, ==, '1');
+    limiter->asked++;
+    *ret_delay_ns = 5;
+    return WEIR_OK;
+}
+
+static void forget(void *self, struct weir_key key)
+{
+    (void)key;
+    ((struct counting_limiter *)self)->forgotten++;
+}
+
+static uint64_t num_requeues(void *self, struct weir_key key)
+{
+    (void)key;
+    return (uint64_t)((struct counting_limiter *)self)->asked;
+}
+
+static void destroy(void *self)
+{
+    (void)self;
+}
+
+TEST(limiter, "a limiter gives the delays, keyed by the job's id, and forgets at the end")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene.statuses[0] = WEIR_EUSER;
+    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
+                                                .when = when,
+                                                .forget = forget,
+                                                .num_requeues = num_requeues,
+                                                .destroy = destroy};
+    struct counting_limiter counting = {0, 0};
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_new(&ops, &counting, NULL, &limiter), WEIR_OK);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.limiter = limiter;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(counting.asked, ==, 1);
+    CHECK_INT(counting.forgotten, ==, 1);
+    CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 1);
+    scene_close(&scene);
+    weir_limiter_free(limiter);
+}
+
+TEST(deadline, "a run ends its sleep at its deadline, and that is a failure")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
+    options.deadline_ns = WEIR_MS(2);
+    options.attempts_max = 2;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 2);
+    CHECK_INT(scene.last_status, ==, WEIR_ETIMEDOUT);
+    CHECK_INT(scene.outcomes[WEIR_RUN_RETRY], ==, 1);
+    CHECK_INT(scene.outcomes[WEIR_RUN_BURIED], ==, 1);
+    scene_close(&scene);
+}
+
+TEST(delayed, "a delayed job is run when its time comes, not before")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    put.run_at_ns = weiri_wall_now() + WEIR_MS(120);
+    (void)jobs_put(scene.broker, "t", "x", &put);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(weiri_wall_now(), >=, put.run_at_ns);
+    CHECK_INT(scene.runs, ==, 1);
+    scene_close(&scene);
+}
+
+static int succeed(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    (void)arg;
+    return WEIR_OK;
+}
+
+/* --- refusals --- */
+
+TEST(refused, "options that make no sense are refused")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_consumer_options rows[10];
+    for (size_t i = 0; i < 10; i++) {
+        rows[i] = scene_options_of(&scene, scene_count_run);
+    }
+    rows[0].size = 4;
+    rows[1].handler = NULL;
+    rows[2].workers = 4097;
+    rows[3].flags = 2;
+    rows[4].reserved0 = 1;
+    rows[5].retry_base_ns = -1;
+    rows[6].retry_max_ns = -1;
+    rows[7].deadline_ns = -1;
+    rows[8].retry_base_ns = 10;
+    rows[8].retry_max_ns = 9;
+    static const enum weir_status statuses[] = {WEIR_EINVAL, WEIR_EINVAL, WEIR_EINVAL,
+                                                WEIR_EINVAL, WEIR_EINVAL, WEIR_ERANGE,
+                                                WEIR_ERANGE, WEIR_ERANGE, WEIR_ERANGE};
+    weir_consumer *consumer = NULL;
+    for (size_t i = 0; i < 9; i++) {
+        struct weir_error error = {""};
+        CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[i], &consumer, &error),
+                     statuses[i]);
+        CHECK(error.text[0] != '\0');
+        CHECK(consumer == NULL);
+    }
+    CHECK_STATUS(weir_consumer_new(NULL, "t", &rows[9], &consumer, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_consumer_new(scene.broker, NULL, &rows[9], &consumer, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_consumer_new(scene.broker, "a b", &rows[9], &consumer, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_consumer_new(scene.broker, "t", NULL, &consumer, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[9], NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_consumer_start(NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_consumer_wait(NULL, NULL), WEIR_EINVAL);
+    weir_consumer_stop(NULL);
+    weir_consumer_free(NULL);
+    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[9], &scene.consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, NULL), WEIR_ESTATE);
+    scene_close(&scene);
+}
+
+TEST_OOM(making, "a consumer that cannot be made leaves nothing")
+{
+    weir_broker *broker;
+    struct weir_broker_options broker_options = WEIR_BROKER_OPTIONS_INIT;
+    broker_options.allocator = *test_allocator();
+    if (CHECK_OR_OOM(weir_broker_open("sqlite:jobs.db", &broker_options, &broker, NULL))) {
+        return;
+    }
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = succeed;
+    options.workers = 3;
+    weir_consumer *consumer = NULL;
+    struct weir_error error;
+    if (!CHECK_OR_OOM(weir_consumer_new(broker, "t", &options, &consumer, &error))) {
+        weir_consumer_free(consumer);
+    }
+    weir_broker_close(broker);
+}

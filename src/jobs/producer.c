@@ -1,0 +1,118 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/producer.h>
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "jobs/broker.h"
+#include "jobs/error.h"
+
+struct weir_producer {
+    /* Immutable. */
+    weir_broker *broker;
+    struct weir_put_options options;
+    char tube[WEIR_TUBE_SIZE_MAX + 1];
+};
+
+static enum weir_status check_options(const weir_broker *broker,
+                                      const struct weir_put_options *options,
+                                      struct weir_put_options *ret_options,
+                                      struct weir_error *ret_error)
+{
+    struct weiri_put put;
+    enum weir_status status = weiri_put_normalize(&broker->config, options, &put, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_options_copy(ret_options, sizeof(*ret_options), options);
+    if (status == WEIR_OK && (ret_options->run_at_ns != 0 || ret_options->delay_ns != 0)) {
+        status = weiri_fail(ret_error, WEIR_EINVAL,
+                            "a producer's options have a run time: each put has its own");
+    }
+    return status;
+}
+
+enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
+                                    const struct weir_put_options *options,
+                                    weir_producer **ret_producer, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (broker == NULL || ret_producer == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
+                          broker == NULL ? "broker" : "ret_producer");
+    }
+    struct weir_put_options copy;
+    enum weir_status status = weiri_tube_check(tube, ret_error);
+    if (status == WEIR_OK) {
+        status = check_options(broker, options, &copy, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weir_producer *producer = weiri_alloc_zero(&broker->config.allocator, 1, sizeof(*producer));
+    if (producer == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    producer->broker = broker;
+    producer->options = copy;
+    memcpy(producer->tube, tube, strlen(tube) + 1);
+    *ret_producer = producer;
+    return WEIR_OK;
+}
+
+static enum weir_status put(weir_producer *producer, struct weir_body body, int64_t run_at_ns,
+                            int64_t delay_ns, struct weir_job_id *ret_id,
+                            struct weir_error *ret_error)
+{
+    struct weir_put_options options = producer->options;
+    options.run_at_ns = run_at_ns;
+    options.delay_ns = delay_ns;
+    return weir_broker_put(producer->broker, producer->tube, &body, 1, &options, ret_id, ret_error);
+}
+
+enum weir_status weir_producer_at(weir_producer *producer, struct weir_body body, int64_t run_at_ns,
+                                  struct weir_job_id *ret_id, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (producer == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
+    }
+    /* 0 would mean "at once" to a put; here it is a time long past. */
+    return put(producer, body, run_at_ns == 0 ? 1 : run_at_ns, 0, ret_id, ret_error);
+}
+
+enum weir_status weir_producer_delay(weir_producer *producer, struct weir_body body,
+                                     int64_t delay_ns, struct weir_job_id *ret_id,
+                                     struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (producer == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
+    }
+    return put(producer, body, 0, delay_ns, ret_id, ret_error);
+}
+
+enum weir_status weir_producer_revoke(weir_producer *producer, const char *id,
+                                      struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (producer == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
+    }
+    size_t count;
+    enum weir_status status = weir_broker_remove(producer->broker, &id, 1, &count, ret_error);
+    if (status == WEIR_OK && count == 0) {
+        status = weiri_fail(ret_error, WEIR_ENOTFOUND, "job %.40s is running or gone", id);
+    }
+    return status;
+}
+
+void weir_producer_close(weir_producer *producer)
+{
+    if (producer != NULL) {
+        struct weir_allocator memory = producer->broker->config.allocator;
+        weiri_release(&memory, producer, sizeof(*producer));
+    }
+}

@@ -1,0 +1,108 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/producer.h>
+
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static const struct weir_body one = {"x", 1};
+
+TEST_OOM(verbs, "at and delay put, revoke takes back what has not started")
+{
+    weir_broker *broker;
+    if (CHECK_OR_OOM(jobs_store_try_open("jobs.db", &wall, 0, &broker, NULL))) {
+        return;
+    }
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.priority = 7;
+    options.ttr_ns = WEIR_SECONDS(5);
+    weir_producer *producer;
+    if (CHECK_OR_OOM(weir_producer_open(broker, "t", &options, &producer, NULL))) {
+        weir_broker_close(broker);
+        return;
+    }
+    struct weir_job_id id;
+    CHECK_STATUS(weir_producer_at(producer, one, JOBS_WALL_START + 10, &id, NULL), WEIR_OK);
+    CHECK_STRING(id.text, "1");
+    CHECK_STATUS(weir_producer_delay(producer, one, 20, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_producer_delay(producer, one, 0, NULL, NULL), WEIR_OK);
+    (void)CHECK_OR_OOM(weir_producer_revoke(producer, "1", NULL));
+    weir_producer_close(producer);
+    weir_broker_close(broker);
+}
+
+TEST(what_is_put, "jobs have the producer's options and each its own time")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.priority = 7;
+    options.ttr_ns = WEIR_SECONDS(5);
+    weir_producer *producer;
+    CHECK_STATUS(weir_producer_open(broker, "t", &options, &producer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_producer_at(producer, one, JOBS_WALL_START + 10, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_producer_delay(producer, one, 0, NULL, NULL), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 1, 1, 0, 0);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->job.priority, ==, 7);
+    CHECK_INT(job->job.ttr_ns, ==, WEIR_SECONDS(5));
+    CHECK_STATUS(weir_producer_revoke(producer, job->job.id, NULL), WEIR_ENOTFOUND);
+    CHECK_COUNTS(broker, "t", 1, 0, 1, 0);
+    jobs_free_one(broker, job);
+    CHECK_STATUS(weir_producer_revoke(producer, "1", NULL), WEIR_OK);
+    CHECK_STATUS(weir_producer_revoke(producer, "1", NULL), WEIR_ENOTFOUND);
+    CHECK_COUNTS(broker, "t", 0, 0, 1, 0);
+    weir_producer_close(producer);
+    weir_broker_close(broker);
+}
+
+TEST(refused, "what makes no sense is refused and puts nothing")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    weir_producer *producer;
+    struct weir_error error;
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    CHECK_STATUS(weir_producer_open(NULL, "t", NULL, &producer, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_producer_open(broker, "t", NULL, NULL, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_producer_open(broker, "a b", NULL, &producer, &error), WEIR_EINVAL);
+    char tube[WEIR_TUBE_SIZE_MAX + 2];
+    memset(tube, 'a', sizeof(tube));
+    tube[sizeof(tube) - 1] = '\0';
+    CHECK_STATUS(weir_producer_open(broker, tube, NULL, &producer, &error), WEIR_ETOOBIG);
+    options.delay_ns = 1;
+    CHECK_STATUS(weir_producer_open(broker, "t", &options, &producer, &error), WEIR_EINVAL);
+    options.delay_ns = 0;
+    options.run_at_ns = JOBS_WALL_START + 1;
+    CHECK_STATUS(weir_producer_open(broker, "t", &options, &producer, &error), WEIR_EINVAL);
+    options.run_at_ns = 0;
+    options.ttr_ns = 1;
+    CHECK_STATUS(weir_producer_open(broker, "t", &options, &producer, &error), WEIR_ERANGE);
+    CHECK(error.text[0] != '\0');
+
+    CHECK_STATUS(weir_producer_open(broker, "t", NULL, &producer, &error), WEIR_OK);
+    static const struct {
+        int64_t run_at_ns;
+        enum weir_status status;
+    } times[] = {{0, WEIR_EPAST},
+                 {1, WEIR_EPAST},
+                 {JOBS_WALL_START - 1, WEIR_EPAST},
+                 {-1, WEIR_ERANGE},
+                 {INT64_MIN, WEIR_ERANGE}};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        CHECK_STATUS(weir_producer_at(producer, one, times[i].run_at_ns, NULL, &error),
+                     times[i].status);
+        CHECK(error.text[0] != '\0');
+    }
+    CHECK_STATUS(weir_producer_delay(producer, one, -1, NULL, &error), WEIR_ERANGE);
+    CHECK_STATUS(weir_producer_delay(producer, one, INT64_MAX, NULL, &error), WEIR_ERANGE);
+    CHECK_STATUS(weir_producer_revoke(producer, NULL, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_producer_revoke(producer, "x", &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_producer_revoke(producer, "1", &error), WEIR_ENOTFOUND);
+    CHECK_STATUS(weir_producer_at(NULL, one, JOBS_WALL_START, NULL, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_producer_delay(NULL, one, 0, NULL, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_producer_revoke(NULL, "1", &error), WEIR_EINVAL);
+    CHECK_INT(jobs_counts(broker, "t").put, ==, 0);
+    weir_producer_close(producer);
+    weir_producer_close(NULL);
+    weir_broker_close(broker);
+}

@@ -1,0 +1,95 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdint.h>
+
+#include "base/options.h"
+#include "base/time.h"
+#include "jobs/broker.h"
+#include "jobs/error.h"
+
+#define TTR_DEFAULT WEIR_SECONDS(60)
+#define TTR_MIN WEIR_MS(1)
+#define KNOWN_FLAGS ((uint32_t)WEIR_PUT_PAST_OK)
+
+enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error)
+{
+    if (tube == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "tube is NULL");
+    }
+    size_t offset;
+    enum weir_status status = weir_tube_check(tube, &offset);
+    if (status == WEIR_ETOOBIG) {
+        return weiri_fail(ret_error, status, "tube \"%.60s...\" has more than %d bytes", tube,
+                          WEIR_TUBE_SIZE_MAX);
+    }
+    if (status != WEIR_OK && tube[0] == '\0') {
+        return weiri_fail(ret_error, status, "the tube's name is empty: expected 1 to %d bytes",
+                          WEIR_TUBE_SIZE_MAX);
+    }
+    if (status != WEIR_OK) {
+        return weiri_fail(ret_error, status,
+                          "byte 0x%02x at offset %zu of tube \"%.200s\": expected A-Z a-z 0-9 - + "
+                          "/ ; . $ _ ( ) and no - in front",
+                          (unsigned)(unsigned char)tube[offset], offset, tube);
+    }
+    return WEIR_OK;
+}
+
+/* The absolute run time of a put. */
+static enum weir_status resolve_run_time(const struct weir_put_options *options, int64_t now_ns,
+                                         int64_t *ret_run_at_ns, struct weir_error *ret_error)
+{
+    if (options->run_at_ns < 0 || options->delay_ns < 0) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative",
+                          options->run_at_ns < 0 ? "run_at_ns" : "delay_ns");
+    }
+    if (options->run_at_ns > 0 && options->delay_ns > 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "run_at_ns and delay_ns are both set: expected one of them");
+    }
+    if (options->run_at_ns == 0) {
+        if (options->delay_ns > INT64_MAX - now_ns) {
+            return weiri_fail(ret_error, WEIR_ERANGE, "delay_ns ends after the year 2262");
+        }
+        *ret_run_at_ns = now_ns + options->delay_ns;
+        return WEIR_OK;
+    }
+    bool is_past_ok = (options->flags & WEIR_PUT_PAST_OK) != 0;
+    if (options->run_at_ns < now_ns && !is_past_ok) {
+        return weiri_fail(ret_error, WEIR_EPAST,
+                          "run time %" PRId64 " is %" PRId64 " ms in the past", options->run_at_ns,
+                          weiri_time_sub(now_ns, options->run_at_ns) / WEIR_MS(1));
+    }
+    *ret_run_at_ns = options->run_at_ns < now_ns ? now_ns : options->run_at_ns;
+    return WEIR_OK;
+}
+
+enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
+                                     const struct weir_put_options *options,
+                                     struct weiri_put *ret_put, struct weir_error *ret_error)
+{
+    struct weir_put_options copy;
+    if (weiri_options_copy(&copy, sizeof(copy), options) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "put options have an unknown size: start with WEIR_PUT_OPTIONS_INIT");
+    }
+    if ((copy.flags & ~KNOWN_FLAGS) != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "unknown put flags 0x%x", (unsigned)copy.flags);
+    }
+    if (copy.ttr_ns < 0 || (copy.ttr_ns > 0 && copy.ttr_ns < TTR_MIN)) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "ttr_ns is %" PRId64 ": expected at least 1 ms",
+                          copy.ttr_ns);
+    }
+    int64_t run_at_ns = 0;
+    enum weir_status status =
+        resolve_run_time(&copy, config->now(config->now_arg), &run_at_ns, ret_error);
+    if (status == WEIR_OK) {
+        *ret_put = (struct weiri_put){
+            .run_at_ns = run_at_ns,
+            .ttr_ns = copy.ttr_ns == 0 ? TTR_DEFAULT : copy.ttr_ns,
+            .priority = copy.priority,
+        };
+    }
+    return status;
+}

@@ -1,0 +1,66 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jobs/broker.h"
+
+/* Enough for the digits of an id and its NUL. */
+#define ID_SIZE 24
+
+struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
+                                                int64_t number, const char *tube, size_t body_size,
+                                                const char *reason, void **ret_body)
+{
+    size_t tube_size = strlen(tube) + 1;
+    size_t reason_size = strlen(reason) + 1;
+    size_t size = sizeof(struct weiri_reservation) + ID_SIZE + tube_size + reason_size;
+    /* The body is last, and one byte longer, so that it is not NULL when empty. */
+    if (__builtin_add_overflow(size, body_size, &size) || __builtin_add_overflow(size, 1, &size)) {
+        return NULL;
+    }
+    struct weiri_reservation *reservation = weiri_alloc(allocator, size);
+    if (reservation == NULL) {
+        return NULL;
+    }
+    char *id = (char *)(reservation + 1);
+    char *tube_copy = id + ID_SIZE;
+    char *reason_copy = tube_copy + tube_size;
+    char *body = reason_copy + reason_size;
+    (void)snprintf(id, ID_SIZE, "%" PRId64, number);
+    memcpy(tube_copy, tube, tube_size);
+    memcpy(reason_copy, reason, reason_size);
+    body[body_size] = '\0';
+    *reservation = (struct weiri_reservation){
+        .job = {.id = id,
+                .tube = tube_copy,
+                .body = body,
+                .body_size = body_size,
+                .reason = reason_copy},
+        .size = size,
+        .number = number,
+    };
+    weiri_list_init(&reservation->link);
+    *ret_body = body;
+    return reservation;
+}
+
+void weiri_reservation_free(const struct weir_allocator *allocator,
+                            struct weiri_reservation *reservation)
+{
+    if (reservation != NULL) {
+        weiri_release(allocator, reservation, reservation->size);
+    }
+}
+
+void weiri_reservations_free(const struct weir_allocator *allocator, struct weiri_list *list)
+{
+    while (!weiri_list_is_empty(list)) {
+        struct weiri_reservation *first =
+            WEIRI_CONTAINER(list->next, struct weiri_reservation, link);
+        weiri_list_remove(&first->link);
+        weiri_reservation_free(allocator, first);
+    }
+}

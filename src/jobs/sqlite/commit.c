@@ -1,0 +1,257 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/commit.h"
+
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/result.h"
+
+/* Pages in the WAL past which it is folded into the database, and past which its file is cut as
+ * well: only a long-lasting reader lets it grow so far. */
+enum {
+    CHECKPOINT_PAGES = 4000,
+    TRUNCATE_PAGES = 64000
+};
+
+/* On the stack of the thread that waits for it. */
+struct request {
+    struct weiri_list link;
+    weiri_commit_fn *run;
+    void *arg;
+    struct weir_error *error;
+    enum weir_status status;
+    bool is_answered; /* guarded by the store's mutex */
+};
+
+static struct request *request_of(struct weiri_list *link)
+{
+    return WEIRI_CONTAINER(link, struct request, link);
+}
+
+static void move_all(struct weiri_list *from, struct weiri_list *to)
+{
+    while (!weiri_list_is_empty(from)) {
+        struct weiri_list *first = from->next;
+        weiri_list_remove(first);
+        weiri_list_insert_before(to, first);
+    }
+}
+
+/* Called by SQLite after each commit; as the only hook it also replaces SQLite's own checkpoints.
+ */
+static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    (void)db;
+    (void)name;
+    ((struct weiri_store *)arg)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+void weiri_commit_prepare(struct weiri_store *store)
+{
+    store->checkpoint_pages = CHECKPOINT_PAGES;
+    store->checkpoint_at = CHECKPOINT_PAGES;
+    (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
+}
+
+void weiri_commit_ring(struct weiri_store *store, const char *tube, bool is_about_emptiness)
+{
+    uint64_t bit = UINT64_C(1) << weiri_store_bell(tube);
+    if (is_about_emptiness) {
+        store->empty_bells |= bit;
+    } else {
+        store->bells |= bit;
+    }
+}
+
+static void ring_bells(struct weiri_store *store)
+{
+    for (unsigned bell = 0; bell < WEIRI_BELLS; bell++) {
+        uint64_t bit = UINT64_C(1) << bell;
+        if ((store->bells & bit) != 0 || ((store->empty_bells & bit) != 0 &&
+                                          weiri_bell_is_empty_watched(&store->lock_file, bell))) {
+            weiri_bell_ring(&store->lock_file, bell);
+        }
+    }
+}
+
+/* Runs requests in one transaction. On failure ret_error tells it, and nothing has changed. */
+static int transact(struct weiri_store *store, struct weiri_list *requests,
+                    struct weir_error *ret_error)
+{
+    struct weiri_connection *writer = &store->writer;
+    store->bells = 0;
+    store->empty_bells = 0;
+    int code = weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL, 0);
+    for (struct weiri_list *link = requests->next; link != requests && code == SQLITE_OK;
+         link = link->next) {
+        code = request_of(link)->run(store, request_of(link)->arg);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL, 0);
+    }
+    if (code == SQLITE_OK) {
+        store->transactions++;
+        ring_bells(store);
+    } else {
+        (void)weiri_sqlite_fail(ret_error, writer->db, code, store->path);
+        if (sqlite3_get_autocommit(writer->db) == 0) {
+            (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
+        }
+    }
+    return code;
+}
+
+/* After a failed write or fsync the kernel may have dropped what it could not store and report
+ * success the next time: whatever this handle would acknowledge from then on could be untrue. */
+static bool is_fatal(struct weiri_store *store, int code)
+{
+    return weiri_sqlite_status(store->writer.db, code) == WEIR_EIO;
+}
+
+static void fail_for_good(struct weiri_store *store, const char *text)
+{
+    weiri_mutex_lock(&store->mutex);
+    store->has_failed = true;
+    weiri_mutex_unlock(&store->mutex);
+    weiri_broker_log(store->config, WEIR_LOG_ERROR,
+                     "%s; nothing more is acknowledged: reopen the store", text);
+}
+
+/* Answers all requests of a list. They are gone once the mutex is released. */
+static void answer(struct weiri_store *store, struct weiri_list *requests, enum weir_status status,
+                   const struct weir_error *error)
+{
+    weiri_mutex_lock(&store->mutex);
+    while (!weiri_list_is_empty(requests)) {
+        struct request *request = request_of(requests->next);
+        weiri_list_remove(&request->link);
+        request->status = status;
+        if (status != WEIR_OK && request->error != NULL) {
+            *request->error = *error;
+        }
+        request->is_answered = true;
+    }
+    weiri_cond_broadcast(&store->answered);
+    weiri_mutex_unlock(&store->mutex);
+}
+
+static bool has_several(const struct weiri_list *requests)
+{
+    return requests->next->next != requests;
+}
+
+static void run_batch(struct weiri_store *store, struct weiri_list *batch)
+{
+    struct weir_error error = {""};
+    int code = transact(store, batch, &error);
+    if (code != SQLITE_OK && is_fatal(store, code)) {
+        fail_for_good(store, error.text);
+    } else if (code != SQLITE_OK && has_several(batch)) {
+        while (!weiri_list_is_empty(batch)) {
+            struct weiri_list alone;
+            weiri_list_init(&alone);
+            struct weiri_list *first = batch->next;
+            weiri_list_remove(first);
+            weiri_list_insert_before(&alone, first);
+            run_batch(store, &alone);
+        }
+        return;
+    }
+    answer(store, batch, weiri_sqlite_status(store->writer.db, code), &error);
+}
+
+/* Under the store's lock, so that no other process commits meanwhile (Debian's SQLite may corrupt
+ * the file then). Readers are never waited for: what they still need is left for the next time. */
+static void checkpoint(struct weiri_store *store)
+{
+    if (store->wal_pages < store->checkpoint_pages) {
+        store->checkpoint_at = store->checkpoint_pages;
+    }
+    if (store->wal_pages < store->checkpoint_at) {
+        return;
+    }
+    int pages = 0;
+    int done = 0;
+    int mode =
+        store->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;
+    (void)sqlite3_busy_timeout(store->writer.db, 0);
+    int code = sqlite3_wal_checkpoint_v2(store->writer.db, NULL, mode, &pages, &done);
+    (void)weiri_connection_set_busy(store->writer.db, store->config->busy_ns);
+    store->checkpoint_at =
+        done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
+    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
+        struct weir_error error;
+        (void)weiri_sqlite_fail(&error, store->writer.db, code, store->path);
+        if (is_fatal(store, code)) {
+            fail_for_good(store, error.text);
+        } else {
+            store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
+            weiri_broker_log(store->config, WEIR_LOG_WARNING, "checkpoint put off: %s", error.text);
+        }
+    }
+}
+
+/* Runs a batch under the store's lock. */
+static void lead(struct weiri_store *store, struct weiri_list *batch)
+{
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    enum weir_status status = weiri_lock_file_lock(&store->lock_file, limit);
+    if (status != WEIR_OK) {
+        struct weir_error error;
+        (void)weiri_fail(&error, status, "%s: %s", store->path,
+                         status == WEIR_ETIMEDOUT
+                             ? "other processes held its lock for all of the time limit"
+                             : "its lock file cannot be locked");
+        answer(store, batch, status, &error);
+        return;
+    }
+    run_batch(store, batch);
+    checkpoint(store);
+    weiri_lock_file_unlock(&store->lock_file);
+}
+
+enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, void *arg,
+                              struct weir_error *ret_error)
+{
+    struct request request = {.run = run, .arg = arg, .error = ret_error};
+    weiri_list_init(&request.link);
+    weiri_mutex_lock(&store->mutex);
+    weiri_list_insert_before(&store->requests, &request.link);
+    while (!request.is_answered && store->is_led) {
+        weiri_cond_wait(&store->answered);
+    }
+    if (!request.is_answered && store->has_failed) {
+        weiri_list_remove(&request.link);
+        weiri_mutex_unlock(&store->mutex);
+        return weiri_fail(ret_error, WEIR_EIO,
+                          "%s: an earlier write failed: reopen the store to go on", store->path);
+    }
+    if (!request.is_answered) {
+        struct weiri_list batch;
+        weiri_list_init(&batch);
+        move_all(&store->requests, &batch);
+        store->is_led = true;
+        weiri_mutex_unlock(&store->mutex);
+        lead(store, &batch);
+        weiri_mutex_lock(&store->mutex);
+        store->is_led = false;
+        weiri_cond_broadcast(&store->answered);
+    }
+    weiri_mutex_unlock(&store->mutex);
+    return request.status;
+}
+
+void weiri_commit_finish(struct weiri_store *store)
+{
+    weiri_mutex_lock(&store->mutex);
+    bool has_failed = store->has_failed;
+    weiri_mutex_unlock(&store->mutex);
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    bool is_locked = weiri_lock_file_lock(&store->lock_file, limit) == WEIR_OK;
+    store->writer.may_fold = is_locked && !has_failed;
+    weiri_connection_close(&store->writer);
+    if (is_locked) {
+        weiri_lock_file_unlock(&store->lock_file);
+    }
+}

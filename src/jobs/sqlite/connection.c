@@ -1,0 +1,211 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/connection.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/schema.h"
+
+/* A database file is data from outside: nothing in it may run. NO_CKPT_ON_CLOSE, because every
+ * checkpoint belongs under the store's lock. */
+static const struct {
+    int option;
+    int value;
+} settings[] = {
+    {SQLITE_DBCONFIG_DEFENSIVE, 1},        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},   {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+    {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
+};
+
+static const char pragmas[] = "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
+                              "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; "
+                              "PRAGMA cache_size = -8192";
+
+int weiri_connection_set_busy(sqlite3 *db, int64_t busy_ns)
+{
+    int64_t busy_ms = busy_ns / WEIR_MS(1);
+    return sqlite3_busy_timeout(db, busy_ms >= INT_MAX ? INT_MAX : (int)busy_ms + 1);
+}
+
+static int configure(sqlite3 *db, int64_t busy_ns)
+{
+    int code = sqlite3_extended_result_codes(db, 1);
+    if (code == SQLITE_OK) {
+        code = weiri_connection_set_busy(db, busy_ns);
+    }
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]) && code == SQLITE_OK; i++) {
+        code = sqlite3_db_config(db, settings[i].option, settings[i].value, NULL);
+    }
+    (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+    return code;
+}
+
+/* WAL is in the file since its making; it is set again in case somebody took it out, which the lock
+ * allows here. */
+static int set_wal(sqlite3 *db)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, "PRAGMA journal_mode = WAL", -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            const char *mode = (const char *)sqlite3_column_text(statement, 0);
+            code = mode != NULL && strcmp(mode, "wal") == 0 ? SQLITE_OK : SQLITE_CANTOPEN;
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+static enum weir_status set_up(sqlite3 *db, const char *path, enum weiri_connection_kind kind,
+                               struct weir_error *ret_error)
+{
+    int code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
+    if (code == SQLITE_OK && kind == WEIRI_CONNECTION_READER) {
+        code = sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_wal_autocheckpoint(db, 0);
+    }
+    if (code == SQLITE_OK && kind == WEIRI_CONNECTION_WRITER) {
+        code = set_wal(db);
+    }
+    if (code != SQLITE_OK) {
+        return weiri_sqlite_fail(ret_error, db, code, path);
+    }
+    return weiri_schema_check(db, path, ret_error);
+}
+
+/* Is there a WAL of earlier connections? */
+static bool has_wal(const char *path)
+{
+    char name[PATH_MAX];
+    enum weiri_file_kind kind = WEIRI_FILE_OTHER;
+    int length = snprintf(name, sizeof(name), "%s-wal", path);
+    if (length < 0 || (size_t)length >= sizeof(name) || weiri_file_inspect(name, &kind) != 0) {
+        return true;
+    }
+    return kind != WEIRI_FILE_ABSENT;
+}
+
+enum weir_status weiri_connection_open(struct weiri_connection *connection, const char *path,
+                                       enum weiri_connection_kind kind, int64_t busy_ns,
+                                       struct weir_error *ret_error)
+{
+    if (sqlite3_threadsafe() == 0) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP, "this SQLite was built for one thread only");
+    }
+    memset(connection, 0, sizeof(*connection));
+    /* SQLite opens the file without reading more than the page size; nothing else is touched before
+     * the header was found to be ours. */
+    sqlite3 *db = NULL;
+    int code = sqlite3_open_v2(path, &db,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                                   SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW,
+                               NULL);
+    enum weir_status status = WEIR_OK;
+    if (code == SQLITE_OK) {
+        code = configure(db, busy_ns);
+    }
+    if (code != SQLITE_OK) {
+        status = weiri_sqlite_fail(ret_error, db, code, path);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_schema_check_header(db, path, ret_error);
+    }
+    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER &&
+        sqlite3_db_readonly(db, "main") != 0) {
+        status =
+            weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
+    }
+    connection->db = db;
+    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && !has_wal(path)) {
+        status = weiri_schema_check_size(db, path, ret_error);
+    }
+    /* A WAL that this connection made holds nothing of others: it may take it away again. */
+    connection->may_fold = status == WEIR_OK && !has_wal(path);
+    if (status == WEIR_OK) {
+        status = set_up(db, path, kind, ret_error);
+    }
+    if (status != WEIR_OK) {
+        weiri_connection_close(connection);
+    }
+    return status;
+}
+
+void weiri_connection_close(struct weiri_connection *connection)
+{
+    for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
+        (void)sqlite3_finalize(connection->statements[i]);
+        connection->statements[i] = NULL;
+    }
+    if (connection->may_fold) {
+        (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    }
+    (void)sqlite3_close(connection->db);
+    connection->db = NULL;
+}
+
+int weiri_sql_prepare(struct weiri_connection *connection, enum weiri_sql which,
+                      sqlite3_stmt **ret_statement)
+{
+    int code = SQLITE_OK;
+    if (connection->statements[which] == NULL) {
+        code = sqlite3_prepare_v3(connection->db, weiri_sql_texts[which], -1,
+                                  SQLITE_PREPARE_PERSISTENT, &connection->statements[which], NULL);
+    }
+    *ret_statement = connection->statements[which];
+    return code;
+}
+
+int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
+                    const int64_t *values, int count, sqlite3_stmt **ret_statement)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(connection, which, &statement);
+    for (int i = 0; i < count && code == SQLITE_OK; i++) {
+        code = sqlite3_bind_int64(statement, i + 1, values[i]);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+    }
+    if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        (void)sqlite3_reset(statement);
+    }
+    *ret_statement = statement;
+    return code;
+}
+
+int weiri_sql_end(sqlite3_stmt *statement, int code)
+{
+    (void)sqlite3_reset(statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int weiri_sql_run(struct weiri_connection *connection, enum weiri_sql which, const int64_t *values,
+                  int count)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(connection, which, values, count, &statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+}
+
+int weiri_sql_number(struct weiri_connection *connection, enum weiri_sql which,
+                     const int64_t *values, int count, int64_t *ret_number)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(connection, which, values, count, &statement);
+    if (code == SQLITE_ROW) {
+        *ret_number = sqlite3_column_int64(statement, 0);
+        return weiri_sql_end(statement, code);
+    }
+    if (code == SQLITE_DONE) {
+        (void)sqlite3_reset(statement);
+    }
+    return code;
+}

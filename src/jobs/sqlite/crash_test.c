@@ -1,0 +1,364 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Processes killed at any moment: what was acknowledged is there, what was done is gone, the file
+ * is sound and the counts are right. The ledger is in memory that outlives the killed process. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+enum {
+    NUMBERS = 20000,
+    BATCH = 3
+};
+
+struct entry {
+    _Atomic bool is_put;    /* acknowledged */
+    _Atomic bool was_tried; /* a deletion began */
+    _Atomic bool is_done;   /* a deletion was acknowledged */
+};
+
+struct ledger {
+    _Atomic int64_t operations;
+    struct jobs_wall wall;
+    struct entry entries[NUMBERS]; /* by the job's number */
+};
+
+static struct ledger *make_ledger(void)
+{
+    struct ledger *ledger =
+        mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(ledger != MAP_FAILED);
+    ledger->wall.now_ns = JOBS_WALL_START;
+    return ledger;
+}
+
+static void put_some(struct ledger *ledger, weir_broker *broker, size_t count)
+{
+    static char large[9000];
+    const struct weir_body bodies[BATCH] = {{"small", 5}, {large, sizeof(large)}, {"", 0}};
+    struct weir_job_id ids[BATCH];
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, count, NULL, ids, NULL), WEIR_OK);
+    for (size_t i = 0; i < count; i++) {
+        long long number = strtoll(ids[i].text, NULL, 10);
+        CHECK_INT(number, <, NUMBERS);
+        atomic_store(&ledger->entries[number].is_put, true);
+    }
+}
+
+static void settle(struct ledger *ledger, weir_broker *broker, const struct weiri_reservation *job,
+                   enum weiri_job_event event)
+{
+    struct entry *entry = &ledger->entries[job->number];
+    if (event == WEIRI_JOB_DONE) {
+        atomic_store(&entry->was_tried, true);
+    }
+    CHECK_STATUS(jobs_settle(broker, job, event, jobs_wall_now(&ledger->wall), "again"), WEIR_OK);
+    if (event == WEIRI_JOB_DONE) {
+        atomic_store(&entry->is_done, true);
+    }
+}
+
+static void remove_one(struct ledger *ledger, weir_broker *broker, int64_t number)
+{
+    char text[24];
+    const char *id = text;
+    size_t count;
+    (void)snprintf(text, sizeof(text), "%lld", (long long)number);
+    atomic_store(&ledger->entries[number].was_tried, true);
+    CHECK_STATUS(weir_broker_remove(broker, &id, 1, &count, NULL), WEIR_OK);
+    CHECK_INT(count, ==, 1);
+    atomic_store(&ledger->entries[number].is_done, true);
+}
+
+/* Opens the store, does one of everything, and closes it, rounds times. */
+static void work(struct ledger *ledger, int rounds)
+{
+    static const enum weiri_job_event events[] = {WEIRI_JOB_DONE,  WEIRI_JOB_RELEASE,
+                                                  WEIRI_JOB_DONE,  WEIRI_JOB_RETURN,
+                                                  WEIRI_JOB_TOUCH, WEIRI_JOB_BURY};
+    for (int i = 0; i < rounds; i++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
+        struct weiri_store *store = broker->store;
+        store->checkpoint_pages = i % 2 == 0 ? 8 : 4000; /* checkpoints among the commits too */
+        for (size_t k = 0; k < sizeof(events) / sizeof(events[0]); k++) {
+            put_some(ledger, broker, 1 + k % BATCH);
+            struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+            settle(ledger, broker, job, events[k]);
+            jobs_free_one(broker, job);
+            atomic_fetch_add(&ledger->operations, 1);
+        }
+        CHECK_STATUS(weir_broker_kick(broker, "t", 1, NULL, NULL), WEIR_OK);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        settle(ledger, broker, job, WEIRI_JOB_RETURN);
+        remove_one(ledger, broker, job->number);
+        jobs_free_one(broker, job);
+        weir_broker_close(broker);
+        atomic_fetch_add(&ledger->operations, 1);
+    }
+}
+
+static int64_t query(weir_broker *broker, const char *sql)
+{
+    struct weiri_store *store = broker->store;
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(statement, 0);
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    return value;
+}
+
+struct presence {
+    bool is_there[NUMBERS];
+    int count;
+};
+
+static int note_present(const struct weir_job *job, void *arg)
+{
+    struct presence *presence = arg;
+    long long number = strtoll(job->id, NULL, 10);
+    CHECK_INT(number, <, NUMBERS);
+    presence->is_there[number] = true;
+    presence->count++;
+    return 0;
+}
+
+/* Compares the store with the ledger; unknown is how many jobs may be there that were never
+ * acknowledged. */
+static void judge(struct ledger *ledger, weir_broker *broker, int unknown)
+{
+    CHECK_INT(query(broker, "SELECT count(*) FROM pragma_integrity_check "
+                            "WHERE integrity_check = 'ok'"),
+              ==, 1);
+    CHECK_INT(query(broker, "SELECT count(*) FROM jobs WHERE id NOT IN (SELECT id FROM bodies)"),
+              ==, 0);
+    CHECK_INT(query(broker, "SELECT (SELECT count(*) FROM bodies) - (SELECT count(*) FROM jobs)"),
+              ==, 0);
+    static struct presence presence;
+    memset(&presence, 0, sizeof(presence));
+    CHECK_STATUS(weir_broker_peek(broker, "t", 0, SIZE_MAX, note_present, &presence, NULL),
+                 WEIR_OK);
+    struct weir_tube_counts counts = jobs_counts(broker, "t");
+    CHECK_INT(counts.delayed + counts.ready + counts.reserved + counts.buried, ==, presence.count);
+    for (int number = 1; number < NUMBERS; number++) {
+        const struct entry *entry = &ledger->entries[number];
+        bool is_there = presence.is_there[number];
+        if (entry->is_put && !entry->was_tried && !is_there) {
+            test_fail(__FILE__, __LINE__, "job %d is lost", number);
+        }
+        if (entry->is_done && is_there) {
+            test_fail(__FILE__, __LINE__, "job %d was deleted and is back", number);
+        }
+        unknown -= is_there && !entry->is_put;
+    }
+    CHECK_INT(unknown, >=, 0);
+}
+
+/* Returns all jobs of a list in one transaction. */
+static void give_back(weir_broker *broker, struct weiri_list *list, size_t count)
+{
+    struct weiri_settlement *settlements = calloc(count, sizeof(*settlements));
+    CHECK(settlements != NULL);
+    size_t i = 0;
+    for (struct weiri_list *link = list->next; link != list; link = link->next) {
+        settlements[i++] = (struct weiri_settlement){
+            .reservation = WEIRI_CONTAINER(link, struct weiri_reservation, link),
+            .event = WEIRI_JOB_RETURN};
+    }
+    CHECK_INT(i, ==, count);
+    struct weiri_exchange exchange = {
+        .tube = "t", .settlements = settlements, .settlement_count = count};
+    CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
+    for (i = 0; i < count; i++) {
+        CHECK_STATUS(settlements[i].status, WEIR_OK);
+    }
+    free(settlements);
+}
+
+/* After a kill: opens, judges, lets an hour pass so that what was reserved comes back, and checks
+ * that the store works. */
+static void recover(struct ledger *ledger, int unknown)
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
+    judge(ledger, broker, unknown);
+    jobs_wall_step(&ledger->wall, WEIR_SECONDS(3600));
+    put_some(ledger, broker, 1);
+    struct weiri_list list;
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", SIZE_MAX / 2, 1000, &list);
+    CHECK_INT(exchange.reserved_count, >, 0);
+    give_back(broker, &list, exchange.reserved_count);
+    jobs_free(broker, &list);
+    judge(ledger, broker, unknown);
+    weir_broker_close(broker);
+}
+
+static void spin(uint64_t count)
+{
+    for (volatile uint64_t i = 0; i < count; i++) {
+    }
+}
+
+TEST(killed_at_random, "a process killed at a random moment loses nothing and leaves a sound store")
+{
+    struct ledger *ledger = make_ledger();
+    uint64_t kills = test_scaled(40);
+    int unknown = 0;
+    for (uint64_t i = 0; i < kills && ledger->operations < NUMBERS / 10; i++) {
+        int64_t until = ledger->operations + (int64_t)test_random_below(12);
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            work(ledger, 1000);
+            _exit(1);
+        }
+        while (ledger->operations < until) {
+            (void)sched_yield();
+        }
+        spin(test_random_below(500000));
+        CHECK_INT(kill(child, SIGKILL), ==, 0);
+        int status;
+        CHECK_INT(waitpid(child, &status, 0), ==, child);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        unknown += BATCH;
+        recover(ledger, unknown);
+    }
+    CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
+}
+
+/* --- at every system call --- */
+
+/* Waits to be traced. False: nobody does. */
+static bool await_tracer(void)
+{
+    for (int i = 0; i < 200000; i++) {
+        char text[2048];
+        int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+        ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+        (void)close(fd);
+        if (size <= 0) {
+            return false;
+        }
+        text[size] = '\0';
+        const char *tracer = strstr(text, "TracerPid:");
+        if (tracer != NULL && strtol(tracer + 10, NULL, 10) != 0) {
+            return true;
+        }
+        (void)sched_yield();
+    }
+    return false;
+}
+
+enum {
+    EXIT_UNTRACED = 77
+};
+
+/* Runs the work, killed at its nth call of a name. Returns the work's wait status. */
+static int work_until(struct ledger *ledger, const char *name, int nth)
+{
+    pid_t worker = fork();
+    CHECK(worker >= 0);
+    if (worker == 0) {
+        if (!await_tracer()) {
+            _exit(EXIT_UNTRACED);
+        }
+        work(ledger, 1);
+        _exit(0);
+    }
+    pid_t tracer = fork();
+    CHECK(tracer >= 0);
+    if (tracer == 0) {
+        char pid[24];
+        char trace[64];
+        char inject[96];
+        (void)snprintf(pid, sizeof(pid), "%ld", (long)worker);
+        (void)snprintf(trace, sizeof(trace), "trace=%s", name);
+        (void)snprintf(inject, sizeof(inject), "inject=%s:signal=SIGKILL:when=%d", name, nth);
+        int quiet = open("/dev/null", O_WRONLY);
+        (void)dup2(quiet, STDERR_FILENO);
+        (void)execlp("strace", "strace", "-qq", "-o", "/dev/null", "-p", pid, "-e", trace, "-e",
+                     inject, (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    CHECK_INT(waitpid(worker, &status, 0), ==, worker);
+    int ignored;
+    CHECK_INT(waitpid(tracer, &ignored, 0), ==, tracer);
+    return status;
+}
+
+/* Kills at each call of a name in turn, until the work ends before it. Returns how many there were.
+ */
+static int kill_at_each(struct ledger *ledger, const char *name, int first, int stride,
+                        int *unknown)
+{
+    int kills = 0;
+    for (int nth = first;; nth += stride) {
+        int status = work_until(ledger, name, nth);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_UNTRACED) {
+            test_skip("strace cannot trace here");
+        }
+        *unknown += BATCH;
+        recover(ledger, *unknown);
+        if (WIFEXITED(status)) {
+            CHECK_INT(WEXITSTATUS(status), ==, 0);
+            return kills;
+        }
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        kills++;
+    }
+}
+
+TEST(killed_at_each_call, "a process killed at any of its writes, syncs and locks loses nothing")
+{
+    static const struct {
+        const char *name;
+        int stride; /* of many calls of one kind, some in each run, from a random first one on */
+    } calls[] = {{"pwrite64", 9}, {"fdatasync", 3}, {"fsync", 1},     {"ftruncate", 1},
+                 {"unlink", 1},   {"flock", 9},     {"renameat2", 1}, {"fallocate", 1}};
+    struct ledger *ledger = make_ledger();
+    int unknown = 0;
+    int kills = 0;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        int stride = test_scaled(1) > 1 ? 1 : calls[i].stride;
+        int first = 1 + (int)test_random_below((uint64_t)stride);
+        kills += kill_at_each(ledger, calls[i].name, first, stride, &unknown);
+    }
+    CHECK_INT(kills, >, 10);
+    CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
+}
+
+TEST(killed_while_made, "a process killed at any call while it makes a store is in nobody's way")
+{
+    static const char *const names[] = {"openat", "fchmod",    "fallocate", "flock",  "write",
+                                        "fsync",  "renameat2", "pwrite64",  "unlink", "ftruncate"};
+    struct ledger *ledger = make_ledger();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        int nth = 1;
+        bool was_killed = true;
+        for (; was_killed && nth <= 6; nth++) {
+            static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm",
+                                                "jobs.db.lock", "jobs.db.new"};
+            for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
+                (void)unlink(files[k]);
+            }
+            memset(ledger->entries, 0, sizeof(ledger->entries));
+            int status = work_until(ledger, names[i], nth);
+            if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_UNTRACED) {
+                test_skip("strace cannot trace here");
+            }
+            was_killed = WIFSIGNALED(status);
+            CHECK(was_killed || WEXITSTATUS(status) == 0);
+            recover(ledger, BATCH);
+            CHECK_INT(access("jobs.db.new", F_OK), ==, -1);
+        }
+    }
+    CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
+}

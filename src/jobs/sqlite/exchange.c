@@ -1,0 +1,295 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Settling reservations and making others. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checksum.h"
+#include "base/panic.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/row.h"
+
+/* Jobs made ready in one transaction, so that others can write in between. */
+enum {
+    PROMOTE_MAX = 10000
+};
+/* Jobs picked at a time. */
+enum {
+    PICK_MAX = 64
+};
+
+static const char damage_reason[] = "its body is damaged: the checksum does not match";
+
+struct exchange_request {
+    struct weiri_exchange *exchange;
+    bool is_settled; /* an earlier transaction of this call settled */
+    bool has_more;   /* result: not all due jobs were made ready; nothing was reserved */
+};
+
+static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
+                  struct weiri_tally *tally, int64_t now_ns)
+{
+    int code = SQLITE_OK;
+    for (size_t i = 0; i < exchange->settlement_count && code == SQLITE_OK; i++) {
+        struct weiri_settlement *settlement = &exchange->settlements[i];
+        const struct weiri_job_step step = {.event = settlement->event,
+                                            .token = settlement->reservation->token,
+                                            .run_at_ns = settlement->run_at_ns};
+        struct weiri_row row;
+        settlement->status = WEIR_ELEASELOST;
+        code = weiri_row_load(store, settlement->reservation->number, &row);
+        if (code == SQLITE_ROW) {
+            code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
+                                  &settlement->status);
+        } else if (code == SQLITE_DONE) {
+            code = SQLITE_OK;
+        }
+    }
+    return code;
+}
+
+/* Makes ready what is due, and what reservations that ended held. */
+static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                   uint32_t attempts_max, int64_t now_ns, bool *ret_has_more)
+{
+    const int64_t values[] = {tube, now_ns};
+    const struct {
+        enum weiri_sql which;
+        struct weiri_job_step step;
+        const char *reason;
+    } kinds[] = {
+        {WEIRI_SQL_EXPIRED,
+         {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max},
+         "its reservation ended: the worker died, or took longer than the TTR without a touch"},
+        {WEIRI_SQL_DUE, {.event = WEIRI_JOB_DUE}, NULL},
+    };
+    size_t total = 0;
+    int code = SQLITE_OK;
+    *ret_has_more = false;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t count = 1;
+        while (code == SQLITE_OK && count > 0 && total < PROMOTE_MAX) {
+            code = weiri_rows_step(store, tally, kinds[i].which, values, 2, PROMOTE_MAX - total,
+                                   &kinds[i].step, now_ns, kinds[i].reason, &count);
+            total += count;
+        }
+    }
+    *ret_has_more = total >= PROMOTE_MAX;
+    return code;
+}
+
+/* A picked job and the reservation made for it; NULL: its body is damaged. */
+struct pick {
+    struct weiri_row row;
+    struct weiri_reservation *reservation;
+};
+
+/* Copies a body. SQLITE_OK with a NULL reservation: it is not there, or not what was put. */
+static int read_body(struct weiri_store *store, const char *tube, const char *reason,
+                     int64_t number, struct weiri_reservation **ret_reservation)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_BODY, &number, 1, &statement);
+    *ret_reservation = NULL;
+    if (code == SQLITE_ROW) {
+        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
+        const void *bytes = sqlite3_column_blob(statement, 1);
+        size_t size = (size_t)sqlite3_column_bytes(statement, 1);
+        void *body = NULL;
+        struct weiri_reservation *reservation = NULL;
+        if (bytes == NULL && sqlite3_errcode(store->writer.db) == SQLITE_NOMEM) {
+            code = SQLITE_NOMEM;
+        } else if (weiri_checksum(bytes, size) == checksum) {
+            reservation =
+                weiri_reservation_new(&store->config->allocator, number, tube, size, reason, &body);
+            code = reservation == NULL ? SQLITE_NOMEM : code;
+        }
+        if (reservation != NULL && size > 0) {
+            memcpy(body, bytes, size);
+        }
+        *ret_reservation = reservation;
+    }
+    return weiri_sql_end(statement, code);
+}
+
+static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
+                     struct pick *ret_pick)
+{
+    struct pick pick = {.reservation = NULL};
+    int code = weiri_row_read(statement, &pick.row);
+    const char *reason = (const char *)sqlite3_column_text(statement, 10);
+    if (code == SQLITE_OK && reason == NULL) {
+        code = SQLITE_NOMEM;
+    }
+    if (code == SQLITE_OK) {
+        code = read_body(store, tube, reason, pick.row.number, &pick.reservation);
+    }
+    if (code == SQLITE_OK && pick.reservation != NULL) {
+        pick.reservation->job.priority = sqlite3_column_int(statement, 8);
+        pick.reservation->job.created_ns = sqlite3_column_int64(statement, 9);
+    }
+    *ret_pick = pick;
+    return code;
+}
+
+/* Reads the next jobs in order, at most limit. Those read are the caller's, whatever the result. */
+static int pick(struct weiri_store *store, const char *tube_name, int64_t tube, size_t limit,
+                struct pick *picks, size_t *ret_count)
+{
+    const int64_t values[] = {tube, (int64_t)limit};
+    sqlite3_stmt *statement;
+    size_t count = 0;
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_PICK, values, 2, &statement);
+    while (code == SQLITE_ROW && count < limit) {
+        code = read_pick(store, tube_name, statement, &picks[count]);
+        if (code == SQLITE_OK) {
+            count++;
+            code = sqlite3_step(statement);
+        }
+    }
+    *ret_count = count;
+    return weiri_sql_end(statement, code);
+}
+
+static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
+{
+    reservation->token = facts->token;
+    reservation->job.run_at_ns = facts->run_at_ns;
+    reservation->job.ttr_ns = facts->ttr_ns;
+    reservation->job.attempts = facts->attempts;
+    reservation->job.state = facts->state;
+}
+
+/* Reserves a job, or buries it where its body is damaged. */
+static int take(struct weiri_store *store, struct weiri_exchange *exchange,
+                struct weiri_tally *tally, struct pick *pick, int64_t now_ns)
+{
+    struct weiri_reservation *reservation = pick->reservation;
+    const struct weiri_job_step step = {.event = reservation == NULL ? WEIRI_JOB_DAMAGE
+                                                                     : WEIRI_JOB_RESERVE};
+    enum weir_status status;
+    int code = weiri_row_step(store, tally, &pick->row, &step, now_ns,
+                              reservation == NULL ? damage_reason : NULL, &status);
+    if (code == SQLITE_OK && status != WEIR_OK) {
+        code = SQLITE_CORRUPT;
+    }
+    if (reservation != NULL) {
+        show_facts(reservation, &pick->row.facts);
+        weiri_list_insert_before(&exchange->reserved, &reservation->link);
+        exchange->reserved_count++;
+    }
+    return code;
+}
+
+static int reserve(struct weiri_store *store, struct weiri_exchange *exchange,
+                   struct weiri_tally *tally, int64_t tube, int64_t now_ns)
+{
+    int code = SQLITE_OK;
+    size_t count = 1;
+    while (code == SQLITE_OK && count > 0 && exchange->reserved_count < exchange->wanted) {
+        struct pick picks[PICK_MAX];
+        size_t missing = exchange->wanted - exchange->reserved_count;
+        size_t limit = missing < PICK_MAX ? missing : PICK_MAX;
+        code = pick(store, exchange->tube, tube, limit, picks, &count);
+        for (size_t i = 0; i < count; i++) {
+            if (code == SQLITE_OK) {
+                code = take(store, exchange, tally, &picks[i], now_ns);
+            } else {
+                weiri_reservation_free(&store->config->allocator, picks[i].reservation);
+            }
+        }
+    }
+    return code;
+}
+
+/* When to look again, and whether that is worth while. */
+static int look_ahead(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube)
+{
+    static const enum weiri_sql firsts[] = {WEIRI_SQL_FIRST_DELAYED, WEIRI_SQL_FIRST_LEASE};
+    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+        int64_t time;
+        int code = weiri_sql_number(&store->writer, firsts[i], &tube, 1, &time);
+        if (code == SQLITE_OK && time < exchange->next_ns) {
+            exchange->next_ns = time;
+        } else if (code != SQLITE_OK && code != SQLITE_DONE) {
+            return code;
+        }
+    }
+    int64_t busy = 0;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_BUSY, &tube, 1, &busy);
+    exchange->is_empty = busy == 0;
+    return code;
+}
+
+static int collect(struct weiri_store *store, struct exchange_request *request,
+                   struct weiri_tally *tally, int64_t now_ns)
+{
+    struct weiri_exchange *exchange = request->exchange;
+    int64_t tube;
+    int code = weiri_tube_find(&store->writer, exchange->tube, &tube);
+    if (code != SQLITE_ROW) {
+        exchange->is_empty = true;
+        return code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    code = promote(store, tally, tube, exchange->attempts_max, now_ns, &request->has_more);
+    if (code == SQLITE_OK && !request->has_more) {
+        code = reserve(store, exchange, tally, tube, now_ns);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_tally_flush(store, tally, now_ns);
+    }
+    if (code == SQLITE_OK && exchange->reserved_count < exchange->wanted) {
+        code = look_ahead(store, exchange, tube);
+    }
+    return code;
+}
+
+static void reset(struct weiri_store *store, struct exchange_request *request)
+{
+    struct weiri_exchange *exchange = request->exchange;
+    weiri_reservations_free(&store->config->allocator, &exchange->reserved);
+    exchange->reserved_count = 0;
+    exchange->next_ns = WEIR_FOREVER;
+    exchange->is_empty = false;
+    request->has_more = false;
+}
+
+static int run_exchange(struct weiri_store *store, void *arg)
+{
+    struct exchange_request *request = arg;
+    struct weiri_exchange *exchange = request->exchange;
+    int64_t now = weiri_store_now(store);
+    struct weiri_tally tally = {0};
+    reset(store, request);
+    int code = request->is_settled ? SQLITE_OK : settle(store, exchange, &tally, now);
+    if (code == SQLITE_OK && exchange->wanted > 0) {
+        code = collect(store, request, &tally, now);
+    }
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
+}
+
+enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange,
+                                      struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    struct exchange_request request = {.exchange = exchange};
+    weiri_list_init(&exchange->reserved);
+    enum weir_status status;
+    do {
+        status = weiri_commit(store, run_exchange, &request, ret_error);
+        if (status != WEIR_OK) {
+            bool is_settled = request.is_settled;
+            reset(store, &request);
+            if (is_settled && exchange->settlement_count > 0) {
+                /* What was settled is settled; the failure will show at the next look. */
+                weiri_error_clear(ret_error);
+                exchange->next_ns = weiri_store_now(store);
+                return WEIR_OK;
+            }
+            return status;
+        }
+        request.is_settled = true;
+    } while (request.has_more);
+    return WEIR_OK;
+}

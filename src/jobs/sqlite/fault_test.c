@@ -1,0 +1,246 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What becomes of jobs on a disk that fails. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <weir/consumer.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/faulty_vfs.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+enum {
+    PUTS = 5,
+    STEP = 4000
+};
+
+/* Puts jobs of which each is named by its body; ret_acked[i] tells of the ith. Returns how many
+ * calls failed. */
+static int put_all(weir_broker *broker, enum weir_status *ret_statuses)
+{
+    static char large[20000];
+    int failures = 0;
+    for (int i = 0; i < PUTS; i++) {
+        const struct weir_body body = {large, (size_t)(1 + i * STEP)};
+        struct weir_error error = {""};
+        ret_statuses[i] = weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error);
+        CHECK((ret_statuses[i] == WEIR_OK) == (error.text[0] == '\0'));
+        failures += ret_statuses[i] != WEIR_OK;
+    }
+    return failures;
+}
+
+static int note_size(const struct weir_job *job, void *arg)
+{
+    bool *is_there = arg;
+    is_there[(job->body_size - 1) / STEP] = true;
+    CHECK_STRING(job->reason, "");
+    return 0;
+}
+
+/* What was acknowledged is in the reopened store. */
+static void expect_acknowledged(const enum weir_status *statuses)
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    bool is_there[PUTS] = {false};
+    CHECK_STATUS(weir_broker_peek(broker, "t", 0, SIZE_MAX, note_size, is_there, NULL), WEIR_OK);
+    for (int i = 0; i < PUTS; i++) {
+        CHECK(is_there[i] || statuses[i] != WEIR_OK);
+    }
+    (void)jobs_put(broker, "t", "x", NULL);
+    const char *id = "1";
+    CHECK_STATUS(weir_broker_remove(broker, &id, 1, NULL, NULL), WEIR_OK);
+    weir_broker_close(broker);
+}
+
+static void remove_store(void)
+{
+    static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db.lock"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        (void)unlink(files[i]);
+    }
+}
+
+/* Fails each call of a kind in turn. After the first failure nothing may be acknowledged. */
+static void fail_each(unsigned kinds, int code)
+{
+    int told = 0;
+    for (int nth = 0;; nth++) {
+        remove_store();
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        struct weiri_store *store = broker->store;
+        store->checkpoint_pages = 6;
+        store->checkpoint_at = 6;
+        fault_arm(kinds, nth, false, code);
+        enum weir_status statuses[PUTS];
+        int failures = put_all(broker, statuses);
+        bool was_failed = fault.failed > 0;
+        fault_disarm();
+        if (failures > 0) {
+            CHECK(was_failed);
+            for (int i = PUTS - failures; i < PUTS; i++) {
+                CHECK_STATUS(statuses[i], WEIR_EIO);
+            }
+            const struct weir_body body = {"x", 1};
+            struct weir_error error;
+            CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_EIO);
+            CHECK(strstr(error.text, "reopen") != NULL);
+            told++;
+        }
+        weir_broker_close(broker);
+        expect_acknowledged(statuses);
+        if (!was_failed) {
+            CHECK_INT(told, >=, PUTS);
+            return;
+        }
+    }
+}
+
+TEST(sync_fails, "after any failed fsync the handle acknowledges nothing; what it had is there")
+{
+    fault_install();
+    fail_each(FAULT_SYNC, SQLITE_IOERR_FSYNC);
+}
+
+TEST(write_fails, "after any failed write the handle acknowledges nothing; what it had is there")
+{
+    fault_install();
+    fail_each(FAULT_WRITE, SQLITE_IOERR_WRITE);
+}
+
+TEST(disk_full, "a full disk refuses puts, whichever write finds it, and room makes them go on")
+{
+    fault_install();
+    for (int nth = 0; nth < 15; nth++) {
+        remove_store();
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        fault_arm(FAULT_WRITE, nth, true, SQLITE_FULL);
+        enum weir_status statuses[PUTS];
+        int failures = put_all(broker, statuses);
+        CHECK_INT(failures, >, 0);
+        for (int i = PUTS - failures; i < PUTS; i++) {
+            CHECK_STATUS(statuses[i], WEIR_ENOSPACE);
+        }
+        fault_disarm();
+        CHECK_COUNTS(broker, "t", 0, PUTS - failures, 0, 0);
+        (void)jobs_put(broker, "t", "again", NULL);
+        CHECK_COUNTS(broker, "t", 0, PUTS - failures + 1, 0, 0);
+        weir_broker_close(broker);
+        expect_acknowledged(statuses);
+    }
+}
+
+static int succeed(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    (void)arg;
+    return WEIR_OK;
+}
+
+/* Breaks the disk as soon as a handler runs. */
+static int break_disk(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    (void)arg;
+    fault_arm(FAULT_SYNC, 0, true, SQLITE_IOERR_FSYNC);
+    return WEIR_OK;
+}
+
+static void count_lost(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                       int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    (void)job;
+    (void)status;
+    (void)run_ns;
+    (void)delay_ns;
+    CHECK_INT(outcome, ==, WEIR_RUN_LOST);
+    ++*(int *)arg;
+}
+
+TEST(consumer_ends, "a consumer whose store fails ends with that error, and its jobs run again")
+{
+    fault_install();
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    (void)jobs_put(broker, "t", "y", NULL);
+    int lost = 0;
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = break_disk;
+    options.after_run = count_lost;
+    options.arg = &lost;
+    weir_consumer *consumer;
+    struct weir_error error;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_EIO);
+    CHECK(strstr(error.text, "jobs.db") != NULL);
+    weir_consumer_free(consumer);
+    fault_disarm();
+    weir_broker_close(broker);
+    CHECK_INT(lost, ==, 1);
+
+    jobs_wall_step(&wall, WEIR_SECONDS(3600));
+    broker = jobs_store_open("jobs.db", &wall);
+    options.handler = succeed;
+    options.after_run = NULL;
+    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_INT(jobs_counts(broker, "t").done, ==, 2);
+    weir_consumer_free(consumer);
+    weir_broker_close(broker);
+}
+
+/* The disk is full for the next three commits. */
+static int fill_disk(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    if ((*(int *)arg)++ == 0) {
+        fault_arm(FAULT_WRITE, 0, true, SQLITE_FULL);
+    }
+    return WEIR_OK;
+}
+
+static void make_room(enum weir_log_level level, const char *message, void *arg)
+{
+    (void)arg;
+    if (level == WEIR_LOG_WARNING && strstr(message, "cannot be settled") != NULL &&
+        fault.failed >= 3) {
+        fault_disarm();
+    }
+}
+
+TEST(consumer_waits,
+     "a consumer whose disk is full tries again until there is room, and loses nothing")
+{
+    fault_install();
+    weir_broker *broker;
+    struct weir_broker_options broker_options = WEIR_BROKER_OPTIONS_INIT;
+    broker_options.log = make_room;
+    CHECK_STATUS(weiri_broker_open_at("sqlite:jobs.db", &broker_options, jobs_wall_now, &wall,
+                                      &broker, NULL),
+                 WEIR_OK);
+    (void)jobs_put(broker, "t", "x", NULL);
+    (void)jobs_put(broker, "t", "y", NULL);
+    int runs = 0;
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = fill_disk;
+    options.arg = &runs;
+    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    weir_consumer *consumer;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    CHECK_INT(runs, ==, 2);
+    CHECK_INT(fault.failed, >=, 3);
+    CHECK_INT(jobs_counts(broker, "t").done, ==, 2);
+    weir_consumer_free(consumer);
+    weir_broker_close(broker);
+}

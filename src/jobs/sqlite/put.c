@@ -1,0 +1,102 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "base/checksum.h"
+#include "base/panic.h"
+#include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/row.h"
+
+struct put_request {
+    const struct weiri_put *put;
+    int64_t first; /* result: the number of the first job; the others follow it */
+};
+
+static int find_or_add_tube(struct weiri_store *store, const char *name, int64_t *ret_tube)
+{
+    int code = weiri_tube_find(&store->writer, name, ret_tube);
+    if (code == SQLITE_ROW) {
+        return SQLITE_OK;
+    }
+    if (code != SQLITE_DONE) {
+        return code;
+    }
+    sqlite3_stmt *statement;
+    code = weiri_sql_prepare(&store->writer, WEIRI_SQL_ADD_TUBE, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_end(statement, sqlite3_step(statement));
+        (void)sqlite3_clear_bindings(statement);
+        *ret_tube = sqlite3_last_insert_rowid(store->writer.db);
+    }
+    return code;
+}
+
+static int add_body(struct weiri_store *store, int64_t number, const struct weir_body *body)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_ADD_BODY, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(statement, 1, number);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(statement, 2, (int64_t)weiri_checksum(body->data, body->size));
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_blob64(statement, 3, body->size == 0 ? "" : body->data, body->size,
+                                   SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_end(statement, sqlite3_step(statement));
+        (void)sqlite3_bind_null(statement, 3);
+    }
+    return code;
+}
+
+static int run_put(struct weiri_store *store, void *arg)
+{
+    struct put_request *request = arg;
+    const struct weiri_put *put = request->put;
+    int64_t now = weiri_store_now(store);
+    const struct weiri_job_facts facts = {
+        .state = put->run_at_ns > now ? WEIR_JOB_DELAYED : WEIR_JOB_READY,
+        .run_at_ns = put->run_at_ns,
+        .ttr_ns = put->ttr_ns,
+    };
+    int64_t tube;
+    int code = find_or_add_tube(store, put->tube, &tube);
+    struct weiri_tally tally = {0};
+    for (size_t i = 0; i < put->count && code == SQLITE_OK; i++) {
+        const int64_t values[] = {tube,           (int64_t)facts.state, put->priority,
+                                  put->run_at_ns, put->ttr_ns,          now};
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB, values, 6);
+        if (code != SQLITE_OK) {
+            break;
+        }
+        /* Nobody else writes meanwhile, and AUTOINCREMENT counts by one. */
+        int64_t number = sqlite3_last_insert_rowid(store->writer.db);
+        if (i == 0) {
+            request->first = number;
+        }
+        WEIRI_ASSERT(number == request->first + (int64_t)i);
+        code = add_body(store, number, &put->bodies[i]);
+        if (code == SQLITE_OK) {
+            code = weiri_tally_add(store, &tally, tube, &facts);
+        }
+    }
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
+}
+
+enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
+                                 struct weir_job_id *ret_ids, struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    struct put_request request = {.put = put};
+    enum weir_status status = weiri_commit(store, run_put, &request, ret_error);
+    if (status == WEIR_OK && ret_ids != NULL) {
+        for (size_t i = 0; i < put->count; i++) {
+            weiri_number_format(request.first + (int64_t)i, &ret_ids[i]);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,299 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/read.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/checksum.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/row.h"
+
+enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_connection **ret_reader,
+                                   struct weir_error *ret_error)
+{
+    weiri_mutex_lock(&store->mutex);
+    struct weiri_connection *reader = store->idle_reader;
+    store->idle_reader = NULL;
+    weiri_mutex_unlock(&store->mutex);
+    if (reader == NULL) {
+        const struct weir_allocator *allocator = &store->config->allocator;
+        reader = weiri_alloc(allocator, sizeof(*reader));
+        if (reader == NULL) {
+            return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+        }
+        enum weir_status status = weiri_connection_open(
+            reader, store->path, WEIRI_CONNECTION_READER, store->config->busy_ns, ret_error);
+        if (status != WEIR_OK) {
+            weiri_release(allocator, reader, sizeof(*reader));
+            return status;
+        }
+    }
+    *ret_reader = reader;
+    return WEIR_OK;
+}
+
+void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good)
+{
+    weiri_mutex_lock(&store->mutex);
+    bool is_kept = is_good && store->idle_reader == NULL;
+    if (is_kept) {
+        store->idle_reader = reader;
+    }
+    weiri_mutex_unlock(&store->mutex);
+    if (!is_kept) {
+        weiri_connection_close(reader);
+        weiri_release(&store->config->allocator, reader, sizeof(*reader));
+    }
+}
+
+/* A reading call: where it is, and whether its callback has had enough. */
+struct reading {
+    struct weiri_store *store;
+    struct weiri_connection *reader;
+    int64_t now_ns;
+    bool is_over;
+};
+
+static enum weir_status begin(struct weiri_store *store, struct reading *ret_reading,
+                              struct weir_error *ret_error)
+{
+    struct weiri_connection *reader;
+    enum weir_status status = weiri_reader_take(store, &reader, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int code = weiri_sql_run(reader, WEIRI_SQL_BEGIN_READ, NULL, 0);
+    if (code != SQLITE_OK) {
+        status = weiri_sqlite_fail(ret_error, reader->db, code, store->path);
+        weiri_reader_give(store, reader, false);
+        return status;
+    }
+    *ret_reading = (struct reading){store, reader, weiri_store_now(store), false};
+    return WEIR_OK;
+}
+
+static enum weir_status finish(struct reading *reading, int code, struct weir_error *ret_error)
+{
+    struct weiri_connection *reader = reading->reader;
+    enum weir_status status = WEIR_OK;
+    if (code != SQLITE_OK) {
+        status = weiri_sqlite_fail(ret_error, reader->db, code, reading->store->path);
+    }
+    int end = weiri_sql_run(reader, WEIRI_SQL_ROLLBACK, NULL, 0);
+    weiri_reader_give(reading->store, reader, code == SQLITE_OK && end == SQLITE_OK);
+    return status;
+}
+
+/* --- tubes --- */
+
+/* Tells of one tube. Delayed jobs that are due count as ready, whether or not a consumer has come
+ * by to file them so. */
+static int tell_tube(struct reading *reading, sqlite3_stmt *statement, weir_tube_fn *fn, void *arg)
+{
+    const int64_t values[] = {sqlite3_column_int64(statement, 0), reading->now_ns};
+    int64_t due = 0;
+    int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_DUE, values, 2, &due);
+    const char *name = (const char *)sqlite3_column_text(statement, 1);
+    if (code != SQLITE_OK || name == NULL) {
+        return code != SQLITE_OK ? code : SQLITE_NOMEM;
+    }
+    int64_t numbers[8];
+    for (int i = 0; i < 8; i++) {
+        numbers[i] = sqlite3_column_int64(statement, i + 2);
+        if (numbers[i] < 0) {
+            return SQLITE_CORRUPT;
+        }
+    }
+    struct weir_tube_counts counts = {.delayed = (uint64_t)(numbers[0] - due),
+                                      .ready = (uint64_t)(numbers[1] + due),
+                                      .reserved = (uint64_t)numbers[2],
+                                      .buried = (uint64_t)numbers[3],
+                                      .put = (uint64_t)numbers[4],
+                                      .done = (uint64_t)numbers[5],
+                                      .retried = (uint64_t)numbers[6],
+                                      .expired = (uint64_t)numbers[7]};
+    size_t length = strnlen(name, WEIR_TUBE_SIZE_MAX);
+    if (numbers[0] < due) {
+        return SQLITE_CORRUPT;
+    }
+    memcpy(counts.tube, name, length);
+    reading->is_over = fn(&counts, arg) != 0;
+    return SQLITE_OK;
+}
+
+enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn, void *fn_arg,
+                                   struct weir_error *ret_error)
+{
+    struct reading reading;
+    enum weir_status status = begin(arg, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(reading.reader, tube == NULL ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE,
+                                 &statement);
+    if (code == SQLITE_OK && tube != NULL) {
+        code = sqlite3_bind_text(statement, 1, tube, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+    }
+    while (code == SQLITE_ROW && !reading.is_over) {
+        code = tell_tube(&reading, statement, fn, fn_arg);
+        if (code == SQLITE_OK) {
+            code = reading.is_over ? SQLITE_DONE : sqlite3_step(statement);
+        }
+    }
+    code = weiri_sql_end(statement, code);
+    if (statement != NULL) {
+        (void)sqlite3_clear_bindings(statement);
+    }
+    return finish(&reading, code, ret_error);
+}
+
+/* --- peek --- */
+
+static int show_body(struct reading *reading, int64_t number, struct weir_job *job, weir_job_fn *fn,
+                     void *arg)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_BODY, &number, 1, &statement);
+    bool is_sound = false;
+    job->body = "";
+    if (code == SQLITE_ROW) {
+        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
+        const void *bytes = sqlite3_column_blob(statement, 1);
+        job->body_size = (size_t)sqlite3_column_bytes(statement, 1);
+        if (bytes != NULL) {
+            job->body = bytes;
+        } else if (sqlite3_errcode(reading->reader->db) == SQLITE_NOMEM) {
+            return weiri_sql_end(statement, SQLITE_NOMEM);
+        }
+        is_sound = weiri_checksum(bytes, job->body_size) == checksum;
+    }
+    if (code == SQLITE_ROW || code == SQLITE_DONE) {
+        if (!is_sound) {
+            job->reason = "its body is damaged: the checksum does not match";
+        }
+        reading->is_over = fn(job, arg) != 0;
+    }
+    return weiri_sql_end(statement, code);
+}
+
+/* Tells of one job. SQLITE_ROW: done so; SQLITE_DONE: there is none. */
+static int tell_job(struct reading *reading, int64_t number, weir_job_fn *fn, void *arg)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_PEEK, &number, 1, &statement);
+    if (code == SQLITE_DONE) {
+        (void)sqlite3_reset(statement);
+    }
+    if (code != SQLITE_ROW) {
+        return code;
+    }
+    struct weiri_row row;
+    const char *reason = (const char *)sqlite3_column_text(statement, 10);
+    const char *tube = (const char *)sqlite3_column_text(statement, 11);
+    code = weiri_row_read(statement, &row);
+    if (code == SQLITE_OK && (reason == NULL || tube == NULL)) {
+        code = SQLITE_NOMEM;
+    }
+    if (code == SQLITE_OK) {
+        /* As in the counts: what is due is ready. */
+        const struct weiri_job_step due = {.event = WEIRI_JOB_DUE};
+        enum weir_status ignored = weiri_job_apply(&row.facts, &due, reading->now_ns);
+        (void)ignored;
+        struct weir_job_id id;
+        weiri_number_format(number, &id);
+        struct weir_job job = {.id = id.text,
+                               .tube = tube,
+                               .created_ns = sqlite3_column_int64(statement, 9),
+                               .run_at_ns = row.facts.run_at_ns,
+                               .ttr_ns = row.facts.ttr_ns,
+                               .priority = sqlite3_column_int(statement, 8),
+                               .attempts = row.facts.attempts,
+                               .state = row.facts.state,
+                               .reason = reason};
+        code = show_body(reading, number, &job, fn, arg);
+    }
+    code = weiri_sql_end(statement, code);
+    return code == SQLITE_OK ? SQLITE_ROW : code;
+}
+
+enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn, void *fn_arg,
+                                     struct weir_error *ret_error)
+{
+    int64_t number;
+    if (!weiri_number_parse(id, &number)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "job id \"%.40s\" is no decimal number from 1 on",
+                          id);
+    }
+    struct reading reading;
+    enum weir_status status = begin(arg, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int code = tell_job(&reading, number, fn, fn_arg);
+    bool is_missing = code == SQLITE_DONE;
+    status = finish(&reading, code == SQLITE_ROW || is_missing ? SQLITE_OK : code, ret_error);
+    if (status == WEIR_OK && is_missing) {
+        status = weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", id);
+    }
+    return status;
+}
+
+/* Tells of the jobs of one state, at most limit. */
+static int tell_state(struct reading *reading, enum weir_job_state state, int64_t tube,
+                      size_t limit, weir_job_fn *fn, void *arg, size_t *ret_count)
+{
+    static const enum weiri_sql lists[] = {
+        [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,
+        [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
+        [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED,
+        [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
+    };
+    const int64_t values[] = {tube, reading->now_ns,
+                              limit < INT64_MAX ? (int64_t)limit : INT64_MAX};
+    sqlite3_stmt *statement;
+    size_t count = 0;
+    int code = weiri_sql_start(reading->reader, lists[state], values, 3, &statement);
+    while (code == SQLITE_ROW && !reading->is_over) {
+        code = tell_job(reading, sqlite3_column_int64(statement, 0), fn, arg);
+        /* The index names a job that is not there. */
+        code = code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+        if (code == SQLITE_ROW) {
+            count++;
+            code = reading->is_over ? SQLITE_DONE : sqlite3_step(statement);
+        }
+    }
+    *ret_count = count;
+    return weiri_sql_end(statement, code);
+}
+
+enum weir_status weiri_store_peek(void *arg, const char *tube, enum weir_job_state state,
+                                  size_t limit, weir_job_fn *fn, void *fn_arg,
+                                  struct weir_error *ret_error)
+{
+    static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
+                                                WEIR_JOB_BURIED};
+    struct reading reading;
+    enum weir_status status = begin(arg, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int64_t number;
+    int code = weiri_tube_find(reading.reader, tube, &number);
+    bool is_known = code == SQLITE_ROW;
+    code = code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && is_known; i++) {
+        bool is_asked = state == WEIRI_JOB_GONE || state == order[i];
+        if (is_asked && limit > 0 && !reading.is_over && code == SQLITE_OK) {
+            size_t count;
+            code = tell_state(&reading, order[i], number, limit, fn, fn_arg, &count);
+            limit -= count;
+        }
+    }
+    return finish(&reading, code, ret_error);
+}

@@ -1,0 +1,18 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_READ_H
+#define WEIRI_SQLITE_READ_H
+
+#include "jobs/sqlite/store.h"
+
+/* Reading happens on connections of its own, beside the writer and without the store's lock: each
+ * call sees the store as of one moment, and its callbacks may call anything. */
+
+/* A connection for one call: the idle one, or a new one. */
+WEIR_NODISCARD enum weir_status weiri_reader_take(struct weiri_store *store,
+                                                  struct weiri_connection **ret_reader,
+                                                  struct weir_error *ret_error);
+/* Keeps a connection for the next call, or closes it where there is one or it failed. */
+void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good);
+
+#endif

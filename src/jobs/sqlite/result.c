@@ -1,0 +1,76 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/result.h"
+
+#include <stdbool.h>
+
+#include "base/file.h"
+#include "jobs/error.h"
+
+/* The status of an error that the system gave SQLite; otherwise where it gave none. */
+static enum weir_status system_status(sqlite3 *db, enum weir_status otherwise)
+{
+    int error = db == NULL ? 0 : sqlite3_system_errno(db);
+    return error == 0 ? otherwise : weiri_errno_status(error);
+}
+
+enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
+{
+    if (code == SQLITE_IOERR_NOMEM) {
+        return WEIR_ENOMEM;
+    }
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return WEIR_OK;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return WEIR_ETIMEDOUT;
+    case SQLITE_NOMEM:
+        return WEIR_ENOMEM;
+    case SQLITE_FULL:
+        return WEIR_ENOSPACE;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return WEIR_EACCESS;
+    case SQLITE_CANTOPEN:
+        return system_status(db, WEIR_EACCESS);
+    case SQLITE_IOERR: {
+        /* Also a full disk may show as one, where SQLite grows a file ahead of writing. All else is
+         * a device that cannot be trusted with the next write either. */
+        enum weir_status status = system_status(db, WEIR_EIO);
+        return status == WEIR_ENOSPACE ? status : WEIR_EIO;
+    }
+    case SQLITE_CORRUPT:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+        return WEIR_ECORRUPT;
+    case SQLITE_NOTADB:
+    case SQLITE_FORMAT:
+    case SQLITE_SCHEMA:
+    case SQLITE_ERROR:
+        return WEIR_ESCHEMA;
+    case SQLITE_TOOBIG:
+        return WEIR_ETOOBIG;
+    default:
+        return WEIR_EIO;
+    }
+}
+
+enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,
+                                   const char *path)
+{
+    enum weir_status status = weiri_sqlite_status(db, code);
+    /* The connection's text is that of its last call, which a failure of ours is not. */
+    bool is_last = db != NULL && sqlite3_extended_errcode(db) == code;
+    const char *text = is_last ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+    int error = db == NULL ? 0 : sqlite3_system_errno(db);
+    bool has_cause =
+        error != 0 && ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN);
+    char buffer[128];
+    return weiri_fail(ret_error, status, "%s: %s: %s%s%s (SQLite %d)", path,
+                      weir_status_text((int)status), text, has_cause ? ": " : "",
+                      has_cause ? weiri_errno_text(error, buffer, sizeof(buffer)) : "", code);
+}

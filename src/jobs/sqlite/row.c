@@ -1,0 +1,270 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/row.h"
+
+#include <string.h>
+
+#include "base/panic.h"
+#include "base/time.h"
+#include "jobs/sqlite/commit.h"
+
+/* A sleeping consumer looks again at least so often (consumer.h); a lease that ends earlier, it
+ * must be told of. */
+#define RELOOK_NS WEIRI_WAIT_MAX_NS
+
+int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row)
+{
+    int64_t state = sqlite3_column_int64(statement, 2);
+    int64_t attempts = sqlite3_column_int64(statement, 5);
+    int64_t token = sqlite3_column_int64(statement, 7);
+    struct weiri_row row = {
+        .number = sqlite3_column_int64(statement, 0),
+        .tube = sqlite3_column_int64(statement, 1),
+        .facts = {.run_at_ns = sqlite3_column_int64(statement, 3),
+                  .ttr_ns = sqlite3_column_int64(statement, 4),
+                  .lease_ns = sqlite3_column_int64(statement, 6)},
+    };
+    if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_BURIED || attempts < 0 ||
+        attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0) {
+        return SQLITE_CORRUPT;
+    }
+    row.facts.state = (enum weir_job_state)state;
+    row.facts.attempts = (uint32_t)attempts;
+    row.facts.token = (uint64_t)token;
+    *ret_row = row;
+    return SQLITE_OK;
+}
+
+int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_row *ret_row)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_LOAD, &number, 1, &statement);
+    if (code == SQLITE_ROW) {
+        int read = weiri_row_read(statement, ret_row);
+        code = read == SQLITE_OK ? SQLITE_ROW : read;
+    }
+    if (code == SQLITE_ROW || code == SQLITE_DONE) {
+        (void)sqlite3_reset(statement);
+    }
+    return code;
+}
+
+static int save(struct weiri_store *store, const struct weiri_row *row, const char *reason)
+{
+    const struct weiri_job_facts *facts = &row->facts;
+    const int64_t values[] = {row->number,
+                              (int64_t)facts->state,
+                              facts->run_at_ns,
+                              (int64_t)facts->attempts,
+                              facts->lease_ns,
+                              (int64_t)facts->token,
+                              facts->state == WEIR_JOB_RESERVED ? store->owner : 0};
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_SAVE, &statement);
+    for (int i = 0; i < 7 && code == SQLITE_OK; i++) {
+        code = sqlite3_bind_int64(statement, i + 1, values[i]);
+    }
+    if (code == SQLITE_OK) {
+        code = reason == NULL
+                   ? sqlite3_bind_null(statement, 8)
+                   : sqlite3_bind_text(statement, 8, reason,
+                                       (int)strnlen(reason, WEIR_REASON_SIZE - 1), SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_end(statement, sqlite3_step(statement));
+        (void)sqlite3_bind_null(statement, 8);
+    }
+    return code;
+}
+
+static int delete (struct weiri_store *store, const struct weiri_row *row)
+{
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_JOB, &row->number, 1);
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, &row->number, 1);
+    }
+    return code;
+}
+
+static void note_arrival(struct weiri_tally *tally, const struct weiri_job_facts *facts)
+{
+    if (facts->state == WEIR_JOB_READY) {
+        tally->has_ready = true;
+    } else if (facts->state == WEIR_JOB_DELAYED &&
+               (tally->delayed_ns == 0 || facts->run_at_ns < tally->delayed_ns)) {
+        tally->delayed_ns = facts->run_at_ns;
+    } else if (facts->state == WEIR_JOB_RESERVED &&
+               (tally->lease_ns == 0 || facts->lease_ns < tally->lease_ns)) {
+        tally->lease_ns = facts->lease_ns;
+    }
+}
+
+static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                   int64_t now_ns)
+{
+    int code = tally->tube == tube ? SQLITE_OK : weiri_tally_flush(store, tally, now_ns);
+    tally->tube = tube;
+    return code;
+}
+
+int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
+                   const struct weiri_job_step *step, int64_t now_ns, const char *reason,
+                   enum weir_status *ret_status)
+{
+    enum weir_job_state before = row->facts.state;
+    enum weir_status status = weiri_job_apply(&row->facts, step, now_ns);
+    *ret_status = status;
+    if (status != WEIR_OK) {
+        return SQLITE_OK;
+    }
+    int code = turn_to(store, tally, row->tube, now_ns);
+    if (code == SQLITE_OK) {
+        code = row->facts.state == WEIRI_JOB_GONE ? delete (store, row) : save(store, row, reason);
+    }
+    tally->counts[before]--;
+    tally->counts[row->facts.state]++;
+    tally->done += step->event == WEIRI_JOB_DONE;
+    tally->retried += step->event == WEIRI_JOB_RELEASE;
+    tally->expired += step->event == WEIRI_JOB_EXPIRE;
+    if (step->event != WEIRI_JOB_TOUCH) {
+        note_arrival(tally, &row->facts);
+    }
+    return code;
+}
+
+/* Rows are read before the first is written: a statement does not walk an index that changes under
+ * it. */
+enum {
+    ROUND = 64,
+    VALUES_MAX = 3
+};
+
+int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
+                    const int64_t *values, int value_count, size_t limit,
+                    const struct weiri_job_step *step, int64_t now_ns, const char *reason,
+                    size_t *ret_count)
+{
+    WEIRI_ASSERT(value_count < VALUES_MAX);
+    int64_t parameters[VALUES_MAX] = {0};
+    memcpy(parameters, values, (size_t)value_count * sizeof(*values));
+    parameters[value_count] = limit < ROUND ? (int64_t)limit : ROUND;
+    struct weiri_row rows[ROUND];
+    size_t count = 0;
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(&store->writer, which, parameters, value_count + 1, &statement);
+    while (code == SQLITE_ROW && count < ROUND) {
+        code = weiri_row_read(statement, &rows[count]);
+        if (code == SQLITE_OK) {
+            count++;
+            code = sqlite3_step(statement);
+        }
+    }
+    code = weiri_sql_end(statement, code);
+    *ret_count = count;
+    for (size_t i = 0; i < count && code == SQLITE_OK; i++) {
+        enum weir_status status;
+        code = weiri_row_step(store, tally, &rows[i], step, now_ns, reason, &status);
+        /* The statement selected the row for this event; a damaged index may have lied. */
+        if (code == SQLITE_OK && status != WEIR_OK) {
+            code = SQLITE_CORRUPT;
+        }
+    }
+    return code;
+}
+
+int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                    const struct weiri_job_facts *facts)
+{
+    int code = turn_to(store, tally, tube, 0);
+    tally->counts[facts->state]++;
+    tally->put++;
+    note_arrival(tally, facts);
+    return code;
+}
+
+/* Must those who sleep for the tube look again? A job that is ready does; so does one that becomes
+ * ready before what they sleep until: a delayed one that is now the first, and a reservation that
+ * may end before they would look by themselves. */
+static int concerns_sleepers(struct weiri_store *store, const struct weiri_tally *tally,
+                             int64_t now_ns, bool *ret_is_concerned)
+{
+    *ret_is_concerned = tally->has_ready || (tally->lease_ns != 0 &&
+                                             tally->lease_ns < weiri_time_add(now_ns, RELOOK_NS));
+    if (*ret_is_concerned || tally->delayed_ns == 0) {
+        return SQLITE_OK;
+    }
+    int64_t first = 0;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_DELAYED, &tally->tube, 1, &first);
+    *ret_is_concerned = code == SQLITE_OK && tally->delayed_ns <= first;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static bool has_changes(const struct weiri_tally *tally)
+{
+    bool has = tally->put != 0 || tally->done != 0 || tally->retried != 0 || tally->expired != 0;
+    for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_BURIED; i++) {
+        has = has || tally->counts[i] != 0;
+    }
+    return has;
+}
+
+int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally, int64_t now_ns)
+{
+    if (!has_changes(tally)) {
+        *tally = (struct weiri_tally){0};
+        return SQLITE_OK;
+    }
+    bool is_concerned;
+    int code = concerns_sleepers(store, tally, now_ns, &is_concerned);
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    const int64_t values[] = {tally->tube,
+                              tally->counts[WEIR_JOB_DELAYED],
+                              tally->counts[WEIR_JOB_READY],
+                              tally->counts[WEIR_JOB_RESERVED],
+                              tally->counts[WEIR_JOB_BURIED],
+                              tally->put,
+                              tally->done,
+                              tally->retried,
+                              tally->expired};
+    sqlite3_stmt *statement;
+    code = weiri_sql_start(&store->writer, WEIRI_SQL_COUNT, values, 9, &statement);
+    if (code == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        if (name == NULL) {
+            code = SQLITE_NOMEM;
+        } else {
+            if (is_concerned) {
+                weiri_commit_ring(store, name, false);
+            }
+            if (sqlite3_column_int64(statement, 1) == 0) {
+                weiri_commit_ring(store, name, true);
+            }
+        }
+        code = weiri_sql_end(statement, code);
+    } else if (code == SQLITE_DONE) {
+        (void)sqlite3_reset(statement);
+        code = SQLITE_CORRUPT; /* a job whose tube is not there */
+    }
+    *tally = (struct weiri_tally){0};
+    return code;
+}
+
+int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(connection, WEIRI_SQL_FIND_TUBE, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            *ret_tube = sqlite3_column_int64(statement, 0);
+        }
+        (void)sqlite3_reset(statement);
+        (void)sqlite3_clear_bindings(statement);
+    }
+    return code;
+}

@@ -1,0 +1,63 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_ROW_H
+#define WEIRI_SQLITE_ROW_H
+
+#include "jobs/sqlite/store.h"
+#include "jobs/state.h"
+
+/* Changing jobs inside a transaction: a row's facts are read, jobs/state.h decides what an event
+ * makes of them, and they are written back, while the tube's counts follow. All functions return
+ * SQLite's codes. */
+
+struct weiri_row {
+    int64_t number;
+    int64_t tube;
+    struct weiri_job_facts facts;
+};
+
+/* What a transaction changes about one tube, added up until it is written. Starts all zero. */
+struct weiri_tally {
+    int64_t tube;      /* 0: none yet */
+    int64_t counts[5]; /* by state; [0] is not used */
+    int64_t put;
+    int64_t done;
+    int64_t retried;
+    int64_t expired;
+    bool has_ready;     /* a job became ready */
+    int64_t delayed_ns; /* earliest run time of those that became delayed; 0: none */
+    int64_t lease_ns;   /* earliest end of those that became reserved; 0: none */
+};
+
+/* Reads the columns id, tube, state, run_at, ttr, attempts, lease, token of a statement's row.
+ * SQLITE_CORRUPT where they make no sense. */
+int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row);
+
+/* SQLITE_ROW: found; SQLITE_DONE: no such job. */
+int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_row *ret_row);
+
+/* Applies an event to a row and writes it. reason NULL: as it was. ret_status is what
+ * weiri_job_apply() said; nothing is written unless it is WEIR_OK. */
+int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
+                   const struct weiri_job_step *step, int64_t now_ns, const char *reason,
+                   enum weir_status *ret_status);
+
+/* Applies an event to at most limit rows of a statement whose last parameter is their number;
+ * values are its other parameters. In rounds: ret_count may be less than there are, and is 0 when
+ * there are no more. The event must take the rows out of what the statement selects. */
+int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
+                    const int64_t *values, int value_count, size_t limit,
+                    const struct weiri_job_step *step, int64_t now_ns, const char *reason,
+                    size_t *ret_count);
+
+/* Counts a job that was not there before. */
+int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                    const struct weiri_job_facts *facts);
+
+/* Writes the counts, and has the bells of those rung whom they concern. The tally is zero then. */
+int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally, int64_t now_ns);
+
+/* SQLITE_ROW: found; SQLITE_DONE: there never was a job in it. */
+int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);
+
+#endif

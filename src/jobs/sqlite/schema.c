@@ -1,0 +1,253 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/schema.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jobs/error.h"
+#include "jobs/sqlite/result.h"
+
+/* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, whose
+ * counts change in the transaction that changes a job, so that nothing ever counts rows. Bodies
+ * stand apart: a job's row is written anew at each reservation and touch, its body never again.
+ *
+ * Each index holds the jobs of one state, in the order in which that state is asked for; the row's
+ * id, which ends every index entry, is the order of arrival. The delayed ones hold their state too:
+ * SQLite then counts those that are due without looking at their rows.
+ *
+ * The texts are as SQLite keeps them, to be compared byte by byte. */
+static const struct {
+    const char *name;
+    const char *sql;
+} objects[] = {
+    {"tubes", "CREATE TABLE tubes("
+              "id INTEGER PRIMARY KEY, "
+              "name TEXT NOT NULL UNIQUE, "
+              "delayed INTEGER NOT NULL DEFAULT 0, "
+              "ready INTEGER NOT NULL DEFAULT 0, "
+              "reserved INTEGER NOT NULL DEFAULT 0, "
+              "buried INTEGER NOT NULL DEFAULT 0, "
+              "put INTEGER NOT NULL DEFAULT 0, "
+              "done INTEGER NOT NULL DEFAULT 0, "
+              "retried INTEGER NOT NULL DEFAULT 0, "
+              "expired INTEGER NOT NULL DEFAULT 0"
+              ") STRICT"},
+    {"jobs", "CREATE TABLE jobs("
+             "id INTEGER PRIMARY KEY AUTOINCREMENT, "
+             "tube INTEGER NOT NULL, "
+             "state INTEGER NOT NULL, "
+             "priority INTEGER NOT NULL, "
+             "run_at INTEGER NOT NULL, "
+             "ttr INTEGER NOT NULL, "
+             "attempts INTEGER NOT NULL, "
+             "created INTEGER NOT NULL, "
+             "lease INTEGER NOT NULL, "
+             "token INTEGER NOT NULL, "
+             "owner INTEGER NOT NULL, "
+             "reason TEXT NOT NULL"
+             ") STRICT"},
+    {"bodies", "CREATE TABLE bodies("
+               "id INTEGER PRIMARY KEY, "
+               "checksum INTEGER NOT NULL, "
+               "body BLOB NOT NULL"
+               ") STRICT"},
+    {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
+    {"jobs_ready", "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
+    {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
+    {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
+};
+
+enum {
+    OBJECT_COUNT = sizeof(objects) / sizeof(objects[0])
+};
+
+/* Offsets in a database's first 100 bytes (SQLite's file format, section 1.3). */
+enum {
+    HEADER_SIZE = 100,
+    HEADER_PAGE_SIZE = 16,
+    HEADER_WRITE_VERSION = 18, /* 2: WAL */
+    HEADER_READ_VERSION = 19,
+    HEADER_PAGE_COUNT = 28,
+    HEADER_USER_VERSION = 60,
+    HEADER_APPLICATION = 68
+};
+
+static int build(sqlite3 *db)
+{
+    int code = SQLITE_OK;
+    for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
+        code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
+    }
+    if (code == SQLITE_OK) {
+        char pragmas[96];
+        (void)snprintf(pragmas, sizeof(pragmas),
+                       "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                       WEIRI_SCHEMA_APPLICATION, WEIRI_SCHEMA_VERSION);
+        code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
+    }
+    return code;
+}
+
+enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size)
+{
+    /* Built in memory, so that a store appears under its name whole or not at all. */
+    sqlite3 *db = NULL;
+    int code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_OK) {
+        code = build(db);
+    }
+    sqlite3_int64 size = 0;
+    unsigned char *bytes = NULL;
+    if (code == SQLITE_OK) {
+        bytes = sqlite3_serialize(db, "main", &size, 0);
+        if (bytes == NULL) {
+            code = SQLITE_NOMEM;
+        }
+    }
+    enum weir_status status = weiri_sqlite_status(db, code);
+    (void)sqlite3_close(db);
+    if (status == WEIR_OK) {
+        bytes[HEADER_WRITE_VERSION] = 2;
+        bytes[HEADER_READ_VERSION] = 2;
+        *ret_bytes = bytes;
+        *ret_size = (size_t)size;
+    }
+    return status;
+}
+
+static uint32_t big_endian(const unsigned char *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* Reads the header, or what there is of it, through SQLite: a descriptor of our own would take
+ * SQLite's locks with it when closed. */
+static int read_header(sqlite3 *db, unsigned char header[HEADER_SIZE], sqlite3_int64 *ret_size)
+{
+    sqlite3_file *file = NULL;
+    (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (file == NULL || file->pMethods == NULL) {
+        return SQLITE_CANTOPEN;
+    }
+    memset(header, 0, HEADER_SIZE);
+    int code = file->pMethods->xFileSize(file, ret_size);
+    if (code == SQLITE_OK && *ret_size > 0) {
+        code = file->pMethods->xRead(file, header, HEADER_SIZE, 0);
+    }
+    return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+}
+
+enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
+                                         struct weir_error *ret_error)
+{
+    sqlite3_int64 size = 0;
+    unsigned char header[HEADER_SIZE];
+    int code = read_header(db, header, &size);
+    if (code != SQLITE_OK) {
+        return weiri_sqlite_fail(ret_error, db, code, path);
+    }
+    sqlite3_int64 page = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
+    page = page == 1 ? 65536 : page;
+    sqlite3_int64 expected = page * (sqlite3_int64)big_endian(header + HEADER_PAGE_COUNT);
+    return size == expected ? WEIR_OK
+                            : weiri_fail(ret_error, WEIR_ECORRUPT,
+                                         "%s has %lld bytes, its header says %lld: it is damaged",
+                                         path, (long long)size, (long long)expected);
+}
+
+enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
+                                           struct weir_error *ret_error)
+{
+    sqlite3_int64 size = 0;
+    unsigned char header[HEADER_SIZE];
+    int code = read_header(db, header, &size);
+    if (code != SQLITE_OK) {
+        return weiri_sqlite_fail(ret_error, db, code, path);
+    }
+    if (size == 0) {
+        return weiri_fail(ret_error, WEIR_ESCHEMA,
+                          "%s is empty: expected a weir store, or no file at all", path);
+    }
+    if (memcmp(header, "SQLite format 3", 16) != 0) {
+        return weiri_fail(ret_error, WEIR_ESCHEMA,
+                          "%s is not an SQLite file: expected a weir store", path);
+    }
+    if (size < 512) {
+        return weiri_fail(ret_error, WEIR_ECORRUPT, "%s has %lld bytes: it was cut short", path,
+                          (long long)size);
+    }
+    uint32_t application = big_endian(header + HEADER_APPLICATION);
+    if (application != WEIRI_SCHEMA_APPLICATION) {
+        return weiri_fail(ret_error, WEIR_ESCHEMA,
+                          "%s is another program's SQLite file (application id 0x%08x): expected a "
+                          "weir store (0x%08x)",
+                          path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
+    }
+    uint32_t version = big_endian(header + HEADER_USER_VERSION);
+    if (version != WEIRI_SCHEMA_VERSION) {
+        return weiri_fail(ret_error, WEIR_ESCHEMA,
+                          "%s is a weir store of version %u: expected version %d%s", path,
+                          (unsigned)version, WEIRI_SCHEMA_VERSION,
+                          version > WEIRI_SCHEMA_VERSION ? "; a newer weir made it" : "");
+    }
+    return WEIR_OK;
+}
+
+/* Which object has this name and text; OBJECT_COUNT: none. */
+static int find_object(const char *name, const char *sql)
+{
+    int i = 0;
+    while (i < OBJECT_COUNT &&
+           (strcmp(objects[i].name, name) != 0 || strcmp(objects[i].sql, sql) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+static enum weir_status refuse(const char *path, const char *name, struct weir_error *ret_error)
+{
+    return weiri_fail(ret_error, WEIR_ESCHEMA,
+                      "%s: \"%.60s\" is not as a weir store of version %d has it", path, name,
+                      WEIRI_SCHEMA_VERSION);
+}
+
+enum weir_status weiri_schema_check(sqlite3 *db, const char *path, struct weir_error *ret_error)
+{
+    /* What SQLite makes by itself has no text (indexes of constraints) or a reserved name. */
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db,
+                                  "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL "
+                                  "AND name <> 'sqlite_sequence'",
+                                  -1, &statement, NULL);
+    unsigned found = 0;
+    enum weir_status status = WEIR_OK;
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            const char *name = (const char *)sqlite3_column_text(statement, 0);
+            const char *sql = (const char *)sqlite3_column_text(statement, 1);
+            if (name == NULL || sql == NULL) {
+                code = SQLITE_NOMEM;
+                break;
+            }
+            int i = find_object(name, sql);
+            if (i == OBJECT_COUNT) {
+                status = refuse(path, name, ret_error);
+                break;
+            }
+            found |= 1u << i;
+        }
+    }
+    if (status == WEIR_OK && code != SQLITE_DONE) {
+        status = weiri_sqlite_fail(ret_error, db, code, path);
+    }
+    (void)sqlite3_finalize(statement);
+    for (int i = 0; i < OBJECT_COUNT && status == WEIR_OK; i++) {
+        if ((found & (1u << i)) == 0) {
+            status = refuse(path, objects[i].name, ret_error);
+        }
+    }
+    return status;
+}

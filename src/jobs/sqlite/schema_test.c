@@ -1,0 +1,89 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What the statements and the connection rest on. */
+#include "jobs/sqlite/store.h"
+
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+struct plan_row {
+    enum weiri_sql which;
+    const char *plan;
+};
+
+TEST(plans, "each statement walks the one index made for it, in order, without sorting")
+{
+    static const struct plan_row rows[] = {
+        {WEIRI_SQL_PICK, "SEARCH jobs USING INDEX jobs_ready (tube=?)"},
+        {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND run_at<?)"},
+        {WEIRI_SQL_EXPIRED, "SEARCH jobs USING INDEX jobs_reserved (tube=? AND lease<?)"},
+        {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
+        {WEIRI_SQL_FIRST_DELAYED, "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=?)"},
+        {WEIRI_SQL_FIRST_LEASE, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
+        {WEIRI_SQL_COUNT_DUE,
+         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)"},
+        {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_SAVE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_DELETE_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_DELETE_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_COUNT, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_BUSY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_FIND_TUBE,
+         "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"},
+        {WEIRI_SQL_TUBE, "SEARCH tubes USING INDEX sqlite_autoindex_tubes_1 (name=?)"},
+        {WEIRI_SQL_PEEK_DELAYED,
+         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at>?)"},
+        {WEIRI_SQL_PEEK_RESERVED, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
+        {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
+    };
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char sql[2048];
+        (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[rows[i].which]);
+        sqlite3_stmt *statement;
+        CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+        CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+        CHECK_STRING((const char *)sqlite3_column_text(statement, 3), rows[i].plan);
+        CHECK_INT(sqlite3_step(statement), ==, SQLITE_DONE);
+        CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    }
+    weir_broker_close(broker);
+}
+
+TEST(settings, "the writer's settings are those that durability and safety rest on")
+{
+    static const struct {
+        const char *pragma;
+        const char *value;
+    } rows[] = {
+        {"journal_mode", "wal"}, {"synchronous", "2"},      {"wal_autocheckpoint", "0"},
+        {"trusted_schema", "0"}, {"cell_size_check", "1"},  {"application_id", "2003134834"},
+        {"user_version", "1"},   {"integrity_check", "ok"},
+    };
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char sql[64];
+        (void)snprintf(sql, sizeof(sql), "PRAGMA %s", rows[i].pragma);
+        sqlite3_stmt *statement;
+        CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+        CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+        if (strcmp(rows[i].pragma, "wal_autocheckpoint") != 0) {
+            CHECK_STRING((const char *)sqlite3_column_text(statement, 0), rows[i].value);
+        }
+        CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    }
+    static const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                                     {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
+                                     {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                                     {SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        int value = -1;
+        CHECK_INT(sqlite3_db_config(store->writer.db, options[i][0], -1, &value), ==, SQLITE_OK);
+        CHECK_INT(value, ==, options[i][1]);
+    }
+    weir_broker_close(broker);
+}

@@ -1,0 +1,283 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Several threads and processes on one store. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+/* --- processes --- */
+
+enum {
+    PROCESSES = 4,
+    ROUNDS = 150,
+    NUMBERS = PROCESSES * ROUNDS + 1
+};
+
+struct ledger {
+    _Atomic int runs[NUMBERS]; /* by the job's number */
+};
+
+static void work(struct ledger *ledger)
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    for (int i = 0; i < ROUNDS; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+        struct weiri_list list;
+        (void)jobs_reserve(broker, "t", 1 + test_random_below(2), 1000, &list);
+        for (struct weiri_list *link = list.next; link != &list; link = link->next) {
+            struct weiri_reservation *job = WEIRI_CONTAINER(link, struct weiri_reservation, link);
+            CHECK_INT(job->number, <, NUMBERS);
+            atomic_fetch_add(&ledger->runs[job->number], 1);
+            CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+        }
+        jobs_free(broker, &list);
+    }
+    weir_broker_close(broker);
+}
+
+TEST(processes, "processes that put and take from one store hand each job out once and lose none")
+{
+    struct ledger *ledger =
+        mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(ledger != MAP_FAILED);
+    pid_t children[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            work(ledger);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        CHECK_INT(waitpid(children[i], &status, 0), ==, children[i]);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_list rest;
+    (void)jobs_reserve(broker, "t", NUMBERS, 1000, &rest);
+    for (struct weiri_list *link = rest.next; link != &rest; link = link->next) {
+        ledger->runs[WEIRI_CONTAINER(link, struct weiri_reservation, link)->number]++;
+    }
+    for (int number = 1; number < NUMBERS; number++) {
+        CHECK_INT(ledger->runs[number], ==, 1);
+    }
+    jobs_free(broker, &rest);
+    CHECK_INT(jobs_counts(broker, "t").put, ==, NUMBERS - 1);
+    weir_broker_close(broker);
+    CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
+}
+
+/* --- threads --- */
+
+enum {
+    THREADS = 8
+};
+
+static void put_one(void *arg)
+{
+    (void)jobs_put(arg, "t", "x", NULL);
+}
+
+TEST(group_commit, "puts that come while a commit is under way share the next one")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    struct weiri_lock_file other;
+    bool is_new;
+    CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock", &is_new), ==, 0);
+    CHECK_STATUS(weiri_lock_file_lock(&other, INT64_MAX), WEIR_OK);
+    /* The first waits for the lock, the others for the first. */
+    struct test_thread *threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        threads[i] = test_start(put_one, broker);
+        test_wait_asleep(threads[i]);
+    }
+    weiri_lock_file_unlock(&other);
+    for (int i = 0; i < THREADS; i++) {
+        test_join(threads[i]);
+    }
+    CHECK_INT(store->transactions, ==, 2);
+    CHECK_COUNTS(broker, "t", 0, THREADS, 0, 0);
+    weiri_lock_file_close(&other);
+    weir_broker_close(broker);
+}
+
+/* Bodies that SQLite will not take: a limit of the connection stands for whatever may fail. */
+static void put_too_large(void *arg)
+{
+    static char bytes[200000];
+    const struct weir_body body = {bytes, sizeof(bytes)};
+    struct weir_error error = {""};
+    struct weir_job_id id = {"untouched"};
+    CHECK_STATUS(weir_broker_put(arg, "t", &body, 1, NULL, &id, &error), WEIR_ETOOBIG);
+    CHECK_STRING(id.text, "untouched");
+    CHECK(strstr(error.text, "jobs.db") != NULL);
+}
+
+TEST(failing_neighbour, "a put that fails takes none with it that shared its commit")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    (void)sqlite3_limit(store->writer.db, SQLITE_LIMIT_LENGTH, 100000);
+    struct weiri_lock_file other;
+    bool is_new;
+    CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock", &is_new), ==, 0);
+    CHECK_STATUS(weiri_lock_file_lock(&other, INT64_MAX), WEIR_OK);
+    struct test_thread *threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        threads[i] = test_start(i == 3 || i == 5 ? put_too_large : put_one, broker);
+        test_wait_asleep(threads[i]);
+    }
+    weiri_lock_file_unlock(&other);
+    for (int i = 0; i < THREADS; i++) {
+        test_join(threads[i]);
+    }
+    CHECK_COUNTS(broker, "t", 0, THREADS - 2, 0, 0);
+    CHECK_INT(store->transactions, ==, 1 + THREADS - 3);
+    weiri_lock_file_close(&other);
+    weir_broker_close(broker);
+}
+
+static void put_and_read(void *arg)
+{
+    weir_broker *broker = arg;
+    for (int i = 0; i < 100; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+        struct weir_tube_counts counts = jobs_counts(broker, "t");
+        CHECK_INT(counts.put, >, i);
+        CHECK_INT(counts.ready, ==, counts.put);
+    }
+}
+
+TEST(threads, "threads write and read through one broker at once")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct test_thread *threads[4];
+    for (int i = 0; i < 4; i++) {
+        threads[i] = test_start(put_and_read, broker);
+    }
+    for (int i = 0; i < 4; i++) {
+        test_join(threads[i]);
+    }
+    CHECK_COUNTS(broker, "t", 0, 400, 0, 0);
+    weir_broker_close(broker);
+}
+
+/* A callback that uses the broker it was called by. */
+static int nest(const struct weir_tube_counts *counts, void *arg)
+{
+    weir_broker *broker = arg;
+    CHECK_INT(counts->ready, ==, 1);
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_INT(jobs_counts(broker, "t").ready, ==, 2);
+    return 0;
+}
+
+TEST(nested, "a callback may read and write through the broker that calls it")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_STATUS(weir_broker_tubes(broker, NULL, nest, broker, NULL), WEIR_OK);
+    weir_broker_close(broker);
+}
+
+/* --- locks of others --- */
+
+static weir_broker *open_impatient(void)
+{
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.busy_ns = WEIR_MS(30);
+    weir_broker *broker;
+    CHECK_STATUS(
+        weiri_broker_open_at("sqlite:jobs.db", &options, jobs_wall_now, &wall, &broker, NULL),
+        WEIR_OK);
+    return broker;
+}
+
+TEST(busy, "a lock that another program holds is waited for until the limit, and nothing is put")
+{
+    weir_broker *broker = open_impatient();
+    const struct weir_body body = {"x", 1};
+    struct weir_error error;
+    sqlite3 *db;
+    CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), ==, SQLITE_OK);
+    int64_t start = weiri_monotonic_now();
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_ETIMEDOUT);
+    CHECK_INT(weiri_monotonic_now() - start, >=, WEIR_MS(30));
+    CHECK(strstr(error.text, "jobs.db") != NULL);
+    CHECK_INT(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), ==, SQLITE_OK);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_OK);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+
+    struct weiri_lock_file other;
+    bool is_new;
+    CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock", &is_new), ==, 0);
+    CHECK_STATUS(weiri_lock_file_lock(&other, INT64_MAX), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_ETIMEDOUT);
+    weir_broker *second;
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.busy_ns = WEIR_MS(30);
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &second, &error), WEIR_ETIMEDOUT);
+    CHECK(strstr(error.text, "jobs.db.lock was held") != NULL);
+    /* Reading needs no lock. */
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    weiri_lock_file_unlock(&other);
+    weiri_lock_file_close(&other);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    weir_broker_close(broker);
+}
+
+/* --- the WAL --- */
+
+static off_t wal_size(void)
+{
+    struct stat facts;
+    CHECK_INT(stat("jobs.db-wal", &facts), ==, 0);
+    return facts.st_size;
+}
+
+static void put_pages(weir_broker *broker, int count)
+{
+    static char bytes[400 * 4096];
+    const struct weir_body body = {bytes, sizeof(bytes)};
+    for (int i = 0; i < count; i++) {
+        CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_OK);
+    }
+}
+
+TEST(checkpoint, "the WAL is folded into the file as it grows, also with a reader that holds on")
+{
+    enum {
+        PAGE = 4096 + 24
+    };
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    put_pages(broker, 30);
+    CHECK_INT(wal_size(), <, 6000 * PAGE);
+    CHECK_INT(store->wal_pages, <, 6000);
+
+    sqlite3 *reader;
+    CHECK_INT(sqlite3_open("jobs.db", &reader), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM jobs", NULL, NULL, NULL), ==,
+              SQLITE_OK);
+    put_pages(broker, 30);
+    CHECK_INT(store->wal_pages, >, 8000);
+    CHECK_INT(sqlite3_exec(reader, "ROLLBACK", NULL, NULL, NULL), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_close(reader), ==, SQLITE_OK);
+    put_pages(broker, 30);
+    CHECK_INT(store->wal_pages, <, 6000);
+    CHECK_COUNTS(broker, "t", 0, 90, 0, 0);
+    weir_broker_close(broker);
+}

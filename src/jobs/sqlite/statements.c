@@ -1,0 +1,74 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/statements.h"
+
+#define TUBE_COLUMNS "id, name, delayed, ready, reserved, buried, put, done, retried, expired"
+
+const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
+    [WEIRI_SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [WEIRI_SQL_COMMIT] = "COMMIT",
+    [WEIRI_SQL_ROLLBACK] = "ROLLBACK",
+    [WEIRI_SQL_BEGIN_READ] = "BEGIN",
+
+    [WEIRI_SQL_FIND_TUBE] = "SELECT id FROM tubes WHERE name = ?1",
+    [WEIRI_SQL_ADD_TUBE] = "INSERT INTO tubes(name) VALUES(?1)",
+    [WEIRI_SQL_COUNT] =
+        "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + ?4, "
+        "buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + ?8, "
+        "expired = expired + ?9 WHERE id = ?1 RETURNING name, delayed + ready + reserved",
+    [WEIRI_SQL_BUSY] = "SELECT delayed + ready + reserved FROM tubes WHERE id = ?1",
+
+    [WEIRI_SQL_ADD_JOB] =
+        "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "
+        "owner, reason) VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, '')",
+    [WEIRI_SQL_ADD_BODY] = "INSERT INTO bodies(id, checksum, body) VALUES(?1, ?2, ?3)",
+    [WEIRI_SQL_LOAD] =
+        "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs WHERE id = ?1",
+    [WEIRI_SQL_SAVE] =
+        "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "
+        "owner = ?7, reason = coalesce(?8, reason) WHERE id = ?1",
+    [WEIRI_SQL_DELETE_JOB] = "DELETE FROM jobs WHERE id = ?1",
+    [WEIRI_SQL_DELETE_BODY] = "DELETE FROM bodies WHERE id = ?1",
+
+    [WEIRI_SQL_DUE] = "SELECT id, tube, state, run_at, ttr, attempts, lease, token "
+                      "FROM jobs INDEXED BY jobs_delayed "
+                      "WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY run_at LIMIT ?3",
+    [WEIRI_SQL_EXPIRED] = "SELECT id, tube, state, run_at, ttr, attempts, lease, token "
+                          "FROM jobs INDEXED BY jobs_reserved "
+                          "WHERE state = 3 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3",
+    [WEIRI_SQL_PICK] =
+        "SELECT id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason "
+        "FROM jobs INDEXED BY jobs_ready "
+        "WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?2",
+    [WEIRI_SQL_BODY] = "SELECT checksum, body FROM bodies WHERE id = ?1",
+    [WEIRI_SQL_FIRST_DELAYED] = "SELECT run_at FROM jobs INDEXED BY jobs_delayed "
+                                "WHERE state = 1 AND tube = ?1 ORDER BY run_at LIMIT 1",
+    [WEIRI_SQL_FIRST_LEASE] = "SELECT lease FROM jobs INDEXED BY jobs_reserved "
+                              "WHERE state = 3 AND tube = ?1 ORDER BY lease LIMIT 1",
+    [WEIRI_SQL_FIRST_BURIED] =
+        "SELECT id, tube, state, run_at, ttr, attempts, lease, token "
+        "FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?2",
+
+    [WEIRI_SQL_TUBES] = "SELECT " TUBE_COLUMNS " FROM tubes ORDER BY name",
+    [WEIRI_SQL_TUBE] = "SELECT " TUBE_COLUMNS " FROM tubes WHERE name = ?1",
+    [WEIRI_SQL_COUNT_DUE] = "SELECT count(*) FROM jobs INDEXED BY jobs_delayed "
+                            "WHERE state = 1 AND tube = ?1 AND run_at <= ?2",
+    [WEIRI_SQL_PEEK] =
+        "SELECT j.id, j.tube, j.state, j.run_at, j.ttr, j.attempts, j.lease, j.token, "
+        "j.priority, j.created, j.reason, t.name FROM jobs j JOIN tubes t ON t.id = j.tube "
+        "WHERE j.id = ?1",
+    [WEIRI_SQL_PEEK_DELAYED] =
+        "SELECT id FROM jobs INDEXED BY jobs_delayed "
+        "WHERE state = 1 AND tube = ?1 AND run_at > ?2 ORDER BY run_at LIMIT ?3",
+    /* Those that became due since the last reservation are still filed as delayed. */
+    [WEIRI_SQL_PEEK_READY] =
+        "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "
+        "jobs_ready WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "
+        "UNION ALL SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY jobs_delayed "
+        "WHERE state = 1 AND tube = ?1 AND run_at <= ?2 ORDER BY priority, run_at, id LIMIT ?3)) "
+        "ORDER BY priority, run_at, id LIMIT ?3",
+    [WEIRI_SQL_PEEK_RESERVED] = "SELECT id FROM jobs INDEXED BY jobs_reserved "
+                                "WHERE state = 3 AND tube = ?1 ORDER BY lease, id LIMIT ?3",
+    [WEIRI_SQL_PEEK_BURIED] = "SELECT id FROM jobs INDEXED BY jobs_buried "
+                              "WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
+};

@@ -1,0 +1,370 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Opening and closing a store, and its bells. */
+#include "jobs/sqlite/store.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/checksum.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/sqlite.h"
+
+const struct weiri_broker_ops weiri_sqlite_ops = {
+    .scheme = "sqlite",
+    .open = weiri_store_open,
+    .close = weiri_store_close,
+    .put = weiri_store_put,
+    .remove = weiri_store_remove,
+    .kick = weiri_store_kick,
+    .tubes = weiri_store_tubes,
+    .peek = weiri_store_peek,
+    .peek_id = weiri_store_peek_id,
+    .exchange = weiri_store_exchange,
+    .mark = weiri_store_mark,
+    .wait = weiri_store_wait,
+    .watch_empty = weiri_store_watch_empty,
+    .wake = weiri_store_wake,
+};
+
+static const char lock_suffix[] = ".lock";
+static const char new_suffix[] = ".new";
+
+/* SQLite's own limit on a path, with room for its longest suffix and ours. */
+#define PATH_SIZE 500
+
+unsigned weiri_store_bell(const char *tube)
+{
+    return (unsigned)(weiri_checksum(tube, strlen(tube)) % WEIRI_BELLS);
+}
+
+bool weiri_number_parse(const char *text, int64_t *ret_number)
+{
+    int64_t number = 0;
+    size_t i = 0;
+    for (; text[i] >= '0' && text[i] <= '9' && i < 20; i++) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, text[i] - '0', &number)) {
+            return false;
+        }
+    }
+    if (i == 0 || text[i] != '\0' || text[0] == '0') {
+        return false;
+    }
+    *ret_number = number;
+    return true;
+}
+
+void weiri_number_format(int64_t number, struct weir_job_id *ret_id)
+{
+    (void)snprintf(ret_id->text, sizeof(ret_id->text), "%" PRId64, number);
+}
+
+/* The path with its folder's symbolic links resolved: SQLite is told to follow none, and the
+ * process may change its folder. */
+static enum weir_status resolve(const char *location, char *path, size_t size,
+                                struct weir_error *ret_error)
+{
+    const char *slash = strrchr(location, '/');
+    const char *name = slash == NULL ? location : slash + 1;
+    char folder[PATH_MAX];
+    char real[PATH_MAX];
+    int length = slash == NULL ? snprintf(folder, sizeof(folder), ".")
+                 : slash == location
+                     ? snprintf(folder, sizeof(folder), "/")
+                     : snprintf(folder, sizeof(folder), "%.*s", (int)(slash - location), location);
+    if (length < 0 || (size_t)length >= sizeof(folder) || strcmp(name, ".") == 0 ||
+        strcmp(name, "..") == 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%.200s is not the path of a file", location);
+    }
+    int error = weiri_file_resolve_folder(folder, real, sizeof(real));
+    if (error != 0) {
+        char text[128];
+        return weiri_fail(ret_error, weiri_errno_status(error),
+                          "the folder %.200s of the store %.200s: %s: expected one that exists",
+                          folder, name, weiri_errno_text(error, text, sizeof(text)));
+    }
+    bool is_root = strcmp(real, "/") == 0;
+    length = snprintf(path, size, "%s/%s", is_root ? "" : real, name);
+    if (length < 0 || (size_t)length >= size) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the store's path %.200s... has %d bytes: at most %zu", real, length,
+                          size - 1);
+    }
+    if (weiri_file_is_remote(real)) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP,
+                          "%.200s is on a network file system: expected a local one", real);
+    }
+    return WEIR_OK;
+}
+
+/* What may be opened, and whether it is there. */
+static enum weir_status inspect(const char *path, bool must_exist, bool *ret_exists,
+                                struct weir_error *ret_error)
+{
+    enum weiri_file_kind kind;
+    int error = weiri_file_inspect(path, &kind);
+    if (error != 0) {
+        char text[128];
+        return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", path,
+                          weiri_errno_text(error, text, sizeof(text)));
+    }
+    static const char *const refusals[] = {
+        [WEIRI_FILE_LINKED] = "has more than one hard link",
+        [WEIRI_FILE_SYMLINK] = "is a symbolic link",
+        [WEIRI_FILE_FOLDER] = "is a folder",
+        [WEIRI_FILE_OTHER] = "is no regular file",
+    };
+    switch (kind) {
+    case WEIRI_FILE_REGULAR:
+        *ret_exists = true;
+        return WEIR_OK;
+    case WEIRI_FILE_ABSENT:
+        *ret_exists = false;
+        return must_exist ? weiri_fail(ret_error, WEIR_ENOTFOUND,
+                                       "%s does not exist: expected a weir store", path)
+                          : WEIR_OK;
+    default:
+        return weiri_fail(ret_error,
+                          kind == WEIRI_FILE_SYMLINK || kind == WEIRI_FILE_LINKED ? WEIR_EACCESS
+                                                                                  : WEIR_ESCHEMA,
+                          "%s %s: expected a regular file with one name", path, refusals[kind]);
+    }
+}
+
+/* Is an existing file a store that may be written? Asked before anything is made beside it. */
+static enum weir_status check_existing(const char *path, struct weir_error *ret_error)
+{
+    sqlite3 *db = NULL;
+    int code = sqlite3_open_v2(
+        path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    enum weir_status status = code == SQLITE_OK ? weiri_schema_check_header(db, path, ret_error)
+                                                : weiri_sqlite_fail(ret_error, db, code, path);
+    if (status == WEIR_OK && sqlite3_db_readonly(db, "main") != 0) {
+        status =
+            weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
+    }
+    (void)sqlite3_close(db);
+    return status;
+}
+
+static enum weir_status make_file(const char *path, struct weir_error *ret_error)
+{
+    char temporary[PATH_SIZE + sizeof(new_suffix)];
+    (void)snprintf(temporary, sizeof(temporary), "%s%s", path, new_suffix);
+    unsigned char *image;
+    size_t size;
+    enum weir_status status = weiri_schema_image(&image, &size);
+    if (status != WEIR_OK) {
+        return weiri_fail(ret_error, status, "%s: %s", path, weir_status_text((int)status));
+    }
+    int error = weiri_file_publish(path, temporary, image, size);
+    sqlite3_free(image);
+    if (error != 0) {
+        char text[128];
+        return weiri_fail(ret_error, weiri_errno_status(error), "%s cannot be made: %s", path,
+                          weiri_errno_text(error, text, sizeof(text)));
+    }
+    return WEIR_OK;
+}
+
+/* Opens the lock file and takes the lock. Whoever fails to make a store removes the lock file it
+ * made, so that one locked may be no longer the one at its path: then the next is tried. */
+static enum weir_status open_lock(struct weiri_store *store, const char *lock_path,
+                                  bool *ret_is_new, struct weir_error *ret_error)
+{
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    for (;;) {
+        int error = weiri_lock_file_open(&store->lock_file, lock_path, ret_is_new);
+        if (error != 0) {
+            char text[128];
+            return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", lock_path,
+                              weiri_errno_text(error, text, sizeof(text)));
+        }
+        enum weir_status status = weiri_lock_file_lock(&store->lock_file, limit);
+        if (status == WEIR_OK && weiri_file_is_at(store->lock_file.fd, lock_path)) {
+            return WEIR_OK;
+        }
+        weiri_lock_file_close(&store->lock_file);
+        if (status != WEIR_OK) {
+            return weiri_fail(ret_error, status,
+                              status == WEIR_ETIMEDOUT
+                                  ? "%s was held by another process for all of the time limit"
+                                  : "%s cannot be locked",
+                              lock_path);
+        }
+    }
+}
+
+static enum weir_status open_locked_file(struct weiri_store *store, struct weir_error *ret_error)
+{
+    bool exists;
+    bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
+    enum weir_status status = inspect(store->path, must_exist, &exists, ret_error);
+    bool is_new = status == WEIR_OK && !exists;
+    if (is_new) {
+        status = make_file(store->path, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_connection_open(&store->writer, store->path, WEIRI_CONNECTION_WRITER,
+                                       store->config->busy_ns, ret_error);
+        if (status == WEIR_OK) {
+            /* Under the lock, and only as the last connection, SQLite may fold the WAL on closing.
+             */
+            store->writer.may_fold = false;
+            weiri_commit_prepare(store);
+        } else if (is_new) {
+            (void)unlink(store->path);
+        }
+    }
+    return status;
+}
+
+static enum weir_status open_writer(struct weiri_store *store, struct weir_error *ret_error)
+{
+    bool exists;
+    bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
+    enum weir_status status = inspect(store->path, must_exist, &exists, ret_error);
+    if (status == WEIR_OK && exists) {
+        status = check_existing(store->path, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    char lock_path[PATH_SIZE + sizeof(lock_suffix)];
+    (void)snprintf(lock_path, sizeof(lock_path), "%s%s", store->path, lock_suffix);
+    bool is_new_lock;
+    status = open_lock(store, lock_path, &is_new_lock, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = open_locked_file(store, ret_error);
+    if (status != WEIR_OK && is_new_lock) {
+        (void)unlink(lock_path);
+    }
+    weiri_lock_file_unlock(&store->lock_file);
+    if (status != WEIR_OK) {
+        weiri_lock_file_close(&store->lock_file);
+    }
+    return status;
+}
+
+static enum weir_status open_reader(struct weiri_store *store, struct weir_error *ret_error)
+{
+    bool exists;
+    enum weir_status status = inspect(store->path, true, &exists, ret_error);
+    struct weiri_connection *reader = NULL;
+    if (status == WEIR_OK) {
+        status = weiri_reader_take(store, &reader, ret_error);
+    }
+    if (status == WEIR_OK) {
+        weiri_reader_give(store, reader, true);
+    }
+    return status;
+}
+
+static enum weir_status init(struct weiri_store *store, const char *path)
+{
+    store->path = weiri_copy_string(&store->config->allocator, path);
+    if (store->path == NULL || weiri_mutex_init(&store->mutex) != WEIR_OK) {
+        weiri_release_string(&store->config->allocator, store->path);
+        return WEIR_ENOMEM;
+    }
+    if (weiri_cond_init(&store->answered, &store->mutex) != WEIR_OK) {
+        weiri_mutex_fini(&store->mutex);
+        weiri_release_string(&store->config->allocator, store->path);
+        return WEIR_ENOMEM;
+    }
+    weiri_list_init(&store->requests);
+    store->owner = (int64_t)getpid();
+    store->is_read_only = (store->config->flags & WEIR_BROKER_READ_ONLY) != 0;
+    return WEIR_OK;
+}
+
+static void fini(struct weiri_store *store)
+{
+    const struct weir_allocator *allocator = &store->config->allocator;
+    weiri_cond_fini(&store->answered);
+    weiri_mutex_fini(&store->mutex);
+    weiri_release_string(allocator, store->path);
+    weiri_release(allocator, store, sizeof(*store));
+}
+
+enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
+                                  void **ret_store, struct weir_error *ret_error)
+{
+    char path[PATH_SIZE];
+    enum weir_status status = resolve(location, path, sizeof(path), ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weiri_store *store = weiri_alloc_zero(&config->allocator, 1, sizeof(*store));
+    if (store == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    store->config = config;
+    status = init(store, path);
+    if (status != WEIR_OK) {
+        weiri_release(&config->allocator, store, sizeof(*store));
+        return weiri_fail(ret_error, status, "out of memory");
+    }
+    status = store->is_read_only ? open_reader(store, ret_error) : open_writer(store, ret_error);
+    if (status != WEIR_OK) {
+        fini(store);
+        return status;
+    }
+    *ret_store = store;
+    return WEIR_OK;
+}
+
+void weiri_store_close(void *arg)
+{
+    struct weiri_store *store = arg;
+    weiri_mutex_lock(&store->mutex);
+    struct weiri_connection *reader = store->idle_reader;
+    store->idle_reader = NULL;
+    weiri_mutex_unlock(&store->mutex);
+    if (reader != NULL) {
+        weiri_connection_close(reader);
+        weiri_release(&store->config->allocator, reader, sizeof(*reader));
+    }
+    if (!store->is_read_only) {
+        weiri_commit_finish(store);
+        weiri_lock_file_close(&store->lock_file);
+    }
+    fini(store);
+}
+
+uint32_t weiri_store_mark(void *arg, const char *tube)
+{
+    struct weiri_store *store = arg;
+    return weiri_bell_mark(&store->lock_file, weiri_store_bell(tube));
+}
+
+bool weiri_store_wait(void *arg, const char *tube, uint32_t mark, int64_t limit_ns)
+{
+    struct weiri_store *store = arg;
+    return weiri_bell_wait(&store->lock_file, weiri_store_bell(tube), mark, limit_ns);
+}
+
+void weiri_store_watch_empty(void *arg, const char *tube, bool is_watching)
+{
+    struct weiri_store *store = arg;
+    weiri_bell_watch_empty(&store->lock_file, weiri_store_bell(tube), is_watching);
+}
+
+void weiri_store_wake(void *arg, const char *tube)
+{
+    struct weiri_store *store = arg;
+    weiri_bell_ring(&store->lock_file, weiri_store_bell(tube));
+}

@@ -1,0 +1,85 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_STORE_H
+#define WEIRI_SQLITE_STORE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/lock_file.h"
+#include "base/sync.h"
+#include "jobs/broker.h"
+#include "jobs/sqlite/connection.h"
+
+/* An open store: one connection that writes, used by whichever thread leads (commit.h), and
+ * connections that read, one a reading call at a time.
+ *
+ * The mutex is held for list operations only, never during I/O; it is the only lock of the room. */
+struct weiri_store {
+    /* Immutable. */
+    const struct weiri_broker_config *config;
+    char *path; /* absolute, without symbolic links */
+    int64_t owner;
+    bool is_read_only; /* there is neither lock_file nor writer */
+    struct weiri_lock_file lock_file;
+
+    struct weiri_mutex mutex;
+    struct weiri_cond answered;
+    /* Guarded by the mutex. */
+    struct weiri_list requests WEIRI_GUARDED_BY(mutex); /* not taken by a leader yet */
+    bool is_led WEIRI_GUARDED_BY(mutex);
+    bool has_failed WEIRI_GUARDED_BY(mutex); /* a write failed: nothing is acknowledged any more */
+    struct weiri_connection *idle_reader WEIRI_GUARDED_BY(mutex); /* NULL: none */
+
+    /* The leader's. */
+    struct weiri_connection writer;
+    uint64_t bells;        /* to ring after the commit, one bit each */
+    uint64_t empty_bells;  /* to ring where somebody waits for emptiness */
+    uint64_t transactions; /* committed, ever */
+    int wal_pages;         /* in the WAL after the last commit */
+    int checkpoint_at;     /* pages at which the next checkpoint is tried */
+    int checkpoint_pages;  /* how many pages are folded at a time, if nothing is in the way */
+};
+
+_Static_assert(WEIRI_BELLS <= 64, "a bell is a bit");
+
+/* The bell of a tube. */
+unsigned weiri_store_bell(const char *tube);
+
+static inline int64_t weiri_store_now(const struct weiri_store *store)
+{
+    return store->config->now(store->config->now_arg);
+}
+
+/* A job's id as text to its number, and back. False: it is none. */
+bool weiri_number_parse(const char *text, int64_t *ret_number);
+void weiri_number_format(int64_t number, struct weir_job_id *ret_id);
+
+/* The operations, one file each. They are the functions of struct weiri_broker_ops. */
+enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
+                                  void **ret_store, struct weir_error *ret_error);
+void weiri_store_close(void *store);
+enum weir_status weiri_store_put(void *store, const struct weiri_put *put,
+                                 struct weir_job_id *ret_ids, struct weir_error *ret_error);
+enum weir_status weiri_store_remove(void *store, const char *const *ids, size_t count,
+                                    size_t *ret_count, struct weir_error *ret_error);
+enum weir_status weiri_store_kick(void *store, const char *tube, size_t count, size_t *ret_count,
+                                  struct weir_error *ret_error);
+enum weir_status weiri_store_exchange(void *store, struct weiri_exchange *exchange,
+                                      struct weir_error *ret_error);
+enum weir_status weiri_store_tubes(void *store, const char *tube, weir_tube_fn *fn, void *arg,
+                                   struct weir_error *ret_error);
+enum weir_status weiri_store_peek(void *store, const char *tube, enum weir_job_state state,
+                                  size_t limit, weir_job_fn *fn, void *arg,
+                                  struct weir_error *ret_error);
+enum weir_status weiri_store_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
+                                     struct weir_error *ret_error);
+uint32_t weiri_store_mark(void *store, const char *tube);
+bool weiri_store_wait(void *store, const char *tube, uint32_t mark, int64_t limit_ns);
+void weiri_store_watch_empty(void *store, const char *tube, bool is_watching);
+void weiri_store_wake(void *store, const char *tube);
+
+#endif

@@ -1,0 +1,102 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/state.h"
+
+#include "base/time.h"
+
+static void end_lease(struct weiri_job_facts *job, enum weir_job_state state)
+{
+    job->state = state;
+    job->lease_ns = 0;
+}
+
+/* What the holder of a reservation says. The lease may have ended: as long as nobody else was given
+ * the job, its holder still has it, and what it says saves a second run. */
+static enum weir_status apply_holder(struct weiri_job_facts *job, const struct weiri_job_step *step,
+                                     int64_t now_ns)
+{
+    if (job->state != WEIR_JOB_RESERVED || job->token != step->token) {
+        return WEIR_ELEASELOST;
+    }
+    switch (step->event) {
+    case WEIRI_JOB_TOUCH:
+        job->lease_ns = weiri_time_add(now_ns, job->ttr_ns);
+        return WEIR_OK;
+    case WEIRI_JOB_DONE:
+        end_lease(job, WEIRI_JOB_GONE);
+        return WEIR_OK;
+    case WEIRI_JOB_RELEASE:
+        job->run_at_ns = step->run_at_ns;
+        end_lease(job, step->run_at_ns > now_ns ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+        return WEIR_OK;
+    case WEIRI_JOB_RETURN:
+        job->attempts--;
+        end_lease(job, WEIR_JOB_READY);
+        return WEIR_OK;
+    default:
+        end_lease(job, WEIR_JOB_BURIED);
+        return WEIR_OK;
+    }
+}
+
+static enum weir_status reserve(struct weiri_job_facts *job, int64_t now_ns)
+{
+    if (job->state != WEIR_JOB_READY || job->attempts == UINT32_MAX || job->token == UINT64_MAX) {
+        return WEIR_ESTATE;
+    }
+    job->state = WEIR_JOB_RESERVED;
+    job->attempts++;
+    job->token++;
+    job->lease_ns = weiri_time_add(now_ns, job->ttr_ns);
+    return WEIR_OK;
+}
+
+static enum weir_status move(struct weiri_job_facts *job, bool is_allowed, enum weir_job_state to)
+{
+    if (!is_allowed) {
+        return WEIR_ESTATE;
+    }
+    end_lease(job, to);
+    return WEIR_OK;
+}
+
+enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri_job_step *step,
+                                 int64_t now_ns)
+{
+    enum weir_job_state state = job->state;
+    switch (step->event) {
+    case WEIRI_JOB_DUE:
+        return move(job, state == WEIR_JOB_DELAYED && job->run_at_ns <= now_ns, WEIR_JOB_READY);
+    case WEIRI_JOB_RESERVE:
+        return reserve(job, now_ns);
+    case WEIRI_JOB_TOUCH:
+    case WEIRI_JOB_DONE:
+    case WEIRI_JOB_RELEASE:
+    case WEIRI_JOB_RETURN:
+    case WEIRI_JOB_BURY:
+        return apply_holder(job, step, now_ns);
+    case WEIRI_JOB_EXPIRE:
+        return move(job, state == WEIR_JOB_RESERVED && job->lease_ns <= now_ns,
+                    job->attempts >= step->attempts_max ? WEIR_JOB_BURIED : WEIR_JOB_READY);
+    case WEIRI_JOB_DAMAGE:
+        return move(job, state == WEIR_JOB_READY, WEIR_JOB_BURIED);
+    case WEIRI_JOB_KICK:
+        return move(job, state == WEIR_JOB_BURIED, WEIR_JOB_READY);
+    case WEIRI_JOB_REMOVE:
+        return move(job, state != WEIR_JOB_RESERVED && state != WEIRI_JOB_GONE, WEIRI_JOB_GONE);
+    }
+    return WEIR_ESTATE;
+}
+
+enum weiri_job_event weiri_job_verdict(int status, uint32_t attempts, uint32_t attempts_max)
+{
+    if (status == WEIR_OK) {
+        return WEIRI_JOB_DONE;
+    }
+    return status == WEIR_ESTOP || attempts >= attempts_max ? WEIRI_JOB_BURY : WEIRI_JOB_RELEASE;
+}
+
+int64_t weiri_job_retry_delay(uint32_t attempts, int64_t base_ns, int64_t max_ns)
+{
+    return weiri_time_shift(base_ns, attempts > 0 ? attempts - 1 : 0, max_ns);
+}

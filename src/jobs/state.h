@@ -1,0 +1,73 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_JOBS_STATE_H
+#define WEIRI_JOBS_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/job.h>
+#include <weir/status.h>
+
+/* What decides about a job: plain functions of (job, event, now), without clock, lock or disk.
+ *
+ *                     due                    reserve
+ *        delayed ------------> ready ----------------------> reserved --- done ---> (gone)
+ *           ^                  ^  ^                           |  |  |
+ *           |                  |  +--- return, expire --------+  |  |
+ *           +---- release -----+---------------------------------+  |
+ *                              |                                    |
+ *                              +---- kick ---- buried <-------------+ bury, expire
+ *
+ * remove: delayed, ready, buried -> gone. damage: ready -> buried. touch: reserved, for longer. */
+
+/* WEIR_JOB_READY and the others; a job that is gone has none. */
+#define WEIRI_JOB_GONE ((enum weir_job_state)0)
+
+/* What changes about a job. */
+struct weiri_job_facts {
+    enum weir_job_state state;
+    uint32_t attempts;
+    int64_t run_at_ns;
+    int64_t ttr_ns;
+    int64_t lease_ns; /* when the reservation ends; 0: none */
+    uint64_t token;   /* that of the last reservation; each is larger than all before */
+};
+
+enum weiri_job_event {
+    WEIRI_JOB_DUE = 1, /* its time came */
+    WEIRI_JOB_RESERVE, /* given to a worker */
+    /* By the reservation's holder: */
+    WEIRI_JOB_TOUCH,   /* still at it */
+    WEIRI_JOB_DONE,    /* its handler succeeded */
+    WEIRI_JOB_RELEASE, /* failed; comes back at run_at_ns */
+    WEIRI_JOB_RETURN,  /* given back unstarted: that was no attempt */
+    WEIRI_JOB_BURY,    /* failed for good */
+    /* By anybody: */
+    WEIRI_JOB_EXPIRE, /* the reservation ended; buried after attempts_max attempts */
+    WEIRI_JOB_DAMAGE, /* its body is not what was put */
+    WEIRI_JOB_KICK,   /* once more */
+    WEIRI_JOB_REMOVE  /* never mind */
+};
+
+/* An event, with what some of them need. */
+struct weiri_job_step {
+    enum weiri_job_event event;
+    uint32_t attempts_max; /* expire */
+    uint64_t token;        /* by the holder: of the reservation that is meant */
+    int64_t run_at_ns;     /* release */
+};
+
+/* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (an event of a reservation
+ * that is not the job's), WEIR_ESTATE (not in this state, or not yet). */
+WEIR_NODISCARD enum weir_status weiri_job_apply(struct weiri_job_facts *job,
+                                                const struct weiri_job_step *step, int64_t now_ns);
+
+/* What follows from a handler's status: done, release or bury. */
+enum weiri_job_event weiri_job_verdict(int status, uint32_t attempts, uint32_t attempts_max);
+
+/* How long a job waits after its attempts-th failed attempt: base times 2^(attempts - 1), at most
+ * max. */
+int64_t weiri_job_retry_delay(uint32_t attempts, int64_t base_ns, int64_t max_ns);
+
+#endif

@@ -1,0 +1,200 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/state.h"
+
+#include "support/harness.h"
+
+#define GONE WEIRI_JOB_GONE
+#define DELAYED WEIR_JOB_DELAYED
+#define READY WEIR_JOB_READY
+#define RESERVED WEIR_JOB_RESERVED
+#define BURIED WEIR_JOB_BURIED
+
+enum {
+    NOW = 1000,
+    TTR = 100,
+    TOKEN = 7,
+    ATTEMPTS = 3
+};
+
+/* A job as it is in a state: delayed until just past now, or reserved until then. */
+static struct weiri_job_facts job_in(enum weir_job_state state)
+{
+    struct weiri_job_facts job = {.state = state,
+                                  .attempts = ATTEMPTS,
+                                  .run_at_ns = state == DELAYED ? NOW + 1 : NOW - 50,
+                                  .ttr_ns = TTR,
+                                  .lease_ns = state == RESERVED ? NOW + 1 : 0,
+                                  .token = TOKEN};
+    return job;
+}
+
+static bool is_same(const struct weiri_job_facts *a, const struct weiri_job_facts *b)
+{
+    return a->state == b->state && a->attempts == b->attempts && a->run_at_ns == b->run_at_ns &&
+           a->ttr_ns == b->ttr_ns && a->lease_ns == b->lease_ns && a->token == b->token;
+}
+
+/* Every event in every state. "now" is the time of the event; the outcome is the status, and where
+ * that is WEIR_OK the state. */
+static const struct row {
+    enum weiri_job_event event;
+    int64_t now;
+    struct {
+        enum weir_status status;
+        enum weir_job_state state;
+    } from[5]; /* gone, delayed, ready, reserved, buried */
+} rows[] = {
+#define NO                                                                                         \
+    {                                                                                              \
+        WEIR_ESTATE, GONE                                                                          \
+    }
+#define LOST                                                                                       \
+    {                                                                                              \
+        WEIR_ELEASELOST, GONE                                                                      \
+    }
+#define TO(state)                                                                                  \
+    {                                                                                              \
+        WEIR_OK, state                                                                             \
+    }
+    {WEIRI_JOB_DUE, NOW, {NO, NO, NO, NO, NO}},
+    {WEIRI_JOB_DUE, NOW + 1, {NO, TO(READY), NO, NO, NO}},
+    {WEIRI_JOB_RESERVE, NOW, {NO, NO, TO(RESERVED), NO, NO}},
+    {WEIRI_JOB_TOUCH, NOW, {LOST, LOST, LOST, TO(RESERVED), LOST}},
+    {WEIRI_JOB_DONE, NOW, {LOST, LOST, LOST, TO(GONE), LOST}},
+    {WEIRI_JOB_RELEASE, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST}},
+    {WEIRI_JOB_RELEASE, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST}},
+    {WEIRI_JOB_RETURN, NOW, {LOST, LOST, LOST, TO(READY), LOST}},
+    {WEIRI_JOB_BURY, NOW, {LOST, LOST, LOST, TO(BURIED), LOST}},
+    {WEIRI_JOB_EXPIRE, NOW, {NO, NO, NO, NO, NO}},
+    {WEIRI_JOB_EXPIRE, NOW + 1, {NO, NO, NO, TO(READY), NO}},
+    {WEIRI_JOB_DAMAGE, NOW, {NO, NO, TO(BURIED), NO, NO}},
+    {WEIRI_JOB_KICK, NOW, {NO, NO, NO, NO, TO(READY)}},
+    {WEIRI_JOB_REMOVE, NOW, {NO, TO(GONE), TO(GONE), NO, TO(GONE)}},
+#undef NO
+#undef LOST
+#undef TO
+};
+
+TEST(table, "each event leads from each state where the table says, or changes nothing")
+{
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weiri_job_step step = {.event = rows[i].event,
+                                      .token = TOKEN,
+                                      .run_at_ns = NOW + 10,
+                                      .attempts_max = ATTEMPTS + 1};
+        for (int state = 0; state < 5; state++) {
+            struct weiri_job_facts before = job_in((enum weir_job_state)state);
+            struct weiri_job_facts job = before;
+            CHECK_STATUS(weiri_job_apply(&job, &step, rows[i].now), rows[i].from[state].status);
+            if (rows[i].from[state].status == WEIR_OK) {
+                CHECK_INT(job.state, ==, rows[i].from[state].state);
+                CHECK((job.lease_ns != 0) == (job.state == RESERVED));
+            } else {
+                CHECK(is_same(&job, &before));
+            }
+        }
+    }
+    struct weiri_job_facts job = job_in(READY);
+    struct weiri_job_step unknown = {.event = (enum weiri_job_event)99};
+    CHECK_STATUS(weiri_job_apply(&job, &unknown, NOW), WEIR_ESTATE);
+}
+
+TEST(fencing, "what the holder of an earlier or a later reservation says has no effect")
+{
+    for (int event = WEIRI_JOB_TOUCH; event <= WEIRI_JOB_BURY; event++) {
+        for (uint64_t token = TOKEN - 1; token <= TOKEN + 1; token += 2) {
+            struct weiri_job_facts before = job_in(RESERVED);
+            struct weiri_job_facts job = before;
+            struct weiri_job_step step = {.event = (enum weiri_job_event)event, .token = token};
+            CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_ELEASELOST);
+            CHECK(is_same(&job, &before));
+        }
+    }
+}
+
+TEST(reservation, "a reservation has a new token, counts an attempt and lasts for the TTR")
+{
+    struct weiri_job_facts job = job_in(READY);
+    struct weiri_job_step step = {.event = WEIRI_JOB_RESERVE};
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
+    CHECK_INT(job.token, ==, TOKEN + 1);
+    CHECK_INT(job.attempts, ==, ATTEMPTS + 1);
+    CHECK_INT(job.lease_ns, ==, NOW + TTR);
+    step = (struct weiri_job_step){.event = WEIRI_JOB_TOUCH, .token = TOKEN + 1};
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW + 90), WEIR_OK);
+    CHECK_INT(job.lease_ns, ==, NOW + 90 + TTR);
+    step.event = WEIRI_JOB_RETURN;
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW + 90), WEIR_OK);
+    CHECK_INT(job.attempts, ==, ATTEMPTS);
+    CHECK_INT(job.token, ==, TOKEN + 1);
+    CHECK_INT(job.run_at_ns, ==, NOW - 50);
+
+    job.ttr_ns = INT64_MAX;
+    step.event = WEIRI_JOB_RESERVE;
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);
+    CHECK_INT(job.lease_ns, ==, INT64_MAX);
+
+    job = job_in(READY);
+    job.attempts = UINT32_MAX;
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_ESTATE);
+    job = job_in(READY);
+    job.token = UINT64_MAX;
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_ESTATE);
+}
+
+TEST(late_holder, "a holder whose lease ended still has the job until another was given it")
+{
+    struct weiri_job_facts job = job_in(RESERVED);
+    struct weiri_job_step step = {.event = WEIRI_JOB_DONE, .token = TOKEN};
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW + TTR * 10), WEIR_OK);
+    CHECK_INT(job.state, ==, GONE);
+}
+
+TEST(expiry, "a reservation that ends buries the job after its last attempt")
+{
+    struct weiri_job_step step = {.event = WEIRI_JOB_EXPIRE};
+    for (uint32_t max = ATTEMPTS - 1; max <= ATTEMPTS + 1; max++) {
+        struct weiri_job_facts job = job_in(RESERVED);
+        step.attempts_max = max;
+        CHECK_STATUS(weiri_job_apply(&job, &step, NOW + 1), WEIR_OK);
+        CHECK_INT(job.state, ==, max > ATTEMPTS ? READY : BURIED);
+        CHECK_INT(job.attempts, ==, ATTEMPTS);
+    }
+}
+
+TEST(verdicts, "success deletes, a stop or the last attempt buries, any other failure releases")
+{
+    CHECK_INT(weiri_job_verdict(WEIR_OK, 1, 1), ==, WEIRI_JOB_DONE);
+    CHECK_INT(weiri_job_verdict(WEIR_OK, 9, 1), ==, WEIRI_JOB_DONE);
+    CHECK_INT(weiri_job_verdict(WEIR_ESTOP, 1, 25), ==, WEIRI_JOB_BURY);
+    CHECK_INT(weiri_job_verdict(WEIR_ETIMEDOUT, 24, 25), ==, WEIRI_JOB_RELEASE);
+    CHECK_INT(weiri_job_verdict(WEIR_ETIMEDOUT, 25, 25), ==, WEIRI_JOB_BURY);
+    CHECK_INT(weiri_job_verdict(WEIR_EUSER + 1, 26, 25), ==, WEIRI_JOB_BURY);
+    CHECK_INT(weiri_job_verdict(-1, 1, 2), ==, WEIRI_JOB_RELEASE);
+}
+
+TEST(retry_delays, "the delay doubles with each attempt up to its maximum, whatever the count")
+{
+    static const struct {
+        uint32_t attempts;
+        int64_t base;
+        int64_t max;
+        int64_t delay;
+    } delays[] = {
+        {1, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(1)},
+        {2, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(2)},
+        {10, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(512)},
+        {11, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(1000)},
+        {64, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(1000)},
+        {65, 1, INT64_MAX, INT64_MAX},
+        {63, 1, INT64_MAX, INT64_C(1) << 62},
+        {UINT32_MAX, 1, INT64_MAX, INT64_MAX},
+        {0, 5, 100, 5},
+        {3, 0, 100, 0},
+    };
+    for (size_t i = 0; i < sizeof(delays) / sizeof(delays[0]); i++) {
+        CHECK_INT(weiri_job_retry_delay(delays[i].attempts, delays[i].base, delays[i].max), ==,
+                  delays[i].delay);
+    }
+}

@@ -1,0 +1,81 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/url.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "jobs/error.h"
+
+#define EXPECTED "expected sqlite:PATH"
+
+static enum weir_status refuse_scheme(const char *text, size_t size, struct weir_error *ret_error)
+{
+    /* A path alone is the likeliest mistake. */
+    if (text[size] != ':') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "broker URL \"%.200s\" has no scheme: " EXPECTED,
+                          text);
+    }
+    return weiri_fail(ret_error, WEIR_EINVAL,
+                      "unknown scheme \"%.*s\" at offset 0 of broker URL \"%.200s\": " EXPECTED,
+                      size < 40 ? (int)size : 40, text, text);
+}
+
+static enum weir_status check_path(const char *text, const char *path, struct weir_error *ret_error)
+{
+    size_t start = (size_t)(path - text);
+    size_t length = strlen(path);
+    if (length == 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "no path at offset %zu of broker URL \"%s\": " EXPECTED, start, text);
+    }
+    if (path[0] == ':') {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "\":\" at offset %zu of broker URL \"%.200s\": a store is a file, "
+                          "not one of SQLite's special names",
+                          start, text);
+    }
+    if (path[0] == '/' && path[1] == '/') {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "\"//\" at offset %zu of broker URL \"%.200s\": " EXPECTED
+                          ", as in sqlite:/var/lib/jobs.db or sqlite:jobs.db",
+                          start, text);
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (path[i] == '?' || path[i] == '#' || (unsigned char)path[i] < ' ' || path[i] == '\x7f') {
+            return weiri_fail(ret_error, WEIR_EINVAL,
+                              "byte 0x%02x at offset %zu of broker URL \"%.200s\" "
+                              "may not be in a path",
+                              (unsigned)(unsigned char)path[i], start + i, text);
+        }
+    }
+    if (path[length - 1] == '/') {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "\"/\" at offset %zu of broker URL \"%.200s\" ends the name of a "
+                          "folder: expected that of a file",
+                          start + length - 1, text);
+    }
+    if (length >= PATH_MAX) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the path at offset %zu of the broker URL has %zu bytes: at most %d",
+                          start, length, PATH_MAX - 1);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
+                                 struct weir_error *ret_error)
+{
+    if (text == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "no broker URL: " EXPECTED);
+    }
+    size_t size = strcspn(text, ":");
+    if (size != strlen("sqlite") || memcmp(text, "sqlite", size) != 0 || text[size] != ':') {
+        return refuse_scheme(text, size, ret_error);
+    }
+    enum weir_status status = check_path(text, text + size + 1, ret_error);
+    if (status == WEIR_OK) {
+        *ret_url = (struct weiri_url){text, size, text + size + 1};
+    }
+    return status;
+}

@@ -1,0 +1,22 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_JOBS_URL_H
+#define WEIRI_JOBS_URL_H
+
+#include <stddef.h>
+
+#include <weir/broker.h>
+
+/* A broker's URL: `sqlite:PATH`. Everything after the colon is the path, byte for byte; what other
+ * URLs would mean by `//`, `?` and `#` is refused rather than taken for a part of a name. */
+struct weiri_url {
+    const char *scheme; /* points into the text; not ended by a NUL */
+    size_t scheme_size;
+    const char *location; /* points into the text */
+};
+
+/* Errors: WEIR_EINVAL; ret_error names the piece and its offset. */
+WEIR_NODISCARD enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
+                                                struct weir_error *ret_error);
+
+#endif

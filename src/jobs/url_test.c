@@ -1,0 +1,81 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/url.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "support/harness.h"
+
+TEST(paths, "everything after sqlite: is the path")
+{
+    static const char *const urls[] = {"sqlite:/var/lib/jobs.db",
+                                       "sqlite:jobs.db",
+                                       "sqlite:../a b/%41&c=d.db",
+                                       "sqlite:a:b",
+                                       "sqlite:-",
+                                       "sqlite:caf\xc3\xa9"};
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        struct weiri_url url;
+        CHECK_STATUS(weiri_url_parse(urls[i], &url, NULL), WEIR_OK);
+        CHECK_STRING(url.location, urls[i] + 7);
+        CHECK_INT(url.scheme_size, ==, 6);
+        CHECK(url.scheme == urls[i]);
+    }
+}
+
+TEST(refused, "anything else is refused, naming the piece and where it stands")
+{
+    static const struct {
+        const char *url;
+        const char *says;
+    } rows[] = {
+        {NULL, "no broker URL"},
+        {"", "has no scheme"},
+        {"jobs.db", "\"jobs.db\" has no scheme: expected sqlite:PATH"},
+        {"/var/lib/jobs.db", "has no scheme"},
+        {":jobs.db", "unknown scheme \"\" at offset 0"},
+        {"beanstalk://localhost", "unknown scheme \"beanstalk\" at offset 0"},
+        {"SQLITE:jobs.db", "unknown scheme \"SQLITE\""},
+        {"sqlite3:jobs.db", "unknown scheme \"sqlite3\""},
+        {" sqlite:jobs.db", "unknown scheme \" sqlite\""},
+        {"sqlite", "has no scheme"},
+        {"sqlite:", "no path at offset 7"},
+        {"sqlite::memory:", "\":\" at offset 7"},
+        {"sqlite://jobs.db", "\"//\" at offset 7"},
+        {"sqlite:///jobs.db", "\"//\" at offset 7"},
+        {"sqlite:jobs.db?mode=ro", "0x3f at offset 14"},
+        {"sqlite:jobs#1", "0x23 at offset 11"},
+        {"sqlite:a\nb", "0x0a at offset 8 of broker URL \"sqlite:a?b\""},
+        {"sqlite:a\x1b[2J", "0x1b at offset 8"},
+        {"sqlite:a\x7f", "0x7f at offset 8"},
+        {"sqlite:folder/", "\"/\" at offset 13"},
+        {"sqlite:/", "\"/\" at offset 7"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weir_error error = {""};
+        struct weiri_url url = {NULL, 77, NULL};
+        CHECK_STATUS(weiri_url_parse(rows[i].url, &url, &error), WEIR_EINVAL);
+        if (strstr(error.text, rows[i].says) == NULL) {
+            test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, rows[i].says);
+        }
+        for (const char *c = error.text; *c != '\0'; c++) {
+            CHECK((unsigned char)*c >= ' ' && *c != '\x7f');
+        }
+        CHECK_INT(url.scheme_size, ==, 77);
+        CHECK_STATUS(weiri_url_parse(rows[i].url, &url, NULL), WEIR_EINVAL);
+    }
+}
+
+TEST(long_paths, "a path that the system could not take is refused with its length")
+{
+    static char text[PATH_MAX + 100];
+    memset(text, 'a', sizeof(text) - 1);
+    memcpy(text, "sqlite:", 7);
+    struct weir_error error = {""};
+    struct weiri_url url;
+    CHECK_STATUS(weiri_url_parse(text, &url, &error), WEIR_EINVAL);
+    CHECK(strstr(error.text, "has 4188 bytes: at most 4095") != NULL);
+    text[PATH_MAX + 6] = '\0';
+    CHECK_STATUS(weiri_url_parse(text, &url, &error), WEIR_OK);
+}

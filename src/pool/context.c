@@ -1,0 +1,154 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/context.h"
+
+#include <stddef.h>
+
+#include "base/time.h"
+
+/* A step wakes those whose time it made due; the others need not look. */
+static void on_step(struct weiri_clock_user *user)
+{
+    struct weiri_scope *scope = WEIRI_CONTAINER(user, struct weiri_scope, user);
+    int64_t now = weir_clock_now(scope->clock);
+    weiri_mutex_lock(&scope->mutex);
+    struct weiri_list *end = &scope->sleepers;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        weir_context *context = WEIRI_CONTAINER(link, struct weir_context, link);
+        if (context->wake_ns <= now) {
+            weiri_cond_signal(&context->wake);
+        }
+    }
+    weiri_mutex_unlock(&scope->mutex);
+}
+
+enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock)
+{
+    if (weiri_mutex_init(&scope->mutex) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    scope->clock = clock;
+    weiri_list_init(&scope->sleepers);
+    atomic_init(&scope->is_cancelled, false);
+    scope->user.on_step = on_step;
+    weiri_clock_attach(clock, &scope->user);
+    return WEIR_OK;
+}
+
+void weiri_scope_fini(struct weiri_scope *scope)
+{
+    weiri_clock_detach(scope->clock, &scope->user);
+    weiri_mutex_fini(&scope->mutex);
+}
+
+void weiri_scope_cancel(struct weiri_scope *scope)
+{
+    weiri_mutex_lock(&scope->mutex);
+    weiri_sync_point();
+    atomic_store_explicit(&scope->is_cancelled, true, memory_order_release);
+    struct weiri_list *end = &scope->sleepers;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        weiri_cond_signal(&WEIRI_CONTAINER(link, struct weir_context, link)->wake);
+    }
+    weiri_mutex_unlock(&scope->mutex);
+}
+
+bool weiri_scope_is_cancelled(struct weiri_scope *scope)
+{
+    weiri_sync_point();
+    return atomic_load_explicit(&scope->is_cancelled, memory_order_acquire);
+}
+
+/* Of this run or of all. */
+static bool is_cancelled(weir_context *context)
+{
+    if (weiri_scope_is_cancelled(context->scope)) {
+        return true;
+    }
+    weiri_sync_point();
+    return atomic_load_explicit(&context->is_cancelled, memory_order_acquire);
+}
+
+enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *scope)
+{
+    atomic_init(&context->is_cancelled, false);
+    context->scope = scope;
+    context->deadline_ns = WEIR_FOREVER;
+    context->wake_ns = 0;
+    weiri_list_init(&context->link);
+    return weiri_cond_init(&context->wake, &scope->mutex);
+}
+
+void weiri_context_fini(weir_context *context)
+{
+    weiri_cond_fini(&context->wake);
+}
+
+void weiri_context_begin(weir_context *context, int64_t limit_ns)
+{
+    atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
+    context->deadline_ns = limit_ns == 0
+                               ? WEIR_FOREVER
+                               : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
+}
+
+int64_t weir_context_remaining(weir_context *context)
+{
+    if (context == NULL) {
+        return 0;
+    }
+    if (context->deadline_ns == WEIR_FOREVER) {
+        return WEIR_FOREVER;
+    }
+    int64_t now = weir_clock_now(context->scope->clock);
+    return now < context->deadline_ns ? context->deadline_ns - now : 0;
+}
+
+enum weir_status weir_context_check(weir_context *context)
+{
+    if (context == NULL) {
+        return WEIR_EINVAL;
+    }
+    if (is_cancelled(context)) {
+        return WEIR_ECANCELED;
+    }
+    return weir_context_remaining(context) == 0 ? WEIR_ETIMEDOUT : WEIR_OK;
+}
+
+enum weir_status weir_context_sleep(weir_context *context, int64_t delay_ns)
+{
+    if (context == NULL) {
+        return WEIR_EINVAL;
+    }
+    struct weiri_scope *scope = context->scope;
+    if (delay_ns > 0) {
+        int64_t until = weiri_time_add(weir_clock_now(scope->clock), delay_ns);
+        if (until > context->deadline_ns) {
+            until = context->deadline_ns;
+        }
+        int64_t limit = weiri_clock_wait_limit(scope->clock, until);
+        weiri_mutex_lock(&scope->mutex);
+        /* Linked before the clock is read under the mutex: a step that this reading misses finds
+         * the context here. */
+        context->wake_ns = until;
+        weiri_list_insert_before(&scope->sleepers, &context->link);
+        while (!is_cancelled(context) && weir_clock_now(scope->clock) < until) {
+            (void)weiri_cond_wait_until(&context->wake, limit);
+        }
+        weiri_list_remove(&context->link);
+        weiri_mutex_unlock(&scope->mutex);
+    }
+    return weir_context_check(context);
+}
+
+void weir_context_cancel(weir_context *context)
+{
+    if (context == NULL) {
+        return;
+    }
+    weiri_mutex_lock(&context->scope->mutex);
+    weiri_sync_point();
+    atomic_store_explicit(&context->is_cancelled, true, memory_order_release);
+    weiri_cond_signal(&context->wake);
+    weiri_mutex_unlock(&context->scope->mutex);
+}

@@ -1,0 +1,58 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CONTEXT_H
+#define WEIRI_CONTEXT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/clock.h>
+#include <weir/context.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/sync.h"
+
+/* What the contexts of one pool share: its clock, and that it was cancelled. */
+struct weiri_scope {
+    /* Immutable. */
+    weir_clock *clock;
+
+    struct weiri_clock_user user;
+    struct weiri_mutex mutex;
+    /* Guarded by the mutex. */
+    struct weiri_list sleepers; /* contexts in weir_context_sleep() */
+
+    /* Written with the mutex held, from false to true once; read without. */
+    atomic_bool is_cancelled;
+};
+
+/* A worker's context, made anew for each run. */
+struct weir_context {
+    struct weiri_scope *scope;
+    struct weiri_cond wake;
+    int64_t deadline_ns; /* a time; WEIR_FOREVER: none */
+
+    /* This run alone. Written with the scope's mutex held during a run, without between two; read
+     * without. */
+    atomic_bool is_cancelled;
+
+    /* Guarded by the scope's mutex. */
+    struct weiri_list link;
+    int64_t wake_ns;
+};
+
+WEIR_NODISCARD enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock);
+void weiri_scope_fini(struct weiri_scope *scope);
+/* Cancels every context of the scope, now and later. */
+void weiri_scope_cancel(struct weiri_scope *scope);
+bool weiri_scope_is_cancelled(struct weiri_scope *scope);
+
+WEIR_NODISCARD enum weir_status weiri_context_init(weir_context *context,
+                                                   struct weiri_scope *scope);
+void weiri_context_fini(weir_context *context);
+/* Starts a run with a time limit; 0: none. Reads the clock only where there is one. */
+void weiri_context_begin(weir_context *context, int64_t limit_ns);
+
+#endif

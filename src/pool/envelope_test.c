@@ -1,0 +1,195 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/envelope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pool/fixture.h"
+
+static struct weir_envelope_options options_for(struct task *task)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.payload = task;
+    options.invoke = task_invoke;
+    options.release = task_release;
+    return options;
+}
+
+TEST(getters, "an envelope tells the id, a copy of the type and the payload it was made with")
+{
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options options = options_for(&task);
+    char type[] = "mail";
+    options.id = UINT64_MAX;
+    options.type = type;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    type[0] = 'X';
+    CHECK(weir_envelope_id(envelope) == UINT64_MAX);
+    CHECK_STRING(weir_envelope_type(envelope), "mail");
+    CHECK(weir_envelope_payload(envelope) == &task);
+    weir_envelope_unref(envelope);
+    task_fini(&task);
+}
+
+TEST(defaults,
+     "with invoke alone the id is 0, the type empty, the payload NULL and libc's memory used")
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = task_invoke;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_INT(weir_envelope_id(envelope), ==, 0);
+    CHECK_STRING(weir_envelope_type(envelope), "");
+    CHECK(weir_envelope_payload(envelope) == NULL);
+    CHECK_INT(test_allocated_blocks(), ==, 0);
+    weir_envelope_unref(envelope);
+}
+
+TEST(nulls, "getters and reference calls take NULL")
+{
+    CHECK_INT(weir_envelope_id(NULL), ==, 0);
+    CHECK_STRING(weir_envelope_type(NULL), "");
+    CHECK(weir_envelope_payload(NULL) == NULL);
+    CHECK(weir_envelope_ref(NULL) == NULL);
+    weir_envelope_unref(NULL);
+}
+
+TEST(last_reference, "the payload is released once, when the last reference goes")
+{
+    struct task task;
+    task_init(&task);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    CHECK(weir_envelope_ref(envelope) == envelope);
+    weir_envelope_unref(envelope);
+    CHECK_INT(counter_value(&task.released), ==, 0);
+    weir_envelope_unref(envelope);
+    CHECK_INT(counter_value(&task.released), ==, 1);
+    CHECK_INT(test_allocated_blocks(), ==, 0);
+    task_fini(&task);
+}
+
+TEST(borrowed_payload, "without a release function the payload is left alone")
+{
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options options = options_for(&task);
+    options.release = NULL;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    weir_envelope_unref(envelope);
+    CHECK_INT(counter_value(&task.released), ==, 0);
+    task_fini(&task);
+}
+
+static void ref_and_unref(void *arg)
+{
+    weir_envelope *envelope = arg;
+    for (uint64_t i = test_scaled(20000); i > 0; i--) {
+        weir_envelope_unref(weir_envelope_ref(envelope));
+    }
+    weir_envelope_unref(envelope);
+}
+
+TEST(references_of_threads, "of threads that give their references back at once the last one frees")
+{
+    struct task task;
+    task_init(&task);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    struct test_thread *threads[3];
+    for (int i = 0; i < 3; i++) {
+        threads[i] = test_start(ref_and_unref, weir_envelope_ref(envelope));
+    }
+    weir_envelope_unref(envelope);
+    for (int i = 0; i < 3; i++) {
+        test_join(threads[i]);
+    }
+    CHECK_INT(counter_value(&task.released), ==, 1);
+    task_fini(&task);
+}
+
+TEST(older_caller, "options of an older, shorter kind leave out what they do not know")
+{
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options options = options_for(&task);
+    options.deadline_ns = -1; /* beyond the size: not looked at */
+    options.size = offsetof(struct weir_envelope_options, deadline_ns);
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_INT(envelope->deadline_ns, ==, 0);
+    weir_envelope_unref(envelope);
+    task_fini(&task);
+}
+
+TEST(newer_caller, "options of a newer, longer kind are taken where what is not known is zero")
+{
+    struct task task;
+    task_init(&task);
+    struct {
+        struct weir_envelope_options known;
+        uint64_t unknown;
+    } options = {.known = options_for(&task), .unknown = 1};
+    options.known.size = sizeof(options);
+    weir_envelope *envelope = NULL;
+    CHECK_STATUS(weir_envelope_new(&options.known, &envelope), WEIR_EINVAL);
+    CHECK(envelope == NULL);
+    options.unknown = 0;
+    CHECK_STATUS(weir_envelope_new(&options.known, &envelope), WEIR_OK);
+    weir_envelope_unref(envelope);
+    task_fini(&task);
+}
+
+TEST(bad_input, "each bad option is refused with its status; nothing is made and no payload taken")
+{
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options good = options_for(&task);
+    struct weir_envelope_options no_invoke = good;
+    no_invoke.invoke = NULL;
+    struct weir_envelope_options no_size = good;
+    no_size.size = 0;
+    struct weir_envelope_options huge_size = good;
+    huge_size.size = SIZE_MAX;
+    struct weir_envelope_options negative = good;
+    negative.deadline_ns = -1;
+    struct weir_envelope_options half_allocator = good;
+    half_allocator.allocator.release = NULL;
+    const struct {
+        const struct weir_envelope_options *options;
+        enum weir_status status;
+    } rows[] = {
+        {NULL, WEIR_EINVAL},       {&no_invoke, WEIR_EINVAL}, {&no_size, WEIR_EINVAL},
+        {&huge_size, WEIR_EINVAL}, {&negative, WEIR_ERANGE},  {&half_allocator, WEIR_EINVAL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        weir_envelope *envelope = NULL;
+        CHECK_STATUS(weir_envelope_new(rows[i].options, &envelope), rows[i].status);
+        CHECK(envelope == NULL);
+    }
+    CHECK_STATUS(weir_envelope_new(&good, NULL), WEIR_EINVAL);
+    CHECK_INT(test_allocated_blocks(), ==, 0);
+    CHECK_INT(counter_value(&task.released), ==, 0);
+    task_fini(&task);
+}
+
+TEST_OOM(no_memory, "without memory no envelope is made and the payload is not taken")
+{
+    struct task task;
+    task_init(&task);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    CHECK_INT(counter_value(&task.released), ==, 0);
+    if (envelope != NULL) {
+        weir_envelope_unref(envelope);
+        CHECK_INT(counter_value(&task.released), ==, 1);
+    }
+    task_fini(&task);
+}
+
+TEST(size, "an envelope costs at most 256 bytes beyond what the user gave")
+{
+    CHECK_INT(sizeof(struct weir_envelope), <=, 256);
+}

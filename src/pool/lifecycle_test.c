@@ -1,0 +1,220 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/pool.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pool/crew.h"
+
+TEST(init_buffers, "what is sent before the start waits for it, and is run then")
+{
+    struct crew crew;
+    crew_init(&crew, 2);
+    for (int i = 0; i < TASKS_MAX; i++) {
+        crew_send(&crew, i);
+    }
+    CHECK_INT(counts_of(crew.pool).queued, ==, TASKS_MAX);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    for (int i = 0; i < TASKS_MAX; i++) {
+        CHECK_INT(task_runs(&crew.tasks[i]), ==, 1);
+    }
+    crew_fini(&crew);
+}
+
+TEST(start_states, "a pool starts from init only")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    CHECK_STATUS(weir_pool_start(NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_ESTATE);
+    crew_fini(&crew);
+}
+
+TEST(end_of_unstarted,
+     "a pool that was never started neither drains nor stops, and goes on accepting")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    crew_send(&crew, 0);
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_ESTATE);
+    crew_send(&crew, 1);
+    CHECK_INT(counts_of(crew.pool).queued, ==, 2);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_INT(counts_of(crew.pool).runs, ==, 2);
+    CHECK_STATUS(weir_pool_drain(NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_stop(NULL), WEIR_EINVAL);
+    crew_fini(&crew);
+}
+
+static int end_own_pool(weir_context *context, struct task *task)
+{
+    CHECK_STATUS(weir_pool_drain(task->pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_stop(task->pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_start(task->pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_context_check(context), WEIR_OK);
+    return WEIR_OK;
+}
+
+TEST(from_own_task, "a task cannot end its own pool, which would wait for itself; nothing changes")
+{
+    struct crew crew;
+    crew_init(&crew, 2);
+    crew.tasks[0].body = end_own_pool;
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    crew_send(&crew, 0);
+    counter_wait(&crew.tasks[0].outcomes, 1);
+    crew_send(&crew, 1);
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
+    crew_fini(&crew);
+}
+
+static int end_other_pool(weir_context *context, struct task *task)
+{
+    (void)context;
+    CHECK_STATUS(weir_pool_drain(task->pool), WEIR_OK);
+    return WEIR_OK;
+}
+
+TEST(from_others_task, "a task of one pool may end another")
+{
+    struct crew crew;
+    struct crew other;
+    crew_init(&crew, 1);
+    crew_init(&other, 1);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(other.pool), WEIR_OK);
+    crew_send(&crew, 1);
+    other.tasks[0].pool = crew.pool;
+    other.tasks[0].body = end_other_pool;
+    crew_send(&other, 0);
+    CHECK_STATUS(weir_pool_drain(other.pool), WEIR_OK);
+    CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
+    CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN);
+    crew_fini(&crew);
+    crew_fini(&other);
+}
+
+static void start_run(void *arg)
+{
+    struct ender *starter = arg;
+    starter->status = weir_pool_start(starter->pool);
+}
+
+TEST(starts_at_once, "of several starts at once one succeeds, and there is one set of workers")
+{
+    enum {
+        COUNT = 4
+    };
+    struct crew crew;
+    crew_init(&crew, 3);
+    struct ender starters[COUNT];
+    struct test_thread *threads[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        starters[i] = (struct ender){crew.pool, NULL, WEIR_EINVAL};
+        threads[i] = test_start(start_run, &starters[i]);
+    }
+    int started = 0;
+    for (int i = 0; i < COUNT; i++) {
+        test_join(threads[i]);
+        started += starters[i].status == WEIR_OK;
+        CHECK(starters[i].status == WEIR_OK || starters[i].status == WEIR_ESTATE);
+    }
+    CHECK_INT(started, ==, 1);
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    crew_fini(&crew);
+}
+
+static int free_own_pool(weir_context *context, struct task *task)
+{
+    (void)context;
+    weir_pool_free(task->pool);
+    return WEIR_OK;
+}
+
+TEST(free_from_own_task,
+     "a pool that its own task frees ends the program with a message, before harm is done")
+{
+    int ends[2];
+    CHECK_INT(pipe(ends), ==, 0);
+    pid_t child = fork();
+    CHECK_INT(child, >=, 0);
+    if (child == 0) {
+        struct rlimit no_core = {0, 0};
+        (void)setrlimit(RLIMIT_CORE, &no_core);
+        (void)dup2(ends[1], STDERR_FILENO);
+        struct crew crew;
+        crew_init(&crew, 1);
+        crew.tasks[0].body = free_own_pool;
+        CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+        crew_send(&crew, 0);
+        CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    FILE *output = fdopen(ends[0], "r");
+    char line[256] = "";
+    CHECK(output != NULL && fgets(line, sizeof(line), output) != NULL);
+    CHECK(strstr(line, "a pool is not freed from a task of its own") != NULL);
+    (void)fclose(output);
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+/* What a pool told its log. */
+struct journal {
+    int lines;
+    enum weir_log_level level;
+    char message[200];
+};
+
+static void note(enum weir_log_level level, const char *message, void *arg)
+{
+    struct journal *journal = arg;
+    journal->lines++;
+    journal->level = level;
+    (void)snprintf(journal->message, sizeof(journal->message), "%s", message);
+}
+
+TEST(log, "a start and an end are logged, an end that dropped something as a warning")
+{
+    struct task task;
+    task_init(&task);
+    struct journal journal = {0};
+    for (int sends = 0; sends < 2; sends++) {
+        struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+        options.allocator = *test_allocator();
+        options.workers = 2;
+        options.log = note;
+        options.log_arg = &journal;
+        weir_pool *pool;
+        CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+        CHECK_STRING(journal.message, "pool started: 2 workers");
+        CHECK_INT(journal.level, ==, WEIR_LOG_INFO);
+        for (int i = 0; i < sends; i++) {
+            weir_envelope *envelope = envelope_for(&task, 0);
+            CHECK_STATUS(weir_pool_send_after(pool, envelope, WEIR_SECONDS(3600)), WEIR_OK);
+            weir_envelope_unref(envelope);
+        }
+        CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+        CHECK_STRING(journal.message, sends == 0 ? "pool stopped: 0 runs, 0 dropped"
+                                                 : "pool stopped: 0 runs, 1 dropped");
+        CHECK_INT(journal.level, ==, sends == 0 ? WEIR_LOG_INFO : WEIR_LOG_WARNING);
+        weir_pool_free(pool);
+    }
+    CHECK_INT(journal.lines, ==, 4);
+    task_fini(&task);
+}

@@ -1,0 +1,193 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/pool.h"
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/panic.h"
+#include "pool/flight.h"
+#include "queue/internal.h"
+
+#define WORKERS_MAX 4096
+
+_Static_assert(offsetof(struct weir_pool_options, capacity) + sizeof(size_t) ==
+                   sizeof(struct weir_pool_options),
+               "no padding at the end of an options struct");
+
+static _Atomic uint64_t last_number;
+
+static enum weir_status normalize(struct weir_pool_options *dst,
+                                  const struct weir_pool_options *src)
+{
+    if (src == NULL || weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    struct weir_allocator given = dst->allocator;
+    if (weiri_allocator_init(&dst->allocator, &given) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    if (dst->clock == NULL) {
+        dst->clock = weir_clock_monotonic();
+    }
+    return dst->workers >= 1 && dst->workers <= WORKERS_MAX ? WEIR_OK : WEIR_EINVAL;
+}
+
+static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_options *options)
+{
+    struct weir_queue_options of_queue = WEIR_QUEUE_OPTIONS_INIT;
+    of_queue.allocator = options->allocator;
+    of_queue.clock = options->clock;
+    enum weir_status status = weir_queue_new(&of_queue, &pool->queue);
+    if (status == WEIR_OK) {
+        weiri_queue_set_capacity(pool->queue, options->capacity);
+    }
+    return status;
+}
+
+static void fini_workers(weir_pool *pool)
+{
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        weiri_context_fini(&pool->workers[i].context);
+    }
+}
+
+static enum weir_status init_workers(weir_pool *pool, size_t count)
+{
+    for (pool->worker_count = 0; pool->worker_count < count; pool->worker_count++) {
+        struct weiri_worker *worker = &pool->workers[pool->worker_count];
+        if (weiri_context_init(&worker->context, &pool->scope) != WEIR_OK) {
+            fini_workers(pool);
+            return WEIR_ENOMEM;
+        }
+        worker->pool = pool;
+        worker->is_working = false;
+        atomic_init(&worker->runs, 0);
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status init_life(weir_pool *pool)
+{
+    pool->state = WEIRI_POOL_INIT;
+    pool->is_stop = false;
+    if (weiri_mutex_init(&pool->mutex) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    if (weiri_cond_init(&pool->changed, &pool->mutex) != WEIR_OK) {
+        weiri_mutex_fini(&pool->mutex);
+        return WEIR_ENOMEM;
+    }
+    return WEIR_OK;
+}
+
+static void fini_life(weir_pool *pool)
+{
+    weiri_cond_fini(&pool->changed);
+    weiri_mutex_fini(&pool->mutex);
+}
+
+/* Makes what a pool consists of; on failure nothing is left to undo. */
+static enum weir_status init(weir_pool *pool, const struct weir_pool_options *options)
+{
+    pool->allocator = options->allocator;
+    pool->log = options->log;
+    pool->log_arg = options->log_arg;
+    atomic_init(&pool->dropped, 0);
+    if (init_life(pool) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    if (weiri_scope_init(&pool->scope, options->clock) != WEIR_OK) {
+        goto no_scope;
+    }
+    if (init_workers(pool, options->workers) != WEIR_OK) {
+        goto no_workers;
+    }
+    if (init_queue(pool, options) != WEIR_OK) {
+        goto no_queue;
+    }
+    weiri_sync_point();
+    pool->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
+    WEIRI_ASSERT(pool->number >> WEIRI_FLIGHT_POOL_BITS == 0);
+    return WEIR_OK;
+
+no_queue:
+    fini_workers(pool);
+no_workers:
+    weiri_scope_fini(&pool->scope);
+no_scope:
+    fini_life(pool);
+    return WEIR_ENOMEM;
+}
+
+enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool **ret_pool)
+{
+    struct weir_pool_options options;
+    if (ret_pool == NULL || normalize(&options, given) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    weir_pool *pool = weiri_alloc_zero(&options.allocator, 1, sizeof(*pool));
+    if (pool == NULL) {
+        return WEIR_ENOMEM;
+    }
+    pool->workers =
+        weiri_alloc_zero(&options.allocator, options.workers, sizeof(struct weiri_worker));
+    enum weir_status status = pool->workers == NULL ? WEIR_ENOMEM : init(pool, &options);
+    if (status != WEIR_OK) {
+        weiri_release(&options.allocator, pool->workers,
+                      options.workers * sizeof(struct weiri_worker));
+        weiri_release(&options.allocator, pool, sizeof(*pool));
+        return status;
+    }
+    *ret_pool = pool;
+    return WEIR_OK;
+}
+
+void weir_pool_free(weir_pool *pool)
+{
+    if (pool == NULL) {
+        return;
+    }
+    if (weir_pool_stop(pool) != WEIR_OK) {
+        weiri_mutex_lock(&pool->mutex);
+        bool was_started = pool->state != WEIRI_POOL_INIT;
+        weiri_mutex_unlock(&pool->mutex);
+        WEIRI_ASSERT(!was_started && "a pool is not freed from a task of its own");
+        weiri_pool_refuse_sends(pool);
+        weiri_pool_drop_queued(pool);
+    }
+    weir_queue_free(pool->queue);
+    fini_workers(pool);
+    weiri_scope_fini(&pool->scope);
+    fini_life(pool);
+    struct weir_allocator memory = pool->allocator;
+    weiri_release(&memory, pool->workers, pool->worker_count * sizeof(struct weiri_worker));
+    weiri_release(&memory, pool, sizeof(*pool));
+}
+
+enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_counts)
+{
+    if (pool == NULL || ret_counts == NULL) {
+        return WEIR_EINVAL;
+    }
+    struct weir_queue_counts of_queue;
+    size_t held;
+    enum weir_status status = weiri_queue_count_held(pool->queue, &of_queue, &held);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weir_pool_counts counts = {
+        .queued = of_queue.queued,
+        .waiting = of_queue.waiting,
+        .running = of_queue.processing,
+        .in_flight = held,
+        .dropped = of_queue.dropped,
+    };
+    weiri_sync_point();
+    counts.dropped += atomic_load_explicit(&pool->dropped, memory_order_relaxed);
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        weiri_sync_point();
+        counts.runs += atomic_load_explicit(&pool->workers[i].runs, memory_order_relaxed);
+    }
+    *ret_counts = counts;
+    return WEIR_OK;
+}

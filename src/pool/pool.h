@@ -1,0 +1,77 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_POOL_H
+#define WEIRI_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/pool.h>
+#include <weir/queue.h>
+
+#include "base/sync.h"
+#include "pool/context.h"
+#include "pool/envelope.h"
+
+/* A pool is threads on a queue. Which envelopes it holds, how many, and whether it accepts more is
+ * known by that queue and by nothing else; the pool adds the threads and their life (design notes:
+ * docs/internals/pool.md).
+ *
+ * Locks: the pool's mutex guards its life-cycle, the scope's mutex its sleeping tasks; a clock's
+ * may be held when the scope's is taken. No other two are ever held at once, and none while a task,
+ * a callback or the queue is called. */
+
+enum weiri_pool_state {
+    WEIRI_POOL_INIT,     /* no threads; the queue is the buffer */
+    WEIRI_POOL_STARTING, /* threads are being made, and wait at the gate */
+    WEIRI_POOL_ABORTING, /* not all could be made; the others are going */
+    WEIRI_POOL_RUNNING,
+    WEIRI_POOL_STOPPING, /* the queue is shut down; the threads are ending */
+    WEIRI_POOL_STOPPED   /* no threads */
+};
+
+struct weiri_worker {
+    weir_pool *pool;
+    struct weiri_thread thread;
+    weir_context context;
+    /* Written by the worker alone. */
+    _Atomic uint64_t runs;
+    /* Guarded by the pool's mutex: the thread is past the gate and has not left its loop. Only
+     * then its identity may be asked for: the system gives that of an ended thread to new ones. */
+    bool is_working;
+};
+
+struct weir_pool {
+    /* Immutable after weir_pool_new(). */
+    struct weir_allocator allocator;
+    weir_log_fn *log;
+    void *log_arg;
+    uint64_t number; /* of this pool in the process, from 1: names it in the envelopes' flights */
+    weir_queue *queue;
+    size_t worker_count;
+    struct weiri_worker *workers;
+
+    struct weiri_scope scope; /* cancelled by a stop */
+    _Atomic uint64_t dropped; /* what was queued; the queue counts what waited */
+
+    struct weiri_mutex mutex;
+    struct weiri_cond changed; /* the state */
+    /* Guarded by the mutex. */
+    enum weiri_pool_state state WEIRI_GUARDED_BY(mutex);
+    bool is_stop WEIRI_GUARDED_BY(mutex); /* a stop came before the last worker ended */
+};
+
+/* What a worker's thread does; arg is its struct weiri_worker. */
+void weiri_worker_main(void *arg);
+
+/* Runs an envelope once: sets the context up, invokes, tells the outcome. */
+void weiri_run(weir_envelope *envelope, weir_context *context);
+
+/* Refuses sends from now on, and drops the envelopes that only wait for a time. */
+void weiri_pool_refuse_sends(weir_pool *pool);
+/* Drops the envelopes that are queued. */
+void weiri_pool_drop_queued(weir_pool *pool);
+
+#endif

@@ -1,0 +1,233 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/pool.h"
+
+#include "pool/fixture.h"
+
+TEST(counts_of_new, "a new pool holds and has done nothing")
+{
+    weir_pool *pool = pool_with(3, 5, NULL);
+    struct weir_pool_counts counts = counts_of(pool);
+    CHECK_INT(counts.queued, ==, 0);
+    CHECK_INT(counts.waiting, ==, 0);
+    CHECK_INT(counts.running, ==, 0);
+    CHECK_INT(counts.in_flight, ==, 0);
+    CHECK_INT(counts.runs, ==, 0);
+    CHECK_INT(counts.dropped, ==, 0);
+    weir_pool_free(pool);
+}
+
+TEST(counts_each, "an envelope is counted where it is: queued, waiting, running")
+{
+    struct task held;
+    struct task queued;
+    struct task waiting;
+    task_init(&held);
+    task_init(&queued);
+    task_init(&waiting);
+    held.is_held = true;
+    weir_clock *clock = manual_clock(0);
+    weir_pool *pool = pool_with(1, 0, clock);
+    weir_envelope *envelopes[] = {envelope_for(&held, 0), envelope_for(&queued, 0),
+                                  envelope_for(&waiting, 0)};
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelopes[0]), WEIR_OK);
+    counter_wait(&held.entered, 1);
+    CHECK_STATUS(weir_pool_send(pool, envelopes[1]), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_after(pool, envelopes[2], 5), WEIR_OK);
+    struct weir_pool_counts counts = counts_of(pool);
+    CHECK_INT(counts.running, ==, 1);
+    CHECK_INT(counts.queued, ==, 1);
+    CHECK_INT(counts.waiting, ==, 1);
+    CHECK_INT(counts.in_flight, ==, 3);
+    CHECK_INT(counts.runs, ==, 0);
+    counter_add(&held.allowed, 1);
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    counts = counts_of(pool);
+    CHECK_INT(counts.in_flight, ==, 0);
+    CHECK_INT(counts.runs, ==, 2);
+    CHECK_INT(counts.dropped, ==, 1);
+    for (int i = 0; i < 3; i++) {
+        weir_envelope_unref(envelopes[i]);
+    }
+    weir_pool_free(pool);
+    weir_clock_free(clock);
+    task_fini(&held);
+    task_fini(&queued);
+    task_fini(&waiting);
+}
+
+TEST(released_while_idle,
+     "the pool's reference goes when the run has ended, not when the worker gets its next envelope")
+{
+    struct task task;
+    task_init(&task);
+    weir_pool *pool = pool_with(1, 0, NULL);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    for (int i = 1; i <= 3; i++) {
+        weir_envelope *envelope = envelope_for(&task, 0);
+        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        weir_envelope_unref(envelope);
+        counter_wait(&task.released, i);
+    }
+    CHECK_INT(task_runs(&task), ==, 3);
+    weir_pool_free(pool);
+    task_fini(&task);
+}
+
+TEST(free_unstarted, "a pool that was never started is freed with what was sent to it, unrun")
+{
+    struct task tasks[2];
+    weir_pool *pool = pool_with(1, 0, NULL);
+    for (int i = 0; i < 2; i++) {
+        task_init(&tasks[i]);
+        weir_envelope *envelope = envelope_for(&tasks[i], 0);
+        CHECK_STATUS(weir_pool_send_after(pool, envelope, i * WEIR_SECONDS(60)), WEIR_OK);
+        weir_envelope_unref(envelope);
+    }
+    weir_pool_free(pool);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(task_runs(&tasks[i]), ==, 0);
+        CHECK_INT(counter_value(&tasks[i].released), ==, 1);
+        task_fini(&tasks[i]);
+    }
+}
+
+static int until_cancelled(weir_context *context, struct task *task)
+{
+    (void)task;
+    return (int)weir_context_sleep(context, WEIR_FOREVER);
+}
+
+TEST(free_running, "a pool that runs is stopped by its free")
+{
+    struct task tasks[2];
+    weir_pool *pool = pool_with(1, 0, NULL);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    for (int i = 0; i < 2; i++) {
+        task_init(&tasks[i]);
+        tasks[i].body = until_cancelled;
+        weir_envelope *envelope = envelope_for(&tasks[i], 0);
+        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        weir_envelope_unref(envelope);
+    }
+    counter_wait(&tasks[0].entered, 1);
+    weir_pool_free(pool);
+    CHECK_INT(task_runs(&tasks[0]), ==, 1);
+    CHECK_INT(atomic_load(&tasks[0].last_status), ==, WEIR_ECANCELED);
+    CHECK_INT(task_runs(&tasks[1]), ==, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(counter_value(&tasks[i].released), ==, 1);
+        task_fini(&tasks[i]);
+    }
+}
+
+TEST(free_null, "free takes NULL")
+{
+    weir_pool_free(NULL);
+}
+
+TEST(older_caller, "options of an older, shorter kind leave out what they do not know")
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.capacity = 1; /* beyond the size: not looked at */
+    options.size = offsetof(struct weir_pool_options, capacity);
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    struct task tasks[2];
+    for (int i = 0; i < 2; i++) {
+        task_init(&tasks[i]);
+        weir_envelope *envelope = envelope_for(&tasks[i], 0);
+        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        weir_envelope_unref(envelope);
+    }
+    weir_pool_free(pool);
+    task_fini(&tasks[0]);
+    task_fini(&tasks[1]);
+}
+
+TEST(bad_input, "each bad option is refused with its status, and nothing is made")
+{
+    struct weir_pool_options good = WEIR_POOL_OPTIONS_INIT;
+    good.allocator = *test_allocator();
+    good.workers = 1;
+    struct weir_pool_options no_workers = good;
+    no_workers.workers = 0;
+    struct weir_pool_options many_workers = good;
+    many_workers.workers = 4097;
+    struct weir_pool_options most_workers = good;
+    most_workers.workers = SIZE_MAX;
+    struct weir_pool_options half_allocator = good;
+    half_allocator.allocator.alloc = NULL;
+    struct weir_pool_options no_size = good;
+    no_size.size = 0;
+    struct {
+        struct weir_pool_options known;
+        uint64_t unknown;
+    } unknown_field = {.known = good, .unknown = 1};
+    unknown_field.known.size = sizeof(unknown_field);
+    const struct weir_pool_options *rows[] = {
+        NULL,     &no_workers,         &many_workers, &most_workers, &half_allocator,
+        &no_size, &unknown_field.known};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        weir_pool *pool = NULL;
+        CHECK_STATUS(weir_pool_new(rows[i], &pool), WEIR_EINVAL);
+        CHECK(pool == NULL);
+    }
+    CHECK_STATUS(weir_pool_new(&good, NULL), WEIR_EINVAL);
+    CHECK_INT(test_allocated_blocks(), ==, 0);
+
+    struct weir_pool_counts counts = {.queued = 77};
+    CHECK_STATUS(weir_pool_count(NULL, &counts), WEIR_EINVAL);
+    CHECK_INT(counts.queued, ==, 77);
+    weir_pool *pool = pool_with(1, 0, NULL);
+    CHECK_STATUS(weir_pool_count(pool, NULL), WEIR_EINVAL);
+    weir_pool_free(pool);
+}
+
+TEST(most_workers, "4096 workers are not too many to ask for")
+{
+    weir_pool *pool = pool_with(4096, 0, NULL);
+    weir_pool_free(pool);
+}
+
+TEST_OOM(no_memory, "whatever allocation fails, no pool is made and nothing is lost")
+{
+    weir_pool *pool = pool_with(3, 0, NULL);
+    weir_pool_free(pool);
+}
+
+static int count_run(weir_context *context, void *payload)
+{
+    (void)context;
+    atomic_fetch_add((atomic_int *)payload, 1);
+    return WEIR_OK;
+}
+
+TEST(many, "of many envelopes on many workers each is run exactly once")
+{
+    enum {
+        COUNT = 3000
+    };
+    static atomic_int runs[COUNT];
+    weir_pool *pool = pool_with(8, 0, NULL);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    for (int i = 0; i < COUNT; i++) {
+        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        options.allocator = *test_allocator();
+        options.payload = &runs[i];
+        options.invoke = count_run;
+        weir_envelope *envelope;
+        CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        weir_envelope_unref(envelope);
+    }
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_INT(atomic_load(&runs[i]), ==, 1);
+    }
+    CHECK_INT(counts_of(pool).runs, ==, COUNT);
+    weir_pool_free(pool);
+}

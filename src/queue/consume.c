@@ -1,0 +1,170 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Handing out and ending. */
+
+#include "queue/internal.h"
+
+#include "queue/moves.h"
+
+/* A limit that has always passed: do not sleep. */
+#define AT_ONCE INT64_MIN
+
+/* Hands out the next item, sleeping until there is one. */
+static enum weir_status next_locked(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
+    WEIRI_REQUIRES(queue->lock)
+{
+    for (;;) {
+        weiri_queue_pass_time_locked(queue);
+        if (weiri_core_next(&queue->core, ret_work)) {
+            return WEIR_OK;
+        }
+        if (queue->shutting_down) {
+            return WEIR_ESHUTDOWN;
+        }
+        if (limit_ns == AT_ONCE) {
+            return WEIR_EAGAIN;
+        }
+        if (limit_ns != WEIR_FOREVER && weir_clock_now(queue->clock) >= limit_ns) {
+            return WEIR_ETIMEDOUT;
+        }
+        if (weiri_queue_sleep_locked(queue, limit_ns) != WEIR_OK) {
+            return WEIR_ENOMEM;
+        }
+    }
+}
+
+static enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status != WEIR_OK || ret_work == NULL) {
+        return WEIR_EINVAL;
+    }
+    weiri_queue_lock(queue);
+    status = next_locked(queue, limit_ns, ret_work);
+    weiri_queue_hand_over_timer_locked(queue);
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+enum weir_status weir_queue_get(weir_queue *queue, struct weir_work *ret_work)
+{
+    return get(queue, WEIR_FOREVER, ret_work);
+}
+
+enum weir_status weir_queue_try_get(weir_queue *queue, struct weir_work *ret_work)
+{
+    return get(queue, AT_ONCE, ret_work);
+}
+
+enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
+                                      struct weir_work *ret_work)
+{
+    /* The limit that means "do not sleep" has passed like any other in the past, but has its own
+     * answer. */
+    return get(queue, limit_ns == AT_ONCE ? AT_ONCE + 1 : limit_ns, ret_work);
+}
+
+enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_work, size_t size,
+                                      size_t *ret_count)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status != WEIR_OK || ret_work == NULL || size == 0 || ret_count == NULL) {
+        return WEIR_EINVAL;
+    }
+    weiri_queue_lock(queue);
+    status = next_locked(queue, WEIR_FOREVER, &ret_work[0]);
+    if (status == WEIR_OK) {
+        size_t count = 1;
+        while (count < size && weiri_core_next(&queue->core, &ret_work[count])) {
+            count++;
+        }
+        *ret_count = count;
+    }
+    weiri_queue_hand_over_timer_locked(queue);
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+/* Ends one processing and sees to what follows from it. A consumer that goes on to get takes a
+ * re-queued item itself, and nobody need be told of it: wake is 0 then, else 1. */
+static enum weir_status done_locked(weir_queue *queue, const struct weir_work *work, size_t wake,
+                                    struct weiri_ended *ret_ended) WEIRI_REQUIRES(queue->lock)
+{
+    weiri_queue_pass_time_locked(queue);
+    enum weir_status status = weiri_core_done(&queue->core, work, ret_ended);
+    if (status == WEIR_OK) {
+        weiri_queue_wake_locked(queue, ret_ended->is_queued ? wake : 0);
+        weiri_queue_tell_drains_locked(queue);
+    }
+    return status;
+}
+
+enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work *work,
+                                       bool *ret_left)
+{
+    if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
+        return WEIR_EINVAL;
+    }
+    struct weiri_ended ended;
+    weiri_queue_lock(queue);
+    enum weir_status status = done_locked(queue, work, 1, &ended);
+    weiri_queue_unlock(queue);
+    if (status == WEIR_OK) {
+        *ret_left = ended.has_left;
+    }
+    return status;
+}
+
+enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work)
+{
+    bool has_left;
+    return weiri_queue_done_left(queue, work, &has_left);
+}
+
+/* Ends work and gets the next into it; limit as for next_locked(). */
+static enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct weir_work *work,
+                                 bool *ret_left)
+{
+    if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
+        return WEIR_EINVAL;
+    }
+    struct weiri_ended ended;
+    weiri_queue_lock(queue);
+    enum weir_status status = done_locked(queue, work, 0, &ended);
+    if (status == WEIR_OK) {
+        *ret_left = ended.has_left;
+        status = next_locked(queue, limit_ns, work);
+        weiri_queue_hand_over_timer_locked(queue);
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+enum weir_status weir_queue_done_get(weir_queue *queue, struct weir_work *work)
+{
+    bool has_left;
+    return done_get(queue, WEIR_FOREVER, work, &has_left);
+}
+
+enum weir_status weiri_queue_done_try_get(weir_queue *queue, struct weir_work *work, bool *ret_left)
+{
+    return done_get(queue, AT_ONCE, work, ret_left);
+}
+
+enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work *work,
+                                       size_t count)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status != WEIR_OK || (work == NULL && count > 0)) {
+        return WEIR_EINVAL;
+    }
+    weiri_queue_lock(queue);
+    for (size_t i = 0; i < count; i++) {
+        struct weiri_ended ended;
+        if (done_locked(queue, &work[i], 1, &ended) != WEIR_OK) {
+            status = WEIR_ENOTPROCESSING;
+        }
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}

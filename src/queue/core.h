@@ -1,0 +1,97 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CORE_H
+#define WEIRI_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/queue.h>
+
+#include "queue/delay.h"
+#include "queue/ring.h"
+#include "queue/running.h"
+#include "queue/table.h"
+
+/* What decides: the queue's state and its transitions as plain functions of (state, event, now). No
+ * lock, no clock, no thread; the shell (queue.c, consume.c, shutdown.c) adds those.
+ *
+ * Invariants, between calls:
+ * - the ring holds exactly the queued items, the delay heap exactly the waiting ones, the table
+ * exactly the keyed items that are not free;
+ * - the ring has capacity for every item that is queued, is dirty or waits: what is promised a
+ * place in the queue gets it without an allocation, so that done and the passing of time cannot
+ * fail. */
+struct weiri_core {
+    struct weir_allocator allocator;
+    struct weiri_ring ready;
+    struct weiri_delay delay;
+    struct weiri_table table;
+    struct weiri_running running; /* the processing items, dirty ones included */
+    size_t dirty;
+    size_t only_waiting; /* waiting items whose place is idle */
+    size_t capacity;     /* most items that may be held at once; 0: no limit */
+    uint64_t last_ticket;
+    uint64_t dropped; /* pending times dropped by shutdown */
+};
+
+/* Tickets start at a random number, so that another queue's work is told apart too. */
+void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator,
+                     uint64_t seed);
+/* Embedded items become free. */
+void weiri_core_fini(struct weiri_core *core);
+
+/* What an add came to. */
+struct weiri_added {
+    bool is_queued;    /* it is queued now and was not */
+    bool has_entered;  /* it was free before */
+    bool has_joined;   /* it was queued, dirty or waiting before, and has no more coming for this */
+    bool has_new_time; /* its pending time is another than before */
+};
+
+/* What the end of a processing came to. */
+struct weiri_ended {
+    bool is_queued; /* it was dirty, and is queued again */
+    bool has_left;  /* it is free now */
+};
+
+/* The moves of every add, get and done are inline, in queue/moves.h:
+ * weiri_core_add, weiri_core_next, weiri_core_done. The others are here. */
+
+/* The item of a valid key; NULL where a key of bytes is not known. */
+struct weir_item *weiri_core_find(const struct weiri_core *core, struct weir_key key);
+
+/* Finds the item of a key that is to be added, makes room for what that may come to, and keeps to
+ * the capacity. WEIR_EFULL, WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_core_admit_slow(struct weiri_core *core, struct weir_key key,
+                                                      struct weir_item **ret_item);
+
+/* Adds count valid keys, all or none; *ret_queued is how many were queued. Errors as
+ * weiri_core_add().
+ */
+WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,
+                                                     const struct weir_key *keys, size_t count,
+                                                     size_t *ret_queued);
+
+/* Makes a valid key wait until time_ns; of two times the earlier stays, unless move is set. Errors
+ * as weiri_core_add(). */
+WEIR_NODISCARD enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key,
+                                                int64_t time_ns, bool move,
+                                                struct weiri_added *ret_added);
+
+/* Queues every waiting item whose time is at most now_ns, in order of time; returns how many were
+ * queued that were not. */
+size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns);
+
+/* Takes a valid key's queued place, dirty mark and pending time away. False: it had none. */
+bool weiri_core_cancel(struct weiri_core *core, struct weir_key key);
+
+/* Takes every pending time away, counting them as dropped. Returns the embedded items that this
+ * made free, in order of their times, as a chain: weiri_core_chain_next(). */
+struct weir_item *weiri_core_drop_waiting(struct weiri_core *core);
+
+/* Takes the first item out of a chain; NULL when there is none left. */
+struct weir_item *weiri_core_chain_next(struct weir_item **chain);
+
+#endif

@@ -1,0 +1,191 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_QUEUE_INTERNAL_H
+#define WEIRI_QUEUE_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/queue.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/park.h"
+#include "queue/core.h"
+
+/* The shell around the core: one lock, one clock, the threads that sleep.
+ *
+ * Sleeping: each thread that sleeps stands in a list with a parker of its own, so that a wake-up
+ * goes to one chosen thread, and a burst of adds never wakes a thread twice. One of the consumers
+ * at most, the timer, sleeps only until the earliest pending time; the others until they are woken.
+ * Whoever leaves while times are pending and no timer is left wakes another one, which takes its
+ * place. The system calls that end sleeps are collected and made after the unlock.
+ *
+ * Locks: the queue's lock is taken with the manual clock's held (on_step), never the other way
+ * round. */
+
+#define WEIRI_QUEUE_MAGIC UINT32_C(0x77715101)
+
+struct weiri_sleeper {
+    struct weiri_list link;
+    struct weiri_parker parker;
+    bool is_woken; /* taken out of the list by whoever woke it */
+};
+
+/* Parkers that were set and whose threads are to be woken. */
+#define WEIRI_WAKES_MAX 8
+struct weiri_wakes {
+    struct weiri_parker *parkers[WEIRI_WAKES_MAX];
+    size_t count;
+};
+
+struct weir_queue {
+    uint32_t magic;
+    /* Immutable after new. */
+    weir_clock *clock;
+    weir_limiter *limiter;
+    weir_limiter *own_limiter; /* NULL: the limiter is the user's */
+    size_t key_size_max;
+    struct weiri_clock_user clock_user;
+
+    struct weiri_lock lock;
+
+    /* Guarded by the lock. */
+    struct weiri_core core WEIRI_GUARDED_BY(lock);
+    struct weiri_list sleepers
+        WEIRI_GUARDED_BY(lock); /* consumers, the latest first: its caches are warm */
+    struct weiri_sleeper *timer WEIRI_GUARDED_BY(lock); /* one of them, or NULL */
+    struct weiri_list drainers WEIRI_GUARDED_BY(lock);  /* threads that drain */
+    struct weiri_wakes wakes WEIRI_GUARDED_BY(lock);
+    uint64_t forced WEIRI_GUARDED_BY(lock); /* plain shutdowns so far */
+    bool shutting_down WEIRI_GUARDED_BY(lock);
+};
+
+static inline void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->lock)
+{
+    weiri_lock_lock(&queue->lock);
+}
+
+void weiri_queue_unlock_and_wake(weir_queue *queue) WEIRI_RELEASE(queue->lock);
+
+static inline void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock)
+{
+    if (queue->wakes.count == 0) {
+        weiri_lock_unlock(&queue->lock);
+    } else {
+        weiri_queue_unlock_and_wake(queue);
+    }
+}
+
+/* Checks what a caller brought as a queue and as a key. */
+WEIR_NODISCARD static inline enum weir_status weiri_queue_check(const weir_queue *queue)
+{
+    return queue != NULL && queue->magic == WEIRI_QUEUE_MAGIC ? WEIR_OK : WEIR_EINVAL;
+}
+
+WEIR_NODISCARD static inline enum weir_status weiri_queue_check_key(const weir_queue *queue,
+                                                                    struct weir_key key)
+{
+    if (key.size == WEIR_KEY_ITEM) {
+        bool is_aligned = (uintptr_t)key.data % _Alignof(struct weir_item) == 0;
+        return key.data != NULL && is_aligned ? WEIR_OK : WEIR_EINVAL;
+    }
+    if (key.size > queue->key_size_max) {
+        return WEIR_ETOOBIG;
+    }
+    return key.data != NULL || key.size == 0 ? WEIR_OK : WEIR_EINVAL;
+}
+
+/* What every call passes and hardly any needs is inline up to the question whether it is needed. */
+void weiri_queue_pass_time_slow_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count) WEIRI_REQUIRES(queue->lock);
+
+/* Queues what is due, so that what is added or gotten next finds it in its order; wakes consumers
+ * for it. */
+static inline void weiri_queue_pass_time_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+{
+    if (queue->core.delay.count > 0) {
+        weiri_queue_pass_time_slow_locked(queue);
+    }
+}
+
+/* Wakes up to count sleeping consumers, those first that are not the timer. */
+static inline void weiri_queue_wake_locked(weir_queue *queue, size_t count)
+    WEIRI_REQUIRES(queue->lock)
+{
+    if (count > 0 && !weiri_list_is_empty(&queue->sleepers)) {
+        weiri_queue_wake_slow_locked(queue, count);
+    }
+}
+
+/* Wakes whoever must learn that the earliest pending time has changed. */
+void weiri_queue_wake_timer_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+
+/* To be called by a consumer that leaves: sees to it that pending times have their timer. */
+static inline void weiri_queue_hand_over_timer_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+{
+    if (queue->core.delay.count > 0 && queue->timer == NULL) {
+        weiri_queue_wake_locked(queue, 1);
+    }
+}
+
+/* Both let the lock go while they sleep, until woken or until the clock may show limit_ns (a
+ * consumer also until something may be due), or for no reason. WEIR_ENOMEM: could not sleep. */
+WEIR_NODISCARD enum weir_status weiri_queue_sleep_locked(weir_queue *queue, int64_t limit_ns)
+    WEIRI_REQUIRES(queue->lock);
+WEIR_NODISCARD enum weir_status weiri_queue_sleep_for_drain_locked(weir_queue *queue,
+                                                                   int64_t limit_ns)
+    WEIRI_REQUIRES(queue->lock);
+/* Wakes all drains, to look again. */
+void weiri_queue_wake_drains_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+
+/* Nothing is queued or processing. */
+static inline bool weiri_queue_is_idle_locked(const weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+{
+    return queue->core.ready.count == 0 && weiri_running_count(&queue->core.running) == 0;
+}
+
+/* To be called after a change that may have made the queue idle. */
+static inline void weiri_queue_tell_drains_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+{
+    if (queue->shutting_down && weiri_queue_is_idle_locked(queue)) {
+        weiri_queue_wake_drains_locked(queue);
+    }
+}
+
+/* What the pool needs beyond weir/queue.h: it hangs its capacity and its references on the two
+ * moments at which an item comes to be held by the queue (queued, waiting or processing) and is
+ * held no more. */
+
+/* Bounds the items held: the add of a free item past it fails with WEIR_EFULL. To be called before
+ * first use. */
+void weiri_queue_set_capacity(weir_queue *queue, size_t capacity);
+
+/* weir_queue_add_after(); *ret_entered, on WEIR_OK: the item was free before. Refusals in this
+ * order: WEIR_ESHUTDOWN, WEIR_EFULL, WEIR_ENOMEM. */
+WEIR_NODISCARD enum weir_status weiri_queue_send(weir_queue *queue, struct weir_item *item,
+                                                 int64_t delay_ns, bool *ret_entered);
+
+/* weir_queue_done(); *ret_left: the item is free now. */
+WEIR_NODISCARD enum weir_status weiri_queue_done_left(weir_queue *queue,
+                                                      const struct weir_work *work, bool *ret_left);
+
+/* weiri_queue_done_left() of work and weir_queue_try_get() into it under one lock. WEIR_EAGAIN,
+ * WEIR_ESHUTDOWN: it is done, and work is as it was. *ret_left tells of the item that was done,
+ * whatever was gotten. */
+WEIR_NODISCARD enum weir_status weiri_queue_done_try_get(weir_queue *queue, struct weir_work *work,
+                                                         bool *ret_left);
+
+/* weir_queue_shutdown(); *ret_dropped receives the embedded items that it made free, in order of
+ * their times, to be walked with weiri_core_chain_next(). */
+void weiri_queue_shutdown_take(weir_queue *queue, struct weir_item **ret_dropped);
+
+/* weir_queue_count(), and how many items are held, at one moment. */
+WEIR_NODISCARD enum weir_status weiri_queue_count_held(weir_queue *queue,
+                                                       struct weir_queue_counts *ret_counts,
+                                                       size_t *ret_held);
+
+#endif

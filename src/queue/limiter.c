@@ -1,0 +1,96 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "queue/limiter.h"
+
+#include "base/alloc.h"
+#include "base/options.h"
+
+struct weir_limiter {
+    struct weir_limiter_ops ops;
+    void *self;
+    struct weir_allocator allocator;
+};
+
+static enum weir_status check(const weir_limiter *limiter, struct weir_key key)
+{
+    if (limiter == NULL || (key.data == NULL && key.size != 0)) {
+        return WEIR_EINVAL;
+    }
+    if (key.size > WEIR_KEY_SIZE_LIMIT && key.size != WEIR_KEY_ITEM) {
+        return WEIR_ETOOBIG;
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self,
+                                  const struct weir_allocator *allocator,
+                                  weir_limiter **ret_limiter)
+{
+    struct weir_allocator memory;
+    struct weir_limiter_ops normal;
+    if (ops == NULL || ret_limiter == NULL || weiri_allocator_init(&memory, allocator) != WEIR_OK ||
+        weiri_options_copy(&normal, sizeof(normal), ops) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    if (normal.when == NULL || normal.forget == NULL || normal.num_requeues == NULL ||
+        normal.destroy == NULL) {
+        return WEIR_EINVAL;
+    }
+    weir_limiter *limiter = weiri_alloc(&memory, sizeof(*limiter));
+    if (limiter == NULL) {
+        return WEIR_ENOMEM;
+    }
+    *limiter = (weir_limiter){.ops = normal, .self = self, .allocator = memory};
+    *ret_limiter = limiter;
+    return WEIR_OK;
+}
+
+void weir_limiter_free(weir_limiter *limiter)
+{
+    if (limiter != NULL) {
+        limiter->ops.destroy(limiter->self);
+        struct weir_allocator allocator = limiter->allocator;
+        weiri_release(&allocator, limiter, sizeof(*limiter));
+    }
+}
+
+enum weir_status weir_limiter_when(weir_limiter *limiter, struct weir_key key, int64_t now_ns,
+                                   int64_t *ret_delay_ns)
+{
+    enum weir_status status = ret_delay_ns == NULL ? WEIR_EINVAL : check(limiter, key);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int64_t delay_ns = 0;
+    status = limiter->ops.when(limiter->self, key, now_ns, &delay_ns);
+    if (status == WEIR_OK) {
+        *ret_delay_ns = delay_ns > 0 ? delay_ns : 0;
+    }
+    return status;
+}
+
+void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns)
+{
+    if (check(limiter, key) == WEIR_OK && limiter->ops.give_back != NULL) {
+        limiter->ops.give_back(limiter->self, key, now_ns);
+    }
+}
+
+void weir_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns)
+{
+    if (check(limiter, key) == WEIR_OK && limiter->ops.undo != NULL) {
+        limiter->ops.undo(limiter->self, key, now_ns);
+    }
+}
+
+void weir_limiter_forget(weir_limiter *limiter, struct weir_key key)
+{
+    if (check(limiter, key) == WEIR_OK) {
+        limiter->ops.forget(limiter->self, key);
+    }
+}
+
+uint64_t weir_limiter_num_requeues(weir_limiter *limiter, struct weir_key key)
+{
+    return check(limiter, key) == WEIR_OK ? limiter->ops.num_requeues(limiter->self, key) : 0;
+}

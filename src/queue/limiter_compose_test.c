@@ -1,0 +1,372 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/limiter.h>
+
+#include <stdio.h>
+
+#include "support/harness.h"
+
+/* What the supplied limiters answer, alone and inside one another. */
+
+static int64_t when(weir_limiter *limiter, const char *name, int64_t now_ns)
+{
+    int64_t delay_ns = -1;
+    CHECK_STATUS(weir_limiter_when(limiter, weir_key_string(name), now_ns, &delay_ns), WEIR_OK);
+    return delay_ns;
+}
+
+static uint64_t count_of(weir_limiter *limiter, const char *name)
+{
+    return weir_limiter_num_requeues(limiter, weir_key_string(name));
+}
+
+static struct weir_limiter_options tested_options(void)
+{
+    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    return options;
+}
+
+static weir_limiter *exponential(int64_t base_ns, int64_t max_ns)
+{
+    struct weir_limiter_options options = tested_options();
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_exponential_new(base_ns, max_ns, &options, &limiter), WEIR_OK);
+    return limiter;
+}
+
+static weir_limiter *fast_slow(int64_t fast_ns, int64_t slow_ns, uint64_t count)
+{
+    struct weir_limiter_options options = tested_options();
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_fast_slow_new(fast_ns, slow_ns, count, &options, &limiter), WEIR_OK);
+    return limiter;
+}
+
+static weir_limiter *bucket(double qps, uint64_t burst)
+{
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_bucket_new(qps, burst, test_allocator(), &limiter), WEIR_OK);
+    return limiter;
+}
+
+static weir_limiter *max_of(weir_limiter *a, weir_limiter *b)
+{
+    weir_limiter *parts[] = {a, b};
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter), WEIR_OK);
+    return limiter;
+}
+
+static weir_limiter *max_wait(weir_limiter *inner, int64_t max_ns)
+{
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, max_ns, test_allocator(), &limiter),
+                 WEIR_OK);
+    return limiter;
+}
+
+static weir_limiter *jitter(weir_limiter *inner, double fraction, uint64_t seed)
+{
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_with_jitter_new(inner, fraction, seed, test_allocator(), &limiter),
+                 WEIR_OK);
+    return limiter;
+}
+
+/* client-go: TestItemExponentialFailureRateLimiter. */
+TEST(exponential, "waits double per item, each item by itself, until it is forgotten")
+{
+    weir_limiter *limiter = exponential(WEIR_MS(1), WEIR_SECONDS(1));
+    for (unsigned i = 0; i < 5; i++) {
+        CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(1) << i);
+    }
+    CHECK_INT(count_of(limiter, "one"), ==, 5);
+    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(1));
+    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(2));
+    CHECK_INT(count_of(limiter, "two"), ==, 2);
+    weir_limiter_forget(limiter, weir_key_string("one"));
+    CHECK_INT(count_of(limiter, "one"), ==, 0);
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(1));
+    CHECK_INT(count_of(limiter, "two"), ==, 2);
+    weir_limiter_free(limiter);
+}
+
+/* client-go: TestItemExponentialFailureRateLimiterOverFlow. */
+TEST(exponential_overflow, "after very many failures the wait is the longest, not an overflow")
+{
+    weir_limiter *limiter = exponential(WEIR_SECONDS(60), WEIR_SECONDS(3600000));
+    CHECK_INT(when(limiter, "two", 0), ==, WEIR_SECONDS(60));
+    CHECK_INT(when(limiter, "two", 0), ==, WEIR_SECONDS(120));
+    CHECK_INT(when(limiter, "two", 0), ==, WEIR_SECONDS(240));
+    for (int i = 0; i < 1000; i++) {
+        (void)when(limiter, "overflow", 0);
+    }
+    CHECK_INT(when(limiter, "overflow", 0), ==, WEIR_SECONDS(3600000));
+    weir_limiter_free(limiter);
+}
+
+TEST(exponential_ends, "no wait stays none; equal ends stay equal; for ever may be the longest")
+{
+    weir_limiter *zero = exponential(0, WEIR_SECONDS(1));
+    weir_limiter *same = exponential(7, 7);
+    weir_limiter *longest = exponential(INT64_MAX, INT64_MAX);
+    for (int i = 0; i < 2000; i++) {
+        CHECK_INT(when(zero, "a", 0), ==, 0);
+        CHECK_INT(when(same, "a", 0), ==, 7);
+        CHECK_INT(when(longest, "a", 0), ==, INT64_MAX);
+    }
+    weir_limiter_free(zero);
+    weir_limiter_free(same);
+    weir_limiter_free(longest);
+}
+
+/* client-go: TestItemFastSlowRateLimiter. */
+TEST(fast_slow, "the first failures of an item wait shortly, the later ones long")
+{
+    weir_limiter *limiter = fast_slow(WEIR_MS(5), WEIR_SECONDS(10), 3);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
+    }
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(10));
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(10));
+    CHECK_INT(count_of(limiter, "one"), ==, 5);
+    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(5));
+    weir_limiter_forget(limiter, weir_key_string("one"));
+    CHECK_INT(count_of(limiter, "one"), ==, 0);
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
+    weir_limiter_free(limiter);
+    limiter = fast_slow(WEIR_SECONDS(1), WEIR_MS(1), 0);
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(1));
+    weir_limiter_free(limiter);
+}
+
+/* client-go: TestMaxOfRateLimiter. */
+TEST(max_of, "every limiter is asked, the longest wait and the largest count win")
+{
+    weir_limiter *limiter =
+        max_of(fast_slow(WEIR_MS(5), WEIR_SECONDS(3), 3), exponential(WEIR_MS(1), WEIR_SECONDS(1)));
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
+    }
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(3));
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(3));
+    CHECK_INT(count_of(limiter, "one"), ==, 5);
+    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(5));
+    CHECK_INT(count_of(limiter, "two"), ==, 1);
+    weir_limiter_forget(limiter, weir_key_string("one"));
+    CHECK_INT(count_of(limiter, "one"), ==, 0);
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
+    weir_limiter_free(limiter);
+}
+
+/* client-go: TestWithMaxWaitRateLimiter. */
+TEST(max_wait, "a wait is cut at the longest, and counting goes on behind it")
+{
+    weir_limiter *limiter =
+        max_wait(fast_slow(WEIR_MS(5), WEIR_SECONDS(1000), 100), WEIR_SECONDS(500));
+    for (int i = 0; i < 200; i++) {
+        CHECK_INT(when(limiter, "a", 0), ==, i < 100 ? WEIR_MS(5) : WEIR_SECONDS(500));
+    }
+    CHECK_INT(count_of(limiter, "a"), ==, 200);
+    weir_limiter_forget(limiter, weir_key_string("a"));
+    CHECK_INT(count_of(limiter, "a"), ==, 0);
+    CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(5));
+    weir_limiter_free(limiter);
+}
+
+TEST(bucket, "a burst passes at once, then one at a time; it fills up to the burst only")
+{
+    weir_limiter *limiter = bucket(10, 3);
+    for (int i = 0; i < 6; i++) {
+        CHECK_INT(when(limiter, "a", 500), ==, i < 3 ? 0 : (i - 2) * WEIR_MS(100));
+    }
+    CHECK_INT(count_of(limiter, "a"), ==, 0);
+    weir_limiter_forget(limiter, weir_key_string("a"));
+    CHECK_INT(when(limiter, "a", 500), ==, WEIR_MS(400));
+    int64_t later = WEIR_SECONDS(1000000);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(when(limiter, "a", later), ==, i < 3 ? 0 : WEIR_MS(100));
+    }
+    weir_limiter_free(limiter);
+}
+
+TEST(bucket_backwards, "a time before the latest one gains nothing and loses nothing")
+{
+    weir_limiter *limiter = bucket(10, 1);
+    CHECK_INT(when(limiter, "a", WEIR_SECONDS(10)), ==, 0);
+    CHECK_INT(when(limiter, "a", WEIR_SECONDS(5)), ==, WEIR_MS(100));
+    CHECK_INT(when(limiter, "a", WEIR_SECONDS(10)), ==, WEIR_MS(200));
+    CHECK_INT(when(limiter, "a", INT64_MIN), ==, WEIR_MS(300));
+    CHECK_INT(when(limiter, "a", INT64_MAX), ==, 0);
+    weir_limiter_free(limiter);
+}
+
+TEST(w7_give_back, "a token given back serves the next one; none is gained beyond the burst")
+{
+    weir_limiter *limiter = bucket(10, 2);
+    struct weir_key key = weir_key_string("a");
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    /* A thousand tries that all come to nothing leave no trace. */
+    for (int i = 0; i < 1000; i++) {
+        CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
+        weir_limiter_give_back(limiter, key, 0);
+    }
+    for (int i = 0; i < 5; i++) {
+        weir_limiter_give_back(limiter, key, 0);
+    }
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
+    weir_limiter_free(limiter);
+}
+
+TEST(w7_give_back_keeps_counts, "inside others a token is given back and the count stays")
+{
+    weir_limiter *limiter =
+        max_wait(jitter(max_of(exponential(1, 1000), bucket(10, 1)), 0, 1), WEIR_SECONDS(100));
+    struct weir_key key = weir_key_string("a");
+    CHECK_INT(when(limiter, "a", 0), ==, 1);
+    for (int i = 0; i < 20; i++) {
+        CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
+        weir_limiter_give_back(limiter, key, 0);
+    }
+    CHECK_INT(count_of(limiter, "a"), ==, 21);
+    weir_limiter_free(limiter);
+}
+
+TEST(undo, "a try that was not made leaves neither a count nor a token behind")
+{
+    weir_limiter *limiter =
+        max_wait(jitter(max_of(exponential(1, 1000), bucket(10, 1)), 0, 1), WEIR_SECONDS(100));
+    struct weir_key key = weir_key_string("a");
+    for (int i = 0; i < 20; i++) {
+        CHECK_INT(when(limiter, "a", 0), ==, 1);
+        weir_limiter_undo(limiter, key, 0);
+        CHECK_INT(count_of(limiter, "a"), ==, 0);
+    }
+    CHECK_INT(when(limiter, "a", 0), ==, 1);
+    CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
+    weir_limiter_undo(limiter, key, 0);
+    CHECK_INT(count_of(limiter, "a"), ==, 1);
+    weir_limiter_free(limiter);
+}
+
+static enum weir_status refuse(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay)
+{
+    (void)self;
+    (void)key;
+    (void)now_ns;
+    (void)ret_delay;
+    return WEIR_EFULL;
+}
+
+static void ignore_key(void *self, struct weir_key key)
+{
+    (void)self;
+    (void)key;
+}
+
+static uint64_t count_none(void *self, struct weir_key key)
+{
+    (void)self;
+    (void)key;
+    return 0;
+}
+
+static void ignore(void *self)
+{
+    (void)self;
+}
+
+TEST(max_of_undoes, "when one limiter refuses, those asked before it have counted nothing")
+{
+    static const struct weir_limiter_ops ops = {
+        .size = sizeof(ops),
+        .when = refuse,
+        .forget = ignore_key,
+        .num_requeues = count_none,
+        .destroy = ignore,
+    };
+    weir_limiter *refusing;
+    CHECK_STATUS(weir_limiter_new(&ops, NULL, test_allocator(), &refusing), WEIR_OK);
+    weir_limiter *tokens = bucket(10, 1);
+    weir_limiter *parts[] = {exponential(1, 1000), tokens, refusing};
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 3, test_allocator(), &limiter), WEIR_OK);
+    for (int i = 0; i < 10; i++) {
+        int64_t delay_ns = 123;
+        CHECK_STATUS(weir_limiter_when(limiter, weir_key_string("a"), 0, &delay_ns), WEIR_EFULL);
+        CHECK_INT(delay_ns, ==, 123);
+    }
+    CHECK_INT(count_of(limiter, "a"), ==, 0);
+    CHECK_INT(when(tokens, "a", 0), ==, 0);
+    weir_limiter_free(limiter);
+}
+
+TEST(w10_jitter, "items that failed together come back apart, each no earlier than without jitter")
+{
+    enum {
+        ITEMS = 1000
+    };
+    int64_t base = WEIR_SECONDS(10);
+    weir_limiter *limiter = jitter(exponential(base, base), 0.5, test_random());
+    unsigned quarters[4] = {0};
+    int64_t previous = -1;
+    unsigned repeats = 0;
+    for (int i = 0; i < ITEMS; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "%d", i);
+        int64_t delay_ns = when(limiter, name, 0);
+        CHECK_INT(delay_ns, >=, base);
+        CHECK_INT(delay_ns, <, base + base / 2);
+        quarters[(delay_ns - base) / (base / 8)]++;
+        repeats += delay_ns == previous;
+        previous = delay_ns;
+    }
+    for (int i = 0; i < 4; i++) {
+        /* 250 expected, standard deviation 14. */
+        CHECK_INT(quarters[i], >, 150);
+        CHECK_INT(quarters[i], <, 350);
+    }
+    CHECK_INT(repeats, <, 3);
+    weir_limiter_free(limiter);
+}
+
+TEST(jitter_seed, "the same seed gives the same waits, another seed others")
+{
+    weir_limiter *first = jitter(fast_slow(WEIR_SECONDS(1), 0, UINT64_MAX), 1, 42);
+    weir_limiter *second = jitter(fast_slow(WEIR_SECONDS(1), 0, UINT64_MAX), 1, 42);
+    weir_limiter *other = jitter(fast_slow(WEIR_SECONDS(1), 0, UINT64_MAX), 1, 43);
+    weir_limiter *fresh = jitter(fast_slow(WEIR_SECONDS(1), 0, UINT64_MAX), 1, 0);
+    unsigned same_other = 0;
+    unsigned same_fresh = 0;
+    for (int i = 0; i < 100; i++) {
+        int64_t delay_ns = when(first, "a", 0);
+        CHECK_INT(delay_ns, ==, when(second, "a", 0));
+        same_other += delay_ns == when(other, "a", 0);
+        same_fresh += delay_ns == when(fresh, "a", 0);
+    }
+    CHECK_INT(same_other, <, 3);
+    CHECK_INT(same_fresh, <, 3);
+    weir_limiter_free(first);
+    weir_limiter_free(second);
+    weir_limiter_free(other);
+    weir_limiter_free(fresh);
+}
+
+TEST(jitter_ends, "no fraction and no wait change nothing; the end of time is not passed")
+{
+    weir_limiter *none = jitter(exponential(WEIR_MS(1), WEIR_MS(8)), 0, 1);
+    CHECK_INT(when(none, "a", 0), ==, WEIR_MS(1));
+    CHECK_INT(when(none, "a", 0), ==, WEIR_MS(2));
+    weir_limiter *zero = jitter(exponential(0, 0), 100, 1);
+    CHECK_INT(when(zero, "a", 0), ==, 0);
+    weir_limiter *far = jitter(exponential(INT64_MAX / 2, INT64_MAX), 1e300, 1);
+    CHECK_INT(when(far, "a", 0), ==, INT64_MAX);
+    CHECK_INT(when(far, "a", 0), ==, INT64_MAX);
+    weir_limiter_free(none);
+    weir_limiter_free(zero);
+    weir_limiter_free(far);
+}

@@ -1,0 +1,136 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/random.h"
+#include "base/sync.h"
+#include "queue/failures.h"
+#include "queue/limiter.h"
+
+#define ITEMS_MAX_DEFAULT ((size_t)1 << 20)
+#define FORGET_AFTER_DEFAULT WEIR_SECONDS(86400)
+
+struct item_limiter {
+    /* Immutable. */
+    struct weir_allocator allocator;
+    struct weiri_item_terms terms;
+
+    struct weiri_mutex mutex;
+    struct weiri_failures failures; /* guarded by the mutex, but for what is immutable in it */
+};
+
+static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
+{
+    struct item_limiter *limiter = self;
+    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
+    uint64_t before = 0;
+    weiri_mutex_lock(&limiter->mutex);
+    enum weir_status status = weiri_failures_add(&limiter->failures, key, hash, now_ns, &before);
+    weiri_mutex_unlock(&limiter->mutex);
+    if (status == WEIR_OK) {
+        *ret_delay_ns = limiter->terms.answer(&limiter->terms, before);
+    }
+    return status;
+}
+
+static void forget(void *self, struct weir_key key)
+{
+    struct item_limiter *limiter = self;
+    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
+    weiri_mutex_lock(&limiter->mutex);
+    weiri_failures_forget(&limiter->failures, key, hash);
+    weiri_mutex_unlock(&limiter->mutex);
+}
+
+static uint64_t num_requeues(void *self, struct weir_key key)
+{
+    struct item_limiter *limiter = self;
+    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
+    weiri_mutex_lock(&limiter->mutex);
+    uint64_t count = weiri_failures_read(&limiter->failures, key, hash);
+    weiri_mutex_unlock(&limiter->mutex);
+    return count;
+}
+
+static void undo(void *self, struct weir_key key, int64_t now_ns)
+{
+    struct item_limiter *limiter = self;
+    (void)now_ns;
+    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
+    weiri_mutex_lock(&limiter->mutex);
+    weiri_failures_undo(&limiter->failures, key, hash);
+    weiri_mutex_unlock(&limiter->mutex);
+}
+
+static void destroy(void *self)
+{
+    struct item_limiter *limiter = self;
+    struct weir_allocator allocator = limiter->allocator;
+    weiri_failures_fini(&limiter->failures);
+    weiri_mutex_fini(&limiter->mutex);
+    weiri_release(&allocator, limiter, sizeof(*limiter));
+}
+
+static const struct weir_limiter_ops ops = {
+    .size = sizeof(ops),
+    .when = when,
+    .forget = forget,
+    .num_requeues = num_requeues,
+    .destroy = destroy,
+    .undo = undo,
+};
+
+static enum weir_status normalize(struct weir_limiter_options *dst,
+                                  const struct weir_limiter_options *src, int64_t longest_ns)
+{
+    enum weir_status status = weiri_options_copy(dst, sizeof(*dst), src);
+    if (status == WEIR_OK) {
+        struct weir_allocator given = dst->allocator;
+        status = weiri_allocator_init(&dst->allocator, &given);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (dst->items_max > WEIRI_FAILURES_LIMIT_MAX || dst->forget_after_ns < 0) {
+        return WEIR_ERANGE;
+    }
+    if (dst->items_max == 0) {
+        dst->items_max = ITEMS_MAX_DEFAULT;
+    }
+    if (dst->forget_after_ns == 0) {
+        /* An item that waits out the longest answer has not been away: its failures still count. */
+        int64_t twice = longest_ns > INT64_MAX / 2 ? INT64_MAX : longest_ns * 2;
+        dst->forget_after_ns = twice > FORGET_AFTER_DEFAULT ? twice : FORGET_AFTER_DEFAULT;
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weiri_item_limiter_new(const struct weiri_item_terms *terms,
+                                        const struct weir_limiter_options *options,
+                                        weir_limiter **ret_limiter)
+{
+    struct weir_limiter_options normal;
+    int64_t longest_ns = terms->first_ns > terms->last_ns ? terms->first_ns : terms->last_ns;
+    enum weir_status status = normalize(&normal, options, longest_ns);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct item_limiter *limiter = weiri_alloc(&normal.allocator, sizeof(*limiter));
+    if (limiter == NULL) {
+        return WEIR_ENOMEM;
+    }
+    limiter->allocator = normal.allocator;
+    limiter->terms = *terms;
+    status = weiri_mutex_init(&limiter->mutex);
+    if (status != WEIR_OK) {
+        weiri_release(&normal.allocator, limiter, sizeof(*limiter));
+        return status;
+    }
+    weiri_failures_init(&limiter->failures, &normal.allocator, normal.items_max,
+                        normal.forget_after_ns, weiri_random_seed());
+    status = weir_limiter_new(&ops, limiter, &normal.allocator, ret_limiter);
+    if (status != WEIR_OK) {
+        destroy(limiter);
+    }
+    return status;
+}

@@ -1,0 +1,133 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "queue/limiter.h"
+
+/* Immutable: the limiters have locks of their own, and no two are held at once. */
+struct max_of {
+    struct weir_allocator allocator;
+    size_t count;
+    weir_limiter *limiters[];
+};
+
+static size_t size_of(size_t count)
+{
+    return sizeof(struct max_of) + count * sizeof(weir_limiter *);
+}
+
+static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
+{
+    struct max_of *max = self;
+    int64_t longest = 0;
+    for (size_t i = 0; i < max->count; i++) {
+        int64_t delay = 0;
+        enum weir_status status = weir_limiter_when(max->limiters[i], key, now_ns, &delay);
+        if (status != WEIR_OK) {
+            while (i > 0) {
+                weir_limiter_undo(max->limiters[--i], key, now_ns);
+            }
+            return status;
+        }
+        longest = delay > longest ? delay : longest;
+    }
+    *ret_delay_ns = longest;
+    return WEIR_OK;
+}
+
+static void give_back(void *self, struct weir_key key, int64_t now_ns)
+{
+    struct max_of *max = self;
+    for (size_t i = 0; i < max->count; i++) {
+        weir_limiter_give_back(max->limiters[i], key, now_ns);
+    }
+}
+
+static void undo(void *self, struct weir_key key, int64_t now_ns)
+{
+    struct max_of *max = self;
+    for (size_t i = 0; i < max->count; i++) {
+        weir_limiter_undo(max->limiters[i], key, now_ns);
+    }
+}
+
+static void forget(void *self, struct weir_key key)
+{
+    struct max_of *max = self;
+    for (size_t i = 0; i < max->count; i++) {
+        weir_limiter_forget(max->limiters[i], key);
+    }
+}
+
+static uint64_t num_requeues(void *self, struct weir_key key)
+{
+    struct max_of *max = self;
+    uint64_t largest = 0;
+    for (size_t i = 0; i < max->count; i++) {
+        uint64_t count = weir_limiter_num_requeues(max->limiters[i], key);
+        largest = count > largest ? count : largest;
+    }
+    return largest;
+}
+
+static void destroy(void *self)
+{
+    struct max_of *max = self;
+    for (size_t i = 0; i < max->count; i++) {
+        weir_limiter_free(max->limiters[i]);
+    }
+    struct weir_allocator allocator = max->allocator;
+    weiri_release(&allocator, max, size_of(max->count));
+}
+
+static const struct weir_limiter_ops ops = {
+    .size = sizeof(ops),
+    .when = when,
+    .forget = forget,
+    .num_requeues = num_requeues,
+    .destroy = destroy,
+    .give_back = give_back,
+    .undo = undo,
+};
+
+/* Each there, and none twice: it would be freed twice. */
+static bool are_distinct(weir_limiter *const *limiters, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (limiters[i] == NULL) {
+            return false;
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (limiters[j] == limiters[i]) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+enum weir_status weir_limiter_max_of_new(weir_limiter *const *limiters, size_t count,
+                                         const struct weir_allocator *allocator,
+                                         weir_limiter **ret_limiter)
+{
+    struct weir_allocator memory;
+    if (limiters == NULL || count == 0 || ret_limiter == NULL ||
+        weiri_allocator_init(&memory, allocator) != WEIR_OK || !are_distinct(limiters, count)) {
+        return WEIR_EINVAL;
+    }
+    /* The pointers are in memory already, so the size of a few more bytes does not overflow. */
+    struct max_of *max = weiri_alloc(&memory, size_of(count));
+    if (max == NULL) {
+        return WEIR_ENOMEM;
+    }
+    max->allocator = memory;
+    max->count = count;
+    memcpy(max->limiters, limiters, count * sizeof(weir_limiter *));
+    enum weir_status status = weir_limiter_new(&ops, max, &memory, ret_limiter);
+    if (status != WEIR_OK) {
+        weiri_release(&memory, max, size_of(count));
+    }
+    return status;
+}

@@ -1,0 +1,84 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/limiter.h>
+
+#include "support/harness.h"
+
+/* What limiters remember is bounded: W9 of the flaws of client-go, where it grows for ever. */
+
+static int64_t when(weir_limiter *limiter, const char *name, int64_t now_ns)
+{
+    int64_t delay_ns = -1;
+    CHECK_STATUS(weir_limiter_when(limiter, weir_key_string(name), now_ns, &delay_ns), WEIR_OK);
+    return delay_ns;
+}
+
+static uint64_t count_of(weir_limiter *limiter, const char *name)
+{
+    return weir_limiter_num_requeues(limiter, weir_key_string(name));
+}
+
+static struct weir_limiter_options tested_options(void)
+{
+    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    return options;
+}
+
+TEST(w9_options, "the memory of failures is bounded in number and age, as the options say")
+{
+    struct weir_limiter_options options = tested_options();
+    options.items_max = 2;
+    options.forget_after_ns = 63;
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &limiter), WEIR_OK);
+    CHECK_INT(when(limiter, "a", 0), ==, 1);
+    CHECK_INT(when(limiter, "b", 1), ==, 1);
+    CHECK_INT(when(limiter, "a", 2), ==, 2);
+    CHECK_INT(when(limiter, "c", 3), ==, 1);
+    CHECK_INT(count_of(limiter, "b"), ==, 0);
+    CHECK_INT(count_of(limiter, "a"), ==, 2);
+    CHECK_INT(when(limiter, "a", 2 + 62), ==, 4);
+    CHECK_INT(when(limiter, "a", 2 + 62 + 63), ==, 1);
+    weir_limiter_free(limiter);
+}
+
+TEST(w9_default_age, "by default failures count on while the longest wait is waited out")
+{
+    struct weir_limiter_options options = tested_options();
+    weir_limiter *limiter;
+    int64_t week = 7 * WEIR_SECONDS(86400);
+    CHECK_STATUS(weir_limiter_exponential_new(week, week, &options, &limiter), WEIR_OK);
+    CHECK_INT(when(limiter, "a", 0), ==, week);
+    CHECK_INT(when(limiter, "a", week + 1), ==, week);
+    CHECK_INT(count_of(limiter, "a"), ==, 2);
+    CHECK_INT(when(limiter, "a", week + 1 + 2 * week + WEIR_SECONDS(1)), ==, week);
+    CHECK_INT(count_of(limiter, "a"), ==, 1);
+    weir_limiter_free(limiter);
+    CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
+    CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(5));
+    CHECK_INT(when(limiter, "a", WEIR_SECONDS(86400) - 1), ==, WEIR_MS(10));
+    CHECK_INT(when(limiter, "a", WEIR_SECONDS(2 * 86400 + 1)), ==, WEIR_MS(5));
+    weir_limiter_free(limiter);
+}
+
+/* V12, the whole limiter: a million distinct items that are never forgotten. */
+TEST(w9_million, "a million items that never succeed stay within the documented memory")
+{
+    weir_limiter *limiter;
+    struct weir_limiter_options options = tested_options();
+    CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
+    size_t peak = 0;
+    for (uint32_t i = 0; i < 1200000; i++) {
+        int64_t delay_ns;
+        CHECK_STATUS(weir_limiter_when(limiter, weir_key_bytes(&i, sizeof(i)), i, &delay_ns),
+                     WEIR_OK);
+        peak = test_allocated_bytes() > peak ? test_allocated_bytes() : peak;
+    }
+    CHECK_INT(peak, <=, (size_t)1048576 * 82);
+    uint32_t oldest = 0;
+    uint32_t newest = 1199999;
+    CHECK_INT(weir_limiter_num_requeues(limiter, weir_key_bytes(&oldest, sizeof(oldest))), ==, 0);
+    CHECK_INT(weir_limiter_num_requeues(limiter, weir_key_bytes(&newest, sizeof(newest))), ==, 1);
+    weir_limiter_free(limiter);
+}

@@ -1,0 +1,178 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_MOVES_H
+#define WEIRI_MOVES_H
+
+#include "base/list.h"
+#include "base/panic.h"
+#include "queue/core.h"
+
+/* The moves that every item makes: add, next, done. Inline, because together they cost less than
+ * the calls would. What is rare (memory, keys of bytes, capacity) is behind calls. */
+
+/* Items that have a place in the ring or may come to need one. */
+static inline size_t weiri_core_obligations(const struct weiri_core *core)
+{
+    return core->ready.count + core->dirty + core->delay.count;
+}
+
+/* Items that are not free: queued, waiting, processing. */
+static inline size_t weiri_core_held(const struct weiri_core *core)
+{
+    return core->ready.count + weiri_running_count(&core->running) + core->only_waiting;
+}
+
+/* The key's item, made free where it was not known; NULL for lack of memory. */
+static inline struct weir_item *weiri_core_intern(struct weiri_core *core, struct weir_key key)
+{
+    if (key.size == WEIR_KEY_ITEM) {
+        return (struct weir_item *)(uintptr_t)key.data;
+    }
+    return weiri_table_intern(&core->table, &core->allocator, key);
+}
+
+static inline enum weir_status weiri_core_admit(struct weiri_core *core, struct weir_key key,
+                                                struct weir_item **ret_item)
+{
+    if (core->capacity != 0 || weiri_core_obligations(core) >= core->ready.capacity) {
+        return weiri_core_admit_slow(core, key, ret_item);
+    }
+    struct weir_item *item = weiri_core_intern(core, key);
+    if (item == NULL) {
+        return WEIR_ENOMEM;
+    }
+    *ret_item = item;
+    return WEIR_OK;
+}
+
+/* Gives back the memory of a key that the queue does not know any more. */
+static inline void weiri_core_release_unused(struct weiri_core *core, struct weir_item *item)
+{
+    if (weiri_item_is_keyed(item) && weiri_item_is_free(item)) {
+        weiri_table_remove(&core->table, &core->allocator, item);
+    }
+}
+
+/* To be called when something was taken away from an item that was held. True: it has become free;
+ * where it is keyed, its memory is gone. */
+static inline bool weiri_core_settle(struct weiri_core *core, struct weir_item *item)
+{
+    if (!weiri_item_is_free(item)) {
+        return false;
+    }
+    weiri_core_release_unused(core, item);
+    return true;
+}
+
+/* The move of an add, whoever asks for it. The ring has room. True: the item was queued. */
+static inline bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *item)
+{
+    switch (weiri_item_place(item)) {
+    case WEIRI_IDLE:
+        weiri_item_set_place(item, WEIRI_QUEUED);
+        weiri_ring_push(&core->ready, item);
+        return true;
+    case WEIRI_PROCESSING:
+        weiri_item_set_place(item, WEIRI_DIRTY);
+        core->dirty++;
+        return false;
+    case WEIRI_QUEUED:
+    case WEIRI_DIRTY:
+        return false;
+    }
+    weiri_panic(__FILE__, __LINE__, "an item's place is none of the four");
+}
+
+/* Adds a valid key at once; supersede takes its pending time away. WEIR_EFULL, WEIR_ENOMEM: nothing
+ * changed. */
+WEIR_NODISCARD static inline enum weir_status weiri_core_add(struct weiri_core *core,
+                                                             struct weir_key key, bool supersede,
+                                                             struct weiri_added *ret_added)
+{
+    struct weir_item *item;
+    enum weir_status status = weiri_core_admit(core, key, &item);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    enum weiri_place place = weiri_item_place(item);
+    ret_added->has_entered = place == WEIRI_IDLE && item->weir_wait == 0;
+    ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
+    ret_added->has_new_time = false;
+    if (item->weir_wait != 0) {
+        core->only_waiting -= place == WEIRI_IDLE;
+        if (supersede) {
+            weiri_delay_remove(&core->delay, item);
+            ret_added->has_new_time = true;
+        }
+    }
+    ret_added->is_queued = weiri_core_enqueue(core, item);
+    return WEIR_OK;
+}
+
+/* Hands out the item at the head. False: nothing is queued. */
+static inline bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work)
+{
+    struct weir_item *item = weiri_ring_pop(&core->ready);
+    if (item == NULL) {
+        return false;
+    }
+    weiri_item_set_place(item, WEIRI_PROCESSING);
+    item->weir_position = ++core->last_ticket;
+    weiri_running_insert(&core->running, &core->allocator, item);
+    ret_work->ticket = item->weir_position;
+    if (weiri_item_is_keyed(item)) {
+        const struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+        ret_work->key = weir_key_bytes(weiri_record_key(record), record->key_size);
+        ret_work->item = NULL;
+        ret_work->weir_slot = weiri_record_index(record);
+    } else {
+        ret_work->key = weir_key_item(item);
+        ret_work->item = item;
+        ret_work->weir_slot = 0;
+    }
+    return true;
+}
+
+/* The item a consumer says it has; NULL where it does not have it, or not any more. */
+static inline struct weir_item *weiri_core_held_item(const struct weiri_core *core,
+                                                     const struct weir_work *work)
+{
+    struct weir_item *item = work->item;
+    if (item == NULL) {
+        struct weiri_record *record = weiri_records_check(&core->table.records, work->weir_slot);
+        if (record == NULL) {
+            return NULL;
+        }
+        item = &record->item;
+    }
+    bool is_held = weiri_item_is_processing(item) && item->weir_position == work->ticket &&
+                   weiri_running_has(&core->running, item);
+    return is_held ? item : NULL;
+}
+
+/* Ends a processing. WEIR_ENOTPROCESSING: nothing changed. */
+WEIR_NODISCARD static inline enum weir_status weiri_core_done(struct weiri_core *core,
+                                                              const struct weir_work *work,
+                                                              struct weiri_ended *ret_ended)
+{
+    struct weir_item *item = weiri_core_held_item(core, work);
+    if (item == NULL) {
+        return WEIR_ENOTPROCESSING;
+    }
+    ret_ended->is_queued = weiri_item_place(item) == WEIRI_DIRTY;
+    weiri_item_set_place(item, WEIRI_IDLE);
+    weiri_running_remove(&core->running, &core->allocator, item);
+    if (ret_ended->is_queued) {
+        core->dirty--;
+        (void)weiri_core_enqueue(core, item);
+    } else {
+        core->only_waiting += item->weir_wait != 0;
+        if (core->ready.capacity > WEIRI_RING_CAPACITY_MIN) {
+            weiri_ring_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
+        }
+    }
+    ret_ended->has_left = weiri_core_settle(core, item);
+    return WEIR_OK;
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Adding, delaying, cancelling, rate limits. */
+
+#include "queue/internal.h"
+
+#include "base/options.h"
+#include "base/time.h"
+#include "queue/moves.h"
+
+#define FLAGS_KNOWN ((uint32_t)(WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE))
+
+/* How to add one item. */
+struct order {
+    int64_t delay_ns;
+    bool move;
+    bool supersede;
+};
+
+static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
+                                   const struct order *order, struct weiri_added *ret_added)
+    WEIRI_REQUIRES(queue->lock)
+{
+    if (queue->shutting_down) {
+        return WEIR_ESHUTDOWN;
+    }
+    weiri_queue_pass_time_locked(queue);
+    if (order->delay_ns <= 0) {
+        enum weir_status status = weiri_core_add(&queue->core, key, order->supersede, ret_added);
+        if (status == WEIR_OK && ret_added->is_queued) {
+            weiri_queue_wake_locked(queue, 1);
+        }
+        return status;
+    }
+    int64_t time_ns = weiri_time_add(weir_clock_now(queue->clock), order->delay_ns);
+    enum weir_status status = weiri_core_wait(&queue->core, key, time_ns, order->move, ret_added);
+    if (status == WEIR_OK && ret_added->has_new_time &&
+        weiri_delay_next(&queue->core.delay) == time_ns) {
+        weiri_queue_wake_timer_locked(queue);
+    }
+    return status;
+}
+
+static enum weir_status add(weir_queue *queue, struct weir_key key, const struct order *order,
+                            struct weiri_added *ret_added)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = weiri_queue_check_key(queue, key);
+    }
+    if (status == WEIR_OK) {
+        weiri_queue_lock(queue);
+        status = add_locked(queue, key, order, ret_added);
+        weiri_queue_unlock(queue);
+    }
+    return status;
+}
+
+/* The commonest call, written out: as add() with nothing ordered. */
+enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = weiri_queue_check_key(queue, key);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weiri_added added = {.is_queued = false};
+    weiri_queue_lock(queue);
+    if (queue->shutting_down) {
+        status = WEIR_ESHUTDOWN;
+    } else {
+        weiri_queue_pass_time_locked(queue);
+        status = weiri_core_add(&queue->core, key, false, &added);
+        weiri_queue_wake_locked(queue, added.is_queued);
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+enum weir_status weir_queue_add_after(weir_queue *queue, struct weir_key key, int64_t delay_ns)
+{
+    struct weiri_added added;
+    return add(queue, key, &(struct order){.delay_ns = delay_ns}, &added);
+}
+
+enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
+                                     const struct weir_add_options *options)
+{
+    struct weir_add_options normal;
+    if (options == NULL || weiri_options_copy(&normal, sizeof(normal), options) != WEIR_OK ||
+        (normal.flags & ~FLAGS_KNOWN) != 0 || normal.reserved0 != 0) {
+        return WEIR_EINVAL;
+    }
+    struct order order = {.delay_ns = normal.delay_ns,
+                          .move = (normal.flags & WEIR_ADD_MOVE) != 0,
+                          .supersede = (normal.flags & WEIR_ADD_SUPERSEDE) != 0};
+    struct weiri_added added;
+    return add(queue, key, &order, &added);
+}
+
+enum weir_status weiri_queue_send(weir_queue *queue, struct weir_item *item, int64_t delay_ns,
+                                  bool *ret_entered)
+{
+    struct weiri_added added;
+    enum weir_status status =
+        add(queue, weir_key_item(item), &(struct order){.delay_ns = delay_ns}, &added);
+    if (status == WEIR_OK) {
+        *ret_entered = added.has_entered;
+    }
+    return status;
+}
+
+enum weir_status weir_queue_add_batch(weir_queue *queue, const struct weir_key *keys, size_t count)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK && keys == NULL && count > 0) {
+        status = WEIR_EINVAL;
+    }
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        status = weiri_queue_check_key(queue, keys[i]);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_queue_lock(queue);
+    if (queue->shutting_down) {
+        status = WEIR_ESHUTDOWN;
+    } else {
+        weiri_queue_pass_time_locked(queue);
+        size_t queued = 0;
+        status = weiri_core_add_batch(&queue->core, keys, count, &queued);
+        weiri_queue_wake_locked(queue, queued);
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+enum weir_status weir_queue_add_rate_limited(weir_queue *queue, struct weir_key key)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = weiri_queue_check_key(queue, key);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int64_t delay_ns = 0;
+    int64_t now_ns = weir_clock_now(queue->clock);
+    status = weir_limiter_when(queue->limiter, key, now_ns, &delay_ns);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weiri_added added;
+    status = add(queue, key, &(struct order){.delay_ns = delay_ns}, &added);
+    if (status != WEIR_OK) {
+        weir_limiter_undo(queue->limiter, key, now_ns);
+    } else if (added.has_joined) {
+        weir_limiter_give_back(queue->limiter, key, now_ns);
+    }
+    return status;
+}
+
+enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = weiri_queue_check_key(queue, key);
+    }
+    if (status == WEIR_OK) {
+        weir_limiter_forget(queue->limiter, key);
+    }
+    return status;
+}
+
+enum weir_status weir_queue_num_requeues(weir_queue *queue, struct weir_key key,
+                                         uint64_t *ret_count)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = ret_count == NULL ? WEIR_EINVAL : weiri_queue_check_key(queue, key);
+    }
+    if (status == WEIR_OK) {
+        *ret_count = weir_limiter_num_requeues(queue->limiter, key);
+    }
+    return status;
+}
+
+enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key, bool *ret_taken)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = weiri_queue_check_key(queue, key);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_queue_lock(queue);
+    weiri_queue_pass_time_locked(queue);
+    bool was_taken = weiri_core_cancel(&queue->core, key);
+    weiri_queue_tell_drains_locked(queue);
+    weiri_queue_unlock(queue);
+    if (ret_taken != NULL) {
+        *ret_taken = was_taken;
+    }
+    return WEIR_OK;
+}

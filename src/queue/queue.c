@@ -1,0 +1,159 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "queue/internal.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/random.h"
+#include "queue/moves.h"
+
+#define KEY_SIZE_MAX_DEFAULT 65536
+#define LIMITER_BASE_NS WEIR_MS(5)
+#define LIMITER_MAX_NS WEIR_SECONDS(1000)
+
+_Static_assert(sizeof(struct weir_item) == 24, "the header of an embedded item");
+_Static_assert(offsetof(struct weir_queue_options, key_size_max) + sizeof(size_t) ==
+                   sizeof(struct weir_queue_options),
+               "no padding at the end of an options struct");
+_Static_assert(offsetof(struct weir_add_options, reserved0) + sizeof(uint32_t) ==
+                   sizeof(struct weir_add_options),
+               "no padding at the end of an options struct");
+
+/* The one reader of raw options: checks them and fills in what is zero. */
+static enum weir_status normalize(struct weir_queue_options *dst,
+                                  const struct weir_queue_options *src)
+{
+    enum weir_status status = weiri_options_copy(dst, sizeof(*dst), src);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weir_allocator given = dst->allocator;
+    status = weiri_allocator_init(&dst->allocator, &given);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (dst->clock == NULL) {
+        dst->clock = weir_clock_monotonic();
+    }
+    if (dst->key_size_max == 0) {
+        dst->key_size_max = KEY_SIZE_MAX_DEFAULT;
+    }
+    return dst->key_size_max <= WEIR_KEY_SIZE_LIMIT ? WEIR_OK : WEIR_EINVAL;
+}
+
+/* A step of a manual clock: everybody looks again. */
+static void on_step(struct weiri_clock_user *user)
+{
+    weir_queue *queue = WEIRI_CONTAINER(user, weir_queue, clock_user);
+    weiri_queue_lock(queue);
+    weiri_queue_wake_locked(queue, SIZE_MAX);
+    weiri_queue_wake_drains_locked(queue);
+    weiri_queue_unlock(queue);
+}
+
+/* Makes what a queue consists of; on failure nothing is left to undo. */
+static enum weir_status init(weir_queue *queue, const struct weir_queue_options *options)
+{
+    if (options->limiter == NULL) {
+        struct weir_limiter_options limiter = WEIR_LIMITER_OPTIONS_INIT;
+        limiter.allocator = options->allocator;
+        enum weir_status status = weir_limiter_exponential_new(LIMITER_BASE_NS, LIMITER_MAX_NS,
+                                                               &limiter, &queue->own_limiter);
+        if (status != WEIR_OK) {
+            return status;
+        }
+    }
+    if (weiri_lock_init(&queue->lock, true) != WEIR_OK) {
+        weir_limiter_free(queue->own_limiter);
+        return WEIR_ENOMEM;
+    }
+    queue->magic = WEIRI_QUEUE_MAGIC;
+    queue->clock = options->clock;
+    queue->limiter = options->limiter != NULL ? options->limiter : queue->own_limiter;
+    queue->key_size_max = options->key_size_max;
+    weiri_core_init(&queue->core, &options->allocator, weiri_random_seed());
+    weiri_list_init(&queue->sleepers);
+    weiri_list_init(&queue->drainers);
+    queue->clock_user.on_step = on_step;
+    weiri_clock_attach(queue->clock, &queue->clock_user);
+    return WEIR_OK;
+}
+
+enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_queue **ret_queue)
+{
+    if (ret_queue == NULL) {
+        return WEIR_EINVAL;
+    }
+    struct weir_queue_options normal;
+    enum weir_status status = normalize(&normal, options);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weir_queue *queue = weiri_alloc_zero(&normal.allocator, 1, sizeof(*queue));
+    if (queue == NULL) {
+        return WEIR_ENOMEM;
+    }
+    status = init(queue, &normal);
+    if (status != WEIR_OK) {
+        weiri_release(&normal.allocator, queue, sizeof(*queue));
+        return status;
+    }
+    *ret_queue = queue;
+    return WEIR_OK;
+}
+
+void weir_queue_free(weir_queue *queue)
+{
+    if (weiri_queue_check(queue) != WEIR_OK) {
+        return;
+    }
+    weiri_clock_detach(queue->clock, &queue->clock_user);
+    WEIRI_ASSERT(weiri_list_is_empty(&queue->sleepers));
+    WEIRI_ASSERT(weiri_list_is_empty(&queue->drainers));
+    queue->magic = 0;
+    struct weir_allocator allocator = queue->core.allocator;
+    weiri_core_fini(&queue->core);
+    weiri_lock_fini(&queue->lock);
+    weir_limiter_free(queue->own_limiter);
+    weiri_release(&allocator, queue, sizeof(*queue));
+}
+
+void weiri_queue_set_capacity(weir_queue *queue, size_t capacity)
+{
+    weiri_queue_lock(queue);
+    queue->core.capacity = capacity;
+    weiri_queue_unlock(queue);
+}
+
+enum weir_status weiri_queue_count_held(weir_queue *queue, struct weir_queue_counts *ret_counts,
+                                        size_t *ret_held)
+{
+    if (weiri_queue_check(queue) != WEIR_OK || ret_counts == NULL) {
+        return WEIR_EINVAL;
+    }
+    weiri_queue_lock(queue);
+    weiri_queue_pass_time_locked(queue);
+    *ret_counts = (struct weir_queue_counts){
+        .queued = queue->core.ready.count,
+        .waiting = queue->core.delay.count,
+        .processing = weiri_running_count(&queue->core.running),
+        .dropped = queue->core.dropped,
+    };
+    *ret_held = weiri_core_held(&queue->core);
+    weiri_queue_unlock(queue);
+    return WEIR_OK;
+}
+
+enum weir_status weir_queue_count(weir_queue *queue, struct weir_queue_counts *ret_counts)
+{
+    size_t held;
+    return weiri_queue_count_held(queue, ret_counts, &held);
+}
+
+size_t weir_queue_len(weir_queue *queue)
+{
+    struct weir_queue_counts counts;
+    return weir_queue_count(queue, &counts) == WEIR_OK ? counts.queued : 0;
+}

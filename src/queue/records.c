@@ -1,0 +1,231 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "queue/records.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/panic.h"
+
+#define CHUNK_BITS 7
+#define CHUNK_RECORDS (1u << CHUNK_BITS)
+#define CHUNKS_MAX (1u << (31 - CHUNK_BITS))
+#define CHUNK_ARRAY_MIN 8u
+#define NONE 0u /* links are 1 + index */
+
+/* Chunks that have room form a doubly-linked list, so that any of them can leave it. */
+struct weiri_chunk {
+    uint32_t used;
+    uint32_t free_record; /* 1 + index within the chunk */
+    uint32_t next;        /* 1 + index of a chunk with room */
+    uint32_t previous;
+    struct weiri_record records[CHUNK_RECORDS];
+};
+
+static void push_with_room(struct weiri_records *records, uint32_t index)
+{
+    struct weiri_chunk *chunk = records->chunks[index];
+    chunk->previous = NONE;
+    chunk->next = records->with_room;
+    if (chunk->next != NONE) {
+        records->chunks[chunk->next - 1]->previous = index + 1;
+    }
+    records->with_room = index + 1;
+}
+
+static void remove_with_room(struct weiri_records *records, uint32_t index)
+{
+    struct weiri_chunk *chunk = records->chunks[index];
+    if (chunk->previous != NONE) {
+        records->chunks[chunk->previous - 1]->next = chunk->next;
+    } else {
+        records->with_room = chunk->next;
+    }
+    if (chunk->next != NONE) {
+        records->chunks[chunk->next - 1]->previous = chunk->previous;
+    }
+}
+
+/* False: for lack of memory the array is as it was. */
+static bool resize_array(struct weiri_records *records, const struct weir_allocator *allocator,
+                         uint32_t capacity)
+{
+    struct weiri_chunk **chunks = weiri_resize(allocator, records->chunks, records->chunk_capacity,
+                                               capacity, sizeof(struct weiri_chunk *));
+    if (chunks == NULL) {
+        return false;
+    }
+    records->chunks = chunks;
+    records->chunk_capacity = capacity;
+    return true;
+}
+
+/* An index of the array that has no chunk; CHUNKS_MAX for lack of memory. */
+static uint32_t find_index(struct weiri_records *records, const struct weir_allocator *allocator)
+{
+    for (; records->without_chunk < records->chunk_count; records->without_chunk++) {
+        if (records->chunks[records->without_chunk] == NULL) {
+            return records->without_chunk;
+        }
+    }
+    if (records->chunk_count == records->chunk_capacity) {
+        uint32_t capacity =
+            records->chunk_capacity == 0 ? CHUNK_ARRAY_MIN : records->chunk_capacity * 2;
+        if (capacity > CHUNKS_MAX || !resize_array(records, allocator, capacity)) {
+            return CHUNKS_MAX;
+        }
+    }
+    records->chunks[records->chunk_count] = NULL;
+    return records->chunk_count++;
+}
+
+static enum weir_status add_chunk(struct weiri_records *records,
+                                  const struct weir_allocator *allocator)
+{
+    struct weiri_chunk *chunk = weiri_alloc_zero(allocator, 1, sizeof(*chunk));
+    if (chunk == NULL) {
+        return WEIR_ENOMEM;
+    }
+    uint32_t index = find_index(records, allocator);
+    if (index == CHUNKS_MAX) {
+        weiri_release(allocator, chunk, sizeof(*chunk));
+        return WEIR_ENOMEM;
+    }
+    for (uint32_t i = 0; i < CHUNK_RECORDS; i++) {
+        chunk->records[i].key.next_free = i + 1 < CHUNK_RECORDS ? i + 2 : NONE;
+    }
+    chunk->free_record = 1;
+    records->chunks[index] = chunk;
+    records->empty = index + 1;
+    push_with_room(records, index);
+    return WEIR_OK;
+}
+
+static void remove_chunk(struct weiri_records *records, const struct weir_allocator *allocator,
+                         uint32_t index)
+{
+    remove_with_room(records, index);
+    weiri_release(allocator, records->chunks[index], sizeof(struct weiri_chunk));
+    records->chunks[index] = NULL;
+    if (index < records->without_chunk) {
+        records->without_chunk = index;
+    }
+    while (records->chunk_count > 0 && records->chunks[records->chunk_count - 1] == NULL) {
+        records->chunk_count--;
+    }
+    if (records->without_chunk > records->chunk_count) {
+        records->without_chunk = records->chunk_count;
+    }
+    uint32_t capacity = records->chunk_capacity;
+    while (capacity > CHUNK_ARRAY_MIN && records->chunk_count < capacity / 8) {
+        capacity /= 2;
+    }
+    if (capacity != records->chunk_capacity) {
+        (void)resize_array(records, allocator, capacity);
+    }
+}
+
+struct weiri_record *weiri_records_new(struct weiri_records *records,
+                                       const struct weir_allocator *allocator, struct weir_key key,
+                                       uint32_t hash)
+{
+    char *block = NULL;
+    if (key.size > WEIRI_RECORD_INLINE) {
+        block = weiri_alloc(allocator, key.size);
+        if (block == NULL) {
+            return NULL;
+        }
+    }
+    if (records->with_room == NONE && add_chunk(records, allocator) != WEIR_OK) {
+        weiri_release(allocator, block, key.size);
+        return NULL;
+    }
+    uint32_t chunk_index = records->with_room - 1;
+    struct weiri_chunk *chunk = records->chunks[chunk_index];
+    uint32_t within = chunk->free_record - 1;
+    struct weiri_record *record = &chunk->records[within];
+    chunk->free_record = record->key.next_free;
+    if (chunk->used++ == 0) {
+        records->empty = NONE;
+    }
+    if (chunk->free_record == NONE) {
+        remove_with_room(records, chunk_index);
+    }
+    records->count++;
+
+    record->item = (struct weir_item){.weir_slot = ((chunk_index << CHUNK_BITS) | within) + 1};
+    record->hash = hash;
+    record->key_size = (uint32_t)key.size;
+    if (block != NULL) {
+        memcpy(block, key.data, key.size);
+        record->key.block = block;
+    } else if (key.size > 0) {
+        memcpy(record->key.bytes, key.data, key.size);
+    }
+    return record;
+}
+
+void weiri_records_free(struct weiri_records *records, const struct weir_allocator *allocator,
+                        struct weiri_record *record)
+{
+    uint32_t index = weiri_record_index(record);
+    uint32_t chunk_index = index >> CHUNK_BITS;
+    struct weiri_chunk *chunk = records->chunks[chunk_index];
+    if (record->key_size > WEIRI_RECORD_INLINE) {
+        weiri_release(allocator, record->key.block, record->key_size);
+    }
+    record->item.weir_slot = 0;
+    record->key_size = 0;
+    record->key.next_free = chunk->free_record;
+    if (chunk->free_record == NONE) {
+        push_with_room(records, chunk_index);
+    }
+    chunk->free_record = (index & (CHUNK_RECORDS - 1)) + 1;
+    records->count--;
+    if (--chunk->used > 0) {
+        return;
+    }
+    /* Of two empty chunks the one further back goes, so that the array of chunks can shrink too. */
+    uint32_t other = records->empty;
+    records->empty = chunk_index + 1;
+    if (other != NONE) {
+        bool is_further = other - 1 > chunk_index;
+        records->empty = is_further ? chunk_index + 1 : other;
+        remove_chunk(records, allocator, is_further ? other - 1 : chunk_index);
+    }
+}
+
+struct weiri_record *weiri_records_at(const struct weiri_records *records, uint32_t index)
+{
+    return &records->chunks[index >> CHUNK_BITS]->records[index & (CHUNK_RECORDS - 1)];
+}
+
+struct weiri_record *weiri_records_check(const struct weiri_records *records, uint64_t index)
+{
+    uint64_t chunk_index = index >> CHUNK_BITS;
+    if (chunk_index >= records->chunk_count || records->chunks[chunk_index] == NULL) {
+        return NULL;
+    }
+    struct weiri_record *record = weiri_records_at(records, (uint32_t)index);
+    return record->item.weir_slot != 0 ? record : NULL;
+}
+
+void weiri_records_fini(struct weiri_records *records, const struct weir_allocator *allocator)
+{
+    for (uint32_t i = 0; i < records->chunk_count; i++) {
+        struct weiri_chunk *chunk = records->chunks[i];
+        if (chunk == NULL) {
+            continue;
+        }
+        for (uint32_t j = 0; j < CHUNK_RECORDS; j++) {
+            struct weiri_record *record = &chunk->records[j];
+            if (record->item.weir_slot != 0 && record->key_size > WEIRI_RECORD_INLINE) {
+                weiri_release(allocator, record->key.block, record->key_size);
+            }
+        }
+        weiri_release(allocator, chunk, sizeof(*chunk));
+    }
+    weiri_release(allocator, records->chunks,
+                  records->chunk_capacity * sizeof(struct weiri_chunk *));
+    *records = (struct weiri_records){0};
+}

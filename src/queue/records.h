@@ -1,0 +1,69 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_RECORDS_H
+#define WEIRI_RECORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/status.h>
+
+#include "base/alloc.h"
+#include "queue/item.h"
+
+/* The memory of keyed items. A record holds an item and its key; short keys lie in the record,
+ * longer ones in a block of their own. Records come in chunks and have an index that stays valid
+ * while they live, so that 32 bits name one. An index that names no record in use is told apart
+ * from one that does, which makes a consumer's stale handle harmless. A chunk without records is
+ * given back (one is kept in reserve). */
+
+#define WEIRI_RECORD_INLINE 16
+
+struct weiri_record {
+    struct weir_item item;
+    uint32_t hash;
+    uint32_t key_size;
+    union {
+        char bytes[WEIRI_RECORD_INLINE];
+        char *block;
+        uint32_t next_free; /* in a record that is not in use */
+    } key;
+};
+
+struct weiri_chunk;
+
+struct weiri_records {
+    struct weiri_chunk **chunks; /* NULL: an index that has no chunk now */
+    uint32_t chunk_count;        /* in use of the array */
+    uint32_t chunk_capacity;
+    uint32_t with_room;     /* 1 + index of a chunk that has a free record; 0: none */
+    uint32_t without_chunk; /* no index below this one lacks its chunk */
+    uint32_t empty;         /* 1 + index of the one chunk that may hold no record; 0: none */
+    size_t count;           /* records in use */
+};
+
+/* A record for the key, its item free; NULL for lack of memory. */
+struct weiri_record *weiri_records_new(struct weiri_records *records,
+                                       const struct weir_allocator *allocator, struct weir_key key,
+                                       uint32_t hash);
+void weiri_records_free(struct weiri_records *records, const struct weir_allocator *allocator,
+                        struct weiri_record *record);
+/* Frees every record. */
+void weiri_records_fini(struct weiri_records *records, const struct weir_allocator *allocator);
+
+/* The record of an index that is known to be in use. */
+struct weiri_record *weiri_records_at(const struct weiri_records *records, uint32_t index);
+/* The record of an index that a caller brought; NULL where it names none in use. */
+struct weiri_record *weiri_records_check(const struct weiri_records *records, uint64_t index);
+
+static inline uint32_t weiri_record_index(const struct weiri_record *record)
+{
+    return record->item.weir_slot - 1;
+}
+
+static inline const void *weiri_record_key(const struct weiri_record *record)
+{
+    return record->key_size <= WEIRI_RECORD_INLINE ? record->key.bytes : record->key.block;
+}
+
+#endif

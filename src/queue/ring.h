@@ -1,0 +1,84 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_RING_H
+#define WEIRI_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/status.h>
+
+#include "base/alloc.h"
+#include "base/panic.h"
+#include "queue/item.h"
+
+/* The ready items in order: an array of pointers used as a ring, because walking a list costs a
+ * cache miss an item where an array costs none. Positions count up for ever; an item's place in the
+ * array is its position modulo the capacity. An item taken out of the middle leaves a hole that pop
+ * skips.
+ *
+ * Capacity is reserved when an obligation to queue an item arises, so that a push never fails. */
+#define WEIRI_RING_CAPACITY_MIN 16
+
+struct weiri_ring {
+    struct weir_item **slots; /* NULL: a hole; meaningless outside head to tail */
+    size_t capacity;          /* a power of two, or 0 */
+    uint64_t head;            /* position of the oldest slot in use */
+    uint64_t tail;            /* position the next push takes */
+    size_t count;             /* items; tail - head less the holes */
+};
+
+/* Makes room for count items in all. WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_ring_reserve(struct weiri_ring *ring,
+                                                   const struct weir_allocator *allocator,
+                                                   size_t count);
+void weiri_ring_trim_slow(struct weiri_ring *ring, const struct weir_allocator *allocator,
+                          size_t count);
+void weiri_ring_fini(struct weiri_ring *ring, const struct weir_allocator *allocator);
+/* Closes the holes. */
+void weiri_ring_compact(struct weiri_ring *ring);
+
+static inline void weiri_ring_push(struct weiri_ring *ring, struct weir_item *item)
+{
+    if (ring->tail - ring->head == ring->capacity) {
+        WEIRI_ASSERT(ring->count < ring->capacity);
+        weiri_ring_compact(ring);
+    }
+    item->weir_position = ring->tail;
+    ring->slots[ring->tail & (ring->capacity - 1)] = item;
+    ring->tail++;
+    ring->count++;
+}
+
+/* Gives memory back where count items would leave most of it unused; keeps it where that fails. */
+static inline void weiri_ring_trim(struct weiri_ring *ring, const struct weir_allocator *allocator,
+                                   size_t count)
+{
+    if (count < ring->capacity / 8 && ring->capacity > WEIRI_RING_CAPACITY_MIN) {
+        weiri_ring_trim_slow(ring, allocator, count);
+    }
+}
+
+/* The oldest item, or NULL. */
+static inline struct weir_item *weiri_ring_pop(struct weiri_ring *ring)
+{
+    while (ring->head != ring->tail) {
+        struct weir_item *item = ring->slots[ring->head++ & (ring->capacity - 1)];
+        if (item != NULL) {
+            ring->count--;
+            return item;
+        }
+    }
+    return NULL;
+}
+
+/* Takes out an item that is in the ring. */
+static inline void weiri_ring_remove(struct weiri_ring *ring, const struct weir_item *item)
+{
+    struct weir_item **slot = &ring->slots[item->weir_position & (ring->capacity - 1)];
+    WEIRI_ASSERT(*slot == item);
+    *slot = NULL;
+    ring->count--;
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Shutdown and drain. */
+
+#include "queue/internal.h"
+
+/* Begins a shutdown, once. Returns the embedded items that this made free. */
+static struct weir_item *begin_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+{
+    if (queue->shutting_down) {
+        return NULL;
+    }
+    weiri_queue_pass_time_locked(queue); /* what was due before is still handed out */
+    queue->shutting_down = true;
+    weiri_queue_wake_locked(queue, SIZE_MAX);
+    return weiri_core_drop_waiting(&queue->core);
+}
+
+void weiri_queue_shutdown_take(weir_queue *queue, struct weir_item **ret_dropped)
+{
+    weiri_queue_lock(queue);
+    *ret_dropped = begin_locked(queue);
+    queue->forced++;
+    weiri_queue_wake_drains_locked(queue);
+    weiri_queue_unlock(queue);
+}
+
+void weir_queue_shutdown(weir_queue *queue)
+{
+    if (weiri_queue_check(queue) == WEIR_OK) {
+        struct weir_item *dropped;
+        weiri_queue_shutdown_take(queue, &dropped);
+    }
+}
+
+enum weir_status weir_queue_shutdown_drain(weir_queue *queue)
+{
+    return weir_queue_shutdown_drain_until(queue, WEIR_FOREVER);
+}
+
+enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue, int64_t limit_ns)
+{
+    if (weiri_queue_check(queue) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    weiri_queue_lock(queue);
+    (void)begin_locked(queue);
+    enum weir_status status = WEIR_OK;
+    uint64_t forced = queue->forced;
+    while (status == WEIR_OK && !weiri_queue_is_idle_locked(queue)) {
+        if (queue->forced != forced) {
+            status = WEIR_ECANCELED;
+        } else if (limit_ns != WEIR_FOREVER && weir_clock_now(queue->clock) >= limit_ns) {
+            status = WEIR_ETIMEDOUT;
+        } else {
+            status = weiri_queue_sleep_for_drain_locked(queue, limit_ns);
+        }
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+bool weir_queue_shutting_down(weir_queue *queue)
+{
+    if (weiri_queue_check(queue) != WEIR_OK) {
+        return true;
+    }
+    weiri_queue_lock(queue);
+    bool is_shutting_down = queue->shutting_down;
+    weiri_queue_unlock(queue);
+    return is_shutting_down;
+}

@@ -1,0 +1,109 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Who sleeps, who is woken, and who watches the clock. See the design note in queue/internal.h. */
+
+#include "queue/internal.h"
+
+static void take_out(weir_queue *queue, struct weiri_sleeper *sleeper)
+{
+    weiri_list_remove(&sleeper->link);
+    if (queue->timer == sleeper) {
+        queue->timer = NULL;
+    }
+}
+
+static void wake(weir_queue *queue, struct weiri_sleeper *sleeper) WEIRI_REQUIRES(queue->lock)
+{
+    take_out(queue, sleeper);
+    sleeper->is_woken = true;
+    weiri_parker_set(&sleeper->parker);
+    if (queue->wakes.count == WEIRI_WAKES_MAX) {
+        weiri_parker_wake(&sleeper->parker);
+    } else {
+        queue->wakes.parkers[queue->wakes.count++] = &sleeper->parker;
+    }
+}
+
+void weiri_queue_unlock_and_wake(weir_queue *queue)
+{
+    struct weiri_wakes wakes = queue->wakes;
+    queue->wakes.count = 0;
+    weiri_lock_unlock(&queue->lock);
+    for (size_t i = 0; i < wakes.count; i++) {
+        weiri_parker_wake(wakes.parkers[i]);
+    }
+}
+
+void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count)
+{
+    for (; count > 0 && !weiri_list_is_empty(&queue->sleepers); count--) {
+        struct weiri_list *link = queue->sleepers.next;
+        struct weiri_sleeper *sleeper = WEIRI_CONTAINER(link, struct weiri_sleeper, link);
+        if (sleeper == queue->timer && link->next != &queue->sleepers) {
+            sleeper = WEIRI_CONTAINER(link->next, struct weiri_sleeper, link);
+        }
+        wake(queue, sleeper);
+    }
+}
+
+void weiri_queue_wake_timer_locked(weir_queue *queue)
+{
+    if (queue->timer != NULL) {
+        wake(queue, queue->timer);
+    } else {
+        weiri_queue_wake_locked(queue, 1);
+    }
+}
+
+/* Sleeps in a list, once: the caller looks at everything again. */
+static void sleep_in(weir_queue *queue, struct weiri_sleeper *self, int64_t limit_ns)
+    WEIRI_REQUIRES(queue->lock)
+{
+    weiri_queue_unlock(queue);
+    weiri_parker_sleep(&self->parker, weiri_clock_wait_limit(queue->clock, limit_ns));
+    weiri_queue_lock(queue);
+    if (!self->is_woken) {
+        take_out(queue, self);
+    }
+    weiri_parker_fini(&self->parker);
+}
+
+enum weir_status weiri_queue_sleep_locked(weir_queue *queue, int64_t limit_ns)
+{
+    struct weiri_sleeper self = {.is_woken = false};
+    if (weiri_parker_init(&self.parker) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    weiri_list_insert_before(queue->sleepers.next, &self.link);
+    if (queue->timer == NULL && queue->core.delay.count > 0) {
+        queue->timer = &self;
+        int64_t next_ns = weiri_delay_next(&queue->core.delay);
+        limit_ns = next_ns < limit_ns ? next_ns : limit_ns;
+    }
+    sleep_in(queue, &self, limit_ns);
+    return WEIR_OK;
+}
+
+enum weir_status weiri_queue_sleep_for_drain_locked(weir_queue *queue, int64_t limit_ns)
+{
+    struct weiri_sleeper self = {.is_woken = false};
+    if (weiri_parker_init(&self.parker) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    weiri_list_insert_before(&queue->drainers, &self.link);
+    sleep_in(queue, &self, limit_ns);
+    return WEIR_OK;
+}
+
+void weiri_queue_wake_drains_locked(weir_queue *queue)
+{
+    while (!weiri_list_is_empty(&queue->drainers)) {
+        wake(queue, WEIRI_CONTAINER(queue->drainers.next, struct weiri_sleeper, link));
+    }
+}
+
+void weiri_queue_pass_time_slow_locked(weir_queue *queue)
+{
+    size_t queued = weiri_core_pass_time(&queue->core, weir_clock_now(queue->clock));
+    weiri_queue_wake_locked(queue, queued);
+}

@@ -1,0 +1,134 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "queue/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "support/harness.h"
+
+#define COUNT 5000
+
+static struct weir_key key_of(size_t number, char *buffer, size_t size)
+{
+    /* Keys of 1 to 40 bytes: short ones lie in the record, long ones in a block. */
+    int length = snprintf(buffer, size, "%zu%.*s", number, (int)(number % 36),
+                          "------------------------------------");
+    return weir_key_bytes(buffer, (size_t)length);
+}
+
+static struct weir_item *intern(struct weiri_table *table, size_t number)
+{
+    char buffer[64];
+    return weiri_table_intern(table, test_allocator(), key_of(number, buffer, sizeof(buffer)));
+}
+
+static struct weir_item *find(const struct weiri_table *table, size_t number)
+{
+    char buffer[64];
+    return weiri_table_find(table, key_of(number, buffer, sizeof(buffer)));
+}
+
+TEST(interns, "a key finds the same item until it is removed, whatever else comes and goes")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, test_random());
+    static struct weir_item *expected[COUNT];
+    for (uint64_t step = 0; step < test_scaled(100000); step++) {
+        size_t i = (size_t)test_random_below(COUNT);
+        CHECK(find(&table, i) == expected[i]);
+        if (expected[i] == NULL) {
+            expected[i] = intern(&table, i);
+            CHECK(expected[i] != NULL);
+            CHECK(weiri_item_is_free(expected[i]) && weiri_item_is_keyed(expected[i]));
+        } else {
+            CHECK(intern(&table, i) == expected[i]);
+            weiri_table_remove(&table, test_allocator(), expected[i]);
+            expected[i] = NULL;
+        }
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK(find(&table, i) == expected[i]);
+        count += expected[i] != NULL;
+    }
+    CHECK_INT(table.records.count, ==, count);
+    weiri_table_fini(&table, test_allocator());
+}
+
+TEST(keys_are_copied, "a record holds the key's bytes, also none and also zeros")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, 1);
+    char bytes[3] = {'a', '\0', 'b'};
+    struct weir_item *three =
+        weiri_table_intern(&table, test_allocator(), weir_key_bytes(bytes, 3));
+    struct weir_item *one = weiri_table_intern(&table, test_allocator(), weir_key_bytes(bytes, 1));
+    struct weir_item *none = weiri_table_intern(&table, test_allocator(), weir_key_bytes(NULL, 0));
+    CHECK(three != one && one != none && three != none);
+    bytes[2] = 'c';
+    CHECK(weiri_table_find(&table, weir_key_bytes("a\0b", 3)) == three);
+    CHECK(weiri_table_find(&table, weir_key_bytes(bytes, 3)) == NULL);
+    CHECK(weiri_table_find(&table, weir_key_bytes("", 0)) == none);
+    const struct weiri_record *record = WEIRI_CONTAINER(three, struct weiri_record, item);
+    CHECK_INT(record->key_size, ==, 3);
+    CHECK(memcmp(weiri_record_key(record), "a\0b", 3) == 0);
+    weiri_table_fini(&table, test_allocator());
+}
+
+TEST(memory_returns,
+     "after a burst the memory is what it was before, within a chunk and a small table")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, 7);
+    static struct weir_item *items[COUNT];
+    size_t first_burst = 0;
+    for (int burst = 0; burst < 3; burst++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            items[i] = intern(&table, i);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            /* In another order than they came. */
+            weiri_table_remove(&table, test_allocator(), items[(i * 2377) % COUNT]);
+        }
+        CHECK_INT(table.records.count, ==, 0);
+        CHECK_INT(table.slots.capacity, <=, 64);
+        first_burst = burst == 0 ? test_allocated_bytes() : first_burst;
+        CHECK_INT(test_allocated_bytes(), ==, first_burst);
+    }
+    weiri_table_fini(&table, test_allocator());
+}
+
+TEST(stale_index, "an index is checked: none in use, no chunk, out of range")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, 7);
+    struct weir_item *item = intern(&table, 1);
+    uint32_t index = item->weir_slot - 1;
+    CHECK(&weiri_records_check(&table.records, index)->item == item);
+    CHECK(weiri_records_check(&table.records, index + 1) == NULL);
+    CHECK(weiri_records_check(&table.records, UINT64_MAX) == NULL);
+    CHECK(weiri_records_check(&table.records, 1u << 20) == NULL);
+    weiri_table_remove(&table, test_allocator(), item);
+    CHECK(weiri_records_check(&table.records, index) == NULL);
+    weiri_table_fini(&table, test_allocator());
+}
+
+TEST_OOM(out_of_memory, "a key that cannot be stored leaves the table as it was")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, 7);
+    for (size_t i = 0; i < 300; i++) {
+        struct weir_item *item = intern(&table, i);
+        if (item == NULL) {
+            CHECK(find(&table, i) == NULL);
+            CHECK_INT(table.records.count, ==, i);
+            for (size_t j = 0; j < i; j++) {
+                CHECK(find(&table, j) != NULL);
+            }
+            break;
+        }
+    }
+    weiri_table_fini(&table, test_allocator());
+}

@@ -1,0 +1,139 @@
+#!/bin/sh
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+#
+# One way of using weir from outside its tree, as ctest asks for it (CMakeLists.txt beside this file):
+#   check.sh tree BUILD STAGE           installs BUILD below STAGE and looks at every installed file
+#   check.sh find_package STAGE WORK    builds and runs project/ with CMake against STAGE
+#   check.sh pkg_config STAGE WORK      the same with pkg-config and the bare compiler
+#   check.sh add_subdirectory SRC WORK  the same with weir's sources inside the project
+# and as CI does, who packages weir being the one who uses it:
+#   check.sh make_install ROOT          `make install` into ROOT with PREFIX=/usr
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+: "${CC:=cc}" "${CXX:=c++}"
+export CC CXX
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+# expect_file FILE: names what an installation must have.
+expect_file() {
+    [ -f "$1" ] || fail "not installed: $1"
+}
+
+# run_consumer PROGRAM: each program gets a new folder for its store.
+run_consumer() {
+    store=$(mktemp -d "$work/store.XXXXXX")
+    output=$("$1" "$store") || fail "$1: $output"
+    [ "$output" = works ] || fail "$1 printed '$output'"
+    echo "ok $1"
+}
+
+check_tree() {
+    build=$1
+    stage=$2
+    # Installed in one place and moved to another: nothing may remember where it was put first.
+    rm -rf "$stage" "$stage.first"
+    cmake --install "$build" --prefix "$stage.first" >"$stage.log" || fail "$(cat "$stage.log")"
+    mv "$stage.first" "$stage"
+
+    (cd "$here/../../include" && find weir -name '*.h' | sort) >"$stage.expected"
+    (cd "$stage/include" && find . -type f | sed 's|^\./||' | sort) >"$stage.found"
+    diff "$stage.expected" "$stage.found" || fail "the installed headers are not those of include/"
+
+    lib=$(dirname "$(find "$stage" -name libweir.a)")
+    for name in libweir libweir-jobs; do
+        expect_file "$lib/$name.a"
+        expect_file "$lib/$name.so.0"
+        expect_file "$lib/pkgconfig/$name.pc"
+        [ -L "$lib/$name.so" ] || fail "not a link: $lib/$name.so"
+    done
+    expect_file "$lib/cmake/weir/weirConfig.cmake"
+    for page in "$here"/../../man/*.[157]; do
+        expect_file "$stage/share/man/man${page##*.}/$(basename "$page")"
+    done
+    if grep -rlF "$stage.first" "$lib/pkgconfig" "$lib/cmake"; then
+        fail "these files name the folder of their installation"
+    fi
+    "$stage/bin/weir" --version
+}
+
+check_find_package() {
+    stage=$1
+    cmake -S "$here/project" -B "$work/build" -G Ninja -D CMAKE_PREFIX_PATH="$stage"
+    cmake --build "$work/build"
+    for kind in shared static; do
+        run_consumer "$work/build/${kind}_c"
+        run_consumer "$work/build/${kind}_cpp"
+    done
+    # 0.1 does not serve who asks for 0.2.
+    sed 's/find_package(weir 0.1/find_package(weir 0.2/' "$here/project/CMakeLists.txt" >"$work/CMakeLists.txt"
+    if cmake -S "$work" -B "$work/newer" -G Ninja -D CMAKE_PREFIX_PATH="$stage" >"$work/newer.log" 2>&1; then
+        fail "find_package(weir 0.2) accepted version 0.1"
+    fi
+    grep -q 'considered but not accepted' "$work/newer.log" || fail "$(cat "$work/newer.log")"
+}
+
+check_pkg_config() {
+    stage=$1
+    lib=$(dirname "$(find "$stage" -name libweir.a)")
+    PKG_CONFIG_PATH=$lib/pkgconfig
+    LD_LIBRARY_PATH=$lib
+    export PKG_CONFIG_PATH LD_LIBRARY_PATH
+    # shellcheck disable=SC2046 # flags are words
+    {
+        "$CC" -std=c11 "$here/project/consumer.c" -o "$work/shared_c" $(pkg-config --cflags --libs libweir-jobs)
+        "$CXX" -std=c++17 "$here/project/consumer.cpp" -o "$work/shared_cpp" $(pkg-config --cflags --libs libweir-jobs)
+        "$CC" -std=c11 "$here/project/consumer.c" -o "$work/static_c" \
+            -static $(pkg-config --static --cflags --libs libweir-jobs)
+    }
+    for program in shared_c shared_cpp static_c; do
+        run_consumer "$work/$program"
+    done
+    # libweir alone must not drag in SQLite, nor anything else.
+    libs=$(pkg-config --static --libs libweir)
+    case $libs in
+    *sqlite*) fail "libweir.pc asks for SQLite: $libs" ;;
+    esac
+    needed=$(readelf -d "$lib/libweir.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -vE '^(libc|ld-linux.*)\.so(\.[0-9]+)$' || true)
+    [ -z "$needed" ] || fail "libweir.so needs more than libc: $needed"
+}
+
+check_add_subdirectory() {
+    source=$1
+    cmake -S "$here/project" -B "$work/build" -G Ninja -D WEIR_SOURCE="$source"
+    cmake --build "$work/build" --target shared_c shared_cpp
+    run_consumer "$work/build/shared_c"
+    run_consumer "$work/build/shared_cpp"
+}
+
+check_make_install() {
+    rm -rf "$1"
+    mkdir -p "$1"
+    root=$(cd "$1" && pwd)
+    make -C "$here/../.." install DESTDIR="$root" PREFIX=/usr
+    expect_file "$root/usr/include/weir/weir.h"
+    expect_file "$(find "$root/usr/lib" -name libweir.pc)"
+    outside=$(find "$root" -type f -not -path "$root/usr/*")
+    [ -z "$outside" ] || fail "installed outside of PREFIX: $outside"
+    "$root/usr/bin/weir" --version
+    # Where Debian has its libraries, the package's paths must still lead from itself to them.
+    flags=$(PKG_CONFIG_LIBDIR=$(dirname "$(find "$root/usr" -name libweir.pc)") pkg-config --variable=includedir libweir)
+    expect_file "$flags/weir/weir.h"
+}
+
+if [ "$1" = tree ]; then
+    check_tree "$2" "$3"
+elif [ "$1" = make_install ]; then
+    check_make_install "$2"
+else
+    work=$3
+    rm -rf "$work"
+    mkdir -p "$work"
+    "check_$1" "$2"
+fi

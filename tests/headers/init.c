@@ -1,0 +1,70 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+
+/* Every ..._INIT macro, used as callers use it: the size is that of the struct, all else is zero.
+ * The same text is compiled as C and, from init_cxx.cpp, as C++. init_checks.inc has one CHECK_INIT
+ * for each macro of the headers. */
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/jobs.h>
+#include <weir/weir.h>
+
+static int checked;
+static int failed;
+
+static void check_init(const char *type, const void *options, size_t size)
+{
+    size_t written;
+    memcpy(&written, options, sizeof(written));
+    checked++;
+    if (written != size) {
+        printf("%s: size is %zu, not %zu\n", type, written, size);
+        failed++;
+    }
+    const unsigned char *bytes = (const unsigned char *)options;
+    for (size_t i = sizeof(written); i < size; i++) {
+        if (bytes[i] != 0) {
+            printf("%s: byte %zu is not zero\n", type, i);
+            failed++;
+            return;
+        }
+    }
+}
+
+#define CHECK_INIT(type, macro)                                                                    \
+    do {                                                                                           \
+        static const type options = macro;                                                         \
+        check_init(#type, &options, sizeof(options));                                              \
+    } while (0)
+
+/* What is inline in a header runs in both languages too. */
+static void check_keys(void)
+{
+    struct weir_item item;
+    struct weir_item idle;
+    memset(&idle, 0, sizeof(idle));
+    memset(&item, 1, sizeof(item));
+    weir_item_init(&item);
+    struct weir_key by_address = weir_key_item(&item);
+    struct weir_key by_text = weir_key_string("key");
+    struct weir_key by_bytes = weir_key_bytes("key", 2);
+    if (memcmp(&item, &idle, sizeof(item)) != 0 || by_address.data != &item ||
+        by_address.size != WEIR_KEY_ITEM || by_text.size != 3 || by_bytes.size != 2) {
+        printf("weir/key.h: wrong keys\n");
+        failed++;
+    }
+}
+
+int main(void)
+{
+#include "init_checks.inc"
+    check_keys();
+    if (WEIR_OK != 0 || strcmp(weir_status_name(WEIR_ENOMEM), "WEIR_ENOMEM") != 0 ||
+        strcmp(weir_job_state_name(WEIR_JOB_READY), "ready") != 0) {
+        printf("wrong names\n");
+        failed++;
+    }
+    printf("%d macros checked\n", checked);
+    return failed == 0 && checked > 0 ? 0 : 1;
+}

@@ -1,0 +1,262 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "integration/refusals.h"
+
+/* Words that are refused. */
+
+#define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+TEST(commands, "unknown commands and options, missing and surplus operands")
+{
+    static const struct row rows[] = {
+        {64, "\"frobnicate\"", "expected one that `weir help` lists", {"frobnicate"}},
+        {64, "\"wrok\"", "did you mean work?", {"wrok", "t", "--", "true"}},
+        {64, "\"\"", "expected one", {""}},
+        {64, "\"--frob\"", "expected --help, --version or a command", {"--frob"}},
+        {64, "\"-x\"", "expected --help", {"-x", "put"}},
+        {64, "\"nope\"", "expected one that `weir help` lists", {"help", "nope"}},
+        {64, "\"--delya\"", "did you mean --delay?", {"put", "--delya", "5s", "t", "x"}},
+        {64, "\"--frob\"", "expected one that `weir help put` lists", {"put", "--frob", "t"}},
+        {64, "\"-Z\"", "expected one that `weir help work` lists", {"work", "-Z", "t"}},
+        {64, "\"--quiet=yes\"", "expected no value", {"put", "--quiet=yes", "t", "x"}},
+        {64, "no tube", "expected TUBE [BODY]", {"put"}},
+        {64, "no tube", "expected TUBE -- PROGRAM", {"work"}},
+        {64, "no tube", "expected TUBE | --id ID", {"peek"}},
+        {64, "no --", "expected TUBE -- PROGRAM", {"work", "t"}},
+        {64, "no program", "expected TUBE -- PROGRAM", {"work", "t", "--"}},
+        {64, "\"z\"", "expected TUBE [BODY]", {"put", "t", "x", "z"}},
+        {64, "\"u\"", "expected TUBE -- PROGRAM", {"work", "t", "u", "--", "true"}},
+        {64, "\"u\"", "expected [TUBE]", {"stats", "t", "u"}},
+        {64, "\"t\"", "expected one of them", {"peek", "--id", "1", "t"}},
+        {64, "\"x\"", "expected one of them", {"put", "--lines", "t", "x"}},
+        {64, "\"x\"", "expected one of them", {"put", "--input", "notes.txt", "t", "x"}},
+        {64,
+         "--delay and --at",
+         "expected one of them",
+         {"put", "--delay", "1s", "--at", "@9000000000", "t", "x"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+}
+
+TEST(tubes, "names of tubes that are not allowed, in every command")
+{
+    static const char *const commands[] = {"put", "stats", "peek", "work"};
+    static const struct {
+        const char *tube;
+        const char *value;
+    } tubes[] = {
+        {"", "\"\""},
+        {"a b", "\"a b\": not allowed at character 2"},
+        {"a\nb", "\"a\\nb\": not allowed at character 2"},
+        {"caf\xc3\xa9", "\"caf\xc3\xa9\": not allowed at character 4"},
+        {"\xff", "\"\\xff\": not allowed at character 1"},
+        {"\033[31m", "\"\\x1b[31m\": not allowed at character 1"},
+        {"a*", "\"a*\": not allowed at character 2"},
+        {X50 X50 X50 X50 "x", "(201 bytes)"},
+    };
+    make_folder();
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        bool work = strcmp(commands[i], "work") == 0;
+        for (size_t j = 0; j < sizeof(tubes) / sizeof(tubes[0]); j++) {
+            struct row row = {64,
+                              tubes[j].value,
+                              "expected 1 to 200 characters out of A-Z a-z 0-9 - + / ; . $ _ ( )",
+                              {commands[i], tubes[j].tube, work ? "--" : NULL, "true"}};
+            check_rows(&row, 1);
+        }
+        struct row dash = {64,
+                           "\"-x\": not allowed at character 1",
+                           "the first of them not -",
+                           {commands[i], "--", "-x", NULL}};
+        if (!work) {
+            check_rows(&dash, 1);
+        }
+    }
+    WEIR(0, "put", X50 X50 X50 X50, "200 bytes are allowed");
+}
+
+TEST(times, "durations and times that are none, too long, or past")
+{
+    static const struct row rows[] = {
+        {64, "--at: \"\"", "expected one such as 2030-01-31", {"put", "--at", "", "t", "x"}},
+        {64, "--at: \"now\"", "expected one such as", {"put", "--at", "now", "t", "x"}},
+        {64, "at character 9", "expected one such", {"put", "--at", "2026-02-30T00:00:00Z", "t"}},
+        {64, "--at: \"@5\": has passed", "expected a time after now", {"put", "--at", "@5", "t"}},
+        {64, "--at: \"@1e9\"", "expected one such", {"put", "--at", "@1e9", "t", "x"}},
+        {64,
+         "--delay: \"100000d\"",
+         "expected one that ends before 2262-04-11",
+         {"put", "--delay", "100000d", "t", "x"}},
+        {64, "--ttr: \"0\"", "at least 1ms", {"put", "--ttr", "0", "t", "x"}},
+        {64, "--ttr: \"999us\"", "at least 1ms", {"put", "--ttr", "999us", "t", "x"}},
+        {64, "--deadline: \"0\"", "at least 1ns", {"work", "--deadline", "0", "t", "--", "true"}},
+        {64,
+         "--retry-delay: \"0s\"",
+         "at least 1ns",
+         {"work", "--retry-delay", "0s", "t", "--", "true"}},
+        {64,
+         "--retry-max",
+         "expected at least that",
+         {"work", "--retry-delay", "2s", "--retry-max", "1s", "t", "--", "true"}},
+    };
+    static const struct {
+        const char *text;
+        const char *problem;
+        const char *expected;
+    } durations[] = {
+        {"5x", "\"5x\": unknown unit at character 2", "such as 250ms, 1.5s, 2m30s"},
+        {"-1s", "\"-1s\": negative at character 1", "such as 250ms"},
+        {"1e400s", "\"1e400s\": unknown unit at character 2", "such as 250ms"},
+        {"", "\"\": empty at character 1", "such as 250ms"},
+        {"5", "\"5\": no unit at character 2", "such as 250ms"},
+        {"s", "\"s\": not a digit at character 1", "such as 250ms"},
+        {"1.s", "\"1.s\": not a digit at character 3", "such as 250ms"},
+        {"1.5", "\"1.5\": no unit at character 4", "such as 250ms"},
+        {" 1s", "\" 1s\": not a digit at character 1", "such as 250ms"},
+        {"1s ", "\"1s \": not a digit at character 3", "such as 250ms"},
+        {"inf", "\"inf\": not a digit at character 1", "such as 250ms"},
+        {"nan", "\"nan\": not a digit at character 1", "such as 250ms"},
+        {"1S", "\"1S\": unknown unit at character 2", "such as 250ms"},
+        {"1s-1s", "\"1s-1s\": negative at character 3", "such as 250ms"},
+        {"106752d", "\"106752d\": too long at character 1", "at most 292 years"},
+        {"99999999999999999999s", "s\": too long at character 1", "at most 292 years"},
+        {"\xff", "\"\\xff\": not a digit at character 1", "such as 250ms"},
+    };
+    static const char *const options[] = {"--delay",       "--ttr",       "--deadline",
+                                          "--retry-delay", "--retry-max", "--grace"};
+    make_folder();
+    CHECK_ROWS(rows);
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        for (size_t j = 0; j < sizeof(durations) / sizeof(durations[0]); j++) {
+            char value[80];
+            (void)snprintf(value, sizeof(value), "%s: %s", options[i],
+                           strcmp(durations[j].problem, "s\": too long at character 1") == 0
+                               ? "\"9999"
+                               : durations[j].problem);
+            struct row row = {64, value, durations[j].expected, {0}};
+            const char *const put[] = {"put", options[i], durations[j].text, "t", "x"};
+            const char *const work[] = {"work", options[i], durations[j].text, "t", "--", "true"};
+            bool is_put = i < 2;
+            memcpy(row.words, is_put ? put : work, is_put ? sizeof(put) : sizeof(work));
+            check_rows(&row, 1);
+        }
+    }
+}
+
+TEST(numbers, "numbers that are none or out of their range, and other values")
+{
+    static const char *const numbers[] = {"0",  "-1", "abc", "1e9", "",     "1.5",  "4294967296",
+                                          "+1", " 1", "0x1", "1 ",  "\xff", "1e309"};
+    static const char *const options[] = {"--jobs", "--attempts", "--limit"};
+    static const struct row rows[] = {
+        {64, "-j", "from 1 to 4096", {"work", "-j4097", "t", "--", "true"}},
+        {64,
+         "--priority: \"x\"",
+         "from -2147483648 to 2147483647",
+         {"put", "--priority", "x", "t", "x"}},
+        {64,
+         "--priority: \"2147483648\"",
+         "from -2147483648",
+         {"put", "--priority", "2147483648", "t", "x"}},
+        {64,
+         "--priority: \"99999999999999999999\"",
+         "from -2147483648",
+         {"put", "--priority", "99999999999999999999", "t", "x"}},
+        {64, "--priority: \"-\"", "from -2147483648", {"put", "--priority", "-", "t", "x"}},
+        {64,
+         "--state: \"gone\"",
+         "expected one of delayed, ready, reserved, buried",
+         {"peek", "--state", "gone", "t"}},
+        {64, "--state: \"\"", "expected one of", {"peek", "--state", "", "t"}},
+        {64,
+         "--bury-on: \"0\"",
+         "such as 1,3,64-70",
+         {"work", "--bury-on", "0", "t", "--", "true"}},
+        {64, "--bury-on: \"1,,2\"", "such as", {"work", "--bury-on", "1,,2", "t", "--", "true"}},
+        {64, "--bury-on: \"75\"", "without 75", {"work", "--bury-on", "75", "t", "--", "true"}},
+        {64, "--bury-on: \"9-5\"", "such as", {"work", "--bury-on", "9-5", "t", "--", "true"}},
+        {64, "--bury-on: \"256\"", "to 255", {"work", "--bury-on", "256", "t", "--", "true"}},
+        {64, "--bury-on: \"\"", "such as", {"work", "--bury-on", "", "t", "--", "true"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
+            bool peek = strcmp(options[i], "--limit") == 0;
+            struct row row = {
+                64,
+                options[i],
+                "expected a whole number from 1 to ",
+                {peek ? "peek" : "work", options[i], numbers[j], "t", peek ? NULL : "--", "true"}};
+            check_rows(&row, 1);
+        }
+    }
+}
+
+TEST(missing_values, "every option with a value, at the end of the line without one")
+{
+    static const struct {
+        const char *command;
+        const char *option;
+    } rows[] = {
+        {"put", "--delay"},      {"put", "-d"},
+        {"put", "--at"},         {"put", "--priority"},
+        {"put", "-p"},           {"put", "--ttr"},
+        {"put", "--input"},      {"put", "-i"},
+        {"put", "--broker"},     {"put", "-b"},
+        {"work", "--jobs"},      {"work", "-j"},
+        {"work", "--deadline"},  {"work", "--grace"},
+        {"work", "--attempts"},  {"work", "--retry-delay"},
+        {"work", "--retry-max"}, {"work", "--bury-on"},
+        {"work", "--summary"},   {"work", "--broker"},
+        {"peek", "--state"},     {"peek", "--limit"},
+        {"peek", "--id"},        {"peek", "--broker"},
+        {"stats", "--broker"},   {"help", "--broker"},
+    };
+    make_folder();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct row row = {64,
+                          rows[i].option,
+                          "no value; expected one after it",
+                          {rows[i].command, rows[i].option}};
+        check_rows(&row, 1);
+    }
+}
+
+TEST(long_values, "a value of 100,000 bytes is refused in a line of at most 1024")
+{
+    static const struct {
+        int code;
+        const char *command;
+        const char *option;
+    } rows[] = {
+        {64, "put", "--delay"},    {64, "put", "--at"},        {64, "put", "--priority"},
+        {64, "put", "--ttr"},      {66, "put", "--input"},     {64, "put", "--broker"},
+        {64, "work", "--jobs"},    {64, "work", "--deadline"}, {64, "work", "--attempts"},
+        {64, "work", "--bury-on"}, {73, "work", "--summary"},  {64, "peek", "--state"},
+        {64, "peek", "--limit"},   {64, "peek", "--id"},       {64, "stats", "--broker"},
+    };
+    make_folder();
+    char *value = malloc(100001);
+    CHECK(value != NULL);
+    memset(value, 'z', 100000);
+    value[100000] = '\0';
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool work = strcmp(rows[i].command, "work") == 0;
+        bool id = strcmp(rows[i].option, "--id") == 0;
+        struct row row = {
+            rows[i].code,
+            "zzzz",
+            "expected",
+            {rows[i].command, rows[i].option, value, id ? NULL : "t", work ? "--" : NULL, "true"}};
+        struct ended ended = program_run(row.words);
+        check_refusal(&ended, &row);
+        CHECK_INT(strlen(ended.err), <=, 1024);
+        ended_free(&ended);
+    }
+    free(value);
+}

@@ -1,0 +1,159 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "integration/program.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A worker that dies: nothing is lost. */
+
+/* With --until-empty it ends by itself; else it works until it is killed. */
+static struct running start_worker(bool until_empty)
+{
+    const char *words[] = {"work", "-j",       "4",   "--retry-delay", "10ms", "t",
+                           "--",   WEIR_PROBE, "log", "log",           NULL};
+    const char *ending[] = {"work", "-e", "-j",       "4",   "--retry-delay", "10ms",
+                            "t",    "--", WEIR_PROBE, "log", "log",           NULL};
+    return program_start("", 0, until_empty ? ending : words);
+}
+
+/* Whether the log has a run of each body `job 0` to `job COUNT-1`. */
+static void check_all_ran(int count)
+{
+    char *log = read_file("log", NULL);
+    CHECK(log != NULL);
+    bool *ran = calloc((size_t)count, sizeof(*ran));
+    CHECK(ran != NULL);
+    for (char *line = strtok(log, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        int number = -1;
+        CHECK_INT(sscanf(line, "%*s %*s %*s %*s %*s job %d", &number), ==, 1);
+        CHECK_INT(number, >=, 0);
+        CHECK_INT(number, <, count);
+        ran[number] = true;
+    }
+    for (int i = 0; i < count; i++) {
+        if (!ran[i]) {
+            test_fail(__FILE__, __LINE__, "job %d never ran", i);
+        }
+    }
+    free(ran);
+    free(log);
+}
+
+static void put_jobs(int count)
+{
+    char *list = malloc((size_t)count * 16);
+    CHECK(list != NULL);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        size += (size_t)sprintf(list + size, "job %d\n", i);
+    }
+    struct ended ended =
+        program_run_with(list, size, WORDS("put", "--lines", "--quiet", "--ttr", "1s", "t"));
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    free(list);
+}
+
+TEST(killed_again_and_again, "workers killed with SIGKILL at random moments lose no job")
+{
+    enum {
+        COUNT = 400,
+        KILLS = 5
+    };
+    program_init();
+    put_jobs(COUNT);
+    for (size_t kills = 1; kills <= KILLS; kills++) {
+        struct running worker = start_worker(false);
+        size_t mark = COUNT * kills / (KILLS + 2) + (size_t)test_random_below(COUNT / 10);
+        WAIT_UNTIL(count_lines("log") >= mark);
+        CHECK_INT(kill(worker.pid, SIGKILL), ==, 0);
+        struct ended ended = program_wait(&worker);
+        CHECK_INT(ended.signal, ==, SIGKILL);
+        ended_free(&ended);
+        CHECK_INT(program_count("t", "done") + program_count("t", "ready") +
+                      program_count("t", "delayed") + program_count("t", "reserved"),
+                  ==, COUNT);
+    }
+    struct running worker = start_worker(true);
+    struct ended ended = program_wait(&worker);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "done"), ==, COUNT);
+    CHECK_INT(program_count("t", "buried"), ==, 0);
+    check_all_ran(COUNT);
+}
+
+TEST(put_killed, "of a list whose put was killed every id that was printed is a job that runs")
+{
+    program_init();
+    int pipes[2];
+    CHECK_INT(pipe(pipes), ==, 0);
+    FILE *out = tmpfile();
+    CHECK(out != NULL);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        (void)dup2(pipes[0], STDIN_FILENO);
+        (void)dup2(fileno(out), STDOUT_FILENO);
+        (void)close(pipes[0]);
+        (void)close(pipes[1]);
+        (void)execl(WEIR_PROGRAM, "weir", "put", "--lines", "t", NULL);
+        _exit(99);
+    }
+    (void)close(pipes[0]);
+    int written = 0;
+    while (lseek(fileno(out), 0, SEEK_END) < 200) {
+        char line[32];
+        int length = snprintf(line, sizeof(line), "job %d\n", written++);
+        CHECK_INT(write(pipes[1], line, (size_t)length), ==, length);
+    }
+    CHECK_INT(kill(pid, SIGKILL), ==, 0);
+    struct running running = {pid, dup(STDIN_FILENO), dup(STDIN_FILENO)};
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.signal, ==, SIGKILL);
+    ended_free(&ended);
+    (void)close(pipes[1]);
+    rewind(out);
+    struct ended jobs = WEIR_EXPECT(0, "peek", "--json", "--limit", "1000000", "t");
+    const char *at = jobs.out;
+    char id[32];
+    int64_t printed = 0;
+    /* Ids were printed in the order in which the jobs would run. */
+    while (fgets(id, sizeof(id), out) != NULL && strchr(id, '\n') != NULL) {
+        char expected[64];
+        id[strcspn(id, "\n")] = '\0';
+        (void)snprintf(expected, sizeof(expected), "{\"id\":\"%s\",", id);
+        at = strstr(at, expected);
+        CHECK(at != NULL);
+        printed++;
+    }
+    (void)fclose(out);
+    ended_free(&jobs);
+    CHECK_INT(printed, >, 0);
+    CHECK_INT(program_count("t", "put"), >=, printed);
+    CHECK_INT(program_count("t", "put"), <=, written);
+}
+
+TEST(two_workers, "two workers share a tube: every job is done, each once, while both live")
+{
+    enum {
+        COUNT = 300
+    };
+    program_init();
+    put_jobs(COUNT);
+    struct running first = start_worker(true);
+    struct running second = start_worker(true);
+    struct ended ended = program_wait(&first);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    ended = program_wait(&second);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    check_all_ran(COUNT);
+    CHECK_INT(program_count("t", "done"), ==, COUNT);
+    CHECK_INT(count_lines("log"), ==, COUNT + program_count("t", "expired"));
+}

@@ -1,0 +1,295 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "integration/program.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* `weir put`: what becomes a job, and what is said about it. */
+
+/* The bodies of a tube in the order in which they would run, a line each, as `weir peek` has them.
+ */
+static char *bodies(const char *tube)
+{
+    struct ended ended = WEIR_EXPECT(0, "peek", "--body", "--json", "--limit", "10000", tube);
+    char *result = calloc(1, ended.out_size + 1);
+    CHECK(result != NULL);
+    char *at = result;
+    for (char *line = strtok(ended.out, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        char *body = strstr(line, "\"body\":\"");
+        CHECK(body != NULL);
+        body += strlen("\"body\":\"");
+        char *end = strstr(body, "\",\"encoding\"");
+        CHECK(end != NULL);
+        *end = '\0';
+        at += sprintf(at, "%s\n", body);
+    }
+    ended_free(&ended);
+    return result;
+}
+
+static void check_bodies(const char *tube, const char *expected)
+{
+    char *found = bodies(tube);
+    CHECK_STRING(found, expected);
+    free(found);
+}
+
+static struct ended put_input(const char *input, size_t size, const char *const words[])
+{
+    struct ended ended = program_run_with(input, size, words);
+    CHECK_STRING(ended.err, "");
+    CHECK_INT(ended.code, ==, 0);
+    return ended;
+}
+
+TEST(body_from_operand, "the second operand is the body; its id is printed")
+{
+    program_init();
+    struct ended ended = WEIR_EXPECT(0, "put", "t", "a body; $(with) 'signs'");
+    CHECK_STRING(ended.err, "");
+    char *end = NULL;
+    CHECK_INT(strtol(ended.out, &end, 10), >, 0);
+    CHECK_STRING(end, "\n");
+    ended_free(&ended);
+    check_bodies("t", "a body; $(with) 'signs'\n");
+}
+
+TEST(body_from_input,
+     "without a second operand, or with -, standard input is one body, bytes and all")
+{
+    program_init();
+    struct ended ended = put_input("one\ntwo\n", 8, WORDS("put", "t"));
+    ended_free(&ended);
+    ended = put_input("", 0, WORDS("put", "t", "-"));
+    ended_free(&ended);
+    ended = put_input("nul\0nul\xff", 8, WORDS("put", "t", "-"));
+    ended_free(&ended);
+    check_bodies("t", "one\\ntwo\\n\n\nbnVsAG51bP8=\n");
+}
+
+TEST(body_from_file, "--input names a file to read instead")
+{
+    program_init();
+    write_file("list", "a\nb\n", 4, 0644);
+    WEIR(0, "put", "--input", "list", "t");
+    WEIR(0, "put", "--lines", "--input", "list", "u");
+    check_bodies("t", "a\\nb\\n\n");
+    check_bodies("u", "a\nb\n");
+}
+
+TEST(operand_with_dash, "after -- words that start with - are operands")
+{
+    program_init();
+    WEIR(0, "put", "--quiet", "--", "t", "--delay");
+    check_bodies("t", "--delay\n");
+}
+
+TEST(lines, "--lines makes a job of each line, in order, and prints their ids in order")
+{
+    program_init();
+    struct ended ended = put_input("one\n\nthree", 10, WORDS("put", "--lines", "t"));
+    long ids[3];
+    CHECK_INT(sscanf(ended.out, "%ld\n%ld\n%ld\n", &ids[0], &ids[1], &ids[2]), ==, 3);
+    CHECK(ids[0] < ids[1] && ids[1] < ids[2]);
+    ended_free(&ended);
+    check_bodies("t", "one\n\nthree\n");
+    CHECK_INT(program_count("t", "put"), ==, 3);
+}
+
+TEST(null, "--null ends them by NUL bytes, so that they may hold newlines")
+{
+    program_init();
+    struct ended ended = put_input("a\nb\0c\0", 6, WORDS("put", "-0", "t"));
+    ended_free(&ended);
+    check_bodies("t", "a\\nb\nc\n");
+}
+
+TEST(no_lines, "an empty list is no job and no error")
+{
+    program_init();
+    struct ended ended = put_input("", 0, WORDS("put", "--lines", "t"));
+    CHECK_STRING(ended.out, "");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "put"), ==, 0);
+}
+
+TEST(many_lines, "a list longer than one transaction is put whole, with one id a line")
+{
+    enum {
+        COUNT = 5500
+    };
+    program_init();
+    char *list = malloc((size_t)COUNT * 12);
+    CHECK(list != NULL);
+    size_t size = 0;
+    for (int i = 0; i < COUNT; i++) {
+        size += (size_t)snprintf(list + size, 12, "line%d\n", i);
+    }
+    struct ended ended = put_input(list, size, WORDS("put", "-l", "t"));
+    size_t lines = 0;
+    for (size_t i = 0; i < ended.out_size; i++) {
+        lines += ended.out[i] == '\n' ? 1 : 0;
+    }
+    CHECK_INT(lines, ==, COUNT);
+    ended_free(&ended);
+    check_bodies("t", list);
+    free(list);
+}
+
+TEST(quiet_and_json, "--quiet prints nothing, --json an object a job")
+{
+    program_init();
+    struct ended ended = WEIR_EXPECT(0, "put", "--quiet", "t", "x");
+    CHECK_STRING(ended.out, "");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "put", "--json", "t", "x");
+    long id = 0;
+    int length = 0;
+    CHECK_INT(sscanf(ended.out, "{\"id\":\"%ld\",\"tube\":\"t\"}\n%n", &id, &length), ==, 1);
+    CHECK_INT(length, ==, ended.out_size);
+    ended_free(&ended);
+}
+
+TEST(order, "jobs run by priority, then in the order in which they were put")
+{
+    program_init();
+    WEIR(0, "put", "t", "usual 1");
+    WEIR(0, "put", "--priority", "-5", "t", "urgent");
+    WEIR(0, "put", "--priority", "2147483647", "t", "last");
+    WEIR(0, "put", "t", "usual 2");
+    check_bodies("t", "urgent\nusual 1\nusual 2\nlast\n");
+}
+
+TEST(delayed, "--delay and --at hold a job back")
+{
+    program_init();
+    WEIR(0, "put", "--delay", "1h", "t", "x");
+    WEIR(0, "put", "--at", "2200-01-01T00:00:00Z", "t", "y");
+    WEIR(0, "put", "--delay", "0", "t", "z");
+    CHECK_INT(program_count("t", "delayed"), ==, 2);
+    CHECK_INT(program_count("t", "ready"), ==, 1);
+    struct ended ended = WEIR_EXPECT(0, "peek", "--state", "delayed", "--json", "t");
+    CHECK(strstr(ended.out, "\"run_at\":\"2200-01-01T00:00:00.000000000Z\"") != NULL);
+    ended_free(&ended);
+}
+
+TEST(given_twice, "of an option that is given twice the last one counts")
+{
+    program_init();
+    WEIR(0, "put", "--delay", "1h", "--quiet", "--delay=0", "t", "x");
+    CHECK_INT(program_count("t", "ready"), ==, 1);
+}
+
+TEST(as_it_comes, "lines from a pipe are put while its writer still thinks")
+{
+    program_init();
+    int pipes[2];
+    CHECK_INT(pipe(pipes), ==, 0);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        (void)dup2(pipes[0], STDIN_FILENO);
+        (void)close(pipes[0]);
+        (void)close(pipes[1]);
+        (void)execl(WEIR_PROGRAM, "weir", "put", "--lines", "--quiet", "t", NULL);
+        _exit(99);
+    }
+    (void)close(pipes[0]);
+    for (int i = 1; i <= 3; i++) {
+        CHECK_INT(write(pipes[1], "line\n", 5), ==, 5);
+        WAIT_UNTIL(program_count("t", "put") == i);
+    }
+    (void)close(pipes[1]);
+    struct running running = {pid, dup(STDIN_FILENO), dup(STDIN_FILENO)};
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "put"), ==, 3);
+}
+
+TEST(largest_body,
+     "a body of 16 MiB is put; one byte more is refused, named by its line, with nothing put")
+{
+    size_t most = (size_t)16 << 20;
+    char *list = malloc(most + 4);
+    CHECK(list != NULL);
+    memset(list, 'x', most + 4);
+    list[0] = 'a';
+    list[1] = '\n';
+    program_init();
+    struct ended ended = put_input(list + 2, most, WORDS("put", "--quiet", "t"));
+    ended_free(&ended);
+    ended = put_input(list, most + 2, WORDS("put", "--quiet", "--lines", "t"));
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "put"), ==, 3);
+
+    ended = program_run_with(list, most + 3, WORDS("put", "--lines", "t"));
+    CHECK_INT(ended.code, ==, 65);
+    CHECK_STRING(ended.out, "");
+    CHECK_STRING(ended.err, "weir put: \"standard input\": line 2: too long; expected a body of at "
+                            "most 16777216 bytes; nothing was put\n");
+    ended_free(&ended);
+    ended = program_run_with(list + 2, most + 1, WORDS("put", "t"));
+    CHECK_INT(ended.code, ==, 65);
+    CHECK_STRING(ended.err, "weir put: \"standard input\": too long; expected a body of at most "
+                            "16777216 bytes; nothing was put\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "put"), ==, 3);
+    free(list);
+}
+
+TEST(default_store, "without a broker the store is made in the state folder, for its owner alone")
+{
+    program_init();
+    CHECK_INT(unsetenv("WEIR_BROKER"), ==, 0);
+    struct ended ended = WEIR_EXPECT(66, "stats");
+    ended_free(&ended);
+    CHECK(access("state", F_OK) != 0);
+    WEIR(0, "put", "t", "x");
+    struct stat facts;
+    CHECK_INT(stat("state", &facts), ==, 0);
+    CHECK_INT(facts.st_mode & 07777, ==, 0700);
+    CHECK_INT(stat("state/weir", &facts), ==, 0);
+    CHECK_INT(facts.st_mode & 07777, ==, 0700);
+    CHECK_INT(stat("state/weir/weir.db", &facts), ==, 0);
+    CHECK_INT(facts.st_mode & 07777, ==, 0600);
+    CHECK_INT(program_count("t", "ready"), ==, 1);
+
+    CHECK_INT(setenv("XDG_STATE_HOME", "relative/ignored", 1), ==, 0);
+    WEIR(0, "put", "t", "x");
+    CHECK_INT(stat(".local/state/weir/weir.db", &facts), ==, 0);
+    CHECK(access("relative", F_OK) != 0);
+}
+
+TEST(broker_order, "--broker goes before $WEIR_BROKER, which goes before the state folder")
+{
+    program_init();
+    WEIR(0, "put", "--broker", "sqlite:first.db", "t", "x");
+    CHECK(access("first.db", F_OK) == 0);
+    CHECK(access("jobs.db", F_OK) != 0);
+    WEIR(0, "put", "t", "x");
+    CHECK(access("jobs.db", F_OK) == 0);
+    CHECK(access("state", F_OK) != 0);
+}
+
+TEST(full_output, "ids that cannot be printed are an error, but the job is put")
+{
+    program_init();
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        if (dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), STDOUT_FILENO) >= 0) {
+            (void)execl(WEIR_PROGRAM, "weir", "put", "t", "x", NULL);
+        }
+        _exit(99);
+    }
+    struct running running = {pid, dup(STDIN_FILENO), dup(STDIN_FILENO)};
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 74);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready"), ==, 1);
+}

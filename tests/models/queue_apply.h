@@ -1,0 +1,299 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_QUEUE_APPLY_H
+#define WEIR_TEST_QUEUE_APPLY_H
+
+#include "models/queue_model.h"
+
+/* Each operation on the queue and on the reference. All return false where the two differ, with the
+ * model's message set. */
+
+/* How many operations have failed for lack of memory. */
+static uint64_t model_refusals;
+
+/* An operation came to a status on the queue. True: it failed for an allocation that was made to
+ * fail, and the reference has nothing to do. */
+static inline bool model_is_out_of_memory(const struct operation *op, enum weir_status status)
+{
+    bool is_refused = op->fail != 0 && status == WEIR_ENOMEM;
+    model_refusals += is_refused;
+    return is_refused;
+}
+
+static inline bool apply_add(struct model *m, const struct operation *op)
+{
+    struct weir_key key = model_key(m, op->item);
+    bool joined = false;
+    enum weir_status got;
+    int64_t delay_ns = op->delay_ns;
+    uint32_t flags = 0;
+    if (op->kind == OP_ADD) {
+        delay_ns = 0;
+        got = weir_queue_add(m->queue, key);
+    } else if (op->kind == OP_ADD_AFTER) {
+        got = weir_queue_add_after(m->queue, key, delay_ns);
+    } else {
+        struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+        options.delay_ns = delay_ns;
+        options.flags = flags = op->flags;
+        got = weir_queue_add_with(m->queue, key, &options);
+    }
+    if (!model_is_out_of_memory(op, got)) {
+        enum weir_status want = reference_add(&m->reference, op->item, delay_ns, flags, &joined);
+        EXPECT_STATUS(m, got, want);
+    }
+    return true;
+}
+
+static inline bool apply_add_rate_limited(struct model *m, const struct operation *op)
+{
+    enum weir_status got = weir_queue_add_rate_limited(m->queue, model_key(m, op->item));
+    if (!model_is_out_of_memory(op, got)) {
+        enum weir_status want = reference_add_rate_limited(&m->reference, op->item);
+        EXPECT_STATUS(m, got, want);
+    }
+    return true;
+}
+
+static inline bool apply_add_batch(struct model *m, const struct operation *op)
+{
+    struct weir_key keys[8];
+    size_t count = operation_batch_size(op);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = model_key(m, operation_batch_item(op, i));
+    }
+    enum weir_status got = weir_queue_add_batch(m->queue, keys, count);
+    if (model_is_out_of_memory(op, got)) {
+        return true;
+    }
+    enum weir_status want = m->reference.shut ? WEIR_ESHUTDOWN : WEIR_OK;
+    size_t leave_out = m->reference.flaw == BATCH_NOT_ALL ? 1 : 0;
+    for (size_t i = 0; i + leave_out < count; i++) {
+        bool joined;
+        want = reference_add(&m->reference, operation_batch_item(op, i), 0, 0, &joined);
+    }
+    EXPECT_STATUS(m, got, want);
+    return true;
+}
+
+static inline bool apply_cancel(struct model *m, const struct operation *op)
+{
+    bool taken = false;
+    enum weir_status got = weir_queue_cancel(m->queue, model_key(m, op->item), &taken);
+    EXPECT_STATUS(m, got, WEIR_OK);
+    bool want = reference_cancel(&m->reference, op->item);
+    EXPECT(m, taken == want, "cancel took out: %d, expected %d", taken, want);
+    return true;
+}
+
+static inline bool apply_get(struct model *m, const struct operation *op)
+{
+    const struct reference *r = &m->reference;
+    enum weir_status empty = op->kind == OP_GET_UNTIL ? WEIR_ETIMEDOUT : WEIR_EAGAIN;
+    enum weir_status want = r->queued > 0 ? WEIR_OK : r->shut ? WEIR_ESHUTDOWN : empty;
+    struct weir_work work;
+    enum weir_status got;
+    if (op->kind == OP_GET && want != WEIR_EAGAIN) {
+        got = weir_queue_get(m->queue, &work);
+    } else if (op->kind == OP_GET_UNTIL) {
+        got = weir_queue_get_until(m->queue, r->now_ns - 1 - op->item, &work);
+    } else {
+        got = weir_queue_try_get(m->queue, &work);
+    }
+    if (model_is_out_of_memory(op, got)) {
+        return true;
+    }
+    EXPECT_STATUS(m, got, want);
+    return got != WEIR_OK || model_hand_out(m, &work);
+}
+
+static inline bool apply_get_batch(struct model *m, const struct operation *op)
+{
+    const struct reference *r = &m->reference;
+    size_t size = operation_batch_size(op);
+    if (size > 0 && r->queued == 0 && !r->shut) {
+        return true; /* it would block */
+    }
+    enum weir_status want = size == 0 ? WEIR_EINVAL : r->queued > 0 ? WEIR_OK : WEIR_ESHUTDOWN;
+    struct weir_work works[8];
+    size_t count = 0;
+    enum weir_status got = weir_queue_get_batch(m->queue, works, size, &count);
+    if (model_is_out_of_memory(op, got)) {
+        return true;
+    }
+    EXPECT_STATUS(m, got, want);
+    size_t want_count = got != WEIR_OK ? 0 : r->queued < size ? r->queued : size;
+    bool may_be_fewer = op->fail != 0 && count > 0 && count < want_count;
+    EXPECT(m, count == want_count || may_be_fewer, "%zu handed out, expected %zu", count,
+           want_count);
+    for (size_t i = 0; i < count; i++) {
+        if (!model_hand_out(m, &works[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline bool apply_done(struct model *m, struct hand hand)
+{
+    enum weir_status got = weir_queue_done(m->queue, &hand.work);
+    enum weir_status want = reference_done(&m->reference, hand.item, hand.processing);
+    EXPECT_STATUS(m, got, want);
+    if (got == WEIR_OK) {
+        model_put_down(m, &hand);
+    }
+    return true;
+}
+
+/* Whether a done_get of this item would hand something out, or say that the queue is shut down.
+ * With a wrong reference only where that is certain: it would block for ever. */
+static inline bool model_may_done_get(struct model *m, const struct hand *hand)
+{
+    const struct reference *r = &m->reference;
+    bool dirty = r->items[hand->item].place == DIRTY && r->flaw == NO_FLAW;
+    return r->shut || r->queued > 0 || dirty;
+}
+
+static inline bool apply_done_get(struct model *m, const struct operation *op, struct hand hand)
+{
+    if (!model_may_done_get(m, &hand)) {
+        return apply_done(m, hand);
+    }
+    struct weir_work work = hand.work;
+    enum weir_status got = weir_queue_done_get(m->queue, &work);
+    enum weir_status want = reference_done(&m->reference, hand.item, hand.processing);
+    if (want == WEIR_OK) {
+        model_put_down(m, &hand);
+        want = m->reference.queued > 0 ? WEIR_OK : WEIR_ESHUTDOWN;
+    }
+    if (!model_is_out_of_memory(op, got)) {
+        EXPECT_STATUS(m, got, want);
+    }
+    if (got == WEIR_OK) {
+        return model_hand_out(m, &work);
+    }
+    EXPECT(m, work.ticket == hand.work.ticket, "a done_get without a result changed the work");
+    return true;
+}
+
+static inline bool apply_done_batch(struct model *m, const struct operation *op)
+{
+    struct hand hands[8];
+    struct weir_work works[8] = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < operation_batch_size(op); i++) {
+        unsigned item = operation_batch_item(op, i);
+        const struct hand *hand = m->held[item].is_there ? &m->held[item] : &m->stale[item];
+        if (hand->is_there) {
+            hands[count] = *hand;
+            works[count++] = hand->work;
+        }
+    }
+    enum weir_status got = weir_queue_done_batch(m->queue, works, count);
+    enum weir_status want = WEIR_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (reference_done(&m->reference, hands[i].item, hands[i].processing) == WEIR_OK) {
+            model_put_down(m, &hands[i]);
+        } else {
+            want = WEIR_ENOTPROCESSING;
+        }
+    }
+    EXPECT_STATUS(m, got, want);
+    return true;
+}
+
+static inline bool apply_step(struct model *m, const struct operation *op)
+{
+    int64_t left_ns = INT64_MAX - m->reference.now_ns;
+    int64_t step_ns = op->delay_ns < 0 ? 0 : op->delay_ns < left_ns ? op->delay_ns : left_ns;
+    enum weir_status got = weir_clock_advance(m->clock, step_ns);
+    EXPECT_STATUS(m, got, WEIR_OK);
+    reference_pass(&m->reference, step_ns);
+    return true;
+}
+
+/* The limit has passed; the end of time itself would mean none. */
+static inline bool apply_drain(struct model *m)
+{
+    enum weir_status got = weir_queue_shutdown_drain_until(m->queue, m->reference.now_ns - 1);
+    reference_shutdown(&m->reference);
+    bool idle = m->reference.queued == 0 && reference_count(&m->reference, true) == 0;
+    EXPECT_STATUS(m, got, idle ? WEIR_OK : WEIR_ETIMEDOUT);
+    return true;
+}
+
+static inline bool apply_forget(struct model *m, const struct operation *op)
+{
+    enum weir_status got = weir_queue_forget(m->queue, model_key(m, op->item));
+    EXPECT_STATUS(m, got, WEIR_OK);
+    reference_forget(&m->reference, op->item);
+    return true;
+}
+
+static inline bool model_apply(struct model *m, const struct operation *op)
+{
+    const struct hand *stale = &m->stale[op->item];
+    const struct hand *held = &m->held[op->item];
+    switch (op->kind) {
+    case OP_ADD:
+    case OP_ADD_AFTER:
+    case OP_ADD_WITH:
+        return apply_add(m, op);
+    case OP_ADD_RATE_LIMITED:
+        return apply_add_rate_limited(m, op);
+    case OP_ADD_BATCH:
+        return apply_add_batch(m, op);
+    case OP_FORGET:
+        return apply_forget(m, op);
+    case OP_CANCEL:
+        return apply_cancel(m, op);
+    case OP_TRY_GET:
+    case OP_GET:
+    case OP_GET_UNTIL:
+        return apply_get(m, op);
+    case OP_GET_BATCH:
+        return apply_get_batch(m, op);
+    case OP_DONE:
+        return !held->is_there || apply_done(m, *held);
+    case OP_DONE_STALE:
+        return !stale->is_there || apply_done(m, *stale);
+    case OP_DONE_GET:
+        return !held->is_there || apply_done_get(m, op, *held);
+    case OP_DONE_BATCH:
+        return apply_done_batch(m, op);
+    case OP_STEP:
+        return apply_step(m, op);
+    case OP_SHUTDOWN:
+        weir_queue_shutdown(m->queue);
+        reference_shutdown(&m->reference);
+        return true;
+    case OP_DRAIN_UNTIL:
+        return apply_drain(m);
+    case OPERATION_COUNT:
+        break;
+    }
+    test_fail(__FILE__, __LINE__, "no such operation");
+}
+
+/* Runs a sequence from an empty queue on. Returns the index of the first operation after which the
+ * two differ, with a message of MESSAGE_SIZE bytes; count: they never do. */
+static inline size_t run_sequence(enum flaw flaw, const struct operation *ops, size_t count,
+                                  char *message)
+{
+    struct model m;
+    model_start(&m, flaw, message);
+    size_t at = 0;
+    while (at < count) {
+        test_fail_allocation(ops[at].fail, ops[at].fail_sticky);
+        bool same = model_apply(&m, &ops[at]);
+        test_fail_allocation(0, false);
+        if (!same || !model_compare(&m)) {
+            break;
+        }
+        at++;
+    }
+    model_end(&m);
+    return at;
+}
+
+#endif

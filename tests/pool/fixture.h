@@ -1,0 +1,193 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_POOL_FIXTURE_H
+#define WEIR_TEST_POOL_FIXTURE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <weir/clock.h>
+#include <weir/context.h>
+#include <weir/envelope.h>
+#include <weir/pool.h>
+
+#include "base/sync.h"
+#include "support/harness.h"
+
+/* What the tests of the pool share: a counter to wait for, a task that can be held up, and short
+ * ways to make pools and envelopes. */
+
+/* A number that only grows, and that threads can wait for. */
+struct counter {
+    struct weiri_mutex mutex;
+    struct weiri_cond grown;
+    int value;
+};
+
+static inline void counter_init(struct counter *counter)
+{
+    CHECK_STATUS(weiri_mutex_init(&counter->mutex), WEIR_OK);
+    CHECK_STATUS(weiri_cond_init(&counter->grown, &counter->mutex), WEIR_OK);
+    counter->value = 0;
+}
+
+static inline void counter_fini(struct counter *counter)
+{
+    weiri_cond_fini(&counter->grown);
+    weiri_mutex_fini(&counter->mutex);
+}
+
+static inline void counter_add(struct counter *counter, int more)
+{
+    weiri_mutex_lock(&counter->mutex);
+    counter->value += more;
+    weiri_cond_broadcast(&counter->grown);
+    weiri_mutex_unlock(&counter->mutex);
+}
+
+static inline void counter_wait(struct counter *counter, int value)
+{
+    weiri_mutex_lock(&counter->mutex);
+    while (counter->value < value) {
+        weiri_cond_wait(&counter->grown);
+    }
+    weiri_mutex_unlock(&counter->mutex);
+}
+
+static inline int counter_value(struct counter *counter)
+{
+    weiri_mutex_lock(&counter->mutex);
+    int value = counter->value;
+    weiri_mutex_unlock(&counter->mutex);
+    return value;
+}
+
+/* The payload of task_invoke(). A held task enters, then waits until it is let go once more. */
+struct task {
+    struct counter entered;
+    struct counter allowed; /* runs that may leave */
+    struct counter outcomes;
+    struct counter released;
+    bool is_held;
+    int status;         /* what a run returns */
+    atomic_int running; /* runs inside now */
+    atomic_int last_status;
+    int (*body)(weir_context *context, struct task *task); /* optional; its status is the run's */
+    weir_pool *pool;                                       /* for bodies */
+    weir_envelope *envelope;
+    int64_t delay_ns;
+};
+
+static inline void task_init(struct task *task)
+{
+    *task = (struct task){.status = WEIR_OK};
+    counter_init(&task->entered);
+    counter_init(&task->allowed);
+    counter_init(&task->outcomes);
+    counter_init(&task->released);
+}
+
+static inline void task_fini(struct task *task)
+{
+    counter_fini(&task->entered);
+    counter_fini(&task->allowed);
+    counter_fini(&task->outcomes);
+    counter_fini(&task->released);
+}
+
+static inline int task_invoke(weir_context *context, void *payload)
+{
+    struct task *task = payload;
+    CHECK_INT(atomic_fetch_add(&task->running, 1), ==, 0); /* never two at once */
+    counter_add(&task->entered, 1);
+    int status = task->status;
+    if (task->is_held) {
+        counter_wait(&task->allowed, counter_value(&task->entered));
+    }
+    if (task->body != NULL) {
+        status = task->body(context, task);
+    }
+    CHECK_INT(atomic_fetch_sub(&task->running, 1), ==, 1);
+    return status;
+}
+
+static inline void task_outcome(weir_envelope *envelope, int status, void *payload)
+{
+    struct task *task = payload;
+    CHECK(weir_envelope_payload(envelope) == payload);
+    CHECK_INT(atomic_load(&task->running), ==, 0);
+    atomic_store(&task->last_status, status);
+    counter_add(&task->outcomes, 1);
+}
+
+static inline void task_release(void *payload)
+{
+    struct task *task = payload;
+    counter_add(&task->released, 1);
+}
+
+/* How often a task has run, once that cannot change. */
+static inline int task_runs(struct task *task)
+{
+    int runs = counter_value(&task->entered);
+    CHECK_INT(counter_value(&task->outcomes), ==, runs);
+    return runs;
+}
+
+/* NULL where an allocation was made to fail. */
+static inline weir_envelope *envelope_for(struct task *task, int64_t deadline_ns)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.payload = task;
+    options.invoke = task_invoke;
+    options.outcome = task_outcome;
+    options.release = task_release;
+    options.deadline_ns = deadline_ns;
+    weir_envelope *envelope = NULL;
+    enum weir_status status = weir_envelope_new(&options, &envelope);
+    return CHECK_OR_OOM(status) ? NULL : envelope;
+}
+
+/* NULL where an allocation was made to fail. clock NULL: the real one. */
+static inline weir_pool *pool_with(size_t workers, size_t capacity, weir_clock *clock)
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = workers;
+    options.capacity = capacity;
+    options.clock = clock;
+    weir_pool *pool = NULL;
+    enum weir_status status = weir_pool_new(&options, &pool);
+    return CHECK_OR_OOM(status) ? NULL : pool;
+}
+
+static inline weir_clock *manual_clock(int64_t start_ns)
+{
+    weir_clock *clock;
+    CHECK_STATUS(weir_clock_manual_new(start_ns, test_allocator(), &clock), WEIR_OK);
+    return clock;
+}
+
+static inline struct weir_pool_counts counts_of(weir_pool *pool)
+{
+    struct weir_pool_counts counts;
+    CHECK_STATUS(weir_pool_count(pool, &counts), WEIR_OK);
+    return counts;
+}
+
+/* A call that ends a pool, on a thread of its own. */
+struct ender {
+    weir_pool *pool;
+    enum weir_status (*call)(weir_pool *pool);
+    enum weir_status status;
+};
+
+static inline void ender_run(void *arg)
+{
+    struct ender *ender = arg;
+    ender->status = ender->call(ender->pool);
+}
+
+#endif

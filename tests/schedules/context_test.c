@@ -1,0 +1,72 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/context.h"
+
+#include "base/sync.h"
+#include "support/explorer/explorer.h"
+#include "support/harness.h"
+
+/* A task that sleeps, without a pool: until its deadline, which is in 10 ns. */
+static struct {
+    weir_clock *clock;
+    struct weiri_scope scope;
+    weir_context context;
+    enum weir_status slept;
+} sleeper;
+
+static void advance(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_clock_advance(sleeper.clock, 10), WEIR_OK);
+}
+
+static void sleep_to_deadline(void *arg)
+{
+    (void)arg;
+    sleeper.slept = weir_context_sleep(&sleeper.context, WEIR_FOREVER);
+}
+
+static void sleep_against(bool is_cancelled)
+{
+    struct weiri_thread threads[2];
+    CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &sleeper.clock), WEIR_OK);
+    CHECK_STATUS(weiri_scope_init(&sleeper.scope, sleeper.clock), WEIR_OK);
+    CHECK_STATUS(weiri_context_init(&sleeper.context, &sleeper.scope), WEIR_OK);
+    weiri_context_begin(&sleeper.context, 10);
+    CHECK_STATUS(weiri_thread_start(&threads[0], "sleeper", sleep_to_deadline, NULL), WEIR_OK);
+    if (is_cancelled && explorer_choose(2) == 0) {
+        weiri_scope_cancel(&sleeper.scope);
+    } else if (is_cancelled) {
+        weir_context_cancel(&sleeper.context);
+    } else {
+        CHECK_STATUS(weiri_thread_start(&threads[1], "stepper", advance, NULL), WEIR_OK);
+        weiri_thread_join(&threads[1]);
+    }
+    weiri_thread_join(&threads[0]);
+    CHECK_STATUS(sleeper.slept, is_cancelled ? WEIR_ECANCELED : WEIR_ETIMEDOUT);
+    weiri_context_fini(&sleeper.context);
+    weiri_scope_fini(&sleeper.scope);
+    weir_clock_free(sleeper.clock);
+}
+
+static void sleep_against_step(void *arg)
+{
+    (void)arg;
+    sleep_against(false);
+}
+
+static void sleep_against_cancel(void *arg)
+{
+    (void)arg;
+    sleep_against(true);
+}
+
+TEST(sleep_step, "a step that makes a sleep due ends it, also when it comes while the sleep begins")
+{
+    explorer_must_pass(sleep_against_step, NULL, NULL);
+}
+
+TEST(sleep_cancel, "so does a cancellation, of the run or of all")
+{
+    explorer_must_pass(sleep_against_cancel, NULL, NULL);
+}

@@ -1,0 +1,115 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool_world.h"
+
+/* Sends that meet runs, other sends and time. */
+
+/* A send meets the run of the one before at every point of it. */
+static void sends_meet(void *arg)
+{
+    struct weiri_thread sender;
+    (void)arg;
+    world_init(2, 1);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&sender, "sender", send_first);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    weiri_thread_join(&sender);
+    CHECK_INT(world.records[0].accepted, ==, 2);
+    give_up(0);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    check_covered();
+    world_fini();
+}
+
+TEST(send_send,
+     "each of two sends is followed by a run; the envelope takes one slot and one reference")
+{
+    explorer_must_pass(sends_meet, NULL, NULL);
+}
+
+static void send_second(void *arg)
+{
+    (void)arg;
+    enum weir_status status = send_to(world.pool, 1, 0);
+    CHECK(status == WEIR_OK || status == WEIR_EFULL);
+    CHECK_INT(counts_of(world.pool).in_flight, <=, 1);
+}
+
+static void full(void *arg)
+{
+    struct weiri_thread sender;
+    (void)arg;
+    world_init(2, 1);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&sender, "sender", send_second);
+    enum weir_status status = send_to(world.pool, 0, 0);
+    CHECK(status == WEIR_OK || status == WEIR_EFULL);
+    CHECK_INT(counts_of(world.pool).in_flight, <=, 1);
+    weiri_thread_join(&sender);
+    CHECK_INT(world.records[0].accepted + world.records[1].accepted, >=, 1);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(counts_of(world.pool).runs, ==,
+              world.records[0].accepted + world.records[1].accepted);
+    world_fini();
+}
+
+TEST(
+    capacity,
+    "with one slot two envelopes are never in flight at once, and a slot given back is taken again")
+{
+    explorer_must_pass(full, NULL, NULL);
+}
+
+static void send_to_other(void *arg)
+{
+    (void)arg;
+    enum weir_status status = send_to(world.other, 0, 0);
+    CHECK(status == WEIR_OK || status == WEIR_EBUSY);
+}
+
+static void between_pools(void *arg)
+{
+    struct weiri_thread sender;
+    (void)arg;
+    world_init(1, 0);
+    world.other = new_pool(1, 0);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.other), WEIR_OK);
+    start_thread(&sender, "sender", send_to_other);
+    enum weir_status status = send_to(world.pool, 0, 0);
+    CHECK(status == WEIR_OK || status == WEIR_EBUSY);
+    weiri_thread_join(&sender);
+    CHECK_INT(world.records[0].accepted, >=, 1);
+    give_up(0);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(world.other), WEIR_OK);
+    CHECK_INT(counts_of(world.other).in_flight, ==, 0);
+    CHECK_INT(world.records[0].runs, ==, world.records[0].accepted);
+    world_fini();
+}
+
+TEST(two_pools, "two pools that are sent one envelope never run it at once, and one of them does")
+{
+    explorer_must_pass(between_pools, NULL, NULL);
+}
+
+static void due_against_send(void *arg)
+{
+    struct weiri_thread stepper;
+    (void)arg;
+    world_init(1, 1);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 10), WEIR_OK);
+    start_thread(&stepper, "stepper", advance);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    weiri_thread_join(&stepper);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(counts_of(world.pool).dropped, ==, 0);
+    check_covered();
+    world_fini();
+}
+
+TEST(due_send, "a pending time and a send that meet it make one run or two, in one slot")
+{
+    explorer_must_pass(due_against_send, NULL, NULL);
+}

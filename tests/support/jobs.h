@@ -1,0 +1,160 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_JOBS_H
+#define WEIR_TEST_JOBS_H
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "jobs/broker.h"
+#include "support/harness.h"
+
+/* For tests of the jobs floor: stores on a wall clock that the test steps, and short forms of the
+ * calls below the consumer. */
+
+/* A day in 2026, so that times have as many digits as real ones. */
+#define JOBS_WALL_START INT64_C(1780000000000000000)
+
+struct jobs_wall {
+    _Atomic int64_t now_ns;
+};
+
+static inline int64_t jobs_wall_now(void *arg)
+{
+    struct jobs_wall *wall = arg;
+    return atomic_load_explicit(&wall->now_ns, memory_order_relaxed);
+}
+
+static inline void jobs_wall_step(struct jobs_wall *wall, int64_t step_ns)
+{
+    atomic_fetch_add_explicit(&wall->now_ns, step_ns, memory_order_relaxed);
+}
+
+/* Opens a store with the test's allocator on a stepped clock. */
+static inline enum weir_status jobs_store_try_open(const char *path, struct jobs_wall *wall,
+                                                   uint32_t flags, weir_broker **ret_broker,
+                                                   struct weir_error *ret_error)
+{
+    char url[800];
+    (void)snprintf(url, sizeof(url), "sqlite:%s", path);
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.flags = flags;
+    return weiri_broker_open_at(url, &options, jobs_wall_now, wall, ret_broker, ret_error);
+}
+
+static inline weir_broker *jobs_store_open(const char *path, struct jobs_wall *wall)
+{
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    enum weir_status status = jobs_store_try_open(path, wall, 0, &broker, &error);
+    if (status != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "open %s: %s", path, error.text);
+    }
+    return broker;
+}
+
+/* Puts a job and returns its number. */
+static inline int64_t jobs_put(weir_broker *broker, const char *tube, const char *text,
+                               const struct weir_put_options *options)
+{
+    struct weir_body body = {text, strlen(text)};
+    struct weir_job_id id;
+    struct weir_error error;
+    enum weir_status status = weir_broker_put(broker, tube, &body, 1, options, &id, &error);
+    if (status != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "put: %s", error.text);
+    }
+    return (int64_t)strtoll(id.text, NULL, 10);
+}
+
+/* Reserves at most wanted jobs; the list is the caller's, to be given to jobs_free(). */
+static inline struct weiri_exchange jobs_reserve(weir_broker *broker, const char *tube,
+                                                 size_t wanted, uint32_t attempts_max,
+                                                 struct weiri_list *ret_list)
+{
+    struct weiri_exchange exchange = {.tube = tube, .wanted = wanted, .attempts_max = attempts_max};
+    struct weir_error error;
+    enum weir_status status = broker->ops->exchange(broker->store, &exchange, &error);
+    if (status != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "reserve: %s", error.text);
+    }
+    weiri_list_init(ret_list);
+    while (!weiri_list_is_empty(&exchange.reserved)) {
+        struct weiri_list *link = exchange.reserved.next;
+        weiri_list_remove(link);
+        weiri_list_insert_before(ret_list, link);
+    }
+    return exchange;
+}
+
+static inline struct weiri_reservation *jobs_first(struct weiri_list *list)
+{
+    return WEIRI_CONTAINER(list->next, struct weiri_reservation, link);
+}
+
+static inline void jobs_free(weir_broker *broker, struct weiri_list *list)
+{
+    weiri_reservations_free(&broker->config.allocator, list);
+}
+
+/* Reserves one job, which must be there; to be given to jobs_free_one(). */
+static inline struct weiri_reservation *jobs_reserve_one(weir_broker *broker, const char *tube)
+{
+    struct weiri_list list;
+    (void)jobs_reserve(broker, tube, 1, 1000, &list);
+    CHECK(!weiri_list_is_empty(&list));
+    struct weiri_reservation *first = jobs_first(&list);
+    weiri_list_remove(&first->link);
+    return first;
+}
+
+static inline void jobs_free_one(weir_broker *broker, struct weiri_reservation *reservation)
+{
+    weiri_reservation_free(&broker->config.allocator, reservation);
+}
+
+static inline enum weir_status jobs_settle(weir_broker *broker,
+                                           const struct weiri_reservation *reservation,
+                                           enum weiri_job_event event, int64_t run_at_ns,
+                                           const char *reason)
+{
+    struct weiri_settlement settlement = {
+        .reservation = reservation, .event = event, .run_at_ns = run_at_ns, .reason = reason};
+    struct weiri_exchange exchange = {
+        .tube = reservation->job.tube, .settlements = &settlement, .settlement_count = 1};
+    struct weir_error error;
+    enum weir_status status = broker->ops->exchange(broker->store, &exchange, &error);
+    return status == WEIR_OK ? settlement.status : status;
+}
+
+static inline int jobs_keep_counts(const struct weir_tube_counts *counts, void *arg)
+{
+    *(struct weir_tube_counts *)arg = *counts;
+    return 0;
+}
+
+/* The counts of a tube; all zero where it is not known. */
+static inline struct weir_tube_counts jobs_counts(weir_broker *broker, const char *tube)
+{
+    struct weir_tube_counts counts;
+    memset(&counts, 0, sizeof(counts));
+    struct weir_error error;
+    enum weir_status status = weir_broker_tubes(broker, tube, jobs_keep_counts, &counts, &error);
+    if (status != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "tubes: %s", error.text);
+    }
+    return counts;
+}
+
+#define CHECK_COUNTS(broker, tube, d, r, v, b)                                                     \
+    do {                                                                                           \
+        struct weir_tube_counts check_counts = jobs_counts(broker, tube);                          \
+        CHECK_INT(check_counts.delayed, ==, d);                                                    \
+        CHECK_INT(check_counts.ready, ==, r);                                                      \
+        CHECK_INT(check_counts.reserved, ==, v);                                                   \
+        CHECK_INT(check_counts.buried, ==, b);                                                     \
+    } while (0)
+
+#endif

@@ -1,0 +1,101 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+"""Every check must be able to fail: plants one fault of each kind in a copy of the tree and sees that it is found.
+
+Usage: tools/checks_test.py [LIBRARY...]      (the libraries are for check_symbols.py, as that script wants them)
+"""
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sources import ROOT
+
+# Written in pieces, so that check_text.py does not find them here.
+LATER = "TO" + "DO"
+HOME = "/ho" + "me/someone"
+
+# The check, the file that is changed, what is put into it, and what the check must say. At "end" the text is appended,
+# at "top" it becomes a line after the licence head.
+FAULTS = [
+    ("includes", "src/base/list.h", "top", '#include "queue/core.h"', 'room base may not include "queue/core.h"'),
+    ("includes", "src/queue/core.c", "top", '#include "pool/pool.h"', 'room queue may not include "pool/pool.h"'),
+    ("includes", "src/cli/main.c", "top", '#include "base/list.h"', 'room cli may not include "base/list.h"'),
+    ("includes", "src/pool/run.c", "top", "#include <weir/broker.h>", "is of room jobs"),
+    ("includes", "src/pool/run.c", "top", '#include "flight.h"', "is not named by its room"),
+    ("includes", "src/pool/run.c", "top", '#include "pool/none.h"', 'there is no "pool/none.h"'),
+    ("includes", "src/pool/run.c", "end", "int f(void) { return pthread_self() != 0; }", "pthread_self() is called"),
+    ("includes", "src/jobs/url.c", "end", "long f(void) { return time (0); }", "time() is called in src/base only"),
+    ("includes", "include/weir/queue.h", "top", "#include <pthread.h>", "<pthread.h> is not among"),
+    ("includes", "include/weir/queue.h", "top", "#include <weir/pool.h>", "<weir/pool.h> is of room pool"),
+    ("includes", "include/weir/queue.h", "top", '#include "base/list.h"', "public headers include <weir/...>"),
+    ("includes", "include/weir/new.h", "end", "", "belongs to no room"),
+    ("sizes", "src/queue/core.c", "end", "int long_one(void)\n{\n" + "    ;\n" * 100 + "}", "the function has 102 lines"),
+    ("sizes", "src/queue/core.c", "end", "\n" * 600, "the file has"),
+    ("text", "src/queue/core.c", "end", "int a; ", "space at the end of the line"),
+    ("text", "src/queue/core.c", "end", "\tint a;", "tab"),
+    ("text", "src/queue/core.c", "end", "int a;\r", "carriage return"),
+    ("text", "src/queue/core.c", "end", f"/* {LATER} */", "a note to do something later"),
+    ("text", "src/queue/core.c", "end", f'char *a = "{HOME}/x";', "the absolute path of one machine"),
+    ("text", "src/queue/new.c", "end", "int a;", "does not start with the licence head"),
+    ("text", "tools/new.sh", "end", "#!/bin/sh", "has no licence head"),
+    ("text", "README.md", "end", "[x](docs/none.md)", "the link leads nowhere"),
+    ("readme", "README.md", "replace", ("weir_queue_free(queue);", ""), "the code block is not the text of"),
+    ("readme", "README.md", "replace", ("<!-- examples/shell.sh -->", ""), "has no sh example"),
+    ("readme", "README.md", "end", "<!-- examples/hello_queue.c -->", "has no code block after it"),
+]
+SYMBOL_FAULTS = [
+    ("include/weir/queue.h", "end", "/** Doc. */\nWEIR_API void weir_queue_none(void);", "is exported by 0 of the libraries"),
+    ("include/weir/queue.h", "end", "/** Doc. */\nWEIR_API void weir_queue_none(void);", "no test calls weir_queue_none"),
+    ("include/weir/queue.h", "end", "WEIR_API void weir_queue_none(void);", "has no comment right above it"),
+    ("include/weir/queue.h", "replace", ("WEIR_API size_t weir_queue_len", "size_t weir_queue_len"),
+     "exports weir_queue_len, which no public header declares"),
+]
+
+
+def plant(tree, name, place, text):
+    """Changes a file of the tree; returns what puts it back."""
+    path = tree / name
+    before = path.read_bytes() if path.exists() else None
+    old = before.decode() if before else ""
+    if place == "replace":
+        assert text[0] in old, f"{name} does not hold {text[0]}"
+        new = old.replace(text[0], text[1])
+    elif place == "top":
+        lines = old.split("\n")
+        new = "\n".join(lines[:2] + [text] + lines[2:])
+    else:
+        new = old + text + "\n"
+    path.write_bytes(new.encode())
+    return lambda: path.write_bytes(before) if before is not None else path.unlink()
+
+
+def run(tree, check, arguments=()):
+    command = [str(tree / "tools" / f"check_{check}.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def main():
+    libraries = [str(Path(name).resolve()) for name in sys.argv[1:]]
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "build", "__pycache__"))
+        rows = [(check, (), *rest) for check, *rest in FAULTS]
+        if libraries:
+            rows += [("symbols", libraries, *rest) for rest in SYMBOL_FAULTS]
+        for check, arguments, name, place, text, expected in rows:
+            restore = plant(tree, name, place, text)
+            status, output = run(tree, check, arguments)
+            restore()
+            if status != 1 or expected not in output:
+                failures += 1
+                print(f"check_{check}.py does not say '{expected}' of {name}; status {status}:\n{output}")
+        print(f"{len(rows) - failures} passed, {failures} failed, 0 skipped")
+    return 1 if failures else 0
+
+
+sys.exit(main())

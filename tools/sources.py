@@ -1,0 +1,52 @@
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+"""What the check scripts share: where the tree is, which files are ours, how a finding is told."""
+import os
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Folders that hold nothing of ours: what was built, and git's own.
+SKIPPED = {".git", "build", "out", "dist"}
+
+
+def files(*suffixes, under="."):
+    """The files of the tree in order of their paths, relative to ROOT; suffixes none: every file."""
+    found = []
+    for folder, folders, names in os.walk(ROOT / under):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.startswith("__"))
+        for name in sorted(names):
+            if not suffixes or name.endswith(suffixes):
+                found.append((Path(folder) / name).relative_to(ROOT))
+    return found
+
+
+def read(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def without_comments(text):
+    """C text with comments and string literals blanked, lines kept."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+class Findings:
+    """Collects findings; end() prints them as compilers do and ends the program with 1 if there are any."""
+
+    def __init__(self, name):
+        self.name = name
+        self.count = 0
+
+    def add(self, path, line, message):
+        self.count += 1
+        print(f"{path}:{line}: {message}")
+
+    def end(self, summary):
+        if self.count:
+            print(f"{self.name}: {self.count} findings", file=sys.stderr)
+            sys.exit(1)
+        print(f"{self.name}: {summary}")
