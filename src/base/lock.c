@@ -67,12 +67,10 @@ enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
         atomic_init(&lock->inside[i], 0);
     }
     atomic_init(&lock->word, 0);
-    /* Without fences, one waiter that does not exist sends every unlock the slow way, which fences
-     * itself. */
     atomic_init(&lock->waiters, is_fast ? 0 : 1);
     atomic_init(&lock->turn, 0);
     atomic_init(&lock->waking, 0);
-    lock->may_fence = is_fast;
+    atomic_init(&lock->plain, is_fast ? WEIRI_LOCK_FENCELESS : WEIRI_LOCK_PLAIN);
     lock->entered_by = 0;
     lock->biases = is_fast ? 1 : WEIRI_LOCK_BIASES;
     lock->streak = 0;
@@ -92,13 +90,30 @@ static bool try_word(struct weiri_lock *lock)
            atomic_exchange_explicit(&lock->word, 1, memory_order_seq_cst) == 0;
 }
 
+/* Makes sure that whoever frees word from here on sees waiters. */
+static void make_plain(struct weiri_lock *lock)
+{
+    weiri_sync_point();
+    uint32_t was = WEIRI_LOCK_FENCELESS;
+    if (atomic_compare_exchange_strong_explicit(&lock->plain, &was, WEIRI_LOCK_COUNTING,
+                                                memory_order_seq_cst, memory_order_seq_cst)) {
+        weiri_sync_point();
+        (void)atomic_fetch_add_explicit(&lock->waiters, 1, memory_order_seq_cst);
+        weiri_sync_point();
+        atomic_store_explicit(&lock->plain, WEIRI_LOCK_FENCING, memory_order_seq_cst);
+        weiri_fence_all_threads();
+        weiri_sync_point();
+        atomic_store_explicit(&lock->plain, WEIRI_LOCK_PLAIN, memory_order_seq_cst);
+    } else if (was != WEIRI_LOCK_PLAIN) {
+        weiri_fence_all_threads(); /* not finished by whoever began it: fence for ourselves */
+    }
+}
+
 static void sleep_for_word(struct weiri_lock *lock)
 {
     weiri_sync_point();
     (void)atomic_fetch_add_explicit(&lock->waiters, 1, memory_order_seq_cst);
-    if (lock->may_fence) {
-        weiri_fence_all_threads(); /* from here on, whoever frees word sees waiters */
-    }
+    make_plain(lock);
     for (;;) {
         /* In this order, because a holder that leaves after our try looks at waking and then
          * changes turn: either it finds waking clear and wakes us, or whoever set it again since
@@ -151,6 +166,7 @@ static void count_streak(struct weiri_lock *lock, uint64_t self)
         lock->last = self;
         lock->streak = 0;
     } else if (lock->biases < WEIRI_LOCK_BIASES &&
+               atomic_load_explicit(&lock->plain, memory_order_relaxed) == WEIRI_LOCK_FENCELESS &&
                ++lock->streak >= (uint32_t)STREAK_FIRST << (4 * (lock->biases - 1))) {
         lock->streak = 0;
         atomic_store_explicit(&lock->bias, self * WEIRI_LOCK_BIASES + lock->biases,
@@ -186,8 +202,10 @@ void weiri_lock_lock_revoked(struct weiri_lock *lock, uint32_t number)
 
 void weiri_lock_wake_waiter(struct weiri_lock *lock)
 {
-    uint32_t nobody = lock->may_fence ? 0 : 1;
     atomic_thread_fence(memory_order_seq_cst);
+    uint32_t plain = atomic_load_explicit(&lock->plain, memory_order_acquire);
+    uint32_t nobody = plain >= WEIRI_LOCK_FENCING ? 1 : 0;
+    weiri_sync_point();
     if (atomic_load_explicit(&lock->waiters, memory_order_relaxed) == nobody) {
         return;
     }

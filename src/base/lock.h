@@ -24,16 +24,18 @@
  * - A lock is biased to a thread: that thread enters by a plain store to inside and a look at bias.
  *   Another thread that comes takes word first, clears bias, fences all threads, and waits until
  *   inside is clear.
- * - A lock that is not biased is taken by an exchange of word and given back by a plain store. A
- *   thread about to sleep counts itself in waiters, fences all threads, and then tries once more:
- *   either it sees the free word, or the one who frees it sees waiters.
+ * - A lock that is not biased is taken by an exchange of word and given back by a plain store. The
+ *   first thread that must sleep for it counts itself in waiters, fences all threads, and then
+ * tries once more: either it sees the free word, or the one who frees it sees waiters. From then on
+ * the lock is plain: unlock has a fence of its own, for what is contended once will be again, and
+ * to fence all threads each time would cost all of them dear.
  *
  * A lock starts biased to the thread that made it. After a revocation it is biased again only to a
  * thread that took it very often in a row, and that three times at most in its life. Each time
  * has a word of its own for inside: a thread that was about to enter by an earlier bias and comes
  * late writes only to the word of that one.
  *
- * Where the kernel cannot fence all threads, it is an ordinary futex mutex. Under the schedule
+ * Where the kernel cannot fence all threads, a lock is plain from the start. Under the schedule
  * explorer it is a weiri_mutex, but for the scenarios on the lock itself (WEIRI_LOCK_EXPLORED). */
 
 #if defined(WEIRI_EXPLORER) && !defined(WEIRI_LOCK_EXPLORED)
@@ -62,15 +64,23 @@ static inline void weiri_lock_assert_held(struct weiri_lock *lock) WEIRI_ASSERT_
 
 #    define WEIRI_LOCK_BIASES 4u
 
+/* On its way to plain, a lock counts one waiter that does not exist, which sends every unlock to
+ * weiri_lock_wake_waiter(), where the fence is. */
+enum weiri_lock_plain {
+    WEIRI_LOCK_FENCELESS = 0,
+    WEIRI_LOCK_COUNTING, /* somebody is about to count that waiter */
+    WEIRI_LOCK_FENCING,  /* it is counted, but unlockers may not see it yet */
+    WEIRI_LOCK_PLAIN
+};
+
 struct WEIRI_CAPABILITY("mutex") weiri_lock {
     _Atomic uint64_t bias; /* thread * WEIRI_LOCK_BIASES + number of the bias; 0: none */
     _Atomic uint32_t inside[WEIRI_LOCK_BIASES]; /* by number: its thread is inside, or is looking */
-    _Atomic uint32_t word; /* 1: held, or waited for, by a thread that did not enter by bias */
-    _Atomic uint32_t
-        waiters;           /* threads that sleep on turn, or are about to; see weiri_lock_init() */
-    _Atomic uint32_t turn; /* counts wake-ups */
-    _Atomic uint32_t waking; /* a woken waiter has not tried yet: no need to wake another one */
-    uint32_t may_fence;      /* immutable */
+    _Atomic uint32_t word;    /* 1: held, or waited for, by a thread that did not enter by bias */
+    _Atomic uint32_t waiters; /* threads that sleep on turn, or are about to; and see plain */
+    _Atomic uint32_t turn;    /* counts wake-ups */
+    _Atomic uint32_t waking;  /* a woken waiter has not tried yet: no need to wake another one */
+    _Atomic uint32_t plain;   /* enum weiri_lock_plain */
     /* Guarded by the lock itself. */
     uint32_t entered_by; /* 1 + number of the bias its holder entered by; 0: by word */
     uint32_t biases;     /* given so far */
@@ -80,7 +90,8 @@ struct WEIRI_CAPABILITY("mutex") weiri_lock {
 
 /* A number that names the calling thread and never another one; 0 until it first needs one. */
 #    ifndef WEIRI_LOCK_EXPLORED
-extern _Thread_local uint64_t weiri_lock_self;
+/* initial-exec: read without a call, also in a shared library. */
+extern _Thread_local uint64_t weiri_lock_self __attribute__((tls_model("initial-exec")));
 #    endif
 
 void weiri_lock_lock_slow(struct weiri_lock *lock);

@@ -79,6 +79,7 @@ bool weiri_fence_all_threads_init(void)
     return true;
 }
 
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the file under test, compiled with the above */
 #include "base/lock.c"
 
 #include "support/explorer/explorer.h"
