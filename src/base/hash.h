@@ -83,6 +83,28 @@ static inline uint64_t weiri_hash_key(struct weir_key key, uint64_t seed)
     return weiri_hash(key.data, key.size, seed);
 }
 
+/* Copies at most sixteen bytes; from may be NULL where size is 0. */
+static inline void weiri_copy_short(void *to, const void *from, size_t size)
+{
+    unsigned char *x = to;
+    const unsigned char *y = from;
+    if (size >= 8) {
+        uint64_t first = weiri_read64(y);
+        uint64_t last = weiri_read64(y + size - 8);
+        memcpy(x, &first, 8);
+        memcpy(x + size - 8, &last, 8);
+    } else if (size >= 4) {
+        uint32_t first = (uint32_t)weiri_read32(y);
+        uint32_t last = (uint32_t)weiri_read32(y + size - 4);
+        memcpy(x, &first, 4);
+        memcpy(x + size - 4, &last, 4);
+    } else if (size > 0) {
+        x[0] = y[0];
+        x[size / 2] = y[size / 2];
+        x[size - 1] = y[size - 1];
+    }
+}
+
 /* True when size bytes at a and at b are the same; either may be NULL where that is 0. */
 static inline bool weiri_same_bytes(const void *a, const void *b, size_t size)
 {

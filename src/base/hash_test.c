@@ -199,3 +199,18 @@ TEST(same_bytes, "the comparison sees every byte, and only those")
     }
     CHECK(weiri_same_bytes(NULL, NULL, 0));
 }
+
+TEST(copy_short, "a copy takes every byte and touches no other")
+{
+    for (size_t size = 0; size <= 16; size++) {
+        unsigned char from[16];
+        unsigned char to[17];
+        fill_random(from, sizeof(from));
+        memset(to, 0xaa, sizeof(to));
+        weiri_copy_short(to, size == 0 ? NULL : from, size);
+        CHECK(memcmp(to, from, size) == 0);
+        for (size_t i = size; i < sizeof(to); i++) {
+            CHECK_INT(to[i], ==, 0xaa);
+        }
+    }
+}

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/panic.h"
+#include "base/hash.h"
 
 #define CHUNK_BITS 7
 #define CHUNK_RECORDS (1u << CHUNK_BITS)
@@ -125,19 +125,11 @@ static void remove_chunk(struct weiri_records *records, const struct weir_alloca
     }
 }
 
-struct weiri_record *weiri_records_new(struct weiri_records *records,
-                                       const struct weir_allocator *allocator, struct weir_key key,
-                                       uint32_t hash)
+/* A record without its key, taken out of its chunk; NULL for lack of memory. */
+static inline struct weiri_record *take(struct weiri_records *records,
+                                        const struct weir_allocator *allocator)
 {
-    char *block = NULL;
-    if (key.size > WEIRI_RECORD_INLINE) {
-        block = weiri_alloc(allocator, key.size);
-        if (block == NULL) {
-            return NULL;
-        }
-    }
     if (records->with_room == NONE && add_chunk(records, allocator) != WEIR_OK) {
-        weiri_release(allocator, block, key.size);
         return NULL;
     }
     uint32_t chunk_index = records->with_room - 1;
@@ -152,15 +144,33 @@ struct weiri_record *weiri_records_new(struct weiri_records *records,
         remove_with_room(records, chunk_index);
     }
     records->count++;
-
     record->item = (struct weir_item){.weir_slot = ((chunk_index << CHUNK_BITS) | within) + 1};
+    return record;
+}
+
+struct weiri_record *weiri_records_new(struct weiri_records *records,
+                                       const struct weir_allocator *allocator, struct weir_key key,
+                                       uint32_t hash)
+{
+    char *block = NULL;
+    if (key.size > WEIRI_RECORD_INLINE) {
+        block = weiri_alloc(allocator, key.size);
+        if (block == NULL) {
+            return NULL;
+        }
+    }
+    struct weiri_record *record = take(records, allocator);
+    if (record == NULL) {
+        weiri_release(allocator, block, key.size);
+        return NULL;
+    }
     record->hash = hash;
     record->key_size = (uint32_t)key.size;
     if (block != NULL) {
         memcpy(block, key.data, key.size);
         record->key.block = block;
-    } else if (key.size > 0) {
-        memcpy(record->key.bytes, key.data, key.size);
+    } else {
+        weiri_copy_short(record->key.bytes, key.data, key.size);
     }
     return record;
 }

@@ -3,7 +3,6 @@
 #include "queue/table.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/list.h"
@@ -18,7 +17,7 @@ static uint32_t hash_of(const struct weiri_table *table, struct weir_key key)
 static bool is_key_of(const struct weiri_record *record, struct weir_key key)
 {
     return record->key_size == key.size &&
-           (key.size == 0 || memcmp(weiri_record_key(record), key.data, key.size) == 0);
+           weiri_same_bytes(weiri_record_key(record), key.data, key.size);
 }
 
 /* The key's record, or NULL. */
