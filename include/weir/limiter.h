@@ -36,7 +36,7 @@ typedef struct weir_limiter weir_limiter;
 struct weir_limiter_ops {
     size_t size; /**< sizeof(struct weir_limiter_ops). */
     /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns, and counts it. On
-     * any other status than WEIR_OK nothing is counted. */
+     * any other status than WEIR_OK nothing is counted or set. */
     enum weir_status (*when)(void *self, struct weir_key key, int64_t now_ns,
                              int64_t *ret_delay_ns);
     /** Forgets the item. */

@@ -13,7 +13,8 @@
 #define SLAB_BITS 6
 #define SLAB_RECORDS (1u << SLAB_BITS)
 #define SLACK_MAX INT64_C(1000000000)
-#define ITEM_SIZE UINT32_MAX /* key_size of an embedded item, whose address stands in key.item */
+#define ITEM_SIZE                                                                                  \
+    UINT32_MAX /* key_size of an embedded item, whose key here is its address's bytes */
 
 struct weiri_failure {
     uint64_t count;
@@ -25,7 +26,6 @@ struct weiri_failure {
     union {
         char bytes[INLINE_SIZE];
         char *block; /* of a longer key */
-        const void *item;
     } key;
 };
 
@@ -37,16 +37,10 @@ static struct weiri_failure *record_at(const struct weiri_failures *failures, ui
     return &failures->slabs[index >> SLAB_BITS][index & (SLAB_RECORDS - 1)];
 }
 
-static bool is_key_of(const struct weiri_failure *record, struct weir_key key)
+/* Whether a key of this key_size lies in a block of its own. */
+static inline bool has_block(uint32_t key_size)
 {
-    if (key.size == WEIR_KEY_ITEM) {
-        return record->key_size == ITEM_SIZE && record->key.item == key.data;
-    }
-    if (record->key_size != key.size) {
-        return false;
-    }
-    const char *bytes = key.size <= INLINE_SIZE ? record->key.bytes : record->key.block;
-    return weiri_same_bytes(bytes, key.data, key.size);
+    return key_size > INLINE_SIZE && key_size != ITEM_SIZE;
 }
 
 /* The slot of the key's record; NULL: it has none. */
@@ -57,10 +51,20 @@ static inline struct weiri_slot *find(const struct weiri_failures *failures, str
     if (slots->used == 0) {
         return NULL;
     }
+    bool is_item = key.size == WEIR_KEY_ITEM;
+    uint32_t key_size = is_item ? ITEM_SIZE : (uint32_t)key.size;
+    const void *bytes = is_item ? (const void *)&key.data : key.data;
+    size_t count = is_item ? sizeof(key.data) : key.size;
     for (size_t at = weiri_slots_home(slots, hash); slots->slots[at].number != 0;
          at = weiri_slots_next(slots, at)) {
         struct weiri_slot *slot = &slots->slots[at];
-        if (slot->hash == hash && is_key_of(record_at(failures, slot->number), key)) {
+        if (slot->hash != hash) {
+            continue;
+        }
+        const struct weiri_failure *record = record_at(failures, slot->number);
+        if (record->key_size == key_size &&
+            weiri_same_bytes(has_block(key_size) ? record->key.block : record->key.bytes, bytes,
+                             count)) {
             return slot;
         }
     }
@@ -136,7 +140,7 @@ static void remove_record(struct weiri_failures *failures, struct weiri_slot *sl
     struct weiri_failure *record = record_at(failures, number);
     weiri_slots_delete(&failures->slots, slot);
     unlink_record(failures, record);
-    if (record->key_size > INLINE_SIZE && record->key_size != ITEM_SIZE) {
+    if (has_block(record->key_size)) {
         weiri_release(&failures->allocator, record->key.block, record->key_size);
     }
     uint32_t last = failures->count;
@@ -227,7 +231,7 @@ static enum weir_status add_record(struct weiri_failures *failures, struct weir_
     record->hash = hash;
     if (key.size == WEIR_KEY_ITEM) {
         record->key_size = ITEM_SIZE;
-        record->key.item = key.data;
+        memcpy(record->key.bytes, &key.data, sizeof(key.data));
     } else {
         record->key_size = (uint32_t)key.size;
         if (block != NULL) {
@@ -262,7 +266,7 @@ void weiri_failures_fini(struct weiri_failures *failures)
     const struct weir_allocator *allocator = &failures->allocator;
     for (uint32_t number = 1; number <= failures->count; number++) {
         struct weiri_failure *record = record_at(failures, number);
-        if (record->key_size > INLINE_SIZE && record->key_size != ITEM_SIZE) {
+        if (has_block(record->key_size)) {
             weiri_release(allocator, record->key.block, record->key_size);
         }
     }

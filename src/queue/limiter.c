@@ -61,10 +61,9 @@ enum weir_status weir_limiter_when(weir_limiter *limiter, struct weir_key key, i
     if (status != WEIR_OK) {
         return status;
     }
-    int64_t delay_ns = 0;
-    status = limiter->ops.when(limiter->self, key, now_ns, &delay_ns);
-    if (status == WEIR_OK) {
-        *ret_delay_ns = delay_ns > 0 ? delay_ns : 0;
+    status = limiter->ops.when(limiter->self, key, now_ns, ret_delay_ns);
+    if (status == WEIR_OK && *ret_delay_ns < 0) {
+        *ret_delay_ns = 0;
     }
     return status;
 }

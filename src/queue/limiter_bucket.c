@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
-#include "base/sync.h"
+#include "base/lock.h"
 #include "base/time.h"
 #include "queue/limiter.h"
 
@@ -29,8 +29,8 @@ struct bucket {
 
 struct bucket_limiter {
     struct weir_allocator allocator; /* immutable */
-    struct weiri_mutex mutex;
-    struct bucket bucket; /* guarded by the mutex */
+    struct weiri_lock lock;
+    struct bucket bucket; /* guarded by the lock */
 };
 
 static void pass_time(struct bucket *bucket, int64_t now_ns)
@@ -71,9 +71,9 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
 {
     struct bucket_limiter *limiter = self;
     (void)key;
-    weiri_mutex_lock(&limiter->mutex);
+    weiri_lock_lock(&limiter->lock);
     *ret_delay_ns = reserve(&limiter->bucket, now_ns);
-    weiri_mutex_unlock(&limiter->mutex);
+    weiri_lock_unlock(&limiter->lock);
     return WEIR_OK;
 }
 
@@ -82,9 +82,9 @@ static void give_back(void *self, struct weir_key key, int64_t now_ns)
     struct bucket_limiter *limiter = self;
     (void)key;
     (void)now_ns;
-    weiri_mutex_lock(&limiter->mutex);
+    weiri_lock_lock(&limiter->lock);
     give_token_back(&limiter->bucket);
-    weiri_mutex_unlock(&limiter->mutex);
+    weiri_lock_unlock(&limiter->lock);
 }
 
 static void forget(void *self, struct weir_key key)
@@ -104,7 +104,7 @@ static void destroy(void *self)
 {
     struct bucket_limiter *limiter = self;
     struct weir_allocator allocator = limiter->allocator;
-    weiri_mutex_fini(&limiter->mutex);
+    weiri_lock_fini(&limiter->lock);
     weiri_release(&allocator, limiter, sizeof(*limiter));
 }
 
@@ -135,7 +135,7 @@ enum weir_status weir_limiter_bucket_new(double qps, uint64_t burst,
     }
     limiter->allocator = memory;
     limiter->bucket = (struct bucket){.qps = qps, .burst = (double)burst, .tokens = (double)burst};
-    enum weir_status status = weiri_mutex_init(&limiter->mutex);
+    enum weir_status status = weiri_lock_init(&limiter->lock, true);
     if (status != WEIR_OK) {
         weiri_release(&memory, limiter, sizeof(*limiter));
         return status;

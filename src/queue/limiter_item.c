@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
+#include "base/lock.h"
 #include "base/options.h"
 #include "base/random.h"
-#include "base/sync.h"
 #include "queue/failures.h"
 #include "queue/limiter.h"
 
@@ -15,8 +15,8 @@ struct item_limiter {
     struct weir_allocator allocator;
     struct weiri_item_terms terms;
 
-    struct weiri_mutex mutex;
-    struct weiri_failures failures; /* guarded by the mutex, but for what is immutable in it */
+    struct weiri_lock lock;
+    struct weiri_failures failures; /* guarded by the lock, but for what is immutable in it */
 };
 
 static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
@@ -24,9 +24,9 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
     struct item_limiter *limiter = self;
     uint32_t hash = weiri_failures_hash(&limiter->failures, key);
     uint64_t before = 0;
-    weiri_mutex_lock(&limiter->mutex);
+    weiri_lock_lock(&limiter->lock);
     enum weir_status status = weiri_failures_add(&limiter->failures, key, hash, now_ns, &before);
-    weiri_mutex_unlock(&limiter->mutex);
+    weiri_lock_unlock(&limiter->lock);
     if (status == WEIR_OK) {
         *ret_delay_ns = limiter->terms.answer(&limiter->terms, before);
     }
@@ -37,18 +37,18 @@ static void forget(void *self, struct weir_key key)
 {
     struct item_limiter *limiter = self;
     uint32_t hash = weiri_failures_hash(&limiter->failures, key);
-    weiri_mutex_lock(&limiter->mutex);
+    weiri_lock_lock(&limiter->lock);
     weiri_failures_forget(&limiter->failures, key, hash);
-    weiri_mutex_unlock(&limiter->mutex);
+    weiri_lock_unlock(&limiter->lock);
 }
 
 static uint64_t num_requeues(void *self, struct weir_key key)
 {
     struct item_limiter *limiter = self;
     uint32_t hash = weiri_failures_hash(&limiter->failures, key);
-    weiri_mutex_lock(&limiter->mutex);
+    weiri_lock_lock(&limiter->lock);
     uint64_t count = weiri_failures_read(&limiter->failures, key, hash);
-    weiri_mutex_unlock(&limiter->mutex);
+    weiri_lock_unlock(&limiter->lock);
     return count;
 }
 
@@ -57,9 +57,9 @@ static void undo(void *self, struct weir_key key, int64_t now_ns)
     struct item_limiter *limiter = self;
     (void)now_ns;
     uint32_t hash = weiri_failures_hash(&limiter->failures, key);
-    weiri_mutex_lock(&limiter->mutex);
+    weiri_lock_lock(&limiter->lock);
     weiri_failures_undo(&limiter->failures, key, hash);
-    weiri_mutex_unlock(&limiter->mutex);
+    weiri_lock_unlock(&limiter->lock);
 }
 
 static void destroy(void *self)
@@ -67,7 +67,7 @@ static void destroy(void *self)
     struct item_limiter *limiter = self;
     struct weir_allocator allocator = limiter->allocator;
     weiri_failures_fini(&limiter->failures);
-    weiri_mutex_fini(&limiter->mutex);
+    weiri_lock_fini(&limiter->lock);
     weiri_release(&allocator, limiter, sizeof(*limiter));
 }
 
@@ -121,7 +121,7 @@ enum weir_status weiri_item_limiter_new(const struct weiri_item_terms *terms,
     }
     limiter->allocator = normal.allocator;
     limiter->terms = *terms;
-    status = weiri_mutex_init(&limiter->mutex);
+    status = weiri_lock_init(&limiter->lock, true);
     if (status != WEIR_OK) {
         weiri_release(&normal.allocator, limiter, sizeof(*limiter));
         return status;
