@@ -19,7 +19,12 @@ WEIR_BEGIN_DECLS
  * host.
  *
  * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
- * after fork(): WEIR_EFORKED. Functions read and write the disk, and so block. */
+ * after fork(): WEIR_EFORKED, and nothing is touched. Functions read and write the disk, and so
+ * block. What several threads put at once shares a transaction, and its flush to the disk.
+ *
+ * Where a write or flush to the disk fails, the broker acknowledges nothing any more: each call
+ * that writes is WEIR_EIO until it is closed and opened anew. What it had acknowledged is kept; of
+ * the call that failed, nobody knows. */
 
 /** A broker. Opaque. */
 typedef struct weir_broker weir_broker;
@@ -58,15 +63,19 @@ enum weir_broker_flags {
  * here and in every call that has it.
  *
  * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
- * Errors: WEIR_EINVAL (URL, options), WEIR_ENOTFOUND (folder; file when it must exist),
- * WEIR_EACCESS, WEIR_ESCHEMA (not ours, or newer), WEIR_ECORRUPT, WEIR_ENOSPACE, WEIR_EIO,
- * WEIR_ENOMEM. On failure nothing is created or changed. */
+ * Beside it are PATH.lock, and while it is in use PATH-wal and PATH-shm. Errors: WEIR_EINVAL (URL,
+ * options, path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission,
+ * read-only, a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another
+ * version), WEIR_ECORRUPT, WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a
+ * network file system), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure
+ * nothing is created or changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           const struct weir_broker_options *options,
                                                           weir_broker **ret_broker,
                                                           struct weir_error *ret_error);
 
-/** Closes a broker. Producers and consumers of it must be gone. Takes NULL. */
+/** Closes a broker. Producers and consumers of it must be gone. Takes NULL. In a child after fork()
+ * it does nothing: all is the parent's. */
 WEIR_API void weir_broker_close(weir_broker *broker);
 
 /** How to put a job. Zero means the default of every field. */
@@ -115,8 +124,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove(weir_broker *broker,
                                                             size_t *ret_count,
                                                             struct weir_error *ret_error);
 
-/** Makes up to count buried jobs of a tube ready, oldest first. ret_count (may be NULL): how many.
- */
+/** Makes up to count buried jobs of a tube ready, oldest first, in one transaction. ret_count (may
+ * be NULL): how many. Their attempts stay: one that had its last has one more. Errors: as
+ * weir_broker_put(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
                                                           size_t count, size_t *ret_count,
                                                           struct weir_error *ret_error);
@@ -135,20 +145,25 @@ struct weir_tube_counts {
     uint64_t expired;                  /**< Reservations that ended by their TTR, ever. */
 };
 
-/** Receives one tube's counts; returns 0 to go on, anything else to end. On the caller's thread. */
+/** Receives one tube's counts; returns 0 to go on, anything else to end. On the caller's thread,
+ * with no lock held; it may call anything but weir_broker_close(). */
 typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
 
 /** Calls back for every tube in order of name, as of one moment. tube: only that one; NULL: all.
- * Errors: those of the storage. An unknown tube is no error: there is no call. */
+ * Jobs that are due count as ready; a reservation that has ended counts as reserved until the next
+ * consumer comes by. Writes nothing and waits for no writer. Errors: those of the storage. An
+ * unknown tube is no error: there is no call. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
                                                            weir_tube_fn *fn, void *arg,
                                                            struct weir_error *ret_error);
 
-/** Receives one job, valid during the call; returns 0 to go on, anything else to end. */
+/** Receives one job, valid during the call; returns 0 to go on, anything else to end. On the
+ * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
 typedef int weir_job_fn(const struct weir_job *job, void *arg);
 
-/** Calls back for up to limit jobs of a tube, in the order in which they would run (buried: oldest
- * first). state 0: those of every state. Changes nothing. */
+/** Calls back for up to limit jobs of a tube as of one moment, in the order in which they would run
+ * (buried: oldest first). state 0: those of every state: reserved, ready, delayed, buried. Changes
+ * nothing. A body that was damaged on the disk is shown as it is, and the job's reason says so. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, const char *tube,
                                                           enum weir_job_state state, size_t limit,
                                                           weir_job_fn *fn, void *arg,

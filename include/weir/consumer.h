@@ -85,8 +85,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *cons
                                                              struct weir_error *ret_error);
 
 /** Waits until the consumer has ended: after a stop, by itself (WEIR_CONSUMER_UNTIL_EMPTY), or
- * because the store failed for good, which is the error it returns. Errors: also WEIR_ESTATE (never
- * started). */
+ * because the store failed for good, which is the error it returns. Not from a handler. Errors:
+ * also WEIR_ESTATE (never started), WEIR_EINVAL, WEIR_EFORKED.
+ *
+ * A store that is full, locked by others for too long, or a lack of memory is waited for: tried
+ * again with growing pauses of at most 5 s, and logged. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
                                                             struct weir_error *ret_error);
 
@@ -95,7 +98,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consu
  * block; thread-safe; to be followed by weir_consumer_wait(). Not async-signal-safe. */
 WEIR_API void weir_consumer_stop(weir_consumer *consumer);
 
-/** Frees a consumer; one that runs is stopped twice and waited for. Takes NULL. */
+/** Frees a consumer; one that runs is stopped twice and waited for. Takes NULL. Not from a handler.
+ * In a child after fork() it does nothing. */
 WEIR_API void weir_consumer_free(weir_consumer *consumer);
 
 WEIR_END_DECLS

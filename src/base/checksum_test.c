@@ -49,10 +49,11 @@ TEST(damage_in_one_word, "every change within 8 aligned bytes shows")
 
 TEST(alignment, "bytes at any address give the same sum")
 {
-    unsigned char bytes[64];
-    uint64_t sum = weiri_checksum("an unaligned body", 17);
+    static const char text[] = "an unaligned body";
+    char bytes[64];
+    uint64_t sum = weiri_checksum(text, sizeof(text));
     for (size_t i = 0; i < 16; i++) {
-        memcpy(bytes + i, "an unaligned body", 17);
-        CHECK(weiri_checksum(bytes + i, 17) == sum);
+        memcpy(bytes + i, text, sizeof(text));
+        CHECK(weiri_checksum(bytes + i, sizeof(text)) == sum);
     }
 }

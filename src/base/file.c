@@ -160,7 +160,7 @@ int weiri_file_publish(const char *path, const char *temporary, const void *byte
     if (unlink(temporary) != 0 && errno != ENOENT) {
         return errno;
     }
-    int fd;
+    int fd = -1;
     int error = make_private(temporary, &fd);
     if (error != 0) {
         return error;

@@ -13,6 +13,11 @@ enum {
     TRUNCATE_PAGES = 64000
 };
 
+/* Jobs that one transaction makes ready at most, so that others can write in between. */
+enum {
+    PROMOTE_MAX = 10000
+};
+
 /* On the stack of the thread that waits for it. */
 struct request {
     struct weiri_list link;
@@ -51,6 +56,7 @@ void weiri_commit_prepare(struct weiri_store *store)
 {
     store->checkpoint_pages = CHECKPOINT_PAGES;
     store->checkpoint_at = CHECKPOINT_PAGES;
+    store->promote_max = PROMOTE_MAX;
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
 }
 

@@ -10,10 +10,6 @@
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 
-/* Jobs made ready in one transaction, so that others can write in between. */
-enum {
-    PROMOTE_MAX = 10000
-};
 /* Jobs picked at a time. */
 enum {
     PICK_MAX = 64
@@ -69,13 +65,14 @@ static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t
     *ret_has_more = false;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         size_t count = 1;
-        while (code == SQLITE_OK && count > 0 && total < PROMOTE_MAX) {
-            code = weiri_rows_step(store, tally, kinds[i].which, values, 2, PROMOTE_MAX - total,
-                                   &kinds[i].step, now_ns, kinds[i].reason, &count);
+        while (code == SQLITE_OK && count > 0 && total < store->promote_max) {
+            code =
+                weiri_rows_step(store, tally, kinds[i].which, values, 2, store->promote_max - total,
+                                &kinds[i].step, now_ns, kinds[i].reason, &count);
             total += count;
         }
     }
-    *ret_has_more = total >= PROMOTE_MAX;
+    *ret_has_more = total >= store->promote_max;
     return code;
 }
 
@@ -105,7 +102,7 @@ static int read_body(struct weiri_store *store, const char *tube, const char *re
                 weiri_reservation_new(&store->config->allocator, number, tube, size, reason, &body);
             code = reservation == NULL ? SQLITE_NOMEM : code;
         }
-        if (reservation != NULL && size > 0) {
+        if (reservation != NULL && bytes != NULL) {
             memcpy(body, bytes, size);
         }
         *ret_reservation = reservation;

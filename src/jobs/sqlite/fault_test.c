@@ -133,6 +133,58 @@ TEST(disk_full, "a full disk refuses puts, whichever write finds it, and room ma
     }
 }
 
+TEST(half_way, "a trip that fails after it settled says so; one that fails before settled nothing")
+{
+    fault_install();
+    int early = 0;
+    int late = 0;
+    for (int nth = 0; early == 0 || late == 0 || nth < 40; nth++) {
+        CHECK_INT(nth, <, 200);
+        remove_store();
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        struct weiri_store *store = broker->store;
+        store->promote_max = 3;
+        (void)jobs_put(broker, "t", "x", NULL);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+        put.delay_ns = 10;
+        for (int i = 0; i < 10; i++) {
+            (void)jobs_put(broker, "t", "later", &put);
+        }
+        jobs_wall_step(&wall, 10);
+        struct weiri_settlement settlement = {.reservation = job, .event = WEIRI_JOB_DONE};
+        struct weiri_exchange exchange = {.tube = "t",
+                                          .settlements = &settlement,
+                                          .settlement_count = 1,
+                                          .wanted = 1,
+                                          .attempts_max = 25};
+        struct weir_error error;
+        fault_arm(FAULT_WRITE, nth, true, SQLITE_FULL);
+        enum weir_status status = broker->ops->exchange(store, &exchange, &error);
+        bool was_failed = fault.failed > 0;
+        fault_disarm();
+        bool is_done = jobs_counts(broker, "t").done == 1;
+        if (status == WEIR_OK) {
+            CHECK_STATUS(settlement.status, WEIR_OK);
+            CHECK(is_done);
+            if (was_failed) {
+                CHECK_STRING(error.text, "");
+            }
+            CHECK_INT(exchange.reserved_count, ==, was_failed ? 0 : 1);
+            CHECK(!was_failed || exchange.next_ns <= jobs_wall_now(&wall));
+            late += was_failed;
+        } else {
+            CHECK_STATUS(status, WEIR_ENOSPACE);
+            CHECK(!is_done);
+            CHECK(weiri_list_is_empty(&exchange.reserved));
+            early++;
+        }
+        jobs_free(broker, &exchange.reserved);
+        jobs_free_one(broker, job);
+        weir_broker_close(broker);
+    }
+}
+
 static int succeed(weir_context *context, const struct weir_job *job, void *arg)
 {
     (void)context;

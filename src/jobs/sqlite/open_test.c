@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/checksum.h"
+#include "base/file.h"
 #include "jobs/sqlite/schema.h"
 #include "support/jobs.h"
 
@@ -20,9 +21,11 @@ static struct jobs_wall wall = {JOBS_WALL_START};
 static uint64_t fingerprint(const char *folder)
 {
     uint64_t sum = 0;
-    DIR *dir = opendir(folder);
-    CHECK(dir != NULL);
-    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, NULL, NULL);
+    CHECK_INT(count, >=, 2);
+    for (int i = 0; i < count; i++) {
+        const struct dirent *entry = entries[i];
         char path[512];
         struct stat facts;
         (void)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
@@ -37,8 +40,9 @@ static uint64_t fingerprint(const char *folder)
             (void)close(fd);
             free(bytes);
         }
+        free(entries[i]);
     }
-    (void)closedir(dir);
+    free(entries);
     return sum;
 }
 
@@ -299,6 +303,33 @@ TEST(left_over, "what a process killed while it made a store left is in nobody's
     (void)jobs_put(broker, "t", "x", NULL);
     CHECK_INT(access("jobs.db.new", F_OK), ==, -1);
     weir_broker_close(broker);
+}
+
+static void open_and_close(void *arg)
+{
+    weir_broker *broker = jobs_store_open("jobs.db", arg);
+    struct weiri_store *store = broker->store;
+    CHECK(weiri_file_is_at(store->lock_file.fd, "jobs.db.lock"));
+    weir_broker_close(broker);
+}
+
+TEST(replaced_lock, "a lock file that was removed while it was waited for is not trusted")
+{
+    struct weiri_lock_file old;
+    struct weiri_lock_file new;
+    bool is_new;
+    CHECK_INT(weiri_lock_file_open(&old, "jobs.db.lock", &is_new), ==, 0);
+    CHECK_STATUS(weiri_lock_file_lock(&old, INT64_MAX), WEIR_OK);
+    struct test_thread *opener = test_start(open_and_close, &wall);
+    test_wait_asleep(opener);
+    /* As whoever fails to make a store does; then another tries. */
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_open(&new, "jobs.db.lock", &is_new), ==, 0);
+    CHECK(is_new);
+    weiri_lock_file_unlock(&old);
+    test_join(opener);
+    weiri_lock_file_close(&old);
+    weiri_lock_file_close(&new);
 }
 
 TEST(made_at_once, "eight processes that make one store all get the same one")

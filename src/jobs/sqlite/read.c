@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/checksum.h"
+#include "base/panic.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
@@ -21,7 +22,8 @@ enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_conne
         const struct weir_allocator *allocator = &store->config->allocator;
         reader = weiri_alloc(allocator, sizeof(*reader));
         if (reader == NULL) {
-            return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+            (void)weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+            return WEIR_ENOMEM;
         }
         enum weir_status status = weiri_connection_open(
             reader, store->path, WEIRI_CONNECTION_READER, store->config->busy_ns, ret_error);
@@ -67,6 +69,7 @@ static enum weir_status begin(struct weiri_store *store, struct reading *ret_rea
     int code = weiri_sql_run(reader, WEIRI_SQL_BEGIN_READ, NULL, 0);
     if (code != SQLITE_OK) {
         status = weiri_sqlite_fail(ret_error, reader->db, code, store->path);
+        WEIRI_ASSERT(status != WEIR_OK);
         weiri_reader_give(store, reader, false);
         return status;
     }

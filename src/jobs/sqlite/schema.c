@@ -108,7 +108,7 @@ enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size)
     }
     enum weir_status status = weiri_sqlite_status(db, code);
     (void)sqlite3_close(db);
-    if (status == WEIR_OK) {
+    if (status == WEIR_OK && bytes != NULL) {
         bytes[HEADER_WRITE_VERSION] = 2;
         bytes[HEADER_READ_VERSION] = 2;
         *ret_bytes = bytes;

@@ -208,7 +208,7 @@ static enum weir_status open_lock(struct weiri_store *store, const char *lock_pa
 
 static enum weir_status open_locked_file(struct weiri_store *store, struct weir_error *ret_error)
 {
-    bool exists;
+    bool exists = false;
     bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
     enum weir_status status = inspect(store->path, must_exist, &exists, ret_error);
     bool is_new = status == WEIR_OK && !exists;
@@ -219,9 +219,6 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
         status = weiri_connection_open(&store->writer, store->path, WEIRI_CONNECTION_WRITER,
                                        store->config->busy_ns, ret_error);
         if (status == WEIR_OK) {
-            /* Under the lock, and only as the last connection, SQLite may fold the WAL on closing.
-             */
-            store->writer.may_fold = false;
             weiri_commit_prepare(store);
         } else if (is_new) {
             (void)unlink(store->path);
@@ -232,7 +229,7 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
 
 static enum weir_status open_writer(struct weiri_store *store, struct weir_error *ret_error)
 {
-    bool exists;
+    bool exists = false;
     bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
     enum weir_status status = inspect(store->path, must_exist, &exists, ret_error);
     if (status == WEIR_OK && exists) {
@@ -243,7 +240,7 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
     }
     char lock_path[PATH_SIZE + sizeof(lock_suffix)];
     (void)snprintf(lock_path, sizeof(lock_path), "%s%s", store->path, lock_suffix);
-    bool is_new_lock;
+    bool is_new_lock = false;
     status = open_lock(store, lock_path, &is_new_lock, ret_error);
     if (status != WEIR_OK) {
         return status;
@@ -261,7 +258,7 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
 
 static enum weir_status open_reader(struct weiri_store *store, struct weir_error *ret_error)
 {
-    bool exists;
+    bool exists = false;
     enum weir_status status = inspect(store->path, true, &exists, ret_error);
     struct weiri_connection *reader = NULL;
     if (status == WEIR_OK) {

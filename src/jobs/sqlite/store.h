@@ -39,6 +39,7 @@ struct weiri_store {
     uint64_t bells;        /* to ring after the commit, one bit each */
     uint64_t empty_bells;  /* to ring where somebody waits for emptiness */
     uint64_t transactions; /* committed, ever */
+    size_t promote_max;    /* jobs made ready in one transaction */
     int wal_pages;         /* in the WAL after the last commit */
     int checkpoint_at;     /* pages at which the next checkpoint is tried */
     int checkpoint_pages;  /* how many pages are folded at a time, if nothing is in the way */

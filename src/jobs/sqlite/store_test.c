@@ -190,7 +190,7 @@ TEST(attempts, "a job whose workers die is buried after its last attempt, with a
     CHECK_COUNTS(broker, "t", 0, 0, 0, 1);
     /* Kicked, it has one more. */
     CHECK_STATUS(weir_broker_kick(broker, "t", 1, NULL, NULL), WEIR_OK);
-    exchange = jobs_reserve(broker, "t", 1, 3, &list);
+    (void)jobs_reserve(broker, "t", 1, 3, &list);
     CHECK_INT(jobs_first(&list)->job.attempts, ==, 4);
     jobs_free(broker, &list);
     weir_broker_close(broker);
