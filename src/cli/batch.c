@@ -3,14 +3,22 @@
 #include "cli/batch.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
+
+#include <weir/clock.h>
+#include <weir/duration.h>
 
 #include "cli/report.h"
 #include "cli/table.h"
+
+/* How often progress is shown. */
+#define PROGRESS_NS WEIR_MS(250)
 
 void batch_init(struct batch *batch, const char *tube, const struct weir_put_options *options,
                 enum batch_output output)
@@ -19,11 +27,26 @@ void batch_init(struct batch *batch, const char *tube, const struct weir_put_opt
     batch->tube = tube;
     batch->options = options;
     batch->output = output;
+    /* Ids that scroll by on the terminal are progress enough. */
+    batch->progress =
+        isatty(STDERR_FILENO) == 1 && (output == BATCH_QUIET || isatty(STDOUT_FILENO) != 1);
+    batch->shown_ns = weir_clock_now(weir_clock_monotonic());
 }
 
 void batch_fini(struct batch *batch)
 {
+    report_progress_end();
     free(batch->bytes);
+}
+
+static void show_progress(struct batch *batch)
+{
+    int64_t now = weir_clock_now(weir_clock_monotonic());
+    if (batch->progress && now - batch->shown_ns >= PROGRESS_NS) {
+        batch->shown_ns = now;
+        report_progress(true, "tube %s: %" PRIu64 " jobs put", quote(batch->tube).text,
+                        batch->put_count);
+    }
 }
 
 static bool reserve(struct batch *batch, size_t size)
@@ -117,6 +140,7 @@ int batch_flush(struct batch *batch, weir_broker *broker)
         if (status == WEIR_OK) {
             batch->put_count += batch->count;
             code = ids != NULL ? print_ids(batch, ids) : EX_OK;
+            show_progress(batch);
         } else {
             code = refuse(batch, status, &error);
         }

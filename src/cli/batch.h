@@ -3,6 +3,7 @@
 #ifndef WEIRI_CLI_BATCH_H
 #define WEIRI_CLI_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,8 @@ struct batch {
     const struct weir_put_options *options;
     enum batch_output output;
     uint64_t put_count; /* Jobs in the store. */
+    bool progress;      /* Show how many that are. */
+    int64_t shown_ns;   /* When it was shown last. */
 
     char *bytes; /* The bodies, end to end. */
     size_t capacity;

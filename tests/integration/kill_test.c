@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "integration/program.h"
 
-#include <inttypes.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,47 +92,34 @@ TEST(put_killed, "of a list whose put was killed every id that was printed is a 
     program_init();
     int pipes[2];
     CHECK_INT(pipe(pipes), ==, 0);
-    FILE *out = tmpfile();
-    CHECK(out != NULL);
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        (void)dup2(pipes[0], STDIN_FILENO);
-        (void)dup2(fileno(out), STDOUT_FILENO);
-        (void)close(pipes[0]);
-        (void)close(pipes[1]);
-        (void)execl(WEIR_PROGRAM, "weir", "put", "--lines", "t", NULL);
-        _exit(99);
-    }
+    CHECK_INT(fcntl(pipes[1], F_SETFD, FD_CLOEXEC), ==, 0);
+    struct running running = program_start_on(pipes[0], WORDS("put", "--lines", "t"));
     (void)close(pipes[0]);
     int written = 0;
-    while (lseek(fileno(out), 0, SEEK_END) < 200) {
+    while (lseek(running.out, 0, SEEK_END) < 200) {
         char line[32];
         int length = snprintf(line, sizeof(line), "job %d\n", written++);
         CHECK_INT(write(pipes[1], line, (size_t)length), ==, length);
     }
-    CHECK_INT(kill(pid, SIGKILL), ==, 0);
-    struct running running = {pid, dup(STDIN_FILENO), dup(STDIN_FILENO)};
+    CHECK_INT(kill(running.pid, SIGKILL), ==, 0);
     struct ended ended = program_wait(&running);
     CHECK_INT(ended.signal, ==, SIGKILL);
-    ended_free(&ended);
     (void)close(pipes[1]);
-    rewind(out);
     struct ended jobs = WEIR_EXPECT(0, "peek", "--json", "--limit", "1000000", "t");
     const char *at = jobs.out;
-    char id[32];
+    const char *id = ended.out;
     int64_t printed = 0;
     /* Ids were printed in the order in which the jobs would run. */
-    while (fgets(id, sizeof(id), out) != NULL && strchr(id, '\n') != NULL) {
+    for (const char *end = strchr(id, '\n'); end != NULL; end = strchr(id, '\n')) {
         char expected[64];
-        id[strcspn(id, "\n")] = '\0';
-        (void)snprintf(expected, sizeof(expected), "{\"id\":\"%s\",", id);
+        (void)snprintf(expected, sizeof(expected), "{\"id\":\"%.*s\",", (int)(end - id), id);
         at = strstr(at, expected);
         CHECK(at != NULL);
+        id = end + 1;
         printed++;
     }
-    (void)fclose(out);
     ended_free(&jobs);
+    ended_free(&ended);
     CHECK_INT(printed, >, 0);
     CHECK_INT(program_count("t", "put"), >=, printed);
     CHECK_INT(program_count("t", "put"), <=, written);

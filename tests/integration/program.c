@@ -54,21 +54,27 @@ static void make_argv(const char *const words[], const char *ret_argv[WORDS_MAX]
     ret_argv[count] = NULL;
 }
 
-struct running program_start(const char *input, size_t size, const char *const words[])
+struct running program_start_on(int input, const char *const words[])
 {
     const char *argv[WORDS_MAX];
     make_argv(words, argv);
     struct running running = {0, memory_file("", 0), memory_file("", 0)};
-    int in = memory_file(input, size);
     posix_spawn_file_actions_t actions;
     CHECK_INT(posix_spawn_file_actions_init(&actions), ==, 0);
-    CHECK_INT(posix_spawn_file_actions_adddup2(&actions, in, 0), ==, 0);
+    CHECK_INT(posix_spawn_file_actions_adddup2(&actions, input, 0), ==, 0);
     CHECK_INT(posix_spawn_file_actions_adddup2(&actions, running.out, 1), ==, 0);
     CHECK_INT(posix_spawn_file_actions_adddup2(&actions, running.err, 2), ==, 0);
     CHECK_INT(posix_spawn(&running.pid, WEIR_PROGRAM, &actions, NULL, (char *const *)argv, environ),
               ==, 0);
     CHECK_INT(posix_spawn_file_actions_destroy(&actions), ==, 0);
-    (void)close(in);
+    return running;
+}
+
+struct running program_start(const char *input, size_t size, const char *const words[])
+{
+    int fd = memory_file(input, size);
+    struct running running = program_start_on(fd, words);
+    (void)close(fd);
     return running;
 }
 

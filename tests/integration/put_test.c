@@ -189,22 +189,15 @@ TEST(as_it_comes, "lines from a pipe are put while its writer still thinks")
     program_init();
     int pipes[2];
     CHECK_INT(pipe(pipes), ==, 0);
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        (void)dup2(pipes[0], STDIN_FILENO);
-        (void)close(pipes[0]);
-        (void)close(pipes[1]);
-        (void)execl(WEIR_PROGRAM, "weir", "put", "--lines", "--quiet", "t", NULL);
-        _exit(99);
-    }
+    /* Our end must not reach the program, or it would never see the end. */
+    CHECK_INT(fcntl(pipes[1], F_SETFD, FD_CLOEXEC), ==, 0);
+    struct running running = program_start_on(pipes[0], WORDS("put", "--lines", "--quiet", "t"));
     (void)close(pipes[0]);
     for (int i = 1; i <= 3; i++) {
         CHECK_INT(write(pipes[1], "line\n", 5), ==, 5);
         WAIT_UNTIL(program_count("t", "put") == i);
     }
     (void)close(pipes[1]);
-    struct running running = {pid, dup(STDIN_FILENO), dup(STDIN_FILENO)};
     struct ended ended = program_wait(&running);
     CHECK_INT(ended.code, ==, 0);
     ended_free(&ended);
