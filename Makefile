@@ -53,7 +53,7 @@ release clang asan tsan tsan-clang: deps-test
 campaigns: deps-test ## the random tests, 30 times as long (SCALE=N: N times)
 	@$(call configure,dev)
 	@$(call build,dev)
-	@WEIR_TEST_SCALE=$(SCALE) ctest --preset dev --parallel $(JOBS) --timeout 900 -R '^(models|schedules)\.' $(ARGS)
+	@tools/campaigns.sh build/dev $(SCALE)
 
 .PHONY: coverage
 coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached

@@ -11,7 +11,7 @@
 /* How many operations have failed for lack of memory. */
 static uint64_t model_refusals;
 
-/* An operation came to a status on the queue. True: it failed for an allocation that was made to
+/* An add came to a status on the queue. True: it failed for an allocation that was made to
  * fail, and the reference has nothing to do. */
 static inline bool model_is_out_of_memory(const struct operation *op, enum weir_status status)
 {
@@ -100,9 +100,6 @@ static inline bool apply_get(struct model *m, const struct operation *op)
     } else {
         got = weir_queue_try_get(m->queue, &work);
     }
-    if (model_is_out_of_memory(op, got)) {
-        return true;
-    }
     EXPECT_STATUS(m, got, want);
     return got != WEIR_OK || model_hand_out(m, &work);
 }
@@ -118,14 +115,9 @@ static inline bool apply_get_batch(struct model *m, const struct operation *op)
     struct weir_work works[8];
     size_t count = 0;
     enum weir_status got = weir_queue_get_batch(m->queue, works, size, &count);
-    if (model_is_out_of_memory(op, got)) {
-        return true;
-    }
     EXPECT_STATUS(m, got, want);
     size_t want_count = got != WEIR_OK ? 0 : r->queued < size ? r->queued : size;
-    bool may_be_fewer = op->fail != 0 && count > 0 && count < want_count;
-    EXPECT(m, count == want_count || may_be_fewer, "%zu handed out, expected %zu", count,
-           want_count);
+    EXPECT(m, count == want_count, "%zu handed out, expected %zu", count, want_count);
     for (size_t i = 0; i < count; i++) {
         if (!model_hand_out(m, &works[i])) {
             return false;
@@ -154,7 +146,7 @@ static inline bool model_may_done_get(struct model *m, const struct hand *hand)
     return r->shut || r->queued > 0 || dirty;
 }
 
-static inline bool apply_done_get(struct model *m, const struct operation *op, struct hand hand)
+static inline bool apply_done_get(struct model *m, struct hand hand)
 {
     if (!model_may_done_get(m, &hand)) {
         return apply_done(m, hand);
@@ -166,9 +158,7 @@ static inline bool apply_done_get(struct model *m, const struct operation *op, s
         model_put_down(m, &hand);
         want = m->reference.queued > 0 ? WEIR_OK : WEIR_ESHUTDOWN;
     }
-    if (!model_is_out_of_memory(op, got)) {
-        EXPECT_STATUS(m, got, want);
-    }
+    EXPECT_STATUS(m, got, want);
     if (got == WEIR_OK) {
         return model_hand_out(m, &work);
     }
@@ -258,7 +248,7 @@ static inline bool model_apply(struct model *m, const struct operation *op)
     case OP_DONE_STALE:
         return !stale->is_there || apply_done(m, *stale);
     case OP_DONE_GET:
-        return !held->is_there || apply_done_get(m, op, *held);
+        return !held->is_there || apply_done_get(m, *held);
     case OP_DONE_BATCH:
         return apply_done_batch(m, op);
     case OP_STEP:
