@@ -39,7 +39,7 @@ void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count)
     for (; count > 0 && !weiri_list_is_empty(&queue->sleepers); count--) {
         struct weiri_list *link = queue->sleepers.next;
         struct weiri_sleeper *sleeper = WEIRI_CONTAINER(link, struct weiri_sleeper, link);
-        if (sleeper == queue->timer && link->next != &queue->sleepers) {
+        if (queue->timer == sleeper && queue->timer != NULL && link->next != &queue->sleepers) {
             sleeper = WEIRI_CONTAINER(link->next, struct weiri_sleeper, link);
         }
         wake(queue, sleeper);
