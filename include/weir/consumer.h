@@ -25,7 +25,8 @@ WEIR_BEGIN_DECLS
 typedef struct weir_consumer weir_consumer;
 
 /** Handles one job; job is valid during the call. Runs on a worker's thread with no lock held.
- * WEIR_OK: the job is deleted. WEIR_ESTOP: it is buried at once. Anything else: a failure. The
+ * WEIR_OK: the job is deleted. WEIR_ESTOP: it is buried at once. WEIR_ECANCELED once the consumer
+ * was asked to stop: it is given back as if it had not been reserved. Anything else: a failure. The
  * context ends at the deadline, and when the reservation was lost. */
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 

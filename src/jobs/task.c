@@ -61,8 +61,11 @@ static void judge(struct weiri_task *task, int status, struct verdict *ret_verdi
     const struct weir_job *job = &task->reservation->job;
     struct verdict *verdict = ret_verdict;
     *verdict = (struct verdict){.settlement = {.reservation = task->reservation}};
-    if (!task->was_run) {
-        verdict->settlement.event = WEIRI_JOB_RETURN;
+    weiri_mutex_lock(&consumer->mutex);
+    bool is_stopping = consumer->stops > 0;
+    weiri_mutex_unlock(&consumer->mutex);
+    if (!task->was_run || (status == WEIR_ECANCELED && is_stopping)) {
+        verdict->settlement.event = WEIRI_JOB_RETURN; /* our doing: no attempt of the job's */
         return;
     }
     verdict->settlement.event =
@@ -163,9 +166,9 @@ static void tell(struct weiri_task *task, const struct verdict *verdict, int sta
     const struct weir_job *job = &task->reservation->job;
     enum weir_run_outcome outcome = WEIR_RUN_LOST;
     if (settled == WEIR_OK) {
-        outcome = verdict->settlement.event == WEIRI_JOB_DONE      ? WEIR_RUN_DONE
-                  : verdict->settlement.event == WEIRI_JOB_RELEASE ? WEIR_RUN_RETRY
-                                                                   : WEIR_RUN_BURIED;
+        outcome = verdict->settlement.event == WEIRI_JOB_DONE   ? WEIR_RUN_DONE
+                  : verdict->settlement.event == WEIRI_JOB_BURY ? WEIR_RUN_BURIED
+                                                                : WEIR_RUN_RETRY;
     }
     if (consumer->options.limiter != NULL &&
         (outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED)) {

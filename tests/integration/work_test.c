@@ -294,8 +294,9 @@ TEST(forced_stop, "the second signal ends what runs, with its group; the job is 
 {
     program_init();
     WEIR(0, "put", "t", "x");
-    struct running running = program_start(
-        "", 0, WORDS("work", "t", "--", "sh", "-c", ": > begun; sleep 1000 & sleep 1000"));
+    struct running running = program_start("", 0,
+                                           WORDS("work", "--attempts", "1", "t", "--", "sh", "-c",
+                                                 ": > begun; sleep 1000 & sleep 1000"));
     WAIT_UNTIL(access("begun", F_OK) == 0);
     CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
     char *err = NULL;

@@ -206,12 +206,27 @@ static void spin(uint64_t count)
     }
 }
 
+static void start_anew(struct ledger *ledger)
+{
+    static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db.lock",
+                                        "jobs.db.new"};
+    for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
+        (void)unlink(files[k]);
+    }
+    memset(ledger->entries, 0, sizeof(ledger->entries));
+    ledger->operations = 0;
+}
+
 TEST(killed_at_random, "a process killed at a random moment loses nothing and leaves a sound store")
 {
     struct ledger *ledger = make_ledger();
     uint64_t kills = test_scaled(40);
     int unknown = 0;
-    for (uint64_t i = 0; i < kills && ledger->operations < NUMBERS / 10; i++) {
+    for (uint64_t i = 0; i < kills; i++) {
+        if (ledger->operations >= NUMBERS / 10) {
+            start_anew(ledger);
+            unknown = 0;
+        }
         int64_t until = ledger->operations + (int64_t)test_random_below(12);
         pid_t child = fork();
         CHECK(child >= 0);
@@ -344,12 +359,7 @@ TEST(killed_while_made, "a process killed at any call while it makes a store is 
         int nth = 1;
         bool was_killed = true;
         for (; was_killed && nth <= 6; nth++) {
-            static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm",
-                                                "jobs.db.lock", "jobs.db.new"};
-            for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
-                (void)unlink(files[k]);
-            }
-            memset(ledger->entries, 0, sizeof(ledger->entries));
+            start_anew(ledger);
             int status = work_until(ledger, names[i], nth);
             if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_UNTRACED) {
                 test_skip("strace cannot trace here");
