@@ -41,7 +41,8 @@ static void pass_time(struct bucket *bucket, int64_t now_ns)
     }
     if (now_ns > bucket->last_ns) {
         int64_t passed = weiri_time_sub(now_ns, bucket->last_ns);
-        double seconds = (double)(passed / NS_PER_SECOND) + (double)(passed % NS_PER_SECOND) / 1e9;
+        int64_t whole = passed / NS_PER_SECOND;
+        double seconds = (double)whole + (double)(passed % NS_PER_SECOND) / 1e9;
         double gained = seconds * bucket->qps;
         double tokens = bucket->tokens + gained;
         bucket->tokens = tokens > bucket->burst ? bucket->burst : tokens;
