@@ -65,6 +65,12 @@ coverage: deps-coverage ## the tests, and which lines and branches of src/ they 
 	@gcovr --root . --filter src/ --exclude '.*_test\.c' --exclude-unreachable-branches \
 		--html-details build/coverage/report/index.html --print-summary build/coverage
 
+.PHONY: promtool
+promtool: deps-test ## let Prometheus' promtool judge the metrics
+	@$(call configure,dev)
+	@$(call build,dev) --target test.conformance.promtool
+	@tools/promtool.sh build/dev
+
 .PHONY: bench
 bench: ## build the benchmarks and run them beside their peers (ARGS=--quick: 90 s)
 	@tools/bench.sh $(ARGS)

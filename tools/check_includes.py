@@ -29,9 +29,9 @@ BELOW = {
 # The room that each public header belongs to.
 PUBLIC = {
     "base": {"allocator", "clock", "duration", "export", "key", "log", "status"},
-    "metrics": set(),
-    "queue": {"limiter", "queue"},
-    "pool": {"context", "envelope", "pool"},
+    "metrics": {"metrics"},
+    "queue": {"limiter", "queue", "snapshot"},
+    "pool": {"context", "envelope", "parallel", "pool"},
     "jobs": {"broker", "consumer", "job", "jobs", "producer"},
 }
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}

@@ -60,10 +60,10 @@ static void batches(void *state, size_t count)
     }
 }
 
-static void cycle(struct bench_run *run)
+static void cycle_on(struct bench_run *run, weir_queue *queue)
 {
     const size_t total = bench_scale(run, 20000000);
-    struct cycle cycle = {.queue = bench_queue_new()};
+    struct cycle cycle = {.queue = queue};
     bench_items_init(&cycle.items, run, BENCH_HOT_KEYS);
     if (bench_is(run, BENCH_FUSED)) {
         BENCH_OK(weir_queue_add(cycle.queue, bench_key(&cycle.items, next(&cycle))));
@@ -77,6 +77,16 @@ static void cycle(struct bench_run *run)
     BENCH_CHECK_COUNT(weir_queue_len(cycle.queue), 0);
     weir_queue_free(cycle.queue);
     bench_items_fini(&cycle.items);
+}
+
+static void cycle(struct bench_run *run)
+{
+    cycle_on(run, bench_queue_new());
+}
+
+static void ranked_cycle(struct bench_run *run)
+{
+    cycle_on(run, bench_queue_ranked());
 }
 
 /* client-go's BenchmarkQueue: a new queue, made off the clock, for each 100 items. */
@@ -139,6 +149,8 @@ const struct bench_measurement bench_cycles[] = {
     {"keyed_cycle", "weir", cycle, 0, 0},
     {"keyed_cycle", "weir-fused", cycle, 0, BENCH_FUSED},
     {"keyed_cycle", "weir-batch", cycle, 0, BENCH_BATCH},
+    {"priority_cycle", "weir", ranked_cycle, 0, 0},
+    {"priority_cycle", "weir-fused", ranked_cycle, 0, BENCH_FUSED},
     {"keyed_fresh_queue", "weir", fresh, 0, 0},
     {"keyed_fresh_queue", "weir-fused", fresh, 0, BENCH_FUSED},
     {"embedded_cycle", "weir", cycle, 0, BENCH_EMBEDDED},

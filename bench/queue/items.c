@@ -51,6 +51,15 @@ weir_queue *bench_queue_new(void)
     return queue;
 }
 
+weir_queue *bench_queue_ranked(void)
+{
+    weir_queue *queue;
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.flags = WEIR_QUEUE_PRIORITIES;
+    BENCH_OK(weir_queue_new(&options, &queue));
+    return queue;
+}
+
 weir_queue *bench_queue_manual(weir_clock **ret_clock)
 {
     weir_queue *queue;

@@ -47,6 +47,8 @@ size_t *bench_shuffled(size_t count);
 
 /* A queue with default options. */
 weir_queue *bench_queue_new(void);
+/* The same with priorities. */
+weir_queue *bench_queue_ranked(void);
 /* A queue on a manual clock, which the caller frees after the queue. */
 weir_queue *bench_queue_manual(weir_clock **ret_clock);
 

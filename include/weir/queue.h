@@ -13,6 +13,7 @@
 #include <weir/export.h>
 #include <weir/key.h>
 #include <weir/limiter.h>
+#include <weir/metrics.h>
 #include <weir/status.h>
 
 WEIR_BEGIN_DECLS
@@ -34,12 +35,28 @@ WEIR_BEGIN_DECLS
  *
  * Every function is thread-safe except weir_queue_free(). None calls back into the caller's code
  * with a lock held, except the allocator. NULL where an object is required is WEIR_EINVAL. Only
- * get, get_until, get_batch, done_get and the drains block, all without using the processor.
+ * get, get_until, get_batch, done_get and the drains block, all without using the processor. Who
+ * waits in an event loop instead watches weir_queue_fd().
  *
  * After fork() the child must not use the parent's queues. */
 
 /** A queue. Opaque. */
 typedef struct weir_queue weir_queue;
+
+/** Flags of struct weir_queue_options. */
+enum weir_queue_flags {
+    /** Items are handed out in order of (priority, arrival), not of arrival alone. */
+    WEIR_QUEUE_PRIORITIES = 1
+};
+
+/** Sees an add that came together with a queued item and changed nothing but, at most, its
+ * priority. key is what the caller of the add passed, arg as in the options.
+ *
+ * Called on the thread that adds, before its call returns, with no lock held: once for each such
+ * add, and in a batch once for each such key, in their order. Not called for a time that passes,
+ * nor for an add of an item that is processing. The item may have been handed out by then. It may
+ * call everything on the queue but weir_queue_free(); an add from within is seen like any other. */
+typedef void weir_touch_fn(struct weir_key key, void *arg);
 
 /** What a queue is made with. Zero means the default of every field. */
 struct weir_queue_options {
@@ -49,12 +66,22 @@ struct weir_queue_options {
     weir_limiter *limiter; /**< Borrowed until free, for add_rate_limited; NULL: an own exponential
                                 one, 5 ms to 1000 s. */
     size_t key_size_max;   /**< Largest key of bytes; 0: 65536; at most WEIR_KEY_SIZE_LIMIT. */
+    const char *name; /**< Copied; UTF-8. The queue's name in metrics; NULL, "": it has none. */
+    weir_metrics *metrics; /**< Borrowed until free: where a queue that has a name shows its
+                              metrics; NULL: nowhere. A queue without both keeps none. */
+    uint32_t flags;        /**< Of enum weir_queue_flags. */
+    uint32_t reserved0;    /**< Zero. */
+    int64_t aging_ns; /**< With WEIR_QUEUE_PRIORITIES: an item becomes more urgent by one for each
+                         such time that it has been queued, so that none is passed over for ever.
+                         Every call then reads the clock. 0: never. */
+    weir_touch_fn *touch; /**< NULL: none. */
+    void *touch_arg;      /**< Handed to touch. */
 };
 
 /** Initialiser of struct weir_queue_options. */
 #define WEIR_QUEUE_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(struct weir_queue_options), {0, 0, 0, 0}, 0, 0, 0                                   \
+        sizeof(struct weir_queue_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0              \
     }
 
 /** An item in a consumer's hand, as get fills it. Plain data: it may be copied and moved. */
@@ -74,10 +101,13 @@ enum weir_add_flags {
 
 /** How to add. Zero means the default of every field. */
 struct weir_add_options {
-    size_t size;        /**< Set by WEIR_ADD_OPTIONS_INIT. */
-    int64_t delay_ns;   /**< As weir_queue_add_after(). */
-    uint32_t flags;     /**< Of enum weir_add_flags. */
-    uint32_t reserved0; /**< Zero. */
+    size_t size;      /**< Set by WEIR_ADD_OPTIONS_INIT. */
+    int64_t delay_ns; /**< As weir_queue_add_after(). */
+    uint32_t flags;   /**< Of enum weir_add_flags. */
+    int32_t
+        priority; /**< Smaller is more urgent; 0 is usual, and what every other call adds with. Of
+                       several that are asked for before the item is handed out the most
+                       urgent counts; see weir_queue_add_with(). */
 };
 
 /** Initialiser of struct weir_add_options. */
@@ -88,7 +118,9 @@ struct weir_add_options {
 
 /** Makes an empty queue. options may be NULL. Returns owned: weir_queue_free().
  * Errors: WEIR_EINVAL (ret_queue NULL, options of an unknown size or with an unknown field set, an
- * allocator with some members NULL, key_size_max over its limit), WEIR_ENOMEM. */
+ * allocator with some members NULL, key_size_max over its limit, unknown flags, aging without
+ * priorities, a name for metrics that is not UTF-8), WEIR_ERANGE (aging_ns negative), WEIR_EBUSY (a
+ * queue of that name is in the registry already), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
                                                         weir_queue **ret_queue);
 
@@ -109,8 +141,17 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
                                                               struct weir_key key,
                                                               int64_t delay_ns);
 
-/** Adds an item as options (not NULL) say. Errors as weir_queue_add(); WEIR_EINVAL for unknown
- * flags. */
+/** Adds an item as options (not NULL) say.
+ *
+ * Where the queue has priorities and the item is
+ * - queued: a more urgent priority moves it up, to where it would stand had it come with that one
+ * in the first place (its arrival and age stay); a less urgent one changes nothing;
+ * - processing: done queues it with the most urgent priority that was asked meanwhile;
+ * - waiting: its time comes with the most urgent priority that was asked for that time. An add that
+ *   supersedes the time takes over its priority, where that is the more urgent one.
+ *
+ * Errors as weir_queue_add(); WEIR_EINVAL for unknown flags, and for a priority other than 0 in a
+ * queue without priorities. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
     weir_queue *queue, struct weir_key key, const struct weir_add_options *options);
 
@@ -205,12 +246,28 @@ WEIR_API void weir_queue_shutdown(weir_queue *queue);
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain(weir_queue *queue);
 
 /** As weir_queue_shutdown_drain(), until the queue's clock shows limit_ns: then WEIR_ETIMEDOUT, and
- * the queue stays shut down. */
+ * the queue stays shut down. weir_queue_snapshot() (weir/snapshot.h) names what is still there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue,
                                                                          int64_t limit_ns);
 
 /** True once shutdown or a drain has begun, and for NULL. */
 WEIR_API bool weir_queue_shutting_down(weir_queue *queue);
+
+/** The queue's descriptor for event loops (poll, select, epoll; level-triggered): readable exactly
+ * while a get would not block, which is while something is queued or due, or the queue is shut
+ * down. A loop then calls weir_queue_try_get() until that says WEIR_EAGAIN, which may be the first
+ * answer: a thread was faster, or the time came of an item that is being processed. WEIR_ESHUTDOWN
+ * tells it to stop watching.
+ *
+ * Made at the first call, the same one at every later call. It is the queue's: only watch it, and
+ * take it out of the loop before weir_queue_free(), which closes it; exec closes it too. From the
+ * first call on the queue makes a system call whenever it becomes empty or is empty no more, and
+ * whenever the earliest pending time changes while nothing is queued. Threads may get from the
+ * queue as well.
+ *
+ * Errors: WEIR_EINVAL, WEIR_ENOMEM, WEIR_EIO (such as no descriptors left; it takes three); then
+ * nothing changed, and it may be called again. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_fd(weir_queue *queue, int *ret_fd);
 
 WEIR_END_DECLS
 

@@ -4,7 +4,7 @@
 #define WEIR_WEIR_H
 
 /** @file
- * Everything of libweir: the queue and the pool. Jobs (libweir-jobs) are in weir/jobs.h. */
+ * Everything of libweir: the queue, the pool and crews. Jobs (libweir-jobs) are in weir/jobs.h. */
 
 #include <weir/allocator.h>
 #include <weir/clock.h>
@@ -14,8 +14,11 @@
 #include <weir/key.h>
 #include <weir/limiter.h>
 #include <weir/log.h>
+#include <weir/metrics.h>
+#include <weir/parallel.h>
 #include <weir/pool.h>
 #include <weir/queue.h>
+#include <weir/snapshot.h>
 #include <weir/status.h>
 
 #endif

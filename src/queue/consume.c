@@ -10,14 +10,10 @@
 #define AT_ONCE INT64_MIN
 
 /* Hands out the next item, sleeping until there is one. */
-static enum weir_status next_locked(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
-    WEIRI_REQUIRES(queue->lock)
+static enum weir_status next_slow_locked(weir_queue *queue, int64_t limit_ns,
+                                         struct weir_work *ret_work) WEIRI_REQUIRES(queue->lock)
 {
     for (;;) {
-        weiri_queue_pass_time_locked(queue);
-        if (weiri_core_next(&queue->core, ret_work)) {
-            return WEIR_OK;
-        }
         if (queue->shutting_down) {
             return WEIR_ESHUTDOWN;
         }
@@ -30,10 +26,24 @@ static enum weir_status next_locked(weir_queue *queue, int64_t limit_ns, struct 
         if (weiri_queue_sleep_locked(queue, limit_ns) != WEIR_OK) {
             return WEIR_ENOMEM;
         }
+        weiri_queue_pass_time_locked(queue);
+        if (weiri_core_next(&queue->core, ret_work)) {
+            return WEIR_OK;
+        }
     }
 }
 
-static enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
+WEIRI_INLINE enum weir_status next_locked(weir_queue *queue, int64_t limit_ns,
+                                          struct weir_work *ret_work) WEIRI_REQUIRES(queue->lock)
+{
+    weiri_queue_pass_time_locked(queue);
+    if (weiri_core_next(&queue->core, ret_work)) {
+        return WEIR_OK;
+    }
+    return next_slow_locked(queue, limit_ns, ret_work);
+}
+
+WEIRI_INLINE enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
 {
     enum weir_status status = weiri_queue_check(queue);
     if (status != WEIR_OK || ret_work == NULL) {
@@ -87,8 +97,9 @@ enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_w
 
 /* Ends one processing and sees to what follows from it. A consumer that goes on to get takes a
  * re-queued item itself, and nobody need be told of it: wake is 0 then, else 1. */
-static enum weir_status done_locked(weir_queue *queue, const struct weir_work *work, size_t wake,
-                                    struct weiri_ended *ret_ended) WEIRI_REQUIRES(queue->lock)
+WEIRI_INLINE enum weir_status done_locked(weir_queue *queue, const struct weir_work *work,
+                                          size_t wake, struct weiri_ended *ret_ended)
+    WEIRI_REQUIRES(queue->lock)
 {
     weiri_queue_pass_time_locked(queue);
     enum weir_status status = weiri_core_done(&queue->core, work, ret_ended);
@@ -117,13 +128,19 @@ enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work
 
 enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work)
 {
-    bool has_left;
-    return weiri_queue_done_left(queue, work, &has_left);
+    if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
+        return WEIR_EINVAL;
+    }
+    struct weiri_ended ended;
+    weiri_queue_lock(queue);
+    enum weir_status status = done_locked(queue, work, 1, &ended);
+    weiri_queue_unlock(queue);
+    return status;
 }
 
 /* Ends work and gets the next into it; limit as for next_locked(). */
-static enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct weir_work *work,
-                                 bool *ret_left)
+WEIRI_INLINE enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct weir_work *work,
+                                       bool *ret_left)
 {
     if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
         return WEIR_EINVAL;
@@ -133,7 +150,9 @@ static enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct wei
     enum weir_status status = done_locked(queue, work, 0, &ended);
     if (status == WEIR_OK) {
         *ret_left = ended.has_left;
-        status = next_locked(queue, limit_ns, work);
+        /* done_locked() has let the time pass. */
+        status =
+            weiri_core_next(&queue->core, work) ? WEIR_OK : next_slow_locked(queue, limit_ns, work);
         weiri_queue_hand_over_timer_locked(queue);
     }
     weiri_queue_unlock(queue);
@@ -159,12 +178,17 @@ enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work
         return WEIR_EINVAL;
     }
     weiri_queue_lock(queue);
+    weiri_queue_pass_time_locked(queue);
+    size_t queued = 0;
     for (size_t i = 0; i < count; i++) {
-        struct weiri_ended ended;
-        if (done_locked(queue, &work[i], 1, &ended) != WEIR_OK) {
+        struct weiri_ended ended = {.is_queued = false};
+        if (weiri_core_done(&queue->core, &work[i], &ended) != WEIR_OK) {
             status = WEIR_ENOTPROCESSING;
         }
+        queued += ended.is_queued;
     }
+    weiri_queue_wake_locked(queue, queued);
+    weiri_queue_tell_drains_locked(queue);
     weiri_queue_unlock(queue);
     return status;
 }

@@ -15,16 +15,18 @@ void weiri_core_fini(struct weiri_core *core)
     while (core->delay.count > 0) {
         weiri_delay_remove(&core->delay, core->delay.entries[0].item);
     }
-    for (struct weir_item *item = weiri_ring_pop(&core->ready); item != NULL;
-         item = weiri_ring_pop(&core->ready)) {
+    for (struct weir_item *item = weiri_ready_pop(&core->ready); item != NULL;
+         item = weiri_ready_pop(&core->ready)) {
         weiri_item_set_place(item, WEIRI_IDLE);
+        item->weir_running = 0;
     }
     for (size_t i = 0; i < core->running.named; i++) {
         weiri_item_set_place(core->running.items[i], WEIRI_IDLE);
         core->running.items[i]->weir_running = 0;
     }
     weiri_running_fini(&core->running, &core->allocator);
-    weiri_ring_fini(&core->ready, &core->allocator);
+    weiri_ready_fini(&core->ready, &core->allocator);
+    weiri_asks_fini(&core->asks, &core->allocator);
     weiri_delay_fini(&core->delay, &core->allocator);
     weiri_table_fini(&core->table, &core->allocator);
 }
@@ -35,15 +37,7 @@ static enum weir_status reserve(struct weiri_core *core, size_t more)
     if (__builtin_add_overflow(weiri_core_obligations(core), more, &count)) {
         return WEIR_ENOMEM;
     }
-    return weiri_ring_reserve(&core->ready, &core->allocator, count);
-}
-
-struct weir_item *weiri_core_find(const struct weiri_core *core, struct weir_key key)
-{
-    if (key.size == WEIR_KEY_ITEM) {
-        return (struct weir_item *)(uintptr_t)key.data;
-    }
-    return weiri_table_find(&core->table, key);
+    return weiri_ready_reserve(&core->ready, &core->allocator, count);
 }
 
 enum weir_status weiri_core_admit_slow(struct weiri_core *core, struct weir_key key,
@@ -96,7 +90,7 @@ static void release_batch(struct weiri_core *core, const struct weir_key *keys, 
 }
 
 enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir_key *keys,
-                                      size_t count, size_t *ret_queued)
+                                      size_t count, size_t *ret_queued, bool *ret_were_queued)
 {
     if (reserve(core, count) != WEIR_OK) {
         return WEIR_ENOMEM;
@@ -115,15 +109,21 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
     for (size_t i = 0; i < count; i++) {
         struct weir_item *item = weiri_core_find(core, keys[i]);
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE && item->weir_wait != 0;
-        queued += weiri_core_enqueue(core, item);
+        if (ret_were_queued != NULL) {
+            ret_were_queued[i] = weiri_item_place(item) == WEIRI_QUEUED;
+        }
+        queued += weiri_core_enqueue(core, item, 0);
     }
     *ret_queued = queued;
     return WEIR_OK;
 }
 
 enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, int64_t time_ns,
-                                 bool move, struct weiri_added *ret_added)
+                                 bool move, int32_t priority, struct weiri_added *ret_added)
 {
+    if (priority != 0 && weiri_asks_reserve(&core->asks, &core->allocator) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
     if (weiri_delay_reserve(&core->delay, &core->allocator, core->delay.count + 1) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
@@ -136,10 +136,14 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
     if (item->weir_wait == 0) {
         core->only_waiting += weiri_item_place(item) == WEIRI_IDLE;
         weiri_delay_insert(&core->delay, item, time_ns);
+        weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING, priority);
         ret_added->has_new_time = true;
         return WEIR_OK;
     }
     ret_added->has_joined = true;
+    if (core->ready.has_priorities) {
+        weiri_core_ask(core, item, WEIRI_ASK_WAITING, priority);
+    }
     int64_t pending_ns = weiri_delay_time(&core->delay, item);
     if (time_ns < pending_ns || (move && time_ns > pending_ns)) {
         weiri_delay_move(&core->delay, item, time_ns);
@@ -151,10 +155,12 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
 size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
 {
     size_t queued = 0;
-    for (struct weir_item *item = weiri_delay_pop_due(&core->delay, now_ns); item != NULL;
-         item = weiri_delay_pop_due(&core->delay, now_ns)) {
+    while (weiri_delay_next(&core->delay) <= now_ns && core->delay.count > 0) {
+        core->ready.ranks.now_ns = weiri_delay_next(&core->delay); /* it ages since then */
+        struct weir_item *item = weiri_delay_pop_due(&core->delay, now_ns);
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
-        queued += weiri_core_enqueue(core, item);
+        queued += weiri_core_enqueue(
+            core, item, weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING));
     }
     weiri_delay_trim(&core->delay, &core->allocator);
     return queued;
@@ -172,14 +178,19 @@ bool weiri_core_cancel(struct weiri_core *core, struct weir_key key)
     if (is_waiting) {
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
         weiri_delay_remove(&core->delay, item);
+        (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
         weiri_delay_trim(&core->delay, &core->allocator);
     }
     if (weiri_item_place(item) == WEIRI_QUEUED) {
-        weiri_ring_remove(&core->ready, item);
+        weiri_ready_remove(&core->ready, item);
         weiri_item_set_place(item, WEIRI_IDLE);
+        if (core->meter != NULL) {
+            weiri_meter_cancelled(core->meter, item);
+        }
     } else if (weiri_item_place(item) == WEIRI_DIRTY) {
         weiri_item_set_place(item, WEIRI_PROCESSING);
         core->dirty--;
+        (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY);
     }
     (void)weiri_core_settle(core, item);
     return true;
@@ -193,6 +204,7 @@ struct weir_item *weiri_core_drop_waiting(struct weiri_core *core)
     for (struct weir_item *item = weiri_delay_pop_due(&core->delay, INT64_MAX); item != NULL;
          item = weiri_delay_pop_due(&core->delay, INT64_MAX)) {
         bool is_keyed = weiri_item_is_keyed(item);
+        (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
         if (!weiri_core_settle(core, item) || is_keyed) {
             continue;

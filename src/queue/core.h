@@ -9,8 +9,10 @@
 
 #include <weir/queue.h>
 
+#include "queue/asks.h"
 #include "queue/delay.h"
-#include "queue/ring.h"
+#include "queue/meter.h"
+#include "queue/ready.h"
 #include "queue/running.h"
 #include "queue/table.h"
 
@@ -18,14 +20,17 @@
  * lock, no clock, no thread; the shell (queue.c, consume.c, shutdown.c) adds those.
  *
  * Invariants, between calls:
- * - the ring holds exactly the queued items, the delay heap exactly the waiting ones, the table
+ * - ready holds exactly the queued items, the delay heap exactly the waiting ones, the table
  * exactly the keyed items that are not free;
- * - the ring has capacity for every item that is queued, is dirty or waits: what is promised a
+ * - ready has capacity for every item that is queued, is dirty or waits: what is promised a
  * place in the queue gets it without an allocation, so that done and the passing of time cannot
- * fail. */
+ * fail;
+ * - asks holds exactly the priorities other than 0 that dirty and waiting items are to come with.
+ */
 struct weiri_core {
     struct weir_allocator allocator;
-    struct weiri_ring ready;
+    struct weiri_ready ready;
+    struct weiri_asks asks;
     struct weiri_delay delay;
     struct weiri_table table;
     struct weiri_running running; /* the processing items, dirty ones included */
@@ -33,7 +38,8 @@ struct weiri_core {
     size_t only_waiting; /* waiting items whose place is idle */
     size_t capacity;     /* most items that may be held at once; 0: no limit */
     uint64_t last_ticket;
-    uint64_t dropped; /* pending times dropped by shutdown */
+    uint64_t dropped;          /* pending times dropped by shutdown */
+    struct weiri_meter *meter; /* NULL: the queue has no metrics */
 };
 
 /* Tickets start at a random number, so that another queue's work is told apart too. */
@@ -47,6 +53,7 @@ struct weiri_added {
     bool is_queued;    /* it is queued now and was not */
     bool has_entered;  /* it was free before */
     bool has_joined;   /* it was queued, dirty or waiting before, and has no more coming for this */
+    bool was_queued;   /* an immediate add: it was queued before */
     bool has_new_time; /* its pending time is another than before */
 };
 
@@ -59,25 +66,21 @@ struct weiri_ended {
 /* The moves of every add, get and done are inline, in queue/moves.h:
  * weiri_core_add, weiri_core_next, weiri_core_done. The others are here. */
 
-/* The item of a valid key; NULL where a key of bytes is not known. */
-struct weir_item *weiri_core_find(const struct weiri_core *core, struct weir_key key);
-
 /* Finds the item of a key that is to be added, makes room for what that may come to, and keeps to
  * the capacity. WEIR_EFULL, WEIR_ENOMEM: nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_core_admit_slow(struct weiri_core *core, struct weir_key key,
                                                       struct weir_item **ret_item);
 
-/* Adds count valid keys, all or none; *ret_queued is how many were queued. Errors as
- * weiri_core_add().
- */
+/* Adds count valid keys, all or none; *ret_queued is how many were queued, and ret_were_queued (may
+ * be NULL) receives of each whether it was before. Errors as weiri_core_add(). */
 WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,
                                                      const struct weir_key *keys, size_t count,
-                                                     size_t *ret_queued);
+                                                     size_t *ret_queued, bool *ret_were_queued);
 
-/* Makes a valid key wait until time_ns; of two times the earlier stays, unless move is set. Errors
- * as weiri_core_add(). */
+/* Makes a valid key wait until time_ns; of two times the earlier stays, unless move is set; of two
+ * priorities the more urgent. Errors as weiri_core_add(). */
 WEIR_NODISCARD enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key,
-                                                int64_t time_ns, bool move,
+                                                int64_t time_ns, bool move, int32_t priority,
                                                 struct weiri_added *ret_added);
 
 /* Queues every waiting item whose time is at most now_ns, in order of time; returns how many were

@@ -11,6 +11,7 @@
 #include <weir/queue.h>
 
 #include "base/clock.h"
+#include "base/event_fd.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/park.h"
@@ -49,6 +50,8 @@ struct weir_queue {
     weir_limiter *limiter;
     weir_limiter *own_limiter; /* NULL: the limiter is the user's */
     size_t key_size_max;
+    weir_touch_fn *touch; /* NULL: none */
+    void *touch_arg;
     struct weiri_clock_user clock_user;
 
     struct weiri_lock lock;
@@ -62,6 +65,8 @@ struct weir_queue {
     struct weiri_wakes wakes WEIRI_GUARDED_BY(lock);
     uint64_t forced WEIRI_GUARDED_BY(lock); /* plain shutdowns so far */
     bool shutting_down WEIRI_GUARDED_BY(lock);
+    bool has_event_fd WEIRI_GUARDED_BY(lock); /* somebody asked for it */
+    struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
 };
 
 static inline void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->lock)
@@ -69,11 +74,14 @@ static inline void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->lock
     weiri_lock_lock(&queue->lock);
 }
 
+/* Makes the event loop's descriptor show the state of the queue, which has one. */
+void weiri_queue_show_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+
 void weiri_queue_unlock_and_wake(weir_queue *queue) WEIRI_RELEASE(queue->lock);
 
 static inline void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock)
 {
-    if (queue->wakes.count == 0) {
+    if (queue->wakes.count == 0 && !queue->has_event_fd) {
         weiri_lock_unlock(&queue->lock);
     } else {
         weiri_queue_unlock_and_wake(queue);
@@ -104,10 +112,11 @@ void weiri_queue_pass_time_slow_locked(weir_queue *queue) WEIRI_REQUIRES(queue->
 void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count) WEIRI_REQUIRES(queue->lock);
 
 /* Queues what is due, so that what is added or gotten next finds it in its order; wakes consumers
- * for it. */
+ * for it. In a queue with metrics or aging this is where each call reads the clock, once. */
 static inline void weiri_queue_pass_time_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
-    if (queue->core.delay.count > 0) {
+    if ((queue->core.delay.count | (uintptr_t)queue->core.meter |
+         (uint64_t)queue->core.ready.ranks.aging_ns) != 0) {
         weiri_queue_pass_time_slow_locked(queue);
     }
 }
@@ -145,7 +154,8 @@ void weiri_queue_wake_drains_locked(weir_queue *queue) WEIRI_REQUIRES(queue->loc
 /* Nothing is queued or processing. */
 static inline bool weiri_queue_is_idle_locked(const weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
-    return queue->core.ready.count == 0 && weiri_running_count(&queue->core.running) == 0;
+    return weiri_ready_count(&queue->core.ready) == 0 &&
+           weiri_running_count(&queue->core.running) == 0;
 }
 
 /* To be called after a change that may have made the queue idle. */
@@ -155,6 +165,13 @@ static inline void weiri_queue_tell_drains_locked(weir_queue *queue) WEIRI_REQUI
         weiri_queue_wake_drains_locked(queue);
     }
 }
+
+/* Gives the queue, which is new, a name in a registry. WEIR_ENOMEM, WEIR_EBUSY (the name is taken),
+ * WEIR_EINVAL: it has none. */
+WEIR_NODISCARD enum weir_status weiri_queue_measure(weir_queue *queue, weir_metrics *metrics,
+                                                    const char *name);
+/* Takes it out of its registry, if it is in one; then it has no metrics any more. */
+void weiri_queue_unmeasure(weir_queue *queue);
 
 /* What the pool needs beyond weir/queue.h: it hangs its capacity and its references on the two
  * moments at which an item comes to be held by the queue (queued, waiting or processing) and is

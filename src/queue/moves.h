@@ -3,6 +3,7 @@
 #ifndef WEIRI_MOVES_H
 #define WEIRI_MOVES_H
 
+#include "base/inline.h"
 #include "base/list.h"
 #include "base/panic.h"
 #include "queue/core.h"
@@ -13,13 +14,23 @@
 /* Items that have a place in the ring or may come to need one. */
 static inline size_t weiri_core_obligations(const struct weiri_core *core)
 {
-    return core->ready.count + core->dirty + core->delay.count;
+    return weiri_ready_count(&core->ready) + core->dirty + core->delay.count;
 }
 
 /* Items that are not free: queued, waiting, processing. */
 static inline size_t weiri_core_held(const struct weiri_core *core)
 {
-    return core->ready.count + weiri_running_count(&core->running) + core->only_waiting;
+    return weiri_ready_count(&core->ready) + weiri_running_count(&core->running) +
+           core->only_waiting;
+}
+
+/* The item of a valid key; NULL where a key of bytes is not known. */
+static inline struct weir_item *weiri_core_find(const struct weiri_core *core, struct weir_key key)
+{
+    if (key.size == WEIR_KEY_ITEM) {
+        return (struct weir_item *)(uintptr_t)key.data;
+    }
+    return weiri_table_find(&core->table, key);
 }
 
 /* The key's item, made free where it was not known; NULL for lack of memory. */
@@ -31,10 +42,10 @@ static inline struct weir_item *weiri_core_intern(struct weiri_core *core, struc
     return weiri_table_intern(&core->table, &core->allocator, key);
 }
 
-static inline enum weir_status weiri_core_admit(struct weiri_core *core, struct weir_key key,
-                                                struct weir_item **ret_item)
+WEIRI_INLINE enum weir_status weiri_core_admit(struct weiri_core *core, struct weir_key key,
+                                               struct weir_item **ret_item)
 {
-    if (core->capacity != 0 || weiri_core_obligations(core) >= core->ready.capacity) {
+    if (core->capacity != 0 || weiri_core_obligations(core) >= weiri_ready_capacity(&core->ready)) {
         return weiri_core_admit_slow(core, key, ret_item);
     }
     struct weir_item *item = weiri_core_intern(core, key);
@@ -64,31 +75,62 @@ static inline bool weiri_core_settle(struct weiri_core *core, struct weir_item *
     return true;
 }
 
-/* The move of an add, whoever asks for it. The ring has room. True: the item was queued. */
-static inline bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *item)
+/* Of two priorities asked for an item that is not queued yet, the more urgent one. */
+static inline void weiri_core_ask(struct weiri_core *core, const struct weir_item *item,
+                                  enum weiri_ask_kind kind, int32_t priority)
+{
+    if (priority < weiri_asks_get(&core->asks, item, kind)) {
+        weiri_asks_set(&core->asks, &core->allocator, item, kind, priority);
+    }
+}
+
+/* The move of an add, whoever asks for it. There is room for its place and its priority. True: the
+ * item was queued. */
+WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *item,
+                                     int32_t priority)
 {
     switch (weiri_item_place(item)) {
     case WEIRI_IDLE:
         weiri_item_set_place(item, WEIRI_QUEUED);
-        weiri_ring_push(&core->ready, item);
+        weiri_ready_push(&core->ready, item, priority);
+        if (core->meter != NULL) {
+            weiri_meter_queued(core->meter, item);
+        }
         return true;
     case WEIRI_PROCESSING:
         weiri_item_set_place(item, WEIRI_DIRTY);
         core->dirty++;
+        if (core->meter != NULL) {
+            weiri_meter_dirtied(core->meter, item);
+        }
+        if (priority != 0) {
+            weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY, priority);
+        }
         return false;
     case WEIRI_QUEUED:
+        if (core->ready.has_priorities) {
+            weiri_ranks_raise(&core->ready.ranks, item, priority);
+        }
+        return false;
     case WEIRI_DIRTY:
+        if (core->ready.has_priorities) {
+            weiri_core_ask(core, item, WEIRI_ASK_DIRTY, priority);
+        }
         return false;
     }
     weiri_panic(__FILE__, __LINE__, "an item's place is none of the four");
 }
 
-/* Adds a valid key at once; supersede takes its pending time away. WEIR_EFULL, WEIR_ENOMEM: nothing
- * changed. */
-WEIR_NODISCARD static inline enum weir_status weiri_core_add(struct weiri_core *core,
-                                                             struct weir_key key, bool supersede,
-                                                             struct weiri_added *ret_added)
+/* Adds a valid key at once; supersede takes its pending time away. The priority is 0 where there
+ * are none. WEIR_EFULL, WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *core,
+                                                            struct weir_key key, bool supersede,
+                                                            int32_t priority,
+                                                            struct weiri_added *ret_added)
 {
+    if (priority != 0 && weiri_asks_reserve(&core->asks, &core->allocator) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
     struct weir_item *item;
     enum weir_status status = weiri_core_admit(core, key, &item);
     if (status != WEIR_OK) {
@@ -97,28 +139,35 @@ WEIR_NODISCARD static inline enum weir_status weiri_core_add(struct weiri_core *
     enum weiri_place place = weiri_item_place(item);
     ret_added->has_entered = place == WEIRI_IDLE && item->weir_wait == 0;
     ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
+    ret_added->was_queued = place == WEIRI_QUEUED;
     ret_added->has_new_time = false;
     if (item->weir_wait != 0) {
         core->only_waiting -= place == WEIRI_IDLE;
         if (supersede) {
             weiri_delay_remove(&core->delay, item);
             ret_added->has_new_time = true;
+            int32_t asked = weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
+            priority = asked < priority ? asked : priority;
         }
     }
-    ret_added->is_queued = weiri_core_enqueue(core, item);
+    ret_added->is_queued = weiri_core_enqueue(core, item, priority);
     return WEIR_OK;
 }
 
 /* Hands out the item at the head. False: nothing is queued. */
-static inline bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work)
+WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work)
 {
-    struct weir_item *item = weiri_ring_pop(&core->ready);
+    struct weir_item *item = weiri_ready_pop(&core->ready);
     if (item == NULL) {
         return false;
     }
     weiri_item_set_place(item, WEIRI_PROCESSING);
     item->weir_position = ++core->last_ticket;
+    uint32_t stamp = item->weir_running;
     weiri_running_insert(&core->running, &core->allocator, item);
+    if (core->meter != NULL) {
+        weiri_meter_started(core->meter, item, stamp);
+    }
     ret_work->ticket = item->weir_position;
     if (weiri_item_is_keyed(item)) {
         const struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
@@ -151,9 +200,9 @@ static inline struct weir_item *weiri_core_held_item(const struct weiri_core *co
 }
 
 /* Ends a processing. WEIR_ENOTPROCESSING: nothing changed. */
-WEIR_NODISCARD static inline enum weir_status weiri_core_done(struct weiri_core *core,
-                                                              const struct weir_work *work,
-                                                              struct weiri_ended *ret_ended)
+WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_done(struct weiri_core *core,
+                                                             const struct weir_work *work,
+                                                             struct weiri_ended *ret_ended)
 {
     struct weir_item *item = weiri_core_held_item(core, work);
     if (item == NULL) {
@@ -161,14 +210,21 @@ WEIR_NODISCARD static inline enum weir_status weiri_core_done(struct weiri_core 
     }
     ret_ended->is_queued = weiri_item_place(item) == WEIRI_DIRTY;
     weiri_item_set_place(item, WEIRI_IDLE);
+    uint32_t index = item->weir_running;
     weiri_running_remove(&core->running, &core->allocator, item);
+    if (core->meter != NULL) {
+        item->weir_running =
+            weiri_meter_ended(core->meter, &core->running, index, ret_ended->is_queued);
+    }
     if (ret_ended->is_queued) {
         core->dirty--;
-        (void)weiri_core_enqueue(core, item);
+        weiri_item_set_place(item, WEIRI_QUEUED);
+        weiri_ready_push(&core->ready, item,
+                         weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY));
     } else {
         core->only_waiting += item->weir_wait != 0;
-        if (core->ready.capacity > WEIRI_RING_CAPACITY_MIN) {
-            weiri_ring_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
+        if (weiri_ready_capacity(&core->ready) > WEIRI_RING_CAPACITY_MIN) {
+            weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
         }
     }
     ret_ended->has_left = weiri_core_settle(core, item);

@@ -13,27 +13,44 @@
 /* How to add one item. */
 struct order {
     int64_t delay_ns;
+    int32_t priority;
     bool move;
     bool supersede;
+    bool is_retry; /* in the metrics */
 };
+
+/* To be called after the unlock of an add that came to this. */
+static inline void touch(weir_queue *queue, struct weir_key key, bool was_queued)
+{
+    if (was_queued && queue->touch != NULL) {
+        queue->touch(key, queue->touch_arg);
+    }
+}
 
 static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
                                    const struct order *order, struct weiri_added *ret_added)
     WEIRI_REQUIRES(queue->lock)
 {
+    if (order->priority != 0 && !queue->core.ready.has_priorities) {
+        return WEIR_EINVAL;
+    }
     if (queue->shutting_down) {
         return WEIR_ESHUTDOWN;
     }
     weiri_queue_pass_time_locked(queue);
     if (order->delay_ns <= 0) {
-        enum weir_status status = weiri_core_add(&queue->core, key, order->supersede, ret_added);
+        enum weir_status status =
+            weiri_core_add(&queue->core, key, order->supersede, order->priority, ret_added);
         if (status == WEIR_OK && ret_added->is_queued) {
             weiri_queue_wake_locked(queue, 1);
         }
         return status;
     }
-    int64_t time_ns = weiri_time_add(weir_clock_now(queue->clock), order->delay_ns);
-    enum weir_status status = weiri_core_wait(&queue->core, key, time_ns, order->move, ret_added);
+    struct weiri_meter *meter = queue->core.meter;
+    int64_t now_ns = meter != NULL ? meter->now_ns : weir_clock_now(queue->clock);
+    int64_t time_ns = weiri_time_add(now_ns, order->delay_ns);
+    enum weir_status status =
+        weiri_core_wait(&queue->core, key, time_ns, order->move, order->priority, ret_added);
     if (status == WEIR_OK && ret_added->has_new_time &&
         weiri_delay_next(&queue->core.delay) == time_ns) {
         weiri_queue_wake_timer_locked(queue);
@@ -51,7 +68,11 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     if (status == WEIR_OK) {
         weiri_queue_lock(queue);
         status = add_locked(queue, key, order, ret_added);
+        if (queue->core.meter != NULL && order->is_retry && status == WEIR_OK) {
+            queue->core.meter->retries++;
+        }
         weiri_queue_unlock(queue);
+        touch(queue, key, status == WEIR_OK && ret_added->was_queued);
     }
     return status;
 }
@@ -66,23 +87,24 @@ enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
     if (status != WEIR_OK) {
         return status;
     }
-    struct weiri_added added = {.is_queued = false};
+    struct weiri_added added = {.is_queued = false, .was_queued = false};
     weiri_queue_lock(queue);
     if (queue->shutting_down) {
         status = WEIR_ESHUTDOWN;
     } else {
         weiri_queue_pass_time_locked(queue);
-        status = weiri_core_add(&queue->core, key, false, &added);
+        status = weiri_core_add(&queue->core, key, false, 0, &added);
         weiri_queue_wake_locked(queue, added.is_queued);
     }
     weiri_queue_unlock(queue);
+    touch(queue, key, added.was_queued);
     return status;
 }
 
 enum weir_status weir_queue_add_after(weir_queue *queue, struct weir_key key, int64_t delay_ns)
 {
     struct weiri_added added;
-    return add(queue, key, &(struct order){.delay_ns = delay_ns}, &added);
+    return add(queue, key, &(struct order){.delay_ns = delay_ns, .is_retry = true}, &added);
 }
 
 enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
@@ -90,12 +112,14 @@ enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
 {
     struct weir_add_options normal;
     if (options == NULL || weiri_options_copy(&normal, sizeof(normal), options) != WEIR_OK ||
-        (normal.flags & ~FLAGS_KNOWN) != 0 || normal.reserved0 != 0) {
+        (normal.flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
     struct order order = {.delay_ns = normal.delay_ns,
+                          .priority = normal.priority,
                           .move = (normal.flags & WEIR_ADD_MOVE) != 0,
-                          .supersede = (normal.flags & WEIR_ADD_SUPERSEDE) != 0};
+                          .supersede = (normal.flags & WEIR_ADD_SUPERSEDE) != 0,
+                          .is_retry = normal.delay_ns > 0};
     struct weiri_added added;
     return add(queue, key, &order, &added);
 }
@@ -105,10 +129,45 @@ enum weir_status weiri_queue_send(weir_queue *queue, struct weir_item *item, int
 {
     struct weiri_added added;
     enum weir_status status =
-        add(queue, weir_key_item(item), &(struct order){.delay_ns = delay_ns}, &added);
+        add(queue, weir_key_item(item),
+            &(struct order){.delay_ns = delay_ns, .is_retry = delay_ns > 0}, &added);
     if (status == WEIR_OK) {
         *ret_entered = added.has_entered;
     }
+    return status;
+}
+
+/* ret_were_queued: as weiri_core_add_batch(). */
+static enum weir_status add_batch(weir_queue *queue, const struct weir_key *keys, size_t count,
+                                  bool *ret_were_queued)
+{
+    enum weir_status status = WEIR_ESHUTDOWN;
+    weiri_queue_lock(queue);
+    if (!queue->shutting_down) {
+        weiri_queue_pass_time_locked(queue);
+        size_t queued = 0;
+        status = weiri_core_add_batch(&queue->core, keys, count, &queued, ret_were_queued);
+        weiri_queue_wake_locked(queue, queued);
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+static enum weir_status add_batch_touching(weir_queue *queue, const struct weir_key *keys,
+                                           size_t count)
+{
+    weiri_queue_lock(queue);
+    struct weir_allocator allocator = queue->core.allocator;
+    weiri_queue_unlock(queue);
+    bool *were_queued = weiri_alloc_zero(&allocator, count, sizeof(bool));
+    if (were_queued == NULL) {
+        return WEIR_ENOMEM;
+    }
+    enum weir_status status = add_batch(queue, keys, count, were_queued);
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        touch(queue, keys[i], were_queued[i]);
+    }
+    weiri_release(&allocator, were_queued, count * sizeof(bool));
     return status;
 }
 
@@ -124,17 +183,10 @@ enum weir_status weir_queue_add_batch(weir_queue *queue, const struct weir_key *
     if (status != WEIR_OK) {
         return status;
     }
-    weiri_queue_lock(queue);
-    if (queue->shutting_down) {
-        status = WEIR_ESHUTDOWN;
-    } else {
-        weiri_queue_pass_time_locked(queue);
-        size_t queued = 0;
-        status = weiri_core_add_batch(&queue->core, keys, count, &queued);
-        weiri_queue_wake_locked(queue, queued);
+    if (queue->touch != NULL && count > 0) {
+        return add_batch_touching(queue, keys, count);
     }
-    weiri_queue_unlock(queue);
-    return status;
+    return add_batch(queue, keys, count, NULL);
 }
 
 enum weir_status weir_queue_add_rate_limited(weir_queue *queue, struct weir_key key)
@@ -153,7 +205,7 @@ enum weir_status weir_queue_add_rate_limited(weir_queue *queue, struct weir_key 
         return status;
     }
     struct weiri_added added;
-    status = add(queue, key, &(struct order){.delay_ns = delay_ns}, &added);
+    status = add(queue, key, &(struct order){.delay_ns = delay_ns, .is_retry = true}, &added);
     if (status != WEIR_OK) {
         weir_limiter_undo(queue->limiter, key, now_ns);
     } else if (added.has_joined) {

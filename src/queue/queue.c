@@ -10,14 +10,15 @@
 #include "queue/moves.h"
 
 #define KEY_SIZE_MAX_DEFAULT 65536
+#define FLAGS_KNOWN ((uint32_t)WEIR_QUEUE_PRIORITIES)
 #define LIMITER_BASE_NS WEIR_MS(5)
 #define LIMITER_MAX_NS WEIR_SECONDS(1000)
 
 _Static_assert(sizeof(struct weir_item) == 24, "the header of an embedded item");
-_Static_assert(offsetof(struct weir_queue_options, key_size_max) + sizeof(size_t) ==
+_Static_assert(offsetof(struct weir_queue_options, touch_arg) + sizeof(void *) ==
                    sizeof(struct weir_queue_options),
                "no padding at the end of an options struct");
-_Static_assert(offsetof(struct weir_add_options, reserved0) + sizeof(uint32_t) ==
+_Static_assert(offsetof(struct weir_add_options, priority) + sizeof(int32_t) ==
                    sizeof(struct weir_add_options),
                "no padding at the end of an options struct");
 
@@ -40,7 +41,12 @@ static enum weir_status normalize(struct weir_queue_options *dst,
     if (dst->key_size_max == 0) {
         dst->key_size_max = KEY_SIZE_MAX_DEFAULT;
     }
-    return dst->key_size_max <= WEIR_KEY_SIZE_LIMIT ? WEIR_OK : WEIR_EINVAL;
+    bool has_priorities = (dst->flags & WEIR_QUEUE_PRIORITIES) != 0;
+    if (dst->key_size_max > WEIR_KEY_SIZE_LIMIT || (dst->flags & ~FLAGS_KNOWN) != 0 ||
+        dst->reserved0 != 0 || (dst->aging_ns != 0 && !has_priorities)) {
+        return WEIR_EINVAL;
+    }
+    return dst->aging_ns >= 0 ? WEIR_OK : WEIR_ERANGE;
 }
 
 /* A step of a manual clock: everybody looks again. */
@@ -73,7 +79,12 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
     queue->clock = options->clock;
     queue->limiter = options->limiter != NULL ? options->limiter : queue->own_limiter;
     queue->key_size_max = options->key_size_max;
+    queue->touch = options->touch;
+    queue->touch_arg = options->touch_arg;
     weiri_core_init(&queue->core, &options->allocator, weiri_random_seed());
+    if ((options->flags & WEIR_QUEUE_PRIORITIES) != 0) {
+        weiri_ready_init_ranks(&queue->core.ready, options->aging_ns);
+    }
     weiri_list_init(&queue->sleepers);
     weiri_list_init(&queue->drainers);
     queue->clock_user.on_step = on_step;
@@ -100,6 +111,13 @@ enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_q
         weiri_release(&normal.allocator, queue, sizeof(*queue));
         return status;
     }
+    if (normal.metrics != NULL && normal.name != NULL && normal.name[0] != '\0') {
+        status = weiri_queue_measure(queue, normal.metrics, normal.name);
+        if (status != WEIR_OK) {
+            weir_queue_free(queue);
+            return status;
+        }
+    }
     *ret_queue = queue;
     return WEIR_OK;
 }
@@ -109,10 +127,14 @@ void weir_queue_free(weir_queue *queue)
     if (weiri_queue_check(queue) != WEIR_OK) {
         return;
     }
+    weiri_queue_unmeasure(queue);
     weiri_clock_detach(queue->clock, &queue->clock_user);
     WEIRI_ASSERT(weiri_list_is_empty(&queue->sleepers));
     WEIRI_ASSERT(weiri_list_is_empty(&queue->drainers));
     queue->magic = 0;
+    if (queue->has_event_fd) {
+        weiri_event_fd_close(&queue->event_fd);
+    }
     struct weir_allocator allocator = queue->core.allocator;
     weiri_core_fini(&queue->core);
     weiri_lock_fini(&queue->lock);
@@ -136,7 +158,7 @@ enum weir_status weiri_queue_count_held(weir_queue *queue, struct weir_queue_cou
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
     *ret_counts = (struct weir_queue_counts){
-        .queued = queue->core.ready.count,
+        .queued = weiri_ready_count(&queue->core.ready),
         .waiting = queue->core.delay.count,
         .processing = weiri_running_count(&queue->core.running),
         .dropped = queue->core.dropped,

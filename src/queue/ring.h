@@ -72,6 +72,19 @@ static inline struct weir_item *weiri_ring_pop(struct weiri_ring *ring)
     return NULL;
 }
 
+/* The item at a position or after it, which the position passes; NULL when there is none. Starting
+ * with head, it walks the items in order. */
+static inline struct weir_item *weiri_ring_from(const struct weiri_ring *ring, uint64_t *position)
+{
+    while (*position != ring->tail) {
+        struct weir_item *item = ring->slots[(*position)++ & (ring->capacity - 1)];
+        if (item != NULL) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
 /* Takes out an item that is in the ring. */
 static inline void weiri_ring_remove(struct weiri_ring *ring, const struct weir_item *item)
 {

@@ -26,6 +26,9 @@ static void wake(weir_queue *queue, struct weiri_sleeper *sleeper) WEIRI_REQUIRE
 
 void weiri_queue_unlock_and_wake(weir_queue *queue)
 {
+    if (queue->has_event_fd) {
+        weiri_queue_show_locked(queue);
+    }
     struct weiri_wakes wakes = queue->wakes;
     queue->wakes.count = 0;
     weiri_lock_unlock(&queue->lock);
@@ -104,6 +107,12 @@ void weiri_queue_wake_drains_locked(weir_queue *queue)
 
 void weiri_queue_pass_time_slow_locked(weir_queue *queue)
 {
-    size_t queued = weiri_core_pass_time(&queue->core, weir_clock_now(queue->clock));
-    weiri_queue_wake_locked(queue, queued);
+    int64_t now_ns = weir_clock_now(queue->clock);
+    if (queue->core.meter != NULL) {
+        queue->core.meter->now_ns = now_ns;
+    }
+    if (queue->core.delay.count > 0) {
+        weiri_queue_wake_locked(queue, weiri_core_pass_time(&queue->core, now_ns));
+    }
+    queue->core.ready.ranks.now_ns = now_ns;
 }

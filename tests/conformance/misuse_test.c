@@ -219,8 +219,9 @@ TEST_EACH(null_arguments, "every function says WEIR_EINVAL to a missing argument
     teardown_busy(&busy);
 }
 
-TEST_EACH(bad_add_options,
-          "options of an unknown size, unknown flags and filled reserves are refused")
+TEST_EACH(
+    bad_add_options,
+    "options of an unknown size, unknown flags and a priority where there are none are refused")
 {
     struct busy busy;
     setup_busy(&busy, kind);
@@ -236,9 +237,9 @@ TEST_EACH(bad_add_options,
         CHECK_STATUS(weir_queue_add_with(busy.f.queue, key, options), WEIR_EINVAL);
     }
     options->flags = 0;
-    options->reserved0 = 1;
+    options->priority = 1;
     CHECK_STATUS(weir_queue_add_with(busy.f.queue, key, options), WEIR_EINVAL);
-    options->reserved0 = 0;
+    options->priority = 0;
     static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 1u << 20, SIZE_MAX};
     for (size_t i = 0; i < 5; i++) {
         options->size = sizes[i];

@@ -1,0 +1,81 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_METRICS_H
+#define WEIR_METRICS_H
+
+#include <stddef.h>
+
+#include <weir/allocator.h>
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * Metrics of named queues, as text for Prometheus.
+ *
+ * A registry is given to queues in their options, together with a name for each; there is none for
+ * the whole process. It shows the seven families that Kubernetes' work queues have, with their
+ * names, types, help texts and buckets, so that dashboards and alerts made for those work
+ * unchanged. The label `name` tells the queues apart.
+ *
+ * | family | type | what |
+ * |---|---|---|
+ * | `workqueue_depth` | gauge | items to be handed out, those added while processing included |
+ * | `workqueue_adds_total` | counter | adds of items not queued or dirty already; a waiting item's
+ * time that comes is one | | `workqueue_queue_duration_seconds` | histogram | from that add to get
+ * | | `workqueue_work_duration_seconds` | histogram | from get to done | |
+ * `workqueue_unfinished_work_seconds` | gauge | sum of the ages of the processings under way | |
+ * `workqueue_longest_running_processor_seconds` | gauge | age of the oldest of them | |
+ * `workqueue_retries_total` | counter | add_after and add_rate_limited that were accepted, whatever
+ * the delay; add_with where it has one |
+ *
+ * The buckets are Kubernetes' ten, and two more: 100 and 1000 seconds. Times are the queue's
+ * clock's. Ages are those of the moment of reading. */
+
+/** A registry of named queues. Opaque. */
+typedef struct weir_metrics weir_metrics;
+
+/** What a registry is made with. Zero means the default of every field. */
+struct weir_metrics_options {
+    size_t size;                     /**< Set by WEIR_METRICS_OPTIONS_INIT. */
+    struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
+};
+
+/** Initialiser of struct weir_metrics_options. */
+#define WEIR_METRICS_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(struct weir_metrics_options),                                                       \
+        {                                                                                          \
+            0, 0, 0, 0                                                                             \
+        }                                                                                          \
+    }
+
+/** Makes a registry without queues. options may be NULL. Returns owned: weir_metrics_free().
+ * Errors: WEIR_EINVAL (ret_metrics NULL, options of an unknown size or with an unknown field set,
+ * an allocator with some members NULL), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_metrics_new(
+    const struct weir_metrics_options *options, weir_metrics **ret_metrics);
+
+/** Frees a registry. Takes NULL. Its queues must have been freed before: one that has not is a bug
+ * that ends the program with a message. */
+WEIR_API void weir_metrics_free(weir_metrics *metrics);
+
+/** Receives a piece of a text, borrowed during the call, not ended by a NUL. Called on the thread
+ * that called weir_metrics_write(), with no lock held, as often as there are pieces, of at most
+ * 4096 bytes. Any status but WEIR_OK (also WEIR_EUSER and up) ends the writing. */
+typedef int weir_metrics_write_fn(const char *text, size_t size, void *arg);
+
+/** Writes the metrics of all queues of a registry in the Prometheus text format 0.0.4, to be served
+ * as `text/plain; version=0.0.4; charset=utf-8`; nothing where there are no queues. Queues come in
+ * the order of their names. Thread-safe, also beside calls on the queues, each of which it holds up
+ * for well under a microsecond.
+ *
+ * Returns the status that ended the writing, or else: WEIR_EINVAL (metrics or write NULL),
+ * WEIR_ENOMEM; then nothing was written. */
+WEIR_API WEIR_NODISCARD int weir_metrics_write(weir_metrics *metrics, weir_metrics_write_fn *write,
+                                               void *arg);
+
+WEIR_END_DECLS
+
+#endif

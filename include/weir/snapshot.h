@@ -1,0 +1,72 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_SNAPSHOT_H
+#define WEIR_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/export.h>
+#include <weir/key.h>
+#include <weir/queue.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * What is in a queue: every item at one moment, with its place, its pending time and its age. For
+ * people and logs, such as to name what is still running when a drain has run out of time. */
+
+/** Where an item is. */
+enum weir_place {
+    WEIR_PLACE_IDLE = 0,   /**< It only waits for its time. */
+    WEIR_PLACE_QUEUED,     /**< To be handed out. */
+    WEIR_PLACE_PROCESSING, /**< In a consumer's hand. */
+    WEIR_PLACE_DIRTY       /**< The same, and added again meanwhile. */
+};
+
+/** One item of a snapshot. */
+struct weir_snapshot_item {
+    struct weir_key key;    /**< A copy of the bytes, the snapshot's; or the address. */
+    struct weir_item *item; /**< The embedded item, which may be gone by now; NULL where the item is
+                                 named by bytes. */
+    int64_t due_ns;         /**< Its pending time on the queue's clock; -1: none. */
+    int64_t queued_ns;      /**< Queued or dirty for so long; -1: it is not, or the queue keeps no
+                                 metrics. */
+    int64_t running_ns;     /**< Processing for so long; -1 likewise. */
+    uint64_t ticket; /**< The processing's, as in struct weir_work; 0: it is not processing. */
+    enum weir_place place; /**< Independent of due_ns. */
+    uint32_t reserved0;    /**< Zero. */
+};
+
+/** All items of a queue at one moment. Opaque; it does not change, and needs its queue no more. */
+typedef struct weir_snapshot weir_snapshot;
+
+/** Makes a snapshot: processing items first, in no order; then queued ones, in the order in which
+ * they will be handed out; then those that only wait, in no order. Due waiting items are queued
+ * ones. The queue is locked while its items are copied, twice or a little more often, but not while
+ * memory is allocated for them, which comes from the queue's allocator.
+ *
+ * Returns owned: weir_snapshot_free(). Works after shutdown too. Errors: WEIR_EINVAL, WEIR_ENOMEM.
+ */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_snapshot(weir_queue *queue,
+                                                             weir_snapshot **ret_snapshot);
+
+/** Count of a snapshot's items; 0 for NULL. */
+WEIR_API size_t weir_snapshot_count(const weir_snapshot *snapshot);
+
+/** Count of items that were processing but could not be listed: memory had been short when they
+ * were handed out. 0 for NULL. */
+WEIR_API size_t weir_snapshot_unlisted(const weir_snapshot *snapshot);
+
+/** The item of an index below the count, readable until free; NULL for another index, and for NULL.
+ */
+WEIR_API const struct weir_snapshot_item *weir_snapshot_at(const weir_snapshot *snapshot,
+                                                           size_t index);
+
+/** Frees a snapshot, also after its queue. Takes NULL. */
+WEIR_API void weir_snapshot_free(weir_snapshot *snapshot);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,182 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "metrics/registry.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "base/panic.h"
+#include "base/sync.h"
+#include "metrics/text.h"
+#include "metrics/workqueue.h"
+
+/* The registry holds no numbers: each source keeps its own, under its own lock, and is asked when
+ * somebody reads. The lock is held while sources are asked, so that none goes away meanwhile; what
+ * they say is copied, and formatted and written with no lock held. */
+
+#define METRICS_MAGIC UINT32_C(0x77715201)
+
+_Static_assert(offsetof(struct weir_metrics_options, allocator) + sizeof(struct weir_allocator) ==
+                   sizeof(struct weir_metrics_options),
+               "no padding at the end of an options struct");
+
+struct weir_metrics {
+    uint32_t magic;
+    struct weir_allocator allocator; /* immutable after new */
+    struct weiri_mutex mutex;
+    struct weiri_list sources WEIRI_GUARDED_BY(mutex); /* in order of their names */
+    size_t count WEIRI_GUARDED_BY(mutex);
+    size_t name_bytes WEIRI_GUARDED_BY(mutex); /* of all names, NULs included */
+};
+
+static bool is_valid(const weir_metrics *metrics)
+{
+    return metrics != NULL && metrics->magic == METRICS_MAGIC;
+}
+
+enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
+                                  weir_metrics **ret_metrics)
+{
+    struct weir_metrics_options normal;
+    struct weir_allocator allocator;
+    if (ret_metrics == NULL || weiri_options_copy(&normal, sizeof(normal), options) != WEIR_OK ||
+        weiri_allocator_init(&allocator, &normal.allocator) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    weir_metrics *metrics = weiri_alloc_zero(&allocator, 1, sizeof(*metrics));
+    if (metrics == NULL) {
+        return WEIR_ENOMEM;
+    }
+    if (weiri_mutex_init(&metrics->mutex) != WEIR_OK) {
+        weiri_release(&allocator, metrics, sizeof(*metrics));
+        return WEIR_ENOMEM;
+    }
+    metrics->magic = METRICS_MAGIC;
+    metrics->allocator = allocator;
+    weiri_list_init(&metrics->sources);
+    *ret_metrics = metrics;
+    return WEIR_OK;
+}
+
+void weir_metrics_free(weir_metrics *metrics)
+{
+    if (!is_valid(metrics)) {
+        return;
+    }
+    weiri_mutex_lock(&metrics->mutex);
+    if (metrics->count > 0) {
+        weiri_panic(__FILE__, __LINE__, "a metrics registry is freed while a queue uses it");
+    }
+    weiri_mutex_unlock(&metrics->mutex);
+    struct weir_allocator allocator = metrics->allocator;
+    metrics->magic = 0;
+    weiri_mutex_fini(&metrics->mutex);
+    weiri_release(&allocator, metrics, sizeof(*metrics));
+}
+
+static struct weiri_source *source_of(struct weiri_list *link)
+{
+    return WEIRI_CONTAINER(link, struct weiri_source, link);
+}
+
+enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *source)
+{
+    if (!is_valid(metrics) || source->name[0] == '\0' || !weiri_text_is_utf8(source->name)) {
+        return WEIR_EINVAL;
+    }
+    enum weir_status status = WEIR_OK;
+    weiri_mutex_lock(&metrics->mutex);
+    struct weiri_list *at = metrics->sources.next;
+    while (at != &metrics->sources && strcmp(source_of(at)->name, source->name) < 0) {
+        at = at->next;
+    }
+    if (at != &metrics->sources && strcmp(source_of(at)->name, source->name) == 0) {
+        status = WEIR_EBUSY;
+    } else {
+        weiri_list_insert_before(at, &source->link);
+        metrics->count++;
+        metrics->name_bytes += strlen(source->name) + 1;
+    }
+    weiri_mutex_unlock(&metrics->mutex);
+    return status;
+}
+
+void weiri_metrics_remove(weir_metrics *metrics, struct weiri_source *source)
+{
+    weiri_mutex_lock(&metrics->mutex);
+    weiri_list_remove(&source->link);
+    metrics->count--;
+    metrics->name_bytes -= strlen(source->name) + 1;
+    weiri_mutex_unlock(&metrics->mutex);
+}
+
+/* Samples of all sources, and behind them their names, in one block. */
+struct set {
+    struct weiri_named_sample *samples;
+    size_t count;
+    size_t size; /* of the block */
+};
+
+static size_t needed_locked(const weir_metrics *metrics) WEIRI_REQUIRES(metrics->mutex)
+{
+    return metrics->count * sizeof(struct weiri_named_sample) + metrics->name_bytes;
+}
+
+/* Asks all sources; the block has room for what they say. */
+static void collect_locked(weir_metrics *metrics, struct set *set) WEIRI_REQUIRES(metrics->mutex)
+{
+    if (metrics->count == 0) {
+        return;
+    }
+    char *name = (char *)(set->samples + metrics->count);
+    for (struct weiri_list *at = metrics->sources.next; at != &metrics->sources; at = at->next) {
+        struct weiri_source *source = source_of(at);
+        struct weiri_named_sample *named = &set->samples[set->count++];
+        size_t size = strlen(source->name) + 1;
+        memcpy(name, source->name, size);
+        named->name = name;
+        name += size;
+        source->collect(source, &named->sample);
+    }
+}
+
+/* Room is made with no lock held, and again where sources have come meanwhile. */
+static enum weir_status collect(weir_metrics *metrics, struct set *ret_set)
+{
+    struct set set = {NULL, 0, 0};
+    weiri_mutex_lock(&metrics->mutex);
+    for (size_t needed = needed_locked(metrics); needed > set.size;
+         needed = needed_locked(metrics)) {
+        weiri_mutex_unlock(&metrics->mutex);
+        weiri_release(&metrics->allocator, set.samples, set.size);
+        set.samples = weiri_alloc(&metrics->allocator, needed);
+        if (set.samples == NULL) {
+            return WEIR_ENOMEM;
+        }
+        set.size = needed;
+        weiri_mutex_lock(&metrics->mutex);
+    }
+    collect_locked(metrics, &set);
+    weiri_mutex_unlock(&metrics->mutex);
+    *ret_set = set;
+    return WEIR_OK;
+}
+
+int weir_metrics_write(weir_metrics *metrics, weir_metrics_write_fn *write, void *arg)
+{
+    if (!is_valid(metrics) || write == NULL) {
+        return WEIR_EINVAL;
+    }
+    struct set set;
+    enum weir_status status = collect(metrics, &set);
+    if (status != WEIR_OK) {
+        return (int)status;
+    }
+    struct weiri_text text;
+    weiri_text_init(&text, write, arg);
+    weiri_workqueue_write(&text, set.samples, set.count);
+    int written = weiri_text_end(&text);
+    weiri_release(&metrics->allocator, set.samples, set.size);
+    return written;
+}

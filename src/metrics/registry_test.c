@@ -1,0 +1,132 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "metrics/registry.h"
+
+#include "support/harness.h"
+
+static weir_metrics *make(void)
+{
+    struct weir_metrics_options options = WEIR_METRICS_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    weir_metrics *metrics;
+    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_OK);
+    return metrics;
+}
+
+static void collect(struct weiri_source *source, struct weiri_sample *ret_sample)
+{
+    memset(ret_sample, 0, sizeof(*ret_sample));
+    ret_sample->depth = (uint64_t)(unsigned char)source->name[0];
+}
+
+static char text[65536];
+static size_t text_size;
+
+static int receive(const char *piece, size_t size, void *arg)
+{
+    (void)arg;
+    CHECK_INT(text_size + size, <, sizeof(text));
+    memcpy(text + text_size, piece, size);
+    text_size += size;
+    text[text_size] = '\0';
+    return WEIR_OK;
+}
+
+TEST(order, "sources come in the order of their names, whatever the order they came in")
+{
+    weir_metrics *metrics = make();
+    struct weiri_source sources[3] = {{.name = "b", .collect = collect},
+                                      {.name = "c", .collect = collect},
+                                      {.name = "a", .collect = collect}};
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(weiri_metrics_add(metrics, &sources[i]), WEIR_OK);
+    }
+    CHECK_STATUS(weir_metrics_write(metrics, receive, NULL), WEIR_OK);
+    CHECK(strstr(text, "workqueue_depth{name=\"a\"} 97\nworkqueue_depth{name=\"b\"} 98\n"
+                       "workqueue_depth{name=\"c\"} 99\n# HELP ") != NULL);
+    for (int i = 0; i < 3; i++) {
+        weiri_metrics_remove(metrics, &sources[i]);
+    }
+    weir_metrics_free(metrics);
+}
+
+TEST(names, "a name is not empty, UTF-8, and no other source's")
+{
+    weir_metrics *metrics = make();
+    struct weiri_source source = {.name = "a", .collect = collect};
+    struct weiri_source again = {.name = "a", .collect = collect};
+    struct weiri_source empty = {.name = "", .collect = collect};
+    struct weiri_source bytes = {.name = "\xff", .collect = collect};
+    CHECK_STATUS(weiri_metrics_add(metrics, &source), WEIR_OK);
+    CHECK_STATUS(weiri_metrics_add(metrics, &again), WEIR_EBUSY);
+    CHECK_STATUS(weiri_metrics_add(metrics, &empty), WEIR_EINVAL);
+    CHECK_STATUS(weiri_metrics_add(metrics, &bytes), WEIR_EINVAL);
+    CHECK_STATUS(weiri_metrics_add(NULL, &again), WEIR_EINVAL);
+    weiri_metrics_remove(metrics, &source);
+    CHECK_STATUS(weiri_metrics_add(metrics, &again), WEIR_OK);
+    weiri_metrics_remove(metrics, &again);
+    weir_metrics_free(metrics);
+}
+
+TEST(empty, "a registry without sources has no text, and needs no memory for that")
+{
+    weir_metrics *metrics = make();
+    test_fail_allocation(1, true);
+    CHECK_STATUS(weir_metrics_write(metrics, receive, NULL), WEIR_OK);
+    test_fail_allocation(0, false);
+    CHECK_INT(text_size, ==, 0);
+    weir_metrics_free(metrics);
+}
+
+static int refuse(const char *piece, size_t size, void *arg)
+{
+    (void)piece;
+    (void)size;
+    ++*(int *)arg;
+    return WEIR_EUSER + 1;
+}
+
+TEST(refused, "the receiver's refusal ends the writing and is its result")
+{
+    weir_metrics *metrics = make();
+    struct weiri_source source = {.name = "a", .collect = collect};
+    CHECK_STATUS(weiri_metrics_add(metrics, &source), WEIR_OK);
+    int calls = 0;
+    CHECK_INT(weir_metrics_write(metrics, refuse, &calls), ==, WEIR_EUSER + 1);
+    CHECK_INT(calls, ==, 1);
+    weiri_metrics_remove(metrics, &source);
+    weir_metrics_free(metrics);
+}
+
+TEST(misuse, "what is not there is refused")
+{
+    weir_metrics *metrics = NULL;
+    struct weir_metrics_options options = WEIR_METRICS_OPTIONS_INIT;
+    CHECK_STATUS(weir_metrics_new(&options, NULL), WEIR_EINVAL);
+    options.size = 1;
+    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_EINVAL);
+    options.size = sizeof(options);
+    options.allocator.alloc = test_allocator()->alloc;
+    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_EINVAL);
+    CHECK(metrics == NULL);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_write(NULL, receive, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_metrics_write(metrics, NULL, NULL), WEIR_EINVAL);
+    weir_metrics_free(metrics);
+    weir_metrics_free(NULL);
+}
+
+static void free_used(void *arg)
+{
+    struct weiri_source source = {.name = "a", .collect = collect};
+    (void)arg;
+    weir_metrics *metrics;
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+    CHECK_STATUS(weiri_metrics_add(metrics, &source), WEIR_OK);
+    weir_metrics_free(metrics);
+}
+
+TEST(freed_while_used, "freeing a registry that a queue uses ends the program with a message")
+{
+    test_must_abort(free_used, NULL, "a metrics registry is freed while a queue uses it");
+}

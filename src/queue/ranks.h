@@ -1,0 +1,62 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_RANKS_H
+#define WEIRI_RANKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/status.h>
+
+#include "base/alloc.h"
+#include "queue/item.h"
+
+/* The ready items of a queue with priorities, the most urgent first and equal ones in order of
+ * arrival: a heap with four children a node. Each queued item knows its index here (weir_position),
+ * so that it can be raised and taken out without a search.
+ *
+ * With aging an item gains a level for each aging_ns that it has been queued. All gain alike, so
+ * whoever is ahead stays ahead: the order of two items is that of priority * aging_ns + since_ns,
+ * which never changes while they are queued, and the heap need not be sorted again as time passes.
+ * The sum is never formed, because it may not fit into 64 bits; see is_before().
+ *
+ * Plain data: no lock, no clock. Room is reserved before a push, which then cannot fail. */
+#define WEIRI_RANKS_CAPACITY_MIN 16
+
+struct weiri_rank {
+    struct weir_item *item;
+    uint64_t arrival;
+    int64_t since_ns; /* meaningful with aging only */
+    int32_t priority; /* smaller is more urgent */
+};
+
+struct weiri_ranks {
+    struct weiri_rank *entries;
+    size_t count;
+    size_t capacity;
+    uint64_t arrivals;
+    int64_t aging_ns; /* 0: none */
+    int64_t now_ns;   /* since when what is pushed next is queued; set by who has a clock */
+};
+
+/* Makes room for count items in all. WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_ranks_reserve(struct weiri_ranks *ranks,
+                                                    const struct weir_allocator *allocator,
+                                                    size_t count);
+/* Gives memory back where count items would leave most of it unused; keeps it where that fails. */
+void weiri_ranks_trim(struct weiri_ranks *ranks, const struct weir_allocator *allocator,
+                      size_t count);
+void weiri_ranks_fini(struct weiri_ranks *ranks, const struct weir_allocator *allocator);
+
+void weiri_ranks_push(struct weiri_ranks *ranks, struct weir_item *item, int32_t priority);
+/* Makes an item that is here as urgent as priority, where it is less urgent; it keeps its arrival
+ * and its age, and so stands where it would had it come with this priority. */
+void weiri_ranks_raise(struct weiri_ranks *ranks, const struct weir_item *item, int32_t priority);
+/* Takes out the most urgent item; NULL where there is none. */
+struct weir_item *weiri_ranks_pop(struct weiri_ranks *ranks);
+/* Takes out an item that is here. */
+void weiri_ranks_remove(struct weiri_ranks *ranks, const struct weir_item *item);
+/* Puts the entries in order, for whoever walks them: a sorted array is a heap too. */
+void weiri_ranks_sort(struct weiri_ranks *ranks);
+
+#endif

@@ -1,0 +1,62 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <sys/wait.h>
+
+#include "conformance/metrics.h"
+
+/* The metrics as Prometheus' own tool judges them; tools/promtool.sh fetches it. $WEIR_PROMTOOL
+ * names it, or it is in $PATH. */
+
+static FILE *begin_promtool(void)
+{
+    const char *promtool = getenv("WEIR_PROMTOOL");
+    static char command[4096];
+    (void)snprintf(command, sizeof(command), "'%s' check metrics",
+                   promtool == NULL ? "promtool" : promtool);
+    if (promtool == NULL && system("command -v promtool >/dev/null") != 0) {
+        test_skip("there is no promtool: run tools/promtool.sh");
+    }
+    FILE *pipe = popen(command, "w");
+    CHECK(pipe != NULL);
+    return pipe;
+}
+
+static int judge(const char *text)
+{
+    FILE *pipe = begin_promtool();
+    CHECK_INT(fwrite(text, 1, strlen(text), pipe), ==, strlen(text));
+    int status = pclose(pipe);
+    CHECK(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+TEST(accepted, "promtool check metrics has nothing to say against a used queue and an odd name")
+{
+    struct fixture f;
+    struct page page;
+    setup_named(&f, SHORT_KEY, &page);
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.metrics = page.metrics;
+    options.name = "a \"b\"\\\n\xc3\xa9";
+    weir_queue *odd;
+    CHECK_STATUS(weir_queue_new(&options, &odd), WEIR_OK);
+    for (unsigned i = 0; i < 20; i++) {
+        add(&f, i);
+        pass(&f, 1 << i);
+        struct weir_work work = get(&f, i);
+        pass(&f, 3 << i);
+        if (i % 4 != 0) {
+            done(&f, &work);
+        }
+    }
+    page_read(&page);
+    CHECK_INT(judge(page.text), ==, 0);
+    weir_queue_free(odd);
+    teardown_named(&f, &page);
+}
+
+TEST(judges, "promtool does refuse what is wrong")
+{
+    CHECK_INT(judge("# TYPE workqueue_depth gauge\nworkqueue_depth{name=\"a\"} x\n"), !=, 0);
+}

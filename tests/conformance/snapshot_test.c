@@ -1,0 +1,243 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/snapshot.h>
+
+#include "conformance/metrics.h"
+
+/* A snapshot says of every item where it is, for when, since when. */
+
+static weir_snapshot *take(struct fixture *f)
+{
+    weir_snapshot *snapshot;
+    CHECK_STATUS(weir_queue_snapshot(f->queue, &snapshot), WEIR_OK);
+    CHECK_INT(weir_snapshot_unlisted(snapshot), ==, 0);
+    return snapshot;
+}
+
+/* The item at an index of a snapshot; it must be this one. */
+static const struct weir_snapshot_item *at(struct fixture *f, const weir_snapshot *snapshot,
+                                           size_t index, unsigned item)
+{
+    const struct weir_snapshot_item *got = weir_snapshot_at(snapshot, index);
+    CHECK(got != NULL);
+    struct weir_work work = {.key = got->key, .item = got->item};
+    CHECK_INT(item_of(f, &work), ==, item);
+    CHECK_INT(got->reserved0, ==, 0);
+    return got;
+}
+
+#define CHECK_ITEM(got, want_place, want_due_ns, want_queued_ns, want_running_ns)                  \
+    do {                                                                                           \
+        const struct weir_snapshot_item *check_got = (got);                                        \
+        CHECK_INT(check_got->place, ==, want_place);                                               \
+        CHECK_INT(check_got->due_ns, ==, want_due_ns);                                             \
+        CHECK_INT(check_got->queued_ns, ==, want_queued_ns);                                       \
+        CHECK_INT(check_got->running_ns, ==, want_running_ns);                                     \
+    } while (0)
+
+/* Items 0 to 5: processing; dirty and waiting; queued; queued and waiting; waiting; waiting and
+ * due. */
+static void fill(struct fixture *f, struct weir_work work[2])
+{
+    add(f, 0);
+    add(f, 1);
+    work[0] = get(f, 0);
+    pass(f, WEIR_SECONDS(1));
+    work[1] = get(f, 1);
+    pass(f, WEIR_SECONDS(1));
+    add(f, 1);
+    add_after(f, 1, WEIR_SECONDS(100));
+    add(f, 2);
+    add(f, 3);
+    add_after(f, 3, WEIR_SECONDS(50));
+    add_after(f, 4, WEIR_SECONDS(60));
+    add_after(f, 5, WEIR_SECONDS(3));
+    pass(f, WEIR_SECONDS(3));
+}
+
+TEST_EACH(places, "each item is listed once, with its place, pending time, ages and ticket")
+{
+    struct fixture f;
+    struct page page;
+    struct weir_work work[2];
+    setup_named(&f, kind, &page);
+    fill(&f, work);
+    weir_snapshot *snapshot = take(&f);
+    int64_t base_ns = START + WEIR_SECONDS(2);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, 6);
+    CHECK_ITEM(at(&f, snapshot, 0, 0), WEIR_PLACE_PROCESSING, -1, -1, WEIR_SECONDS(5));
+    CHECK_ITEM(at(&f, snapshot, 1, 1), WEIR_PLACE_DIRTY, base_ns + WEIR_SECONDS(100),
+               WEIR_SECONDS(3), WEIR_SECONDS(4));
+    CHECK_ITEM(at(&f, snapshot, 2, 2), WEIR_PLACE_QUEUED, -1, WEIR_SECONDS(3), -1);
+    CHECK_ITEM(at(&f, snapshot, 3, 3), WEIR_PLACE_QUEUED, base_ns + WEIR_SECONDS(50),
+               WEIR_SECONDS(3), -1);
+    CHECK_ITEM(at(&f, snapshot, 4, 5), WEIR_PLACE_QUEUED, -1, 0, -1);
+    CHECK_ITEM(at(&f, snapshot, 5, 4), WEIR_PLACE_IDLE, base_ns + WEIR_SECONDS(60), -1, -1);
+    CHECK_INT(at(&f, snapshot, 0, 0)->ticket, ==, work[0].ticket);
+    CHECK_INT(at(&f, snapshot, 1, 1)->ticket, ==, work[1].ticket);
+    CHECK_INT(at(&f, snapshot, 2, 2)->ticket, ==, 0);
+    CHECK(weir_snapshot_at(snapshot, 6) == NULL);
+    CHECK_COUNTS(&f, 3, 3, 2);
+    weir_snapshot_free(snapshot);
+    teardown_named(&f, &page);
+}
+
+TEST_EACH(without_metrics, "a queue without metrics has no ages, but all else")
+{
+    struct fixture f;
+    struct weir_work work[2];
+    setup(&f, kind);
+    fill(&f, work);
+    weir_snapshot *snapshot = take(&f);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, 6);
+    CHECK_ITEM(at(&f, snapshot, 1, 1), WEIR_PLACE_DIRTY, START + WEIR_SECONDS(102), -1, -1);
+    CHECK_ITEM(at(&f, snapshot, 2, 2), WEIR_PLACE_QUEUED, -1, -1, -1);
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
+TEST_EACH(outlives, "a snapshot does not change, and outlives its queue")
+{
+    struct fixture f;
+    setup(&f, kind);
+    add(&f, 0);
+    weir_snapshot *snapshot = take(&f);
+    get_and_done(&f, 0);
+    weir_snapshot *empty = take(&f);
+    teardown(&f);
+    CHECK_INT(weir_snapshot_count(empty), ==, 0);
+    CHECK(weir_snapshot_at(empty, 0) == NULL);
+    CHECK_ITEM(at(&f, snapshot, 0, 0), WEIR_PLACE_QUEUED, -1, -1, -1);
+    weir_snapshot_free(snapshot);
+    weir_snapshot_free(empty);
+}
+
+TEST_EACH(many, "more items than fit a first try are all listed, queued ones in their order")
+{
+    struct fixture f;
+    setup(&f, kind);
+    for (unsigned i = 0; i < ITEMS; i++) {
+        add(&f, i);
+    }
+    CHECK(cancel(&f, 3));
+    weir_snapshot *snapshot = take(&f);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, ITEMS - 1);
+    for (unsigned i = 0; i < ITEMS - 1; i++) {
+        (void)at(&f, snapshot, i, i < 3 ? i : i + 1);
+    }
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
+TEST_EACH(by_priority, "queued items of a queue with priorities are listed in the order of those")
+{
+    static const unsigned order[5] = {3, 0, 4, 2, 1};
+    static const int32_t priorities[5] = {-1, 5, 2, -7, -1};
+    struct fixture f;
+    setup(&f, kind);
+    weir_queue_free(f.queue);
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.clock = f.clock;
+    options.flags = WEIR_QUEUE_PRIORITIES;
+    CHECK_STATUS(weir_queue_new(&options, &f.queue), WEIR_OK);
+    for (unsigned i = 0; i < 5; i++) {
+        struct weir_add_options how = WEIR_ADD_OPTIONS_INIT;
+        how.priority = priorities[i];
+        CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, i), &how), WEIR_OK);
+    }
+    weir_snapshot *snapshot = take(&f);
+    for (unsigned i = 0; i < 5; i++) {
+        (void)at(&f, snapshot, i, order[i]);
+        get_and_done(&f, order[i]);
+    }
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
+TEST_EACH(drain_names, "after a drain that ran out of time, a snapshot names what is still running")
+{
+    struct fixture f;
+    setup(&f, kind);
+    for (unsigned i = 0; i < 3; i++) {
+        add(&f, i);
+    }
+    get_and_done(&f, 0);
+    struct weir_work running = get(&f, 1);
+    CHECK_STATUS(weir_queue_shutdown_drain_until(f.queue, START), WEIR_ETIMEDOUT);
+    weir_snapshot *snapshot = take(&f);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, 2);
+    CHECK_ITEM(at(&f, snapshot, 0, 1), WEIR_PLACE_PROCESSING, -1, -1, -1);
+    CHECK_INT(at(&f, snapshot, 0, 1)->ticket, ==, running.ticket);
+    CHECK_ITEM(at(&f, snapshot, 1, 2), WEIR_PLACE_QUEUED, -1, -1, -1);
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
+TEST(empty_key, "the key without bytes is listed as one")
+{
+    struct fixture f;
+    setup(&f, SHORT_KEY);
+    CHECK_STATUS(weir_queue_add(f.queue, weir_key_bytes(NULL, 0)), WEIR_OK);
+    weir_snapshot *snapshot = take(&f);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, 1);
+    CHECK_INT(weir_snapshot_at(snapshot, 0)->key.size, ==, 0);
+    CHECK(weir_snapshot_at(snapshot, 0)->item == NULL);
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
+TEST_EACH(memory, "without memory there is no snapshot, and nothing changed")
+{
+    struct fixture f;
+    struct weir_work work[2];
+    setup(&f, kind);
+    fill(&f, work);
+    size_t bytes = test_allocated_bytes();
+    weir_snapshot *snapshot = NULL;
+    enum weir_status status;
+    uint64_t nth = 1;
+    do {
+        test_fail_allocation(nth++, false);
+        status = weir_queue_snapshot(f.queue, &snapshot);
+        test_fail_allocation(0, false);
+        CHECK(status == WEIR_OK || (status == WEIR_ENOMEM && snapshot == NULL));
+        CHECK(status == WEIR_OK || test_allocated_bytes() <= bytes);
+    } while (status != WEIR_OK);
+    CHECK_INT(nth, >=, 4);
+    weir_snapshot_free(snapshot);
+    CHECK_COUNTS(&f, 3, 3, 2);
+    teardown(&f);
+}
+
+TEST_EACH(unlisted, "a processing item that memory was lacking for is counted as such")
+{
+    struct fixture f;
+    setup(&f, kind);
+    add(&f, 0);
+    test_fail_allocation(1, true);
+    struct weir_work work = get(&f, 0);
+    test_fail_allocation(0, false);
+    weir_snapshot *snapshot;
+    CHECK_STATUS(weir_queue_snapshot(f.queue, &snapshot), WEIR_OK);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, 0);
+    CHECK_INT(weir_snapshot_unlisted(snapshot), ==, 1);
+    weir_snapshot_free(snapshot);
+    done(&f, &work);
+    teardown(&f);
+}
+
+TEST(misuse, "what is not there is refused")
+{
+    weir_snapshot *snapshot = NULL;
+    CHECK_STATUS(weir_queue_snapshot(NULL, &snapshot), WEIR_EINVAL);
+    CHECK(snapshot == NULL);
+    struct fixture f;
+    setup(&f, SHORT_KEY);
+    CHECK_STATUS(weir_queue_snapshot(f.queue, NULL), WEIR_EINVAL);
+    teardown(&f);
+    CHECK_INT(weir_snapshot_count(NULL), ==, 0);
+    CHECK_INT(weir_snapshot_unlisted(NULL), ==, 0);
+    CHECK(weir_snapshot_at(NULL, 0) == NULL);
+    weir_snapshot_free(NULL);
+}
