@@ -8,8 +8,11 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,12 +34,16 @@ struct bell {
     /* Of the lock: 1 while somebody waits who was not let in yet. Of another bell: how many want to
      * hear also that something became empty. */
     _Atomic uint32_t interest;
-    uint32_t unused[13]; /* to a line of the processor's cache */
+    uint32_t reserved0;
+    _Atomic uint64_t magic; /* of the first bell: MAGIC */
+    uint32_t unused[10];    /* to a line of the processor's cache */
 };
 
-/* The file's content. All zero is a valid start. */
+/* The file's content. All zero is a valid start; whoever opens it writes what it is. */
+#define MAGIC UINT64_C(0x6b636f6c72696577) /* "weirlock" */
+
 struct weiri_lock_page {
-    struct bell released; /* rung when the lock was given back */
+    struct bell released; /* rung when the lock was given back; carries MAGIC */
     struct bell bells[WEIRI_BELLS];
 };
 
@@ -64,6 +71,35 @@ static bool sleep_until(struct bell *bell, uint32_t mark, int64_t limit_ns)
     return !is_late;
 }
 
+/* Whether a file that was there is one of ours, or one that is just being made. Checked before a
+ * byte of it is changed: it may be anybody's. */
+static int check_content(int fd)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return errno;
+    }
+    if (facts.st_size == 0) {
+        return 0;
+    }
+    unsigned char page[sizeof(struct weiri_lock_page)];
+    if (facts.st_size != (off_t)sizeof(page) ||
+        pread(fd, page, sizeof(page), 0) != (ssize_t)sizeof(page)) {
+        return EBADMSG;
+    }
+    uint64_t magic;
+    memcpy(&magic, page + offsetof(struct weiri_lock_page, released.magic), sizeof(magic));
+    if (magic == MAGIC) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(page); i++) {
+        if (page[i] != 0) {
+            return EBADMSG;
+        }
+    }
+    return 0;
+}
+
 int weiri_lock_file_open(struct weiri_lock_file *file, const char *path, bool *ret_is_new)
 {
     int fd;
@@ -75,6 +111,11 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path, bool *r
     /* Blocks for the whole page: a first write to a page that a full disk cannot store would be a
      * SIGBUS. An existing page keeps its content. */
     void *page = MAP_FAILED;
+    error = is_new ? 0 : check_content(fd);
+    if (error != 0) {
+        (void)close(fd);
+        return error;
+    }
     error = posix_fallocate(fd, 0, (off_t)sizeof(struct weiri_lock_page));
     if (error == 0) {
         page =
@@ -89,6 +130,7 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path, bool *r
         return error;
     }
     *file = (struct weiri_lock_file){fd, page};
+    atomic_store_explicit(&file->page->released.magic, MAGIC, memory_order_relaxed);
     *ret_is_new = is_new;
     return 0;
 }

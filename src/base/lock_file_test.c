@@ -4,6 +4,7 @@
 
 #include "base/lock_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -206,4 +207,20 @@ TEST(bell_limit, "a wait ends at its limit, at once when that has passed or the 
     weiri_bell_watch_empty(&file, 0, false);
     CHECK(!weiri_bell_is_empty_watched(&file, 0));
     weiri_lock_file_close(&file);
+}
+
+TEST(not_ours, "a file that no store made is refused and not changed")
+{
+    static const char content[] = "forty bytes of somebody else's lock file";
+    int fd = open("app.lock", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    CHECK_INT(write(fd, content, sizeof(content)), ==, sizeof(content));
+    CHECK_INT(close(fd), ==, 0);
+    struct weiri_lock_file file;
+    bool is_new = false;
+    CHECK_INT(weiri_lock_file_open(&file, "app.lock", &is_new), ==, EBADMSG);
+    char read_back[sizeof(content) + 1];
+    fd = open("app.lock", O_RDONLY | O_CLOEXEC);
+    CHECK_INT(read(fd, read_back, sizeof(read_back)), ==, sizeof(content));
+    CHECK_INT(close(fd), ==, 0);
+    CHECK(memcmp(read_back, content, sizeof(content)) == 0);
 }

@@ -21,6 +21,19 @@ static enum weir_status refuse_scheme(const char *text, size_t size, struct weir
                       size < 40 ? (int)size : 40, text, text);
 }
 
+/* A store at such a path would be the lock, the log or the draft of the store beside it. */
+static const char *reserved_ending(const char *path, size_t length)
+{
+    static const char *const endings[] = {".lock", ".weir-new", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        size_t size = strlen(endings[i]);
+        if (length >= size && memcmp(path + length - size, endings[i], size) == 0) {
+            return endings[i];
+        }
+    }
+    return NULL;
+}
+
 static enum weir_status check_path(const char *text, const char *path, struct weir_error *ret_error)
 {
     size_t start = (size_t)(path - text);
@@ -54,6 +67,13 @@ static enum weir_status check_path(const char *text, const char *path, struct we
                           "\"/\" at offset %zu of broker URL \"%.200s\" ends the name of a "
                           "folder: expected that of a file",
                           start + length - 1, text);
+    }
+    const char *ending = reserved_ending(path, length);
+    if (ending != NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "\"%s\" at offset %zu of broker URL \"%.200s\" is the ending of a file "
+                          "that belongs to a store: expected another name",
+                          ending, start + length - strlen(ending), text);
     }
     if (length >= PATH_MAX) {
         return weiri_fail(ret_error, WEIR_EINVAL,

@@ -147,6 +147,21 @@ static bool has_several(const struct weiri_list *requests)
     return requests->next->next != requests;
 }
 
+static bool has_failed(struct weiri_store *store)
+{
+    weiri_mutex_lock(&store->mutex);
+    bool failed = store->has_failed;
+    weiri_mutex_unlock(&store->mutex);
+    return failed;
+}
+
+/* What is to be said of requests that come after a write that failed for good. */
+static enum weir_status refuse(const struct weiri_store *store, struct weir_error *ret_error)
+{
+    return weiri_fail(ret_error, WEIR_EIO, "%s: an earlier write failed: reopen the store to go on",
+                      store->path);
+}
+
 static void run_batch(struct weiri_store *store, struct weiri_list *batch)
 {
     struct weir_error error = {""};
@@ -160,7 +175,11 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch)
             struct weiri_list *first = batch->next;
             weiri_list_remove(first);
             weiri_list_insert_before(&alone, first);
-            run_batch(store, &alone);
+            if (has_failed(store)) {
+                answer(store, &alone, refuse(store, &error), &error);
+            } else {
+                run_batch(store, &alone);
+            }
         }
         return;
     }
@@ -213,7 +232,9 @@ static void lead(struct weiri_store *store, struct weiri_list *batch)
         return;
     }
     run_batch(store, batch);
-    checkpoint(store);
+    if (!has_failed(store)) {
+        checkpoint(store);
+    }
     weiri_lock_file_unlock(&store->lock_file);
 }
 
@@ -230,8 +251,7 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
     if (!request.is_answered && store->has_failed) {
         weiri_list_remove(&request.link);
         weiri_mutex_unlock(&store->mutex);
-        return weiri_fail(ret_error, WEIR_EIO,
-                          "%s: an earlier write failed: reopen the store to go on", store->path);
+        return refuse(store, ret_error);
     }
     if (!request.is_answered) {
         struct weiri_list batch;

@@ -209,7 +209,7 @@ static void spin(uint64_t count)
 static void start_anew(struct ledger *ledger)
 {
     static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db.lock",
-                                        "jobs.db.new"};
+                                        "jobs.db.weir-new"};
     for (size_t k = 0; k < sizeof(files) / sizeof(files[0]); k++) {
         (void)unlink(files[k]);
     }
@@ -367,7 +367,7 @@ TEST(killed_while_made, "a process killed at any call while it makes a store is 
             was_killed = WIFSIGNALED(status);
             CHECK(was_killed || WEXITSTATUS(status) == 0);
             recover(ledger, BATCH);
-            CHECK_INT(access("jobs.db.new", F_OK), ==, -1);
+            CHECK_INT(access("jobs.db.weir-new", F_OK), ==, -1);
         }
     }
     CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);

@@ -297,12 +297,40 @@ TEST(unwritable, "a read-only file or folder is refused and unchanged")
 
 TEST(left_over, "what a process killed while it made a store left is in nobody's way")
 {
-    write_file("jobs.db.new", "half a store", 12);
+    write_file("jobs.db.weir-new", "half a store", 12);
     write_file("jobs.db.lock", "", 0);
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     (void)jobs_put(broker, "t", "x", NULL);
-    CHECK_INT(access("jobs.db.new", F_OK), ==, -1);
+    CHECK_INT(access("jobs.db.weir-new", F_OK), ==, -1);
     weir_broker_close(broker);
+}
+
+TEST(log_alone, "a log whose store is missing is left alone, and no store is made beside it")
+{
+    static const char *const logs[] = {"jobs.db-wal", "jobs.db-journal"};
+    for (size_t i = 0; i < 2; i++) {
+        weir_broker *broker;
+        struct weir_error error;
+        write_file(logs[i], "somebody's jobs", 15);
+        CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, 0, &broker, &error), WEIR_ECORRUPT);
+        CHECK(strstr(error.text, logs[i]) != NULL);
+        CHECK_INT(access("jobs.db", F_OK), ==, -1);
+        CHECK_INT(access("jobs.db.lock", F_OK), ==, -1);
+        CHECK_INT(unlink(logs[i]), ==, 0);
+    }
+}
+
+TEST(foreign_lock, "a file that has the lock file's name and is none is refused and unchanged")
+{
+    weir_broker *broker;
+    struct weir_error error;
+    write_file("jobs.db.lock", "dependencies", 12);
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, 0, &broker, &error), WEIR_ESCHEMA);
+    CHECK(strstr(error.text, "jobs.db.lock") != NULL);
+    CHECK_INT(access("jobs.db", F_OK), ==, -1);
+    struct stat facts;
+    CHECK_INT(stat("jobs.db.lock", &facts), ==, 0);
+    CHECK_INT(facts.st_size, ==, 12);
 }
 
 static void open_and_close(void *arg)

@@ -3,10 +3,12 @@
 /* Opening and closing a store, and its bells. */
 #include "jobs/sqlite/store.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -38,7 +40,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
 };
 
 static const char lock_suffix[] = ".lock";
-static const char new_suffix[] = ".new";
+static const char new_suffix[] = ".weir-new";
 
 /* SQLite's own limit on a path, with room for its longest suffix and ours. */
 #define PATH_SIZE 500
@@ -186,6 +188,12 @@ static enum weir_status open_lock(struct weiri_store *store, const char *lock_pa
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
     for (;;) {
         int error = weiri_lock_file_open(&store->lock_file, lock_path, ret_is_new);
+        if (error == EBADMSG) {
+            return weiri_fail(ret_error, WEIR_ESCHEMA,
+                              "%s is not the lock file of a store: expected none, or one that weir "
+                              "made",
+                              lock_path);
+        }
         if (error != 0) {
             char text[128];
             return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", lock_path,
@@ -206,6 +214,24 @@ static enum weir_status open_lock(struct weiri_store *store, const char *lock_pa
     }
 }
 
+/* A log without its store would be replayed into the new one and spoil it. It is not taken away: a
+ * worker may still have it open, and it may hold jobs. */
+static enum weir_status check_alone(const char *path, struct weir_error *ret_error)
+{
+    static const char *const endings[] = {"-wal", "-journal"};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        char beside[PATH_SIZE + sizeof("-journal")];
+        struct stat facts;
+        (void)snprintf(beside, sizeof(beside), "%s%s", path, endings[i]);
+        if (lstat(beside, &facts) == 0) {
+            return weiri_fail(ret_error, WEIR_ECORRUPT,
+                              "%s is missing, but its log %s is there: expected both or neither",
+                              path, beside);
+        }
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status open_locked_file(struct weiri_store *store, struct weir_error *ret_error)
 {
     bool exists = false;
@@ -213,6 +239,9 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
     enum weir_status status = inspect(store->path, must_exist, &exists, ret_error);
     bool is_new = status == WEIR_OK && !exists;
     if (is_new) {
+        status = check_alone(store->path, ret_error);
+    }
+    if (is_new && status == WEIR_OK) {
         status = make_file(store->path, ret_error);
     }
     if (status == WEIR_OK) {
