@@ -47,6 +47,13 @@ static inline uint64_t weiri_read32(const unsigned char *at)
     return word;
 }
 
+/* A second word nobody can guess. A product is 0 whatever its other factor, so neither factor may
+ * be one that an outsider could make 0 by the choice of a key. */
+static inline uint64_t weiri_hash_secret(uint64_t seed)
+{
+    return (seed << 32 | seed >> 32) ^ WEIRI_HASH_A;
+}
+
 /* Of more than sixteen bytes. */
 uint64_t weiri_hash_long(const unsigned char *at, size_t size, uint64_t seed);
 
@@ -70,7 +77,7 @@ static inline uint64_t weiri_hash(const void *data, size_t size, uint64_t seed)
     }
     /* The size goes in last, so that keys of zero bytes differ by their lengths. */
     return weiri_hash_fold(WEIRI_HASH_B ^ (uint64_t)size,
-                           weiri_hash_fold(first ^ WEIRI_HASH_A, last ^ seed));
+                           weiri_hash_fold(first ^ weiri_hash_secret(seed), last ^ seed));
 }
 
 /* A key of bytes by its bytes, an embedded one by its address. */

@@ -214,3 +214,20 @@ TEST(copy_short, "a copy takes every byte and touches no other")
         }
     }
 }
+
+TEST(chosen_keys, "keys chosen by who knows the constants do not gather in one place")
+{
+    enum {
+        CHOSEN = 20000
+    };
+    static uint64_t hashes[CHOSEN];
+    for (size_t size = 16; size <= 48; size += 16) {
+        uint64_t seed = test_random();
+        for (uint64_t i = 0; i < CHOSEN; i++) {
+            uint64_t words[6] = {WEIRI_HASH_A, i, i, ~i, i, i};
+            hashes[i] = weiri_hash(words, size, seed);
+        }
+        check_spread(hashes, CHOSEN);
+        check_collisions(hashes, CHOSEN);
+    }
+}
