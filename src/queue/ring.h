@@ -92,6 +92,11 @@ static inline void weiri_ring_remove(struct weiri_ring *ring, const struct weir_
     WEIRI_ASSERT(*slot == item);
     *slot = NULL;
     ring->count--;
+    /* Holes at the end are no holes: an item that comes and goes leaves nothing to close. */
+    while (ring->tail != ring->head &&
+           ring->slots[(ring->tail - 1) & (ring->capacity - 1)] == NULL) {
+        ring->tail--;
+    }
 }
 
 #endif

@@ -96,3 +96,19 @@ TEST(reserve_failure, "a failed reserve and a failed trim change nothing")
     }
     weiri_ring_fini(&ring, test_allocator());
 }
+
+TEST(comes_and_goes, "an item that is pushed and taken out again and again costs no room")
+{
+    struct weiri_ring ring = {0};
+    fill(&ring, 15);
+    for (size_t i = 0; i < 100; i++) {
+        uint64_t tail = ring.tail;
+        weiri_ring_push(&ring, &items[20]);
+        weiri_ring_remove(&ring, &items[20]);
+        CHECK_INT(ring.tail, ==, tail);
+    }
+    for (size_t i = 0; i < 15; i++) {
+        CHECK(weiri_ring_pop(&ring) == &items[i]);
+    }
+    weiri_ring_fini(&ring, test_allocator());
+}
