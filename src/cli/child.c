@@ -110,6 +110,7 @@ static void end_group(pid_t pid, int pidfd, int64_t grace_ns)
     bool leader_gone = false;
     bool group_gone = false;
     (void)kill(-pid, SIGTERM);
+    (void)kill(pid, SIGTERM);
     /* One that is stopped could not act on it. */
     (void)kill(-pid, SIGCONT);
     for (int64_t left = grace_ns; left > 0 && !group_gone;
@@ -123,6 +124,7 @@ static void end_group(pid_t pid, int pidfd, int64_t grace_ns)
     }
     /* Also where it seemed gone: one that was just being forked may have been missed. */
     (void)kill(-pid, SIGKILL);
+    (void)kill(pid, SIGKILL); /* it may have left its group; not reaped, its number is its own */
 }
 
 /* Waits for the child for good and takes it from the process table. */
