@@ -10,7 +10,8 @@ enum weir_status weiri_options_copy(void *dst, size_t dst_size, const void *src)
     if (src != NULL) {
         size_t src_size;
         memcpy(&src_size, src, sizeof(src_size));
-        if (src_size < sizeof(src_size) || src_size > 4096) {
+        /* No struct of any version ends within a word: its last member does not. */
+        if (src_size < sizeof(src_size) || src_size > 4096 || src_size % sizeof(src_size) != 0) {
             return WEIR_EINVAL;
         }
         for (size_t i = dst_size; i < src_size; i++) {

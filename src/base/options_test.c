@@ -72,7 +72,7 @@ TEST(newer_caller, "a newer program's longer options are taken where the rest is
 
 TEST(impossible_sizes, "sizes that no options struct has are refused")
 {
-    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 4097, SIZE_MAX};
+    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 44, 4097, SIZE_MAX};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         struct options src = {sizes[i], 0, 0};
         (void)copied(&src, WEIR_EINVAL);
