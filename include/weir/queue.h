@@ -30,8 +30,9 @@ WEIR_BEGIN_DECLS
  * - An item is never processed by two consumers at once.
  * - An add that returned before get handed the item out is covered by that processing, and what the
  *   caller wrote before it is visible to the consumer; an add after it causes another processing.
- * - Items come out first in, first out. Waiting items become queued in order of their times, those
- * of equal times in order of their adds, and never early.
+ * - Items come out first in, first out; in a queue with priorities the most urgent first, and first
+ * in, first out among equals. Waiting items become queued in order of their times, those of equal
+ * times in order of their adds, and never early.
  *
  * Every function is thread-safe except weir_queue_free(). None calls back into the caller's code
  * with a lock held, except the allocator. NULL where an object is required is WEIR_EINVAL. Only

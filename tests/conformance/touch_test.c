@@ -75,6 +75,8 @@ TEST_EACH(others,
     add_after(&seen.f, 2, 7);
     pass(&seen.f, 10); /* comes together with the queued item, but is no add */
     CHECK_COUNTS(&seen.f, 1, 0, 1);
+    struct weir_key own[] = {key_of(&seen.f, 1), key_of(&seen.f, 3)}; /* dirty, idle */
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, own, 2), WEIR_OK);
     weir_queue_shutdown(seen.f.queue);
     CHECK_STATUS(weir_queue_add(seen.f.queue, key_of(&seen.f, 2)), WEIR_ESHUTDOWN);
     struct weir_key keys[] = {key_of(&seen.f, 2), key_of(&seen.f, 1)};
