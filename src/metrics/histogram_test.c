@@ -9,7 +9,9 @@
 /* The bucket as Prometheus' clients find it: seconds as a double, compared with the bounds. */
 static unsigned bucket_by_doubles(int64_t duration_ns)
 {
-    double seconds = (double)(duration_ns / 1000000000) + (double)(duration_ns % 1000000000) / 1e9;
+    int64_t whole = duration_ns / 1000000000;
+    int64_t rest_ns = duration_ns % 1000000000;
+    double seconds = (double)whole + (double)rest_ns / 1e9;
     double bound = 10e-9;
     unsigned bucket = 0;
     while (bucket < WEIRI_BUCKETS && seconds > bound) {

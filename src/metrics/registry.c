@@ -123,10 +123,10 @@ static size_t needed_locked(const weir_metrics *metrics) WEIRI_REQUIRES(metrics-
     return metrics->count * sizeof(struct weiri_named_sample) + metrics->name_bytes;
 }
 
-/* Asks all sources; the block has room for what they say. */
+/* Asks all sources; the block has room for what they say, and is none where there are none. */
 static void collect_locked(weir_metrics *metrics, struct set *set) WEIRI_REQUIRES(metrics->mutex)
 {
-    if (metrics->count == 0) {
+    if (set->samples == NULL) {
         return;
     }
     char *name = (char *)(set->samples + metrics->count);
