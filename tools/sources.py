@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Folders that hold nothing of ours: what was built, and git's own.
+# What holds nothing of ours: what was built, and git's own (in a worktree .git is a file).
 SKIPPED = {".git", "build", "out", "dist"}
 
 
@@ -17,7 +17,7 @@ def files(*suffixes, under="."):
     found = []
     for folder, folders, names in os.walk(ROOT / under):
         folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.startswith("__"))
-        for name in sorted(names):
+        for name in sorted(set(names) - SKIPPED):
             if not suffixes or name.endswith(suffixes):
                 found.append((Path(folder) / name).relative_to(ROOT))
     return found
