@@ -125,19 +125,21 @@ struct weir_add_options {
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
                                                         weir_queue **ret_queue);
 
-/** Frees a queue and drops what is in it; embedded items become idle. Takes NULL. No other thread
- * may be in a call on the queue; embedded items that are not idle must still exist. */
+/** Frees a queue and drops what is in it; embedded items become idle, but for processing ones that
+ * weir_snapshot_unlisted() (weir/snapshot.h) counts: whoever holds such a one calls
+ * weir_item_init() before it is used again. Takes NULL. No other thread may be in a call on the
+ * queue; embedded items that are not idle must still exist. */
 WEIR_API void weir_queue_free(weir_queue *queue);
 
 /** Adds an item: idle becomes queued at the tail and one sleeping consumer is woken; queued and
  * processing-and-dirty stay as they are; processing becomes processing-and-dirty. A pending time
- * stays. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM; then nothing
- * changed. */
+ * stays. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an
+ * embedded item that waits in another queue); then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key);
 
 /** Adds an item once delay_ns has passed; at once where delay_ns <= 0. Of two pending times the
  * earlier is kept. A delay that would pass the end of time waits until then.
- * Errors as weir_queue_add(). */
+ * Errors as weir_queue_add(); WEIR_EBUSY for whatever another queue holds. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
                                                               struct weir_key key,
                                                               int64_t delay_ns);
@@ -171,7 +173,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_num_requeues(weir_queue *que
 
 /** Takes an item out that is queued or waiting; one that is processing only loses its dirty mark
  * and its wait. ret_taken (may be NULL) tells whether there was anything to take out. Works after
- * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG. */
+ * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG, WEIR_EBUSY (an embedded item that another queue
+ * holds); then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key,
                                                            bool *ret_taken);
 

@@ -118,6 +118,19 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
     return WEIR_OK;
 }
 
+/* Whether an item is held by another queue, as an embedded one may be by a mistake of its owner.
+ * Its indices are then another queue's, and no structure of this one has it there. */
+static bool is_elsewhere(const struct weiri_core *core, const struct weir_item *item)
+{
+    if (item->weir_wait != 0 && !weiri_delay_has(&core->delay, item)) {
+        return true;
+    }
+    if (weiri_item_is_processing(item)) {
+        return !weiri_running_has(&core->running, item);
+    }
+    return weiri_item_place(item) == WEIRI_QUEUED && !weiri_ready_has(&core->ready, item);
+}
+
 enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, int64_t time_ns,
                                  bool move, int32_t priority, struct weiri_added *ret_added)
 {
@@ -131,6 +144,9 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
     enum weir_status status = weiri_core_admit(core, key, &item);
     if (status != WEIR_OK) {
         return status;
+    }
+    if (is_elsewhere(core, item)) {
+        return WEIR_EBUSY;
     }
     *ret_added = (struct weiri_added){.has_entered = weiri_item_is_free(item)};
     if (item->weir_wait == 0) {
@@ -166,14 +182,18 @@ size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
     return queued;
 }
 
-bool weiri_core_cancel(struct weiri_core *core, struct weir_key key)
+enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key, bool *ret_taken)
 {
     struct weir_item *item = weiri_core_find(core, key);
+    if (item != NULL && is_elsewhere(core, item)) {
+        return WEIR_EBUSY;
+    }
     bool is_waiting = item != NULL && item->weir_wait != 0;
     bool is_placed = item != NULL && (weiri_item_place(item) == WEIRI_QUEUED ||
                                       weiri_item_place(item) == WEIRI_DIRTY);
-    if (!is_waiting && !is_placed) {
-        return false;
+    *ret_taken = is_waiting || is_placed;
+    if (!*ret_taken) {
+        return WEIR_OK;
     }
     if (is_waiting) {
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
@@ -193,7 +213,7 @@ bool weiri_core_cancel(struct weiri_core *core, struct weir_key key)
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY);
     }
     (void)weiri_core_settle(core, item);
-    return true;
+    return WEIR_OK;
 }
 
 struct weir_item *weiri_core_drop_waiting(struct weiri_core *core)

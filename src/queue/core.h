@@ -78,7 +78,8 @@ WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,
                                                      size_t *ret_queued, bool *ret_were_queued);
 
 /* Makes a valid key wait until time_ns; of two times the earlier stays, unless move is set; of two
- * priorities the more urgent. Errors as weiri_core_add(). */
+ * priorities the more urgent. Errors as weiri_core_add(), and WEIR_EBUSY: it is an item that
+ * another queue holds. */
 WEIR_NODISCARD enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key,
                                                 int64_t time_ns, bool move, int32_t priority,
                                                 struct weiri_added *ret_added);
@@ -87,8 +88,10 @@ WEIR_NODISCARD enum weir_status weiri_core_wait(struct weiri_core *core, struct 
  * queued that were not. */
 size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns);
 
-/* Takes a valid key's queued place, dirty mark and pending time away. False: it had none. */
-bool weiri_core_cancel(struct weiri_core *core, struct weir_key key);
+/* Takes a valid key's queued place, dirty mark and pending time away; *ret_taken: it had some.
+ * WEIR_EBUSY: it is an item that another queue holds; nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key,
+                                                  bool *ret_taken);
 
 /* Takes every pending time away, counting them as dropped. Returns the embedded items that this
  * made free, in order of their times, as a chain: weiri_core_chain_next(). */

@@ -3,6 +3,7 @@
 #ifndef WEIRI_DELAY_H
 #define WEIRI_DELAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,13 @@ struct weir_item *weiri_delay_pop_due(struct weiri_delay *delay, int64_t now_ns)
 static inline int64_t weiri_delay_next(const struct weiri_delay *delay)
 {
     return delay->count == 0 ? INT64_MAX : delay->entries[0].time_ns;
+}
+
+/* Whether a waiting item waits here. */
+static inline bool weiri_delay_has(const struct weiri_delay *delay, const struct weir_item *item)
+{
+    size_t index = (size_t)item->weir_wait - 1;
+    return index < delay->count && delay->entries[index].item == item;
 }
 
 /* The time of a waiting item. */

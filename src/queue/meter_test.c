@@ -111,7 +111,8 @@ static void run(unsigned steps, unsigned load)
         if (test_random_below(100) < load) {
             add(i);
         } else if (test_random_below(20) == 0) {
-            (void)weiri_core_cancel(&core, weir_key_item(&items[i]));
+            bool was_taken;
+            CHECK_STATUS(weiri_core_cancel(&core, weir_key_item(&items[i]), &was_taken), WEIR_OK);
         } else if (test_random_below(2) == 0) {
             next();
         } else {

@@ -122,7 +122,7 @@ WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *
 }
 
 /* Adds a valid key at once; supersede takes its pending time away. The priority is 0 where there
- * are none. WEIR_EFULL, WEIR_ENOMEM: nothing changed. */
+ * are none. WEIR_EFULL, WEIR_ENOMEM, WEIR_EBUSY (it waits in another queue): nothing changed. */
 WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *core,
                                                             struct weir_key key, bool supersede,
                                                             int32_t priority,
@@ -137,19 +137,22 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *c
         return status;
     }
     enum weiri_place place = weiri_item_place(item);
-    ret_added->has_entered = place == WEIRI_IDLE && item->weir_wait == 0;
-    ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
-    ret_added->was_queued = place == WEIRI_QUEUED;
-    ret_added->has_new_time = false;
-    if (item->weir_wait != 0) {
+    bool is_waiting = item->weir_wait != 0;
+    if (is_waiting) {
+        if (!weiri_delay_has(&core->delay, item)) {
+            return WEIR_EBUSY;
+        }
         core->only_waiting -= place == WEIRI_IDLE;
         if (supersede) {
             weiri_delay_remove(&core->delay, item);
-            ret_added->has_new_time = true;
             int32_t asked = weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
             priority = asked < priority ? asked : priority;
         }
     }
+    ret_added->has_entered = place == WEIRI_IDLE && !is_waiting;
+    ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
+    ret_added->was_queued = place == WEIRI_QUEUED;
+    ret_added->has_new_time = is_waiting && supersede;
     ret_added->is_queued = weiri_core_enqueue(core, item, priority);
     return WEIR_OK;
 }

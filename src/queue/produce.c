@@ -250,11 +250,12 @@ enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key, bool 
     }
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
-    bool was_taken = weiri_core_cancel(&queue->core, key);
+    bool was_taken = false;
+    status = weiri_core_cancel(&queue->core, key, &was_taken);
     weiri_queue_tell_drains_locked(queue);
     weiri_queue_unlock(queue);
-    if (ret_taken != NULL) {
+    if (status == WEIR_OK && ret_taken != NULL) {
         *ret_taken = was_taken;
     }
-    return WEIR_OK;
+    return status;
 }

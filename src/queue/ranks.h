@@ -3,6 +3,7 @@
 #ifndef WEIRI_RANKS_H
 #define WEIRI_RANKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,12 @@ WEIR_NODISCARD enum weir_status weiri_ranks_reserve(struct weiri_ranks *ranks,
 void weiri_ranks_trim(struct weiri_ranks *ranks, const struct weir_allocator *allocator,
                       size_t count);
 void weiri_ranks_fini(struct weiri_ranks *ranks, const struct weir_allocator *allocator);
+
+/* Whether a queued item is here. */
+static inline bool weiri_ranks_has(const struct weiri_ranks *ranks, const struct weir_item *item)
+{
+    return item->weir_position < ranks->count && ranks->entries[item->weir_position].item == item;
+}
 
 void weiri_ranks_push(struct weiri_ranks *ranks, struct weir_item *item, int32_t priority);
 /* Makes an item that is here as urgent as priority, where it is less urgent; it keeps its arrival

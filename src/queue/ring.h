@@ -3,6 +3,7 @@
 #ifndef WEIRI_RING_H
 #define WEIRI_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -83,6 +84,13 @@ static inline struct weir_item *weiri_ring_from(const struct weiri_ring *ring, u
         }
     }
     return NULL;
+}
+
+/* Whether a queued item is here. */
+static inline bool weiri_ring_has(const struct weiri_ring *ring, const struct weir_item *item)
+{
+    return item->weir_position - ring->head < ring->tail - ring->head &&
+           ring->slots[item->weir_position & (ring->capacity - 1)] == item;
 }
 
 /* Takes out an item that is in the ring. */
