@@ -375,7 +375,7 @@ TEST_OOM(memory, "without memory a queue is not made or the text not written; no
                       accepted);
             weir_snapshot_free(snapshot);
         }
-        status = weir_metrics_write(page.metrics, page_write, &page);
+        status = (enum weir_status)weir_metrics_write(page.metrics, page_write, &page);
         CHECK_INT(CHECK_OR_OOM(status), ==, page.size == 0);
         for (size_t i = 0; i < accepted; i++) {
             CHECK_STATUS(weir_queue_done(queue, &work[i]), WEIR_OK);
