@@ -8,11 +8,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/sync.h"
 #include "base/time.h"
 #include "support/harness.h"
@@ -22,8 +24,7 @@
 static struct weiri_lock_file open_file(void)
 {
     struct weiri_lock_file file;
-    bool is_new;
-    CHECK_INT(weiri_lock_file_open(&file, "lock", &is_new), ==, 0);
+    CHECK_INT(weiri_lock_file_open(&file, "lock"), ==, 0);
     return file;
 }
 
@@ -46,17 +47,16 @@ TEST(is_private, "the file is 4 KiB with mode 0600 whatever the umask, and keeps
 {
     (void)umask(0277);
     struct weiri_lock_file file;
-    bool is_new = false;
-    CHECK_INT(weiri_lock_file_open(&file, "lock", &is_new), ==, 0);
-    CHECK(is_new);
+    CHECK_INT(weiri_lock_file_open(&file, "lock"), ==, 0);
+    CHECK(file.is_made);
     struct stat facts;
     CHECK_INT(stat("lock", &facts), ==, 0);
     CHECK_INT(facts.st_mode & 0777, ==, 0600);
     CHECK_INT(facts.st_size, ==, 4096);
     weiri_bell_ring(&file, 5);
     struct weiri_lock_file other;
-    CHECK_INT(weiri_lock_file_open(&other, "lock", &is_new), ==, 0);
-    CHECK(!is_new);
+    CHECK_INT(weiri_lock_file_open(&other, "lock"), ==, 0);
+    CHECK(!other.is_made);
     CHECK_INT(weiri_bell_mark(&other, 5), ==, 1);
     CHECK_INT(weiri_bell_mark(&other, 6), ==, 0);
     weiri_lock_file_close(&other);
@@ -67,13 +67,13 @@ TEST(excludes, "the lock is held once, also by two opens of one process; waiting
 {
     struct weiri_lock_file a = open_file();
     struct weiri_lock_file b = open_file();
-    CHECK_STATUS(weiri_lock_file_lock(&a, FOREVER), WEIR_OK);
+    CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
     int64_t limit = weiri_time_add(weiri_monotonic_now(), INT64_C(30000000));
-    CHECK_STATUS(weiri_lock_file_lock(&b, limit), WEIR_ETIMEDOUT);
+    CHECK_INT(weiri_lock_file_lock(&b, limit), ==, ETIMEDOUT);
     CHECK_INT(weiri_monotonic_now(), >=, limit);
     weiri_lock_file_unlock(&a);
-    CHECK_STATUS(weiri_lock_file_lock(&b, FOREVER), WEIR_OK);
-    CHECK_STATUS(weiri_lock_file_lock(&a, 0), WEIR_ETIMEDOUT);
+    CHECK_INT(weiri_lock_file_lock(&b, FOREVER), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&a, 0), ==, ETIMEDOUT);
     weiri_lock_file_unlock(&b);
     weiri_lock_file_close(&a);
     weiri_lock_file_close(&b);
@@ -87,7 +87,7 @@ TEST(dead_holder, "the lock of a killed process is free")
     pid_t child = fork();
     if (child == 0) {
         struct weiri_lock_file mine = open_file();
-        if (weiri_lock_file_lock(&mine, FOREVER) == WEIR_OK) {
+        if (weiri_lock_file_lock(&mine, FOREVER) == 0) {
             (void)!write(ends[1], "", 1);
         }
         for (;;) {
@@ -96,9 +96,9 @@ TEST(dead_holder, "the lock of a killed process is free")
     }
     char byte;
     CHECK_INT(read(ends[0], &byte, 1), ==, 1);
-    CHECK_STATUS(weiri_lock_file_lock(&file, 0), WEIR_ETIMEDOUT);
+    CHECK_INT(weiri_lock_file_lock(&file, 0), ==, ETIMEDOUT);
     CHECK_INT(kill(child, SIGKILL), ==, 0);
-    CHECK_STATUS(weiri_lock_file_lock(&file, FOREVER), WEIR_OK);
+    CHECK_INT(weiri_lock_file_lock(&file, FOREVER), ==, 0);
     CHECK_INT(waitpid(child, NULL, 0), ==, child);
     weiri_lock_file_unlock(&file);
     weiri_lock_file_close(&file);
@@ -124,7 +124,7 @@ TEST(takes_turns, "four processes add without losing a count, and a greedy one l
         if (children[i] == 0) {
             struct weiri_lock_file mine = open_file();
             for (int k = 0; k < ROUNDS; k++) {
-                if (weiri_lock_file_lock(&mine, FOREVER) != WEIR_OK) {
+                if (weiri_lock_file_lock(&mine, FOREVER) != 0) {
                     _exit(1);
                 }
                 uint64_t seen = atomic_load_explicit(&turns->counter, memory_order_relaxed);
@@ -139,7 +139,7 @@ TEST(takes_turns, "four processes add without losing a count, and a greedy one l
     uint64_t mine = 0;
     uint64_t seen = 0;
     while (seen - mine < (uint64_t)CHILDREN * ROUNDS && mine < 1000000) {
-        CHECK_STATUS(weiri_lock_file_lock(&file, FOREVER), WEIR_OK);
+        CHECK_INT(weiri_lock_file_lock(&file, FOREVER), ==, 0);
         seen = atomic_load_explicit(&turns->counter, memory_order_relaxed) + 1;
         atomic_store_explicit(&turns->counter, seen, memory_order_relaxed);
         mine++;
@@ -216,11 +216,92 @@ TEST(not_ours, "a file that no store made is refused and not changed")
     CHECK_INT(write(fd, content, sizeof(content)), ==, sizeof(content));
     CHECK_INT(close(fd), ==, 0);
     struct weiri_lock_file file;
-    bool is_new = false;
-    CHECK_INT(weiri_lock_file_open(&file, "app.lock", &is_new), ==, EBADMSG);
+    CHECK_INT(weiri_lock_file_open(&file, "app.lock"), ==, EBADMSG);
     char read_back[sizeof(content) + 1];
     fd = open("app.lock", O_RDONLY | O_CLOEXEC);
     CHECK_INT(read(fd, read_back, sizeof(read_back)), ==, sizeof(content));
     CHECK_INT(close(fd), ==, 0);
     CHECK(memcmp(read_back, content, sizeof(content)) == 0);
+}
+
+static void sleep_for_bell(void *arg)
+{
+    struct weiri_lock_file *file = arg;
+    CHECK(weiri_bell_wait(file, 3, weiri_bell_mark(file, 3), FOREVER));
+}
+
+TEST(removed, "a file that was removed is replaced at the next lock, and who sleeps in it is woken")
+{
+    struct weiri_lock_file a = open_file();
+    struct weiri_lock_file b = open_file();
+    struct test_thread *mine = test_start(sleep_for_bell, &a);
+    struct test_thread *others = test_start(sleep_for_bell, &b);
+    test_wait_asleep(mine);
+    test_wait_asleep(others);
+    CHECK_INT(unlink("lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
+    CHECK(a.is_made);
+    CHECK(weiri_file_is_at(a.fd, "lock"));
+    test_join(mine);
+    test_join(others);
+    CHECK_INT(weiri_lock_file_lock(&b, 0), ==, ETIMEDOUT);
+    CHECK(weiri_file_is_at(b.fd, "lock"));
+    CHECK(!b.is_made);
+    /* The bells are those of the new file, for both. */
+    uint32_t mark = weiri_bell_mark(&b, 3);
+    weiri_bell_ring(&a, 3);
+    CHECK_INT(weiri_bell_mark(&b, 3), ==, mark + 1);
+    weiri_lock_file_unlock(&a);
+    CHECK_INT(weiri_lock_file_lock(&b, FOREVER), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&a, 0), ==, ETIMEDOUT);
+    weiri_lock_file_close(&a);
+    weiri_lock_file_close(&b);
+}
+
+TEST(replaced,
+     "a file that another program put in its place is refused, and the old lock given back")
+{
+    struct weiri_lock_file a = open_file();
+    struct weiri_lock_file b = open_file();
+    CHECK_INT(rename("lock", "old"), ==, 0);
+    CHECK_INT(mkdir("lock", 0700), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, ENOTSUP);
+    CHECK_INT(rmdir("lock"), ==, 0);
+    CHECK_INT(rename("old", "lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&b, 0), ==, 0);
+    weiri_lock_file_close(&a);
+    weiri_lock_file_close(&b);
+}
+
+TEST(cut_short, "a file that was cut short is no crash, and is whole again at the next lock")
+{
+    struct weiri_lock_file a = open_file();
+    struct weiri_lock_file b = open_file();
+    struct test_thread *sleeper = test_start(sleep_for_bell, &b);
+    test_wait_asleep(sleeper);
+    CHECK_INT(truncate("lock", 0), ==, 0);
+    weiri_bell_ring(&a, 3);
+    weiri_bell_watch_empty(&a, 3, true);
+    CHECK(!weiri_bell_is_empty_watched(&a, 3));
+    CHECK_INT(weiri_bell_mark(&a, 3), ==, 0);
+    CHECK(weiri_bell_wait(&a, 3, 0, FOREVER));
+    CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
+    test_join(sleeper);
+    struct stat facts;
+    CHECK_INT(stat("lock", &facts), ==, 0);
+    CHECK_INT(facts.st_size, ==, 4096);
+    struct weiri_lock_file c = open_file();
+    /* Who waits for it while it is cut short once more, waits. */
+    CHECK_INT(truncate("lock", 100), ==, 0);
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), INT64_C(30000000));
+    CHECK_INT(weiri_lock_file_lock(&b, limit), ==, ETIMEDOUT);
+    CHECK_INT(weiri_monotonic_now(), >=, limit);
+    weiri_lock_file_unlock(&a);
+    CHECK_INT(weiri_lock_file_lock(&b, FOREVER), ==, 0);
+    weiri_lock_file_unlock(&b);
+    struct weiri_lock_file d = open_file();
+    weiri_lock_file_close(&a);
+    weiri_lock_file_close(&b);
+    weiri_lock_file_close(&c);
+    weiri_lock_file_close(&d);
 }

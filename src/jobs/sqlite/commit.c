@@ -221,13 +221,9 @@ static void checkpoint(struct weiri_store *store)
 static void lead(struct weiri_store *store, struct weiri_list *batch)
 {
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
-    enum weir_status status = weiri_lock_file_lock(&store->lock_file, limit);
+    struct weir_error error;
+    enum weir_status status = weiri_store_lock(store, limit, &error);
     if (status != WEIR_OK) {
-        struct weir_error error;
-        (void)weiri_fail(&error, status, "%s: %s", store->path,
-                         status == WEIR_ETIMEDOUT
-                             ? "other processes held its lock for all of the time limit"
-                             : "its lock file cannot be locked");
         answer(store, batch, status, &error);
         return;
     }
@@ -274,7 +270,7 @@ void weiri_commit_finish(struct weiri_store *store)
     bool has_failed = store->has_failed;
     weiri_mutex_unlock(&store->mutex);
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
-    bool is_locked = weiri_lock_file_lock(&store->lock_file, limit) == WEIR_OK;
+    bool is_locked = weiri_lock_file_lock(&store->lock_file, limit) == 0;
     store->writer.may_fold = is_locked && !has_failed;
     weiri_connection_close(&store->writer);
     if (is_locked) {

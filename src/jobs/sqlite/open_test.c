@@ -345,15 +345,14 @@ TEST(replaced_lock, "a lock file that was removed while it was waited for is not
 {
     struct weiri_lock_file old;
     struct weiri_lock_file new;
-    bool is_new;
-    CHECK_INT(weiri_lock_file_open(&old, "jobs.db.lock", &is_new), ==, 0);
-    CHECK_STATUS(weiri_lock_file_lock(&old, INT64_MAX), WEIR_OK);
+    CHECK_INT(weiri_lock_file_open(&old, "jobs.db.lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&old, INT64_MAX), ==, 0);
     struct test_thread *opener = test_start(open_and_close, &wall);
     test_wait_asleep(opener);
     /* As whoever fails to make a store does; then another tries. */
     CHECK_INT(unlink("jobs.db.lock"), ==, 0);
-    CHECK_INT(weiri_lock_file_open(&new, "jobs.db.lock", &is_new), ==, 0);
-    CHECK(is_new);
+    CHECK_INT(weiri_lock_file_open(&new, "jobs.db.lock"), ==, 0);
+    CHECK(new.is_made);
     weiri_lock_file_unlock(&old);
     test_join(opener);
     weiri_lock_file_close(&old);

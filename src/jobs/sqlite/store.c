@@ -180,38 +180,33 @@ static enum weir_status make_file(const char *path, struct weir_error *ret_error
     return WEIR_OK;
 }
 
-/* Opens the lock file and takes the lock. Whoever fails to make a store removes the lock file it
- * made, so that one locked may be no longer the one at its path: then the next is tried. */
-static enum weir_status open_lock(struct weiri_store *store, const char *lock_path,
-                                  bool *ret_is_new, struct weir_error *ret_error)
+static enum weir_status refuse_lock(const struct weiri_store *store, int error,
+                                    struct weir_error *ret_error)
 {
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
-    for (;;) {
-        int error = weiri_lock_file_open(&store->lock_file, lock_path, ret_is_new);
-        if (error == EBADMSG) {
-            return weiri_fail(ret_error, WEIR_ESCHEMA,
-                              "%s is not the lock file of a store: expected none, or one that weir "
-                              "made",
-                              lock_path);
-        }
-        if (error != 0) {
-            char text[128];
-            return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", lock_path,
-                              weiri_errno_text(error, text, sizeof(text)));
-        }
-        enum weir_status status = weiri_lock_file_lock(&store->lock_file, limit);
-        if (status == WEIR_OK && weiri_file_is_at(store->lock_file.fd, lock_path)) {
-            return WEIR_OK;
-        }
-        weiri_lock_file_close(&store->lock_file);
-        if (status != WEIR_OK) {
-            return weiri_fail(ret_error, status,
-                              status == WEIR_ETIMEDOUT
-                                  ? "%s was held by another process for all of the time limit"
-                                  : "%s cannot be locked",
-                              lock_path);
-        }
+    char text[128];
+    if (error == EBADMSG) {
+        return weiri_fail(
+            ret_error, WEIR_ESCHEMA,
+            "%s is not the lock file of a store: expected none, or one that weir made",
+            store->lock_path);
     }
+    return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", store->lock_path,
+                      weiri_errno_text(error, text, sizeof(text)));
+}
+
+enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
+                                  struct weir_error *ret_error)
+{
+    int error = weiri_lock_file_lock(&store->lock_file, limit_ns);
+    if (error == 0) {
+        return WEIR_OK;
+    }
+    if (error == ETIMEDOUT) {
+        return weiri_fail(ret_error, WEIR_ETIMEDOUT,
+                          "%s was held by other processes for all of the time limit",
+                          store->lock_path);
+    }
+    return refuse_lock(store, error, ret_error);
 }
 
 /* A log without its store would be replayed into the new one and spoil it. It is not taken away: a
@@ -267,18 +262,19 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
     if (status != WEIR_OK) {
         return status;
     }
-    char lock_path[PATH_SIZE + sizeof(lock_suffix)];
-    (void)snprintf(lock_path, sizeof(lock_path), "%s%s", store->path, lock_suffix);
-    bool is_new_lock = false;
-    status = open_lock(store, lock_path, &is_new_lock, ret_error);
-    if (status != WEIR_OK) {
-        return status;
+    int error = weiri_lock_file_open(&store->lock_file, store->lock_path);
+    if (error != 0) {
+        return refuse_lock(store, error, ret_error);
     }
-    status = open_locked_file(store, ret_error);
-    if (status != WEIR_OK && is_new_lock) {
-        (void)unlink(lock_path);
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    status = weiri_store_lock(store, limit, ret_error);
+    if (status == WEIR_OK) {
+        status = open_locked_file(store, ret_error);
+        if (status != WEIR_OK && store->lock_file.is_made) {
+            (void)unlink(store->lock_path);
+        }
+        weiri_lock_file_unlock(&store->lock_file);
     }
-    weiri_lock_file_unlock(&store->lock_file);
     if (status != WEIR_OK) {
         weiri_lock_file_close(&store->lock_file);
     }
@@ -299,16 +295,28 @@ static enum weir_status open_reader(struct weiri_store *store, struct weir_error
     return status;
 }
 
-static enum weir_status init(struct weiri_store *store, const char *path)
+static enum weir_status init_locks(struct weiri_store *store)
 {
-    store->path = weiri_copy_string(&store->config->allocator, path);
-    if (store->path == NULL || weiri_mutex_init(&store->mutex) != WEIR_OK) {
-        weiri_release_string(&store->config->allocator, store->path);
+    if (weiri_mutex_init(&store->mutex) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
     if (weiri_cond_init(&store->answered, &store->mutex) != WEIR_OK) {
         weiri_mutex_fini(&store->mutex);
-        weiri_release_string(&store->config->allocator, store->path);
+        return WEIR_ENOMEM;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status init(struct weiri_store *store, const char *path)
+{
+    const struct weir_allocator *allocator = &store->config->allocator;
+    char lock_path[PATH_SIZE + sizeof(lock_suffix)];
+    (void)snprintf(lock_path, sizeof(lock_path), "%s%s", path, lock_suffix);
+    store->path = weiri_copy_string(allocator, path);
+    store->lock_path = weiri_copy_string(allocator, lock_path);
+    if (store->path == NULL || store->lock_path == NULL || init_locks(store) != WEIR_OK) {
+        weiri_release_string(allocator, store->path);
+        weiri_release_string(allocator, store->lock_path);
         return WEIR_ENOMEM;
     }
     weiri_list_init(&store->requests);
@@ -323,6 +331,7 @@ static void fini(struct weiri_store *store)
     weiri_cond_fini(&store->answered);
     weiri_mutex_fini(&store->mutex);
     weiri_release_string(allocator, store->path);
+    weiri_release_string(allocator, store->lock_path);
     weiri_release(allocator, store, sizeof(*store));
 }
 

@@ -22,6 +22,7 @@ struct weiri_store {
     /* Immutable. */
     const struct weiri_broker_config *config;
     char *path; /* absolute, without symbolic links */
+    char *lock_path;
     int64_t owner;
     bool is_read_only; /* there is neither lock_file nor writer */
     struct weiri_lock_file lock_file;
@@ -49,6 +50,11 @@ _Static_assert(WEIRI_BELLS <= 64, "a bell is a bit");
 
 /* The bell of a tube. */
 unsigned weiri_store_bell(const char *tube);
+
+/* Takes the store's lock; limit_ns is a reading of weiri_monotonic_now(). Given back with
+ * weiri_lock_file_unlock(). */
+WEIR_NODISCARD enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
+                                                 struct weir_error *ret_error);
 
 static inline int64_t weiri_store_now(const struct weiri_store *store)
 {
