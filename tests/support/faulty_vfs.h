@@ -24,6 +24,7 @@ static struct {
     _Atomic int left;   /* the call that fails: counted down to 0; below: none */
     bool is_for_good;   /* and all after it */
     int code;           /* what it fails with */
+    int error;          /* and the system's error number then */
     _Atomic int failed; /* calls that failed */
     sqlite3_vfs *real;
 } fault;
@@ -110,6 +111,10 @@ static inline int do_check_reserved(sqlite3_file *file, int *is_reserved)
 
 static inline int do_control(sqlite3_file *file, int operation, void *arg)
 {
+    if (operation == SQLITE_FCNTL_LAST_ERRNO && fault.error != 0) {
+        *(int *)arg = fault.error;
+        return SQLITE_OK;
+    }
     return real_of(file)->pMethods->xFileControl(real_of(file), operation, arg);
 }
 
@@ -194,6 +199,7 @@ static inline void fault_arm(unsigned kinds, int nth, bool is_for_good, int code
     fault.kinds = kinds;
     fault.is_for_good = is_for_good;
     fault.code = code;
+    fault.error = 0;
     fault.failed = 0;
     fault.left = nth;
 }

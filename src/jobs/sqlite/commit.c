@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/commit.h"
 
+#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/result.h"
@@ -81,9 +82,10 @@ static void ring_bells(struct weiri_store *store)
     }
 }
 
-/* Runs requests in one transaction. On failure ret_error tells it, and nothing has changed. */
-static int transact(struct weiri_store *store, struct weiri_list *requests,
-                    struct weir_error *ret_error)
+/* Runs requests in one transaction. On failure ret_error tells it, and nothing has changed; but of
+ * WEIR_EIO nobody knows. */
+static enum weir_status transact(struct weiri_store *store, struct weiri_list *requests,
+                                 struct weir_error *ret_error)
 {
     struct weiri_connection *writer = &store->writer;
     store->bells = 0;
@@ -99,22 +101,20 @@ static int transact(struct weiri_store *store, struct weiri_list *requests,
     if (code == SQLITE_OK) {
         store->transactions++;
         ring_bells(store);
-    } else {
-        (void)weiri_sqlite_fail(ret_error, writer->db, code, store->path);
-        if (sqlite3_get_autocommit(writer->db) == 0) {
-            (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
-        }
+        return WEIR_OK;
     }
-    return code;
+    code = weiri_sqlite_refine(writer->db, SQLITE_FCNTL_JOURNAL_POINTER, code);
+    enum weir_status status = weiri_sqlite_fail(ret_error, writer->db, code, store->path);
+    WEIRI_ASSERT(status != WEIR_OK);
+    if (sqlite3_get_autocommit(writer->db) == 0) {
+        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
+    }
+    return status;
 }
 
-/* After a failed write or fsync the kernel may have dropped what it could not store and report
- * success the next time: whatever this handle would acknowledge from then on could be untrue. */
-static bool is_fatal(struct weiri_store *store, int code)
-{
-    return weiri_sqlite_status(store->writer.db, code) == WEIR_EIO;
-}
-
+/* After a failed write or fsync (WEIR_EIO) the kernel may have dropped what it could not store and
+ * report success the next time: whatever this handle would acknowledge from then on could be
+ * untrue. */
 static void fail_for_good(struct weiri_store *store, const char *text)
 {
     weiri_mutex_lock(&store->mutex);
@@ -165,10 +165,10 @@ static enum weir_status refuse(const struct weiri_store *store, struct weir_erro
 static void run_batch(struct weiri_store *store, struct weiri_list *batch)
 {
     struct weir_error error = {""};
-    int code = transact(store, batch, &error);
-    if (code != SQLITE_OK && is_fatal(store, code)) {
+    enum weir_status status = transact(store, batch, &error);
+    if (status == WEIR_EIO) {
         fail_for_good(store, error.text);
-    } else if (code != SQLITE_OK && has_several(batch)) {
+    } else if (status != WEIR_OK && has_several(batch)) {
         while (!weiri_list_is_empty(batch)) {
             struct weiri_list alone;
             weiri_list_init(&alone);
@@ -183,7 +183,7 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch)
         }
         return;
     }
-    answer(store, batch, weiri_sqlite_status(store->writer.db, code), &error);
+    answer(store, batch, status, &error);
 }
 
 /* Under the store's lock, so that no other process commits meanwhile (Debian's SQLite may corrupt
@@ -202,13 +202,13 @@ static void checkpoint(struct weiri_store *store)
         store->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;
     (void)sqlite3_busy_timeout(store->writer.db, 0);
     int code = sqlite3_wal_checkpoint_v2(store->writer.db, NULL, mode, &pages, &done);
+    code = weiri_sqlite_refine(store->writer.db, SQLITE_FCNTL_FILE_POINTER, code);
     (void)weiri_connection_set_busy(store->writer.db, store->config->busy_ns);
     store->checkpoint_at =
         done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
         struct weir_error error;
-        (void)weiri_sqlite_fail(&error, store->writer.db, code, store->path);
-        if (is_fatal(store, code)) {
+        if (weiri_sqlite_fail(&error, store->writer.db, code, store->path) == WEIR_EIO) {
             fail_for_good(store, error.text);
         } else {
             store->checkpoint_at = store->wal_pages + store->checkpoint_pages;

@@ -37,12 +37,12 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
         return WEIR_EACCESS;
     case SQLITE_CANTOPEN:
         return system_status(db, WEIR_EACCESS);
-    case SQLITE_IOERR: {
-        /* Also a full disk may show as one, where SQLite grows a file ahead of writing. All else is
-         * a device that cannot be trusted with the next write either. */
-        enum weir_status status = system_status(db, WEIR_EIO);
-        return status == WEIR_ENOSPACE ? status : WEIR_EIO;
-    }
+    case SQLITE_IOERR:
+        /* The file that the connections share could not grow. All else is a device that cannot be
+         * trusted with the next write either. */
+        return code == SQLITE_IOERR_SHMSIZE && system_status(db, WEIR_EIO) == WEIR_ENOSPACE
+                   ? WEIR_ENOSPACE
+                   : WEIR_EIO;
     case SQLITE_CORRUPT:
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
@@ -57,6 +57,18 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
     default:
         return WEIR_EIO;
     }
+}
+
+int weiri_sqlite_refine(sqlite3 *db, int which_file, int code)
+{
+    sqlite3_file *file = NULL;
+    int error = 0;
+    if (code == SQLITE_IOERR_WRITE &&
+        sqlite3_file_control(db, "main", which_file, &file) == SQLITE_OK && file != NULL &&
+        file->pMethods != NULL) {
+        (void)file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
+    }
+    return weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : code;
 }
 
 enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,

@@ -16,4 +16,10 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code);
 enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,
                                    const char *path);
 
+/* SQLITE_FULL where code is a failed write to a file (SQLITE_FCNTL_JOURNAL_POINTER: the log;
+ * SQLITE_FCNTL_FILE_POINTER: the database) for lack of room by a quota or a limit; else code.
+ * SQLite itself tells only a full disk from a broken one, and sqlite3_system_errno() may be that of
+ * an earlier failure. */
+int weiri_sqlite_refine(sqlite3 *db, int which_file, int code);
+
 #endif
