@@ -19,6 +19,14 @@ enum {
     PROMOTE_MAX = 10000
 };
 
+/* What a leader has to say: once it holds neither the lock nor the lead, since a log callback may
+ * take its time. */
+struct remark {
+    enum weir_log_level level;
+    bool is_made;
+    struct weir_error error;
+};
+
 /* On the stack of the thread that waits for it. */
 struct request {
     struct weiri_list link;
@@ -115,13 +123,24 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
 /* After a failed write or fsync (WEIR_EIO) the kernel may have dropped what it could not store and
  * report success the next time: whatever this handle would acknowledge from then on could be
  * untrue. */
-static void fail_for_good(struct weiri_store *store, const char *text)
+static void fail_for_good(struct weiri_store *store, const struct weir_error *error,
+                          struct remark *ret_remark)
 {
     weiri_mutex_lock(&store->mutex);
     store->has_failed = true;
     weiri_mutex_unlock(&store->mutex);
-    weiri_broker_log(store->config, WEIR_LOG_ERROR,
-                     "%s; nothing more is acknowledged: reopen the store", text);
+    *ret_remark = (struct remark){WEIR_LOG_ERROR, true, *error};
+}
+
+static void say(const struct weiri_store *store, const struct remark *remark)
+{
+    if (remark->is_made) {
+        weiri_broker_log(store->config, remark->level,
+                         remark->level == WEIR_LOG_ERROR
+                             ? "%s; nothing more is acknowledged: reopen the store"
+                             : "checkpoint put off: %s",
+                         remark->error.text);
+    }
 }
 
 /* Answers all requests of a list. They are gone once the mutex is released. */
@@ -162,12 +181,13 @@ static enum weir_status refuse(const struct weiri_store *store, struct weir_erro
                       store->path);
 }
 
-static void run_batch(struct weiri_store *store, struct weiri_list *batch)
+static void run_batch(struct weiri_store *store, struct weiri_list *batch,
+                      struct remark *ret_remark)
 {
     struct weir_error error = {""};
     enum weir_status status = transact(store, batch, &error);
     if (status == WEIR_EIO) {
-        fail_for_good(store, error.text);
+        fail_for_good(store, &error, ret_remark);
     } else if (status != WEIR_OK && has_several(batch)) {
         while (!weiri_list_is_empty(batch)) {
             struct weiri_list alone;
@@ -178,7 +198,7 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch)
             if (has_failed(store)) {
                 answer(store, &alone, refuse(store, &error), &error);
             } else {
-                run_batch(store, &alone);
+                run_batch(store, &alone, ret_remark);
             }
         }
         return;
@@ -188,7 +208,7 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch)
 
 /* Under the store's lock, so that no other process commits meanwhile (Debian's SQLite may corrupt
  * the file then). Readers are never waited for: what they still need is left for the next time. */
-static void checkpoint(struct weiri_store *store)
+static void checkpoint(struct weiri_store *store, struct remark *ret_remark)
 {
     if (store->wal_pages < store->checkpoint_pages) {
         store->checkpoint_at = store->checkpoint_pages;
@@ -209,16 +229,16 @@ static void checkpoint(struct weiri_store *store)
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
         struct weir_error error;
         if (weiri_sqlite_fail(&error, store->writer.db, code, store->path) == WEIR_EIO) {
-            fail_for_good(store, error.text);
+            fail_for_good(store, &error, ret_remark);
         } else {
             store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
-            weiri_broker_log(store->config, WEIR_LOG_WARNING, "checkpoint put off: %s", error.text);
+            *ret_remark = (struct remark){WEIR_LOG_WARNING, true, error};
         }
     }
 }
 
 /* Runs a batch under the store's lock. */
-static void lead(struct weiri_store *store, struct weiri_list *batch)
+static void lead(struct weiri_store *store, struct weiri_list *batch, struct remark *ret_remark)
 {
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
     struct weir_error error;
@@ -227,9 +247,9 @@ static void lead(struct weiri_store *store, struct weiri_list *batch)
         answer(store, batch, status, &error);
         return;
     }
-    run_batch(store, batch);
+    run_batch(store, batch, ret_remark);
     if (!has_failed(store)) {
-        checkpoint(store);
+        checkpoint(store, ret_remark);
     }
     weiri_lock_file_unlock(&store->lock_file);
 }
@@ -238,6 +258,7 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
                               struct weir_error *ret_error)
 {
     struct request request = {.run = run, .arg = arg, .error = ret_error};
+    struct remark remark = {.is_made = false};
     weiri_list_init(&request.link);
     weiri_mutex_lock(&store->mutex);
     weiri_list_insert_before(&store->requests, &request.link);
@@ -255,12 +276,13 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
         move_all(&store->requests, &batch);
         store->is_led = true;
         weiri_mutex_unlock(&store->mutex);
-        lead(store, &batch);
+        lead(store, &batch, &remark);
         weiri_mutex_lock(&store->mutex);
         store->is_led = false;
         weiri_cond_broadcast(&store->answered);
     }
     weiri_mutex_unlock(&store->mutex);
+    say(store, &remark);
     return request.status;
 }
 

@@ -150,3 +150,62 @@ TEST(over_quota, "a write over a quota is a full disk: waited for; one that fail
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_EIO);
     weir_broker_close(broker);
 }
+
+/* A log callback may take its time: others go on meanwhile. */
+struct listener {
+    struct weiri_store *store;
+    int messages[5]; /* by level */
+};
+
+static void listen(enum weir_log_level level, const char *message, void *arg)
+{
+    struct listener *listener = arg;
+    listener->messages[level]++;
+    CHECK(strstr(message, "jobs.db") != NULL);
+    fault_disarm();
+    struct weiri_lock_file other;
+    CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&other, 0), ==, 0);
+    weiri_lock_file_unlock(&other);
+    weiri_lock_file_close(&other);
+    weiri_mutex_lock(&listener->store->mutex);
+    CHECK(!listener->store->is_led);
+    weiri_mutex_unlock(&listener->store->mutex);
+}
+
+/* Fails each write in turn until one of a checkpoint did. */
+static void fail_checkpoint(int code, enum weir_log_level level)
+{
+    fault_install();
+    struct listener listener = {NULL, {0}};
+    for (int nth = 0; listener.messages[level] == 0; nth++) {
+        CHECK_INT(nth, <, 50);
+        struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+        options.log = listen;
+        options.log_arg = &listener;
+        weir_broker *broker;
+        CHECK_STATUS(
+            weiri_broker_open_at("sqlite:jobs.db", &options, jobs_wall_now, &wall, &broker, NULL),
+            WEIR_OK);
+        listener.store = broker->store;
+        listener.store->checkpoint_pages = 1;
+        listener.store->checkpoint_at = 1;
+        fault_arm(FAULT_WRITE, nth, false, code);
+        const struct weir_body body = {"x", 1};
+        enum weir_status status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL);
+        /* That of a checkpoint comes after the commit. */
+        CHECK(status == WEIR_OK || listener.messages[WEIR_LOG_WARNING] == 0);
+        fault_disarm();
+        weir_broker_close(broker);
+    }
+}
+
+TEST(logged_when_put_off, "that a checkpoint was put off is told with no lock held")
+{
+    fail_checkpoint(SQLITE_FULL, WEIR_LOG_WARNING);
+}
+
+TEST(logged_when_failed, "that a write failed for good is told with no lock held")
+{
+    fail_checkpoint(SQLITE_IOERR_WRITE, WEIR_LOG_ERROR);
+}
