@@ -295,6 +295,21 @@ void weiri_lock_file_unlock(struct weiri_lock_file *file)
     ring(&file->page->released, 1);
 }
 
+int weiri_lock_file_try(const char *path, int *ret_fd)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return errno;
+    }
+    int error = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (error != 0) {
+        (void)close(fd);
+        return error;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
 uint32_t weiri_bell_mark(struct weiri_lock_file *file, unsigned bell)
 {
     return look_at(file, &file->page->bells[bell]).rung;

@@ -51,6 +51,11 @@ void weiri_lock_file_close(struct weiri_lock_file *file);
 WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns);
 void weiri_lock_file_unlock(struct weiri_lock_file *file);
 
+/* Takes the lock where it is free, and leaves the file as it is; for those who may not write.
+ * close() of ret_fd gives it back, and rings no bell. Returns 0 or a number of errno.h: ENOENT:
+ * there is no such file; EWOULDBLOCK: another has it. */
+int weiri_lock_file_try(const char *path, int *ret_fd);
+
 /* How often a bell was rung: taken before looking for what one then waits for. */
 uint32_t weiri_bell_mark(struct weiri_lock_file *file, unsigned bell);
 /* Wakes all who sleep for a bell. */

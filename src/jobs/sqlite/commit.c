@@ -293,8 +293,7 @@ void weiri_commit_finish(struct weiri_store *store)
     weiri_mutex_unlock(&store->mutex);
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
     bool is_locked = weiri_lock_file_lock(&store->lock_file, limit) == 0;
-    store->writer.may_fold = is_locked && !has_failed;
-    weiri_connection_close(&store->writer);
+    weiri_connection_close(&store->writer, is_locked && !has_failed);
     if (is_locked) {
         weiri_lock_file_unlock(&store->lock_file);
     }

@@ -97,10 +97,10 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
                                        enum weiri_connection_kind kind, int64_t busy_ns,
                                        struct weir_error *ret_error)
 {
+    memset(connection, 0, sizeof(*connection));
     if (sqlite3_threadsafe() == 0) {
         return weiri_fail(ret_error, WEIR_ENOTSUP, "this SQLite was built for one thread only");
     }
-    memset(connection, 0, sizeof(*connection));
     /* SQLite opens the file without reading more than the page size; nothing else is touched before
      * the header was found to be ours. */
     sqlite3 *db = NULL;
@@ -127,24 +127,20 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
     if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && !has_wal(path)) {
         status = weiri_schema_check_size(db, path, ret_error);
     }
-    /* A WAL that this connection made holds nothing of others: it may take it away again. */
-    connection->may_fold = status == WEIR_OK && !has_wal(path);
     if (status == WEIR_OK) {
+        connection->has_made_log = !has_wal(path);
         status = set_up(db, path, kind, ret_error);
-    }
-    if (status != WEIR_OK) {
-        weiri_connection_close(connection);
     }
     return status;
 }
 
-void weiri_connection_close(struct weiri_connection *connection)
+void weiri_connection_close(struct weiri_connection *connection, bool may_fold)
 {
     for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
         (void)sqlite3_finalize(connection->statements[i]);
         connection->statements[i] = NULL;
     }
-    if (connection->may_fold) {
+    if (may_fold) {
         (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     }
     (void)sqlite3_close(connection->db);

@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/read.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/checksum.h"
@@ -27,13 +32,46 @@ enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_conne
         }
         enum weir_status status = weiri_connection_open(
             reader, store->path, WEIRI_CONNECTION_READER, store->config->busy_ns, ret_error);
+        weiri_mutex_lock(&store->mutex);
+        store->has_made_log = store->has_made_log || reader->has_made_log;
+        weiri_mutex_unlock(&store->mutex);
         if (status != WEIR_OK) {
-            weiri_release(allocator, reader, sizeof(*reader));
+            weiri_reader_close(store, reader);
             return status;
         }
     }
     *ret_reader = reader;
     return WEIR_OK;
+}
+
+/* Is there a log, and nothing in it? */
+static bool has_empty_log(const struct weiri_store *store)
+{
+    char path[PATH_MAX];
+    struct stat facts;
+    (void)snprintf(path, sizeof(path), "%s-wal", store->path);
+    return lstat(path, &facts) == 0 && facts.st_size == 0;
+}
+
+/* A store that may only be read has no writer that would tidy up. To read one that nobody uses,
+ * SQLite makes an empty log, and removes it at the end where it may fold it. That is safe while
+ * nothing is in it, and under the lock nothing comes into it. Whoever has the lock now will tidy up
+ * himself. A lock file that is not there, no writer has: SQLite's own locks keep them apart. */
+void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader)
+{
+    weiri_mutex_lock(&store->mutex);
+    bool may_tidy = store->is_read_only && store->has_made_log;
+    weiri_mutex_unlock(&store->mutex);
+    int lock = -1;
+    if (may_tidy) {
+        int error = weiri_lock_file_try(store->lock_path, &lock);
+        may_tidy = (error == 0 || error == ENOENT) && has_empty_log(store);
+    }
+    weiri_connection_close(reader, may_tidy);
+    if (lock >= 0) {
+        (void)close(lock);
+    }
+    weiri_release(&store->config->allocator, reader, sizeof(*reader));
 }
 
 void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good)
@@ -45,8 +83,7 @@ void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reade
     }
     weiri_mutex_unlock(&store->mutex);
     if (!is_kept) {
-        weiri_connection_close(reader);
-        weiri_release(&store->config->allocator, reader, sizeof(*reader));
+        weiri_reader_close(store, reader);
     }
 }
 

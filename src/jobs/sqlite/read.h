@@ -15,4 +15,7 @@ WEIR_NODISCARD enum weir_status weiri_reader_take(struct weiri_store *store,
 /* Keeps a connection for the next call, or closes it where there is one or it failed. */
 void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good);
 
+/* Closes one for good and frees it. */
+void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader);
+
 #endif

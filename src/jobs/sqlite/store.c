@@ -244,7 +244,10 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
                                        store->config->busy_ns, ret_error);
         if (status == WEIR_OK) {
             weiri_commit_prepare(store);
-        } else if (is_new) {
+        } else {
+            weiri_connection_close(&store->writer, store->writer.has_made_log);
+        }
+        if (status != WEIR_OK && is_new) {
             (void)unlink(store->path);
         }
     }
@@ -370,8 +373,7 @@ void weiri_store_close(void *arg)
     store->idle_reader = NULL;
     weiri_mutex_unlock(&store->mutex);
     if (reader != NULL) {
-        weiri_connection_close(reader);
-        weiri_release(&store->config->allocator, reader, sizeof(*reader));
+        weiri_reader_close(store, reader);
     }
     if (!store->is_read_only) {
         weiri_commit_finish(store);

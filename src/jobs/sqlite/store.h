@@ -34,6 +34,7 @@ struct weiri_store {
     bool is_led WEIRI_GUARDED_BY(mutex);
     bool has_failed WEIRI_GUARDED_BY(mutex); /* a write failed: nothing is acknowledged any more */
     struct weiri_connection *idle_reader WEIRI_GUARDED_BY(mutex); /* NULL: none */
+    bool has_made_log WEIRI_GUARDED_BY(mutex);                    /* one of its readers did */
 
     /* The leader's. */
     struct weiri_connection writer;

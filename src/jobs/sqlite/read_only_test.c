@@ -1,0 +1,102 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A broker that may only look changes nothing, whoever else comes and goes meanwhile. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/checksum.h"
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static void make_store(void)
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    weir_broker_close(broker);
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
+}
+
+static weir_broker *open_to_look(void)
+{
+    weir_broker *broker = NULL;
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    return broker;
+}
+
+/* What is in a file, by its checksum. */
+static uint64_t content(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat facts;
+    CHECK_INT(fstat(fd, &facts), ==, 0);
+    char *bytes = malloc((size_t)facts.st_size + 1);
+    CHECK_INT(read(fd, bytes, (size_t)facts.st_size + 1), ==, facts.st_size);
+    uint64_t sum = weiri_checksum(bytes, (size_t)facts.st_size);
+    free(bytes);
+    (void)close(fd);
+    return sum;
+}
+
+static int count_call(const struct weir_job *job, void *arg)
+{
+    weir_broker *broker = arg;
+    (void)job;
+    /* A second reader, since the first is in use. */
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    return 0;
+}
+
+TEST(alone, "one that looks at a store nobody uses leaves nothing beside it")
+{
+    make_store();
+    uint64_t before = content("jobs.db");
+    weir_broker *broker = open_to_look();
+    CHECK_STATUS(weir_broker_peek(broker, "t", 0, 10, count_call, broker, NULL), WEIR_OK);
+    weir_broker_close(broker);
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
+    CHECK_INT(access("jobs.db-shm", F_OK), ==, -1);
+    CHECK(content("jobs.db") == before);
+    /* Nor where the store has no lock file, and makes none. */
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    broker = open_to_look();
+    weir_broker_close(broker);
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
+    CHECK_INT(access("jobs.db.lock", F_OK), ==, -1);
+}
+
+TEST(last, "one that closes last folds nothing that others wrote; the next writer does")
+{
+    make_store();
+    weir_broker *looker = open_to_look();
+    weir_broker *writer = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(writer, "t", "y", NULL);
+    weir_broker_close(writer);
+    uint64_t before = content("jobs.db");
+    uint64_t log_before = content("jobs.db-wal");
+    weir_broker_close(looker);
+    CHECK(content("jobs.db") == before);
+    CHECK(content("jobs.db-wal") == log_before);
+    writer = jobs_store_open("jobs.db", &wall);
+    CHECK_COUNTS(writer, "t", 0, 2, 0, 0);
+    weir_broker_close(writer);
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
+    CHECK(content("jobs.db") != before);
+}
+
+TEST(busy, "one that closes while another holds the lock takes nothing away")
+{
+    make_store();
+    weir_broker *looker = open_to_look();
+    struct weiri_lock_file other;
+    CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&other, INT64_MAX), ==, 0);
+    weir_broker_close(looker);
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, 0);
+    weiri_lock_file_unlock(&other);
+    weiri_lock_file_close(&other);
+}
