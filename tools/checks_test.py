@@ -48,6 +48,16 @@ FAULTS = [
     ("readme", "README.md", "replace", ("weir_queue_free(queue);", ""), "the code block is not the text of"),
     ("readme", "README.md", "replace", ("<!-- examples/shell.sh -->", ""), "has no sh example"),
     ("readme", "README.md", "end", "<!-- examples/hello_queue.c -->", "has no code block after it"),
+    ("readme", "README.md", "end", "```c\nweir_queue_add(queue, 1);\n```", "the code block does not compile"),
+    ("readme", "README.md", "end", "```c\nint f(void)\n{\n    g();\n}\n```", "the code block does not compile"),
+    ("readme", "man/weir.7", "replace", ("weir_queue_free(queue);", ""), "the code block is not the text of"),
+    ("readme", "man/weir.7", "replace", ('.\\" examples/retry_loop.c', ""), "the literal text is not marked"),
+    ("readme", "man/weir.7", "replace", ('.\\" examples/retry_loop.c', ""), "has no c example"),
+    ("readme", "man/weir.7", "end", '.\\" examples/hello_queue.c', "has no code block after it"),
+    ("readme", "man/weir.7", "end", ".Fn weir_queue_none", "no public header has weir_queue_none"),
+    ("readme", "man/weir.7", "end", ".Dv WEIR_ENONE", "no public header has WEIR_ENONE"),
+    ("readme", "man/weir.7", "end", ".Fa none_ns", "no public header has none_ns"),
+    ("readme", "man/weir.7", "end", ".In weir/none.h", "no public header has weir/none.h"),
 ]
 SYMBOL_FAULTS = [
     ("include/weir/queue.h", "end", "/** Doc. */\nWEIR_API void weir_queue_none(void);", "is exported by 0 of the libraries"),
