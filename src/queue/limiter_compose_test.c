@@ -1,12 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/limiter.h>
+#include "queue/limiters.h"
 
 #include <stdio.h>
 
-#include "support/harness.h"
-
-/* What the supplied limiters answer, alone and inside one another. */
+/* What the supplied limiters answer, alone and inside one another; what client-go's own tests ask
+ * of them is in tests/conformance/client_go_limiters_test.c. */
 
 static int64_t when(weir_limiter *limiter, const char *name, int64_t now_ns)
 {
@@ -18,92 +17,6 @@ static int64_t when(weir_limiter *limiter, const char *name, int64_t now_ns)
 static uint64_t count_of(weir_limiter *limiter, const char *name)
 {
     return weir_limiter_num_requeues(limiter, weir_key_string(name));
-}
-
-static struct weir_limiter_options tested_options(void)
-{
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    return options;
-}
-
-static weir_limiter *exponential(int64_t base_ns, int64_t max_ns)
-{
-    struct weir_limiter_options options = tested_options();
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_exponential_new(base_ns, max_ns, &options, &limiter), WEIR_OK);
-    return limiter;
-}
-
-static weir_limiter *fast_slow(int64_t fast_ns, int64_t slow_ns, uint64_t count)
-{
-    struct weir_limiter_options options = tested_options();
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_fast_slow_new(fast_ns, slow_ns, count, &options, &limiter), WEIR_OK);
-    return limiter;
-}
-
-static weir_limiter *bucket(double qps, uint64_t burst)
-{
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_bucket_new(qps, burst, test_allocator(), &limiter), WEIR_OK);
-    return limiter;
-}
-
-static weir_limiter *max_of(weir_limiter *a, weir_limiter *b)
-{
-    weir_limiter *parts[] = {a, b};
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter), WEIR_OK);
-    return limiter;
-}
-
-static weir_limiter *max_wait(weir_limiter *inner, int64_t max_ns)
-{
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, max_ns, test_allocator(), &limiter),
-                 WEIR_OK);
-    return limiter;
-}
-
-static weir_limiter *jitter(weir_limiter *inner, double fraction, uint64_t seed)
-{
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_with_jitter_new(inner, fraction, seed, test_allocator(), &limiter),
-                 WEIR_OK);
-    return limiter;
-}
-
-/* client-go: TestItemExponentialFailureRateLimiter. */
-TEST(exponential, "waits double per item, each item by itself, until it is forgotten")
-{
-    weir_limiter *limiter = exponential(WEIR_MS(1), WEIR_SECONDS(1));
-    for (unsigned i = 0; i < 5; i++) {
-        CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(1) << i);
-    }
-    CHECK_INT(count_of(limiter, "one"), ==, 5);
-    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(1));
-    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(2));
-    CHECK_INT(count_of(limiter, "two"), ==, 2);
-    weir_limiter_forget(limiter, weir_key_string("one"));
-    CHECK_INT(count_of(limiter, "one"), ==, 0);
-    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(1));
-    CHECK_INT(count_of(limiter, "two"), ==, 2);
-    weir_limiter_free(limiter);
-}
-
-/* client-go: TestItemExponentialFailureRateLimiterOverFlow. */
-TEST(exponential_overflow, "after very many failures the wait is the longest, not an overflow")
-{
-    weir_limiter *limiter = exponential(WEIR_SECONDS(60), WEIR_SECONDS(3600000));
-    CHECK_INT(when(limiter, "two", 0), ==, WEIR_SECONDS(60));
-    CHECK_INT(when(limiter, "two", 0), ==, WEIR_SECONDS(120));
-    CHECK_INT(when(limiter, "two", 0), ==, WEIR_SECONDS(240));
-    for (int i = 0; i < 1000; i++) {
-        (void)when(limiter, "overflow", 0);
-    }
-    CHECK_INT(when(limiter, "overflow", 0), ==, WEIR_SECONDS(3600000));
-    weir_limiter_free(limiter);
 }
 
 TEST(exponential_ends, "no wait stays none; equal ends stay equal; for ever may be the longest")
@@ -121,57 +34,11 @@ TEST(exponential_ends, "no wait stays none; equal ends stay equal; for ever may 
     weir_limiter_free(longest);
 }
 
-/* client-go: TestItemFastSlowRateLimiter. */
-TEST(fast_slow, "the first failures of an item wait shortly, the later ones long")
+TEST(fast_slow_ends, "without fast failures every wait is the slow one, also where that is shorter")
 {
-    weir_limiter *limiter = fast_slow(WEIR_MS(5), WEIR_SECONDS(10), 3);
-    for (int i = 0; i < 3; i++) {
-        CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
-    }
-    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(10));
-    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(10));
-    CHECK_INT(count_of(limiter, "one"), ==, 5);
-    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(5));
-    weir_limiter_forget(limiter, weir_key_string("one"));
-    CHECK_INT(count_of(limiter, "one"), ==, 0);
-    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
-    weir_limiter_free(limiter);
-    limiter = fast_slow(WEIR_SECONDS(1), WEIR_MS(1), 0);
+    weir_limiter *limiter = fast_slow(WEIR_SECONDS(1), WEIR_MS(1), 0);
     CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(1));
-    weir_limiter_free(limiter);
-}
-
-/* client-go: TestMaxOfRateLimiter. */
-TEST(max_of, "every limiter is asked, the longest wait and the largest count win")
-{
-    weir_limiter *limiter =
-        max_of(fast_slow(WEIR_MS(5), WEIR_SECONDS(3), 3), exponential(WEIR_MS(1), WEIR_SECONDS(1)));
-    for (int i = 0; i < 3; i++) {
-        CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
-    }
-    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(3));
-    CHECK_INT(when(limiter, "one", 0), ==, WEIR_SECONDS(3));
-    CHECK_INT(count_of(limiter, "one"), ==, 5);
-    CHECK_INT(when(limiter, "two", 0), ==, WEIR_MS(5));
-    CHECK_INT(count_of(limiter, "two"), ==, 1);
-    weir_limiter_forget(limiter, weir_key_string("one"));
-    CHECK_INT(count_of(limiter, "one"), ==, 0);
-    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(5));
-    weir_limiter_free(limiter);
-}
-
-/* client-go: TestWithMaxWaitRateLimiter. */
-TEST(max_wait, "a wait is cut at the longest, and counting goes on behind it")
-{
-    weir_limiter *limiter =
-        max_wait(fast_slow(WEIR_MS(5), WEIR_SECONDS(1000), 100), WEIR_SECONDS(500));
-    for (int i = 0; i < 200; i++) {
-        CHECK_INT(when(limiter, "a", 0), ==, i < 100 ? WEIR_MS(5) : WEIR_SECONDS(500));
-    }
-    CHECK_INT(count_of(limiter, "a"), ==, 200);
-    weir_limiter_forget(limiter, weir_key_string("a"));
-    CHECK_INT(count_of(limiter, "a"), ==, 0);
-    CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(5));
+    CHECK_INT(when(limiter, "one", 0), ==, WEIR_MS(1));
     weir_limiter_free(limiter);
 }
 

@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/limiter.h>
-
-#include "support/harness.h"
+#include "queue/limiters.h"
 
 /* What limiters remember is bounded: W9 of the flaws of client-go, where it grows for ever. */
 
@@ -18,16 +16,9 @@ static uint64_t count_of(weir_limiter *limiter, const char *name)
     return weir_limiter_num_requeues(limiter, weir_key_string(name));
 }
 
-static struct weir_limiter_options tested_options(void)
-{
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    return options;
-}
-
 TEST(w9_options, "the memory of failures is bounded in number and age, as the options say")
 {
-    struct weir_limiter_options options = tested_options();
+    struct weir_limiter_options options = limiter_options();
     options.items_max = 2;
     options.forget_after_ns = 63;
     weir_limiter *limiter;
@@ -45,7 +36,7 @@ TEST(w9_options, "the memory of failures is bounded in number and age, as the op
 
 TEST(w9_default_age, "by default failures count on while the longest wait is waited out")
 {
-    struct weir_limiter_options options = tested_options();
+    struct weir_limiter_options options = limiter_options();
     weir_limiter *limiter;
     int64_t week = 7 * WEIR_SECONDS(86400);
     CHECK_STATUS(weir_limiter_exponential_new(week, week, &options, &limiter), WEIR_OK);
@@ -66,7 +57,7 @@ TEST(w9_default_age, "by default failures count on while the longest wait is wai
 TEST(w9_million, "a million items that never succeed stay within the documented memory")
 {
     weir_limiter *limiter;
-    struct weir_limiter_options options = tested_options();
+    struct weir_limiter_options options = limiter_options();
     CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
     size_t peak = 0;
     for (uint32_t i = 0; i < 1200000; i++) {

@@ -1,10 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/limiter.h>
+#include "queue/limiters.h"
 
 #include <stdio.h>
-
-#include "support/harness.h"
 
 /* The same numbers as client-go for the same calls. The expected values were printed by
  * k8s.io/client-go v0.34.1 util/workqueue and golang.org/x/time v0.9.0, whose time was given to
@@ -35,15 +33,6 @@ static uint64_t hash_number(uint64_t hash, int64_t number)
 }
 
 #define HASH_START UINT64_C(14695981039346656037)
-
-static weir_limiter *exponential(int64_t base_ns, int64_t max_ns)
-{
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_exponential_new(base_ns, max_ns, &options, &limiter), WEIR_OK);
-    return limiter;
-}
 
 TEST(exponential_default, "5 ms to 1000 s, in client-go's steps")
 {
@@ -90,13 +79,6 @@ TEST(exponential_past_64_bits, "doubling goes to 2^62 exactly, then the longest 
     CHECK_INT(weir_limiter_num_requeues(powers, weir_key_string("a")), ==, 5000);
     weir_limiter_free(powers);
     weir_limiter_free(threes);
-}
-
-static weir_limiter *bucket(double qps, uint64_t burst)
-{
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_bucket_new(qps, burst, test_allocator(), &limiter), WEIR_OK);
-    return limiter;
 }
 
 TEST(bucket_first, "the first waits after the burst are those of golang.org/x/time/rate")
@@ -192,8 +174,7 @@ TEST(bucket_slow, "waits past the end of time are for ever")
 
 TEST(default_run, "200,000 calls of the default controller limiter answer as client-go's")
 {
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
-    options.allocator = *test_allocator();
+    struct weir_limiter_options options = limiter_options();
     options.forget_after_ns = WEIR_FOREVER; /* client-go's never forgets by itself */
     weir_limiter *limiter;
     CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
@@ -236,8 +217,7 @@ TEST(composed, "max-wait of max-of of fast-slow and exponential answers as clien
         3000000000, 3000000000, 3000000000, 3000000000, 3000000000, 4096000000, 7000000000,
         7000000000, 7000000000, 7000000000, 7000000000, 7000000000, 7000000000,
     };
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
-    options.allocator = *test_allocator();
+    struct weir_limiter_options options = limiter_options();
     weir_limiter *parts[2];
     CHECK_STATUS(weir_limiter_fast_slow_new(WEIR_MS(5), WEIR_SECONDS(3), 3, &options, &parts[0]),
                  WEIR_OK);

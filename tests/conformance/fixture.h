@@ -58,7 +58,9 @@ struct fixture {
     char names[ITEMS][64];
 };
 
-static inline void setup_with(struct fixture *f, enum kind kind, weir_limiter *limiter)
+/* options are filled in with the allocator and the clock. */
+static inline void setup_options(struct fixture *f, enum kind kind,
+                                 struct weir_queue_options *options)
 {
     memset(f, 0, sizeof(*f));
     f->kind = kind;
@@ -67,11 +69,16 @@ static inline void setup_with(struct fixture *f, enum kind kind, weir_limiter *l
                        kind == LONG_KEY ? "a-name-that-fits-into-no-record-of-any-table/" : "", i);
     }
     CHECK_STATUS(weir_clock_manual_new(START, test_allocator(), &f->clock), WEIR_OK);
+    options->allocator = *test_allocator();
+    options->clock = f->clock;
+    CHECK_STATUS(weir_queue_new(options, &f->queue), WEIR_OK);
+}
+
+static inline void setup_with(struct fixture *f, enum kind kind, weir_limiter *limiter)
+{
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = f->clock;
     options.limiter = limiter;
-    CHECK_STATUS(weir_queue_new(&options, &f->queue), WEIR_OK);
+    setup_options(f, kind, &options);
 }
 
 static inline void setup(struct fixture *f, enum kind kind)

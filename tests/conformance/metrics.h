@@ -79,14 +79,10 @@ static inline const char *page_find(struct page *page, const char *series)
 static inline void setup_named(struct fixture *f, enum kind kind, struct page *page)
 {
     page_init(page);
-    setup(f, kind);
-    weir_queue_free(f->queue);
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = f->clock;
     options.name = "q";
     options.metrics = page->metrics;
-    CHECK_STATUS(weir_queue_new(&options, &f->queue), WEIR_OK);
+    setup_options(f, kind, &options);
 }
 
 static inline void teardown_named(struct fixture *f, struct page *page)

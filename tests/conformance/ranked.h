@@ -9,14 +9,10 @@
 
 static inline void setup_ranked(struct fixture *f, enum kind kind, int64_t aging_ns)
 {
-    setup(f, kind);
-    weir_queue_free(f->queue);
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = f->clock;
     options.flags = WEIR_QUEUE_PRIORITIES;
     options.aging_ns = aging_ns;
-    CHECK_STATUS(weir_queue_new(&options, &f->queue), WEIR_OK);
+    setup_options(f, kind, &options);
 }
 
 static inline enum weir_status try_add_at(struct fixture *f, unsigned item, int32_t priority,

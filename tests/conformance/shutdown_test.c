@@ -134,6 +134,23 @@ TEST_EACH(wakes_all, "shutdown wakes every sleeping consumer")
     teardown(&f);
 }
 
+TEST_EACH(no_way_back, "what is shut down stays so: drained, emptied, by time or by another call")
+{
+    struct fixture f;
+    setup(&f, kind);
+    add(&f, 0);
+    weir_queue_shutdown(f.queue);
+    get_and_done(&f, 0);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    pass(&f, WEIR_SECONDS(1000));
+    CHECK(!cancel(&f, 0));
+    CHECK(weir_queue_shutting_down(f.queue));
+    check_refuses_adds(&f, 0);
+    struct weir_work work;
+    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_ESHUTDOWN);
+    teardown(&f);
+}
+
 TEST_EACH(cancel_after, "cancel works after shutdown")
 {
     struct fixture f;

@@ -134,13 +134,9 @@ TEST_EACH(by_priority, "queued items of a queue with priorities are listed in th
     static const unsigned order[5] = {3, 0, 4, 2, 1};
     static const int32_t priorities[5] = {-1, 5, 2, -7, -1};
     struct fixture f;
-    setup(&f, kind);
-    weir_queue_free(f.queue);
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = f.clock;
     options.flags = WEIR_QUEUE_PRIORITIES;
-    CHECK_STATUS(weir_queue_new(&options, &f.queue), WEIR_OK);
+    setup_options(&f, kind, &options);
     for (unsigned i = 0; i < 5; i++) {
         struct weir_add_options how = WEIR_ADD_OPTIONS_INIT;
         how.priority = priorities[i];

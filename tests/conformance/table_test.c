@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "conformance/fixture.h"
 
-/* Each row of the table of calls: call, from which place, to what effect. */
+/* Each row of the table of calls: call, from which place, to what effect. Those about get are in
+ * get_test.c, those about time, cancel and rate limits in waiting_test.c. */
 
 TEST_EACH(add_idle, "add, idle: queued at the tail")
 {
@@ -34,6 +35,42 @@ TEST_EACH(add_idle_wakes_one, "add, idle: one sleeping consumer is woken")
     CHECK_INT(item_of(&f, &first.work) + item_of(&f, &second.work), ==, 7 + 8);
     done(&f, &first.work);
     done(&f, &second.work);
+    teardown(&f);
+}
+
+TEST_EACH(add_idle_wakes_no_other, "add, idle: of several sleeping consumers one only is woken")
+{
+    enum {
+        SLEEPERS = 3
+    };
+    struct fixture f;
+    setup(&f, kind);
+    struct blocked sleepers[SLEEPERS];
+    long sleeps[SLEEPERS];
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        block(&sleepers[i], &f, run_get);
+    }
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        sleeps[i] = test_sleeps(sleepers[i].thread);
+    }
+    add(&f, 0);
+    unsigned woken = 0;
+    while (!test_has_ended(sleepers[woken].thread)) {
+        CHECK_INT(weir_queue_len(f.queue), <=, 1);
+        woken = (woken + 1) % SLEEPERS;
+    }
+    add(&f, 0); /* dirty: for nobody */
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        if (i != woken) {
+            test_wait_asleep(sleepers[i].thread);
+            CHECK_INT(test_sleeps(sleepers[i].thread), ==, sleeps[i]);
+        }
+    }
+    weir_queue_shutdown(f.queue);
+    for (unsigned i = 0; i < SLEEPERS; i++) {
+        CHECK_STATUS(unblock(&sleepers[i]), i == woken ? WEIR_OK : WEIR_ESHUTDOWN);
+    }
+    done(&f, &sleepers[woken].work);
     teardown(&f);
 }
 
@@ -81,98 +118,6 @@ TEST_EACH(add_dirty, "add, processing-and-dirty: nothing changes")
     get_and_done(&f, 0);
     CHECK_NOTHING_READY(&f);
     CHECK_COUNTS(&f, 0, 0, 0);
-    teardown(&f);
-}
-
-TEST_EACH(get_queued, "get, queued: processing, with the item, a key and a rising ticket")
-{
-    struct fixture f;
-    setup(&f, kind);
-    add(&f, 3);
-    add(&f, 4);
-    struct weir_work first;
-    CHECK_STATUS(weir_queue_get(f.queue, &first), WEIR_OK);
-    CHECK_INT(item_of(&f, &first), ==, 3);
-    CHECK_COUNTS(&f, 1, 0, 1);
-    struct weir_work second;
-    CHECK_STATUS(weir_queue_get_until(f.queue, START - 1, &second), WEIR_OK);
-    CHECK_INT(item_of(&f, &second), ==, 4);
-    CHECK(second.ticket > first.ticket);
-    done(&f, &first);
-    done(&f, &second);
-    teardown(&f);
-}
-
-TEST_EACH(get_blocks, "get blocks while nothing is queued")
-{
-    struct fixture f;
-    setup(&f, kind);
-    add(&f, 0);
-    struct weir_work work = get(&f, 0);
-    struct blocked consumer;
-    block(&consumer, &f, run_get);
-    add(&f, 0); /* dirty: not for the sleeper */
-    test_wait_asleep(consumer.thread);
-    CHECK_COUNTS(&f, 0, 0, 1);
-    add(&f, 1);
-    CHECK_STATUS(unblock(&consumer), WEIR_OK);
-    CHECK_INT(item_of(&f, &consumer.work), ==, 1);
-    done(&f, &consumer.work);
-    done(&f, &work);
-    teardown(&f);
-}
-
-TEST(try_get_empty, "try_get does not block")
-{
-    struct fixture f;
-    setup(&f, SHORT_KEY);
-    struct weir_work work = {.ticket = 77};
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_EAGAIN);
-    CHECK_INT(work.ticket, ==, 77);
-    teardown(&f);
-}
-
-TEST(get_until_past, "get_until does not block past a time")
-{
-    struct fixture f;
-    setup(&f, SHORT_KEY);
-    struct weir_work work = {.ticket = 77};
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &work), WEIR_ETIMEDOUT);
-    CHECK_STATUS(weir_queue_get_until(f.queue, INT64_MIN, &work), WEIR_ETIMEDOUT);
-    CHECK_INT(work.ticket, ==, 77);
-    teardown(&f);
-}
-
-static void run_get_until(void *arg)
-{
-    struct blocked *blocked = arg;
-    blocked->status = weir_queue_get_until(blocked->f->queue, START + WEIR_MS(10), &blocked->work);
-}
-
-TEST(get_until_waits, "get_until sleeps until its time, not less")
-{
-    struct fixture f;
-    setup(&f, SHORT_KEY);
-    struct blocked consumer;
-    block(&consumer, &f, run_get_until);
-    pass(&f, WEIR_MS(10) - 1);
-    test_wait_asleep(consumer.thread);
-    pass(&f, 1);
-    CHECK_STATUS(unblock(&consumer), WEIR_ETIMEDOUT);
-    teardown(&f);
-}
-
-TEST_EACH(get_until_due, "get_until hands out what becomes due before its time")
-{
-    struct fixture f;
-    setup(&f, kind);
-    add_after(&f, 5, WEIR_MS(4));
-    struct blocked consumer;
-    block(&consumer, &f, run_get_until);
-    pass(&f, WEIR_MS(4));
-    CHECK_STATUS(unblock(&consumer), WEIR_OK);
-    CHECK_INT(item_of(&f, &consumer.work), ==, 5);
-    done(&f, &consumer.work);
     teardown(&f);
 }
 
@@ -258,9 +203,17 @@ TEST_EACH(add_after_nothing, "add_after(d <= 0): as add, from any place")
         struct weir_work work = get(&f, 0);
         add_after(&f, 0, delays[i]);
         CHECK_COUNTS(&f, 1, 0, 1);
+        add_after(&f, 0, delays[i]); /* dirty */
         done(&f, &work);
         get_and_done(&f, 1);
         get_and_done(&f, 0);
+        CHECK_NOTHING_READY(&f);
+        add_after(&f, 2, WEIR_MS(1));
+        add_after(&f, 2, delays[i]); /* waiting, and goes on waiting */
+        CHECK_COUNTS(&f, 1, 1, 0);
+        get_and_done(&f, 2);
+        pass(&f, WEIR_MS(1));
+        get_and_done(&f, 2);
         CHECK_NOTHING_READY(&f);
         teardown(&f);
     }
@@ -307,6 +260,14 @@ TEST_EACH(add_after_places, "add_after, not waiting: the place is unchanged, wha
     CHECK_COUNTS(&f, 2, 0, 0);
     get_and_done(&f, 1);
     get_and_done(&f, 0);
+    add(&f, 2);
+    work = get(&f, 2);
+    add_after(&f, 2, WEIR_MS(10)); /* processing, and not dirty by that */
+    done(&f, &work);
+    CHECK_COUNTS(&f, 0, 1, 0);
+    CHECK_NOTHING_READY(&f);
+    pass(&f, WEIR_MS(10));
+    get_and_done(&f, 2);
     teardown(&f);
 }
 

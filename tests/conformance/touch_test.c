@@ -26,18 +26,21 @@ static void touch(struct weir_key key, void *arg)
     }
 }
 
-static void setup_seen(struct seen *seen, enum kind kind, uint32_t flags)
+static void setup_touching(struct seen *seen, enum kind kind, weir_touch_fn *fn,
+                           weir_limiter *limiter, uint32_t flags)
 {
     memset(seen, 0, sizeof(*seen));
-    setup(&seen->f, kind);
-    weir_queue_free(seen->f.queue);
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = seen->f.clock;
+    options.limiter = limiter;
     options.flags = flags;
-    options.touch = touch;
+    options.touch = fn;
     options.touch_arg = seen;
-    CHECK_STATUS(weir_queue_new(&options, &seen->f.queue), WEIR_OK);
+    setup_options(&seen->f, kind, &options);
+}
+
+static void setup_seen(struct seen *seen, enum kind kind, uint32_t flags)
+{
+    setup_touching(seen, kind, touch, NULL, flags);
 }
 
 TEST_EACH(queued, "each add that comes together with a queued item is seen, once")
@@ -90,16 +93,8 @@ TEST_EACH(rate_limited, "a rate-limited add whose delay is nothing is an add lik
 {
     struct seen seen;
     weir_limiter *limiter;
-    setup_seen(&seen, kind, 0);
-    weir_queue_free(seen.f.queue);
     CHECK_STATUS(weir_limiter_fast_slow_new(0, WEIR_MS(1), 2, NULL, &limiter), WEIR_OK);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = seen.f.clock;
-    options.limiter = limiter;
-    options.touch = touch;
-    options.touch_arg = &seen;
-    CHECK_STATUS(weir_queue_new(&options, &seen.f.queue), WEIR_OK);
+    setup_touching(&seen, kind, touch, limiter, 0);
     for (int i = 0; i < 3; i++) {
         CHECK_STATUS(weir_queue_add_rate_limited(seen.f.queue, key_of(&seen.f, 1)), WEIR_OK);
     }
@@ -161,14 +156,7 @@ static void touch_waiting(struct weir_key key, void *arg)
 TEST_EACH(no_lock, "no lock is held meanwhile: other threads use the queue, and free items")
 {
     struct seen seen;
-    setup_seen(&seen, kind, 0);
-    weir_queue_free(seen.f.queue);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = seen.f.clock;
-    options.touch = touch_waiting;
-    options.touch_arg = &seen;
-    CHECK_STATUS(weir_queue_new(&options, &seen.f.queue), WEIR_OK);
+    setup_touching(&seen, kind, touch_waiting, NULL, 0);
     add(&seen.f, 1);
     add(&seen.f, 1);
     CHECK_INT(seen.count, ==, 1);

@@ -23,27 +23,14 @@ struct pair {
     enum place place;
 };
 
-static weir_queue *make_queue(weir_clock *clock, uint32_t flags)
-{
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = clock;
-    options.flags = flags;
-    weir_queue *queue;
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
-    return queue;
-}
-
 /* The item is the third in the first queue, so that its indices are those of another item where the
  * second queue has items of its own. */
 static void setup_pair(struct pair *pair, enum place place, uint32_t flags, unsigned own)
 {
-    setup(&pair->first, EMBEDDED);
-    setup(&pair->second, EMBEDDED);
-    weir_queue_free(pair->first.queue);
-    weir_queue_free(pair->second.queue);
-    pair->first.queue = make_queue(pair->first.clock, flags);
-    pair->second.queue = make_queue(pair->second.clock, flags);
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.flags = flags;
+    setup_options(&pair->first, EMBEDDED, &options);
+    setup_options(&pair->second, EMBEDDED, &options);
     pair->item = &pair->first.items[2];
     pair->place = place;
     struct fixture *sides[2] = {&pair->first, &pair->second};
@@ -170,7 +157,10 @@ TEST(freed_unlisted, "weir_item_init() makes an item idle that a freed queue cou
     (void)get(&f, 0);
     test_fail_allocation(0, false);
     weir_queue_free(f.queue);
-    f.queue = make_queue(f.clock, 0);
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.clock = f.clock;
+    CHECK_STATUS(weir_queue_new(&options, &f.queue), WEIR_OK);
     weir_item_init(&f.items[0]);
     add_after(&f, 0, 1);
     CHECK(cancel(&f, 0));

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "conformance/fixture.h"
+#include "conformance/limiters.h"
 
 /* The rows of the table of calls about time passing, cancel and rate limits. */
 
@@ -245,13 +245,6 @@ TEST_EACH(cancel_frees, "after a cancel of all there is, the memory of keys is a
     }
     CHECK_INT(test_allocated_bytes(), ==, floor);
     teardown(&f);
-}
-
-static uint64_t requeues(struct fixture *f, unsigned item)
-{
-    uint64_t count = UINT64_MAX;
-    CHECK_STATUS(weir_queue_num_requeues(f->queue, key_of(f, item), &count), WEIR_OK);
-    return count;
 }
 
 TEST_EACH(rate_limited, "add_rate_limited: waits as long as the limiter says, then is queued")

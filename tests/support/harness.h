@@ -143,4 +143,14 @@ void test_join(struct test_thread *thread);
  * consumer that sleeps" certain without a pause that hopes. */
 void test_wait_asleep(struct test_thread *thread);
 
+/* Whether fn has returned. */
+bool test_has_ended(struct test_thread *thread);
+
+/* How often a thread that test_wait_asleep() has seen asleep has gone to sleep so far: the same
+ * number once more says that nothing woke it in between. */
+long test_sleeps(struct test_thread *thread);
+
+/* Threads of the process now, the test's and a sanitizer's own included. */
+unsigned test_thread_count(void);
+
 #endif

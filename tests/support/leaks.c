@@ -59,7 +59,7 @@ static void count_entry(unsigned number, void *arg)
     ++*(unsigned *)arg;
 }
 
-static unsigned thread_count(void)
+unsigned test_thread_count(void)
 {
     unsigned count = 0;
     each_number("/proc/self/task", count_entry, &count);
@@ -102,7 +102,7 @@ void harness_leaks_before(void)
 #ifdef HAS_TSAN
     start_sanitizer_threads();
 #endif
-    threads_before = thread_count();
+    threads_before = test_thread_count();
     memset(fd_open_before, 0, sizeof(fd_open_before));
     each_number("/proc/self/fd", mark_fd, fd_open_before);
 }
@@ -118,10 +118,10 @@ static void show_thread(unsigned tid, void *arg)
 
 static void check_threads(void)
 {
-    unsigned count = thread_count();
+    unsigned count = test_thread_count();
     for (int i = 0; i < SETTLE_STEPS && count > threads_before; i++) {
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        count = thread_count();
+        count = test_thread_count();
     }
     if (count > threads_before) {
         each_number("/proc/self/task", show_thread, NULL);

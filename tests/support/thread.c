@@ -92,6 +92,20 @@ static long sleeps_of(pid_t tid)
     return count;
 }
 
+bool test_has_ended(struct test_thread *thread)
+{
+    return atomic_load(&thread->tid) == -1;
+}
+
+long test_sleeps(struct test_thread *thread)
+{
+    pid_t tid = atomic_load(&thread->tid);
+    if (tid <= 0) {
+        test_fail(__FILE__, __LINE__, "the thread ended and does not sleep");
+    }
+    return sleeps_of(tid);
+}
+
 /* One look could fall on a thread that sleeps for a moment on its way: the same sleep must be seen
  * in several looks. */
 void test_wait_asleep(struct test_thread *thread)
