@@ -176,7 +176,8 @@ static void append(struct weiri_meter *meter, uint32_t stamp, struct weiri_stamp
     meter->newest = stamp;
 }
 
-static void take_out(struct weiri_meter *meter, const struct weiri_stamp *at)
+/* Leaves it without neighbours: it may stay in use, and compact() follows what is there. */
+static void take_out(struct weiri_meter *meter, struct weiri_stamp *at)
 {
     if (at->older == NONE) {
         meter->oldest = at->newer;
@@ -188,6 +189,8 @@ static void take_out(struct weiri_meter *meter, const struct weiri_stamp *at)
     } else {
         stamp_at(meter, at->newer)->older = at->older;
     }
+    at->older = NONE;
+    at->newer = NONE;
 }
 
 void weiri_meter_started(struct weiri_meter *meter, const struct weir_item *item, uint32_t stamp)

@@ -163,6 +163,34 @@ TEST(without_a_stamp, "an item that could not be timed is handed out and done li
     finish();
 }
 
+/* Found by a random run of ages. */
+TEST(requeued, "an item that is queued again has no neighbours, when the stamps shrink twice")
+{
+    begin();
+    meter.now_ns = INT32_MAX;
+    for (size_t i = 0; i < ITEMS; i++) {
+        add(i);
+        next();
+    }
+    add(1);
+    end(1);
+    for (size_t i = 0; i <= 2; i += 2) { /* its neighbours were dirty once, and go */
+        bool was_taken = false;
+        add(i);
+        CHECK_STATUS(weiri_core_cancel(&core, weir_key_item(&items[i]), &was_taken), WEIR_OK);
+        CHECK(was_taken);
+        end(i);
+    }
+    size_t most = meter.capacity;
+    for (size_t i = 3; i < ITEMS; i++) {
+        end(i);
+        check_item(1, true);
+    }
+    CHECK_INT(meter.capacity, <=, most / 16);
+    CHECK_INT(meter.used, ==, 1);
+    finish();
+}
+
 TEST(memory_returns, "after a burst the stamps' memory is given back, though some stay in use")
 {
     begin();
