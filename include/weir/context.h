@@ -19,7 +19,8 @@ WEIR_BEGIN_DECLS
  * only, but for weir_context_cancel(). */
 typedef struct weir_context weir_context;
 
-/** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. */
+/** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A
+ * cancellation does not change it. */
 WEIR_API int64_t weir_context_remaining(weir_context *context);
 
 /** WEIR_OK while the task may go on; WEIR_ECANCELED once it was cancelled (weir_pool_stop(),
@@ -35,8 +36,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_context_sleep(weir_context *contex
                                                             int64_t delay_ns);
 
 /** Cancels this run alone, as weir_pool_stop() cancels all: for whoever learns, on another thread,
- * that its work is no longer wanted. Thread-safe, does not block; the caller ensures that the run
- * lasts until the call has returned. NULL is ignored. */
+ * that its work is no longer wanted. Thread-safe, does not block. The caller ensures that the run
+ * lasts until the call has returned, for instance by a lock that the task also takes before it
+ * returns, to take back the pointer it gave away. NULL is ignored. */
 WEIR_API void weir_context_cancel(weir_context *context);
 
 WEIR_END_DECLS

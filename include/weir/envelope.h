@@ -21,14 +21,16 @@ WEIR_BEGIN_DECLS
 /** An envelope. Opaque. */
 typedef struct weir_envelope weir_envelope;
 
-/** The task. Runs on a worker's thread, with no lock held, never at once for one envelope. It may
- * call anything, also send to its own pool, except what waits for the pool to end. Returns WEIR_OK,
- * another status of weir, or one of its own from WEIR_EUSER up. */
+/** The task. Runs on a worker's thread, with no lock held; of one envelope never two runs at once.
+ * It may call anything, also send to its own pool, except what waits for the pool to end. Returns
+ * WEIR_OK, another status of weir, or one of its own from WEIR_EUSER up, which goes to the outcome
+ * function and nowhere else: a pool by itself neither logs nor repeats what failed. */
 typedef int weir_invoke_fn(weir_context *context, void *payload);
 
-/** Tells how a one-off run ended, after it, on the same thread and under the same rules; the
- * envelope still counts as running. status is what the task returned. Not called for a run that was
- * dropped. */
+/** Tells how a run ended, after it, on the same thread and under the same rules. status is what the
+ * task returned. The envelope still counts as running, so a send of it from here needs no slot of
+ * the capacity; weir_pool_send_after() is how a failed one is tried again. Not called for a run
+ * that was dropped. */
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
 /** Takes back a payload when the last reference to its envelope goes: once, on whichever thread
@@ -39,12 +41,13 @@ typedef void weir_release_fn(void *payload);
 struct weir_envelope_options {
     size_t size;                     /**< Set by WEIR_ENVELOPE_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
-    uint64_t id;                     /**< The user's; shown in logs. */
-    const char *type;                /**< The user's; copied; NULL: "". */
-    void *payload;            /**< Passed to the task; taken when release is set, else borrowed. */
-    weir_invoke_fn *invoke;   /**< Required. */
-    weir_outcome_fn *outcome; /**< Optional. */
-    weir_release_fn *release; /**< Optional. */
+    uint64_t id;                     /**< The user's: weir_envelope_id(). */
+    const char *type;                /**< The user's: weir_envelope_type(); copied; NULL: "". */
+    void *payload; /**< Passed to all three functions. Taken where release is set; else borrowed
+                        until the last reference goes. */
+    weir_invoke_fn *invoke;   /**< Required: the task. */
+    weir_outcome_fn *outcome; /**< Optional: is told of each run's end. */
+    weir_release_fn *release; /**< Optional: takes the payload back. */
     int64_t deadline_ns;      /**< Time limit of one run, from its start; 0: none. */
 };
 
@@ -61,7 +64,8 @@ struct weir_envelope_options {
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
     const struct weir_envelope_options *options, weir_envelope **ret_envelope);
 
-/** Takes one more reference; returns envelope. The caller has one. Takes NULL. Thread-safe. */
+/** Takes one more reference, which the caller must have one for; returns envelope. Takes NULL.
+ * Thread-safe. */
 WEIR_API weir_envelope *weir_envelope_ref(weir_envelope *envelope);
 
 /** Gives one reference back; the last one frees the envelope. Takes NULL. Thread-safe. A pool holds

@@ -17,12 +17,13 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * Workers on a queue of envelopes. Every function is thread-safe except weir_pool_free(), and may
- * be called from a task, where it does not say otherwise. NULL where an object is required is
- * WEIR_EINVAL.
+ * Workers on a queue of envelopes, which take them in the order in which they were sent, those sent
+ * for later at their times. What the sender wrote before a send is visible to the run. Every
+ * function is thread-safe except weir_pool_free(), and may be called from a task, where it does not
+ * say otherwise. NULL where an object is required is WEIR_EINVAL.
  *
  * A pool is in state init until it is started, then running, stopping from the first drain or stop,
- * and stopped once that has returned. Only start, drain, stop and free block.
+ * and stopped once that has returned; there is no way back. Only start, drain, stop and free block.
  *
  * After fork() the child must not use the parent's pools. */
 
@@ -64,31 +65,33 @@ WEIR_API void weir_pool_free(weir_pool *pool);
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
 
 /** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is
- * running is run again after. Neither takes another slot of the capacity, nor another reference:
- * the pool takes one of each when an envelope comes into flight, and gives them back when it is
- * neither queued, waiting nor running any more. Does not block. Errors: WEIR_EFULL (capacity),
- * WEIR_ESHUTDOWN (draining, stopped), WEIR_EBUSY (in flight in another pool, or just being sent to
- * it), WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
+ * running is run again after. Does not block.
+ *
+ * An envelope is in flight while it is queued, waits or runs. For that long the pool holds one slot
+ * of the capacity and one reference for it, however often it is sent.
+ *
+ * Errors: WEIR_EFULL (capacity), WEIR_ESHUTDOWN (draining, stopped), WEIR_EBUSY (in flight in
+ * another pool, or just being sent to it), WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope);
 
 /** As weir_pool_send() once delay_ns of the pool's clock has passed; at once where delay_ns <= 0.
- * Of two pending times the earlier is kept. A pending time is one more run: a send meanwhile leaves
- * it alone. */
+ * Of two pending times the earlier is kept. A pending time is a run of its own: a send meanwhile
+ * leaves it alone, so that the envelope may be run for both. Errors as weir_pool_send(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
                                                               weir_envelope *envelope,
                                                               int64_t delay_ns);
 
 /** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
- * workers have ended. Several threads may drain and stop at once: all return then. A pool that has
- * been drained before is drained. Errors: WEIR_ECANCELED (a stop came before or meanwhile; the
- * workers have ended all the same), WEIR_ESTATE (never started, or called from a task of this pool;
- * nothing changed), WEIR_EINVAL. */
+ * workers have ended. Several threads may drain and stop at once: all return then. Of a pool that
+ * has been drained before it is WEIR_OK. Errors: WEIR_ECANCELED (a stop came before or meanwhile;
+ * the workers have ended all the same), WEIR_ESTATE (never started, or called from a task of this
+ * pool; nothing changed), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_drain(weir_pool *pool);
 
 /** Refuses further sends, cancels the contexts of running tasks, drops what is queued or waits, and
- * returns when all workers have ended. What is dropped is given back at once, also while a task
- * still runs. Of a pool that has ended before it changes nothing. Errors: WEIR_ESTATE (as
- * weir_pool_drain()), WEIR_EINVAL. */
+ * returns when all workers have ended: a task that does not ask its context keeps it waiting. What
+ * is dropped is given back at once, also while a task still runs. Of a pool that has ended before
+ * it is WEIR_OK and changes nothing. Errors: WEIR_ESTATE (as weir_pool_drain()), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_stop(weir_pool *pool);
 
 /** Counts of a pool. The first four are of one moment. */
@@ -97,7 +100,7 @@ struct weir_pool_counts {
     size_t waiting;   /**< Envelopes with a pending time, whether or not they are queued or run. */
     size_t running;   /**< Envelopes being run. */
     size_t in_flight; /**< Envelopes the pool holds, each counted once; what capacity limits. */
-    uint64_t runs;    /**< Runs ended, ever. */
+    uint64_t runs;    /**< Runs ended, with whatever status, ever. */
     uint64_t dropped; /**< Runs, asked for by a send, that a stop or drain dropped, ever. */
 };
 

@@ -85,6 +85,7 @@ TEST(cancelled, "a cancellation is seen by this run and every later one, also pa
     weiri_context_begin(&scene.context, 10);
     weiri_scope_cancel(&scene.scope);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_ECANCELED);
+    CHECK_INT(weir_context_remaining(&scene.context), ==, 10);
     CHECK_STATUS(weir_clock_advance(scene.clock, 20), WEIR_OK);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_ECANCELED);
     weiri_context_begin(&scene.context, 0);

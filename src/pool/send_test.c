@@ -94,6 +94,54 @@ TEST(from_a_task, "a task may send its own envelope to its own pool, with no slo
     task_fini(&task);
 }
 
+static int fail_twice(weir_context *context, struct task *task)
+{
+    (void)context;
+    return counter_value(&task->entered) < 3 ? WEIR_EUSER : WEIR_OK;
+}
+
+static void try_again(weir_envelope *envelope, int status, void *payload)
+{
+    struct task *task = payload;
+    if (status != WEIR_OK) {
+        CHECK_STATUS(weir_pool_send_after(task->pool, envelope, task->delay_ns), WEIR_OK);
+    }
+    task_outcome(envelope, status, payload);
+}
+
+TEST(from_an_outcome, "an outcome may have its envelope tried again later, with no slot to spare")
+{
+    struct task task;
+    task_init(&task);
+    weir_clock *clock = manual_clock(0);
+    weir_pool *pool = pool_with(2, 1, clock);
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.payload = &task;
+    options.invoke = task_invoke;
+    options.outcome = try_again;
+    options.release = task_release;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    task.pool = pool;
+    task.body = fail_twice;
+    task.delay_ns = 5;
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    weir_envelope_unref(envelope);
+    for (int i = 1; i < 3; i++) {
+        counter_wait(&task.outcomes, i);
+        CHECK_INT(counts_of(pool).waiting, ==, 1);
+        CHECK_INT(counts_of(pool).in_flight, ==, 1);
+        CHECK_STATUS(weir_clock_advance(clock, 5), WEIR_OK);
+    }
+    counter_wait(&task.released, 1);
+    CHECK_INT(task_runs(&task), ==, 3);
+    CHECK_INT(atomic_load(&task.last_status), ==, WEIR_OK);
+    weir_pool_free(pool);
+    weir_clock_free(clock);
+    task_fini(&task);
+}
+
 /* A place in the order of runs; one worker, so no two runs touch it at once. */
 struct note {
     int *next;
