@@ -4,33 +4,18 @@
 #define WEIRI_PARK_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <weir/status.h>
-
-#include "base/sync.h"
 
 /* A place where one thread sleeps until another one lets it go on. Made for one sleep, usually on
  * the sleeper's stack: the waker finds it in a list guarded by a lock, takes it out, and sets it,
  * all under that lock; the system call that ends the sleep comes after the unlock
  * (weiri_parker_wake()), and touches no memory of the parker, which may be gone by then. */
 
-#ifdef WEIRI_EXPLORER
-
-struct weiri_parker {
-    struct weiri_mutex mutex;
-    struct weiri_cond cond;
-    bool is_set;
-};
-
-#else
-
 struct weiri_parker {
     _Atomic uint32_t is_set;
 };
-
-#endif
 
 /* WEIR_ENOMEM: no resources. */
 WEIR_NODISCARD enum weir_status weiri_parker_init(struct weiri_parker *parker);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "base/futex.h"
 #include "base/random.h"
 #include "base/sync.h"
 #include "base/time.h"
@@ -190,6 +191,60 @@ static void choose(void *arg)
 {
     (void)arg;
     outcomes[explorer_choose(2) * 2 + explorer_choose(2)]++;
+}
+
+static _Atomic uint32_t word;
+
+static void sleep_on_word(void *arg)
+{
+    (void)arg;
+    while (atomic_load(&word) == 0) {
+        (void)weiri_futex_wait(&word, 0, INT64_MAX);
+    }
+}
+
+/* Two sleep on the word; each wake-up is of one. arg: whether the word changes first. */
+static void wake_word(void *arg)
+{
+    bool is_first = *(const bool *)arg;
+    struct weiri_thread sleepers[2];
+    atomic_store(&word, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(weiri_thread_start(&sleepers[i], "sleeper", sleep_on_word, NULL), WEIR_OK);
+    }
+    if (is_first) {
+        atomic_store(&word, 1);
+    }
+    weiri_futex_wake(&word, 1);
+    weiri_futex_wake(&word, 1);
+    atomic_store(&word, 1);
+    weiri_thread_join(&sleepers[0]);
+    weiri_thread_join(&sleepers[1]);
+}
+
+static void limit_on_word(void *arg)
+{
+    (void)arg;
+    atomic_store(&word, 0);
+    int64_t before = weiri_monotonic_now();
+    CHECK(!weiri_futex_wait(&word, 0, before));
+    CHECK(weiri_futex_wait(&word, 1, before + 50));
+    CHECK_INT(weiri_monotonic_now(), ==, before);
+    while (weiri_futex_wait(&word, 0, before + 50)) {
+    }
+    CHECK_INT(weiri_monotonic_now(), ==, before + 50);
+}
+
+TEST(words, "who sleeps on a word is woken one by one, at its limit, or never if it was too early")
+{
+    bool is_first = true;
+    explorer_must_pass(wake_word, &is_first, &plain);
+    explorer_must_pass(limit_on_word, NULL, NULL);
+    is_first = false;
+    struct explorer_result lost;
+    explorer_run(wake_word, &is_first, &plain, &lost);
+    CHECK(lost.failed);
+    CHECK(strstr(lost.text, "deadlock") != NULL);
 }
 
 TEST(choices, "the search tries every choice once; the seeded schedules make each")

@@ -6,6 +6,8 @@
 
 /* Time moves only when nobody can run: what is due is then processed at that very time. */
 static const struct explorer_options exact_time = {.no_early_time = true};
+/* Long enough to come to its end in a campaign. */
+static const struct explorer_options long_search = {.exhaustive = 10500};
 
 static void run_earlier(bool is_exact)
 {
@@ -203,7 +205,7 @@ static void limit_beside_get(void *arg)
 
 TEST(limits, "a get that gives up at its limit takes no wake-up and no timer along")
 {
-    explorer_must_pass(limit_beside_get, NULL, NULL);
+    explorer_must_pass(limit_beside_get, NULL, &long_search);
 }
 
 static void add_one(void *arg)
@@ -314,7 +316,7 @@ static void stepped_while_adding(void *arg)
 TEST(stepped_while_used,
      "a clock stepped by one thread while others add and sleep leaves nobody asleep")
 {
-    explorer_must_pass(stepped_while_adding, NULL, NULL);
+    explorer_must_pass(stepped_while_adding, NULL, &long_search);
 }
 
 static void cancel(void *arg)
@@ -389,5 +391,5 @@ static void retries(void *arg)
 
 TEST(rate_limited, "items that fail come back at their limiter's times, whoever processes them")
 {
-    explorer_must_pass(retries, NULL, NULL);
+    explorer_must_pass(retries, NULL, &long_search);
 }

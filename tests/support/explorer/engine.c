@@ -207,6 +207,7 @@ void explorer_thread_add(struct weiri_thread *handle, const char *name)
     thread->limit_ns = INT64_MAX;
     thread->timed_out = false;
     thread->locks_held = 0;
+    thread->word = 0;
     thread->place = (struct explorer_place){NULL, NULL, 0};
     explorer_context_make(&thread->context, stack_of(index), STACK_SIZE, entry);
     explorer_wake(index);

@@ -21,7 +21,7 @@
 enum explorer_state {
     EXPLORER_READY,
     EXPLORER_LOCKING, /* object: the mutex, which another thread holds */
-    EXPLORER_WAITING, /* object: the condition */
+    EXPLORER_WAITING, /* object: the condition, or the word */
     EXPLORER_JOINING, /* object: the struct weiri_thread */
     EXPLORER_ENDED
 };
@@ -33,6 +33,7 @@ struct explorer_thread {
     const void *object;
     int64_t limit_ns; /* while WAITING; INT64_MAX: none */
     unsigned locks_held;
+    uint64_t word;               /* of place.h */
     struct weiri_thread *handle; /* NULL: the scenario itself, or joined already */
     const char *name;
     struct explorer_place place; /* of the call the thread is in */
@@ -94,8 +95,10 @@ void explorer_object_end(const void *address);
 const char *explorer_object_name(const void *address);
 
 void explorer_trace_begin(void);
-/* A line about what the calling thread does; only where explorer.tracing is set. */
-void explorer_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line about what the calling thread does. The words are made only where somebody wants them:
+ * in the millions of schedules that pass nobody does. */
+#define explorer_trace(...) (explorer.tracing ? explorer_trace_line(__VA_ARGS__) : (void)0)
+void explorer_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last lines. */
 void explorer_trace_print(void);
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The schedule explorer. It stands in for src/base/{sync,random,panic}.c (the library target
+/* The schedule explorer. It stands in for src/base/{sync,futex,random,panic}.c (the library target
  * weir_explored): threads are coroutines on one thread of the system, time is virtual, and at every
  * lock, unlock, wait, signal, thread start, join and weiri_sync_point() it decides who runs next. A
  * scenario is a function that starts threads with weiri_thread_start(), joins them all and checks
@@ -63,8 +63,8 @@ struct explorer_result {
 void explorer_run(explorer_scenario_fn *scenario, void *arg, const struct explorer_options *options,
                   struct explorer_result *ret_result);
 
-/* The same, with test_scaled() counts; prints the figures, and fails the test when a schedule
- * failed, after a run of it with its trace. */
+/* The same, with test_scaled() counts, and of the search some more; prints the figures, and fails
+ * the test when a schedule failed, after a run of it with its trace. */
 void explorer_must_pass(explorer_scenario_fn *scenario, void *arg,
                         const struct explorer_options *options);
 

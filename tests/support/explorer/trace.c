@@ -82,14 +82,12 @@ __attribute__((format(printf, 1, 0))) static void add_line(const char *format, v
     }
 }
 
-void explorer_trace(const char *format, ...)
+void explorer_trace_line(const char *format, ...)
 {
-    if (explorer.tracing) {
-        va_list arguments;
-        va_start(arguments, format);
-        add_line(format, arguments);
-        va_end(arguments);
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    add_line(format, arguments);
+    va_end(arguments);
 }
 
 void explorer_note(const char *format, ...)
