@@ -7,7 +7,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # More arguments for what a target runs, e.g. `make test ARGS="-R queue"`, `make bench ARGS=--quick`.
 ARGS ?=
-SCALE ?= 30
+# 201,000 seeded schedules of each scenario, 20 million operations of the queue's model test.
+SCALE ?= 67
+STEPS ?= 1000000000
 
 C_FILES = $(shell find include src tests examples bench demo -name '*.[ch]' -o -name '*.cpp')
 SCRIPTS = .ci/run $(shell find tools tests examples bench demo packaging -name '*.sh')
@@ -50,10 +52,16 @@ release clang asan tsan tsan-clang: deps-test
 	@$(call test,$@)
 
 .PHONY: campaigns
-campaigns: deps-test ## the random tests, 30 times as long (SCALE=N: N times)
+campaigns: deps-test ## the random tests, 67 times as long (SCALE=N: N times)
 	@$(call configure,dev)
 	@$(call build,dev)
 	@tools/campaigns.sh build/dev $(SCALE)
+
+.PHONY: model
+model: deps-test ## 10^9 random operations on the queue and its reference (STEPS=N: N)
+	@$(call configure,dev)
+	@$(call build,dev) --target test.models.queue_model
+	@tools/campaigns.sh build/dev "$$(awk 'BEGIN { printf "%.2f", $(STEPS) / 300000 + 0.01 }')" '/test\.models\.queue_model$$'
 
 .PHONY: coverage
 coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached
