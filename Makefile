@@ -57,6 +57,12 @@ campaigns: deps-test ## the random tests, 67 times as long (SCALE=N: N times)
 	@$(call build,dev)
 	@tools/campaigns.sh build/dev $(SCALE)
 
+.PHONY: planted
+planted: deps-test ## plant bugs in copies of the sources: the schedule explorer must find each
+	@$(call configure,dev)
+	@$(call build,dev)
+	@tools/planted.py build/dev
+
 .PHONY: model
 model: deps-test ## 10^9 random operations on the queue and its reference (STEPS=N: N)
 	@$(call configure,dev)
@@ -90,10 +96,11 @@ bench: ## build the benchmarks and run them beside their peers (ARGS=--quick: 90
 lint: format-check check shellcheck tidy ## all checks of the sources: the next four
 format-check: deps-lint ## is every C file as clang-format has it?
 	@clang-format --dry-run -Werror $(C_FILES)
-check: deps-lint ## include direction, sizes, texts, documents' examples, tables of locks and promises, man pages
+check: deps-lint ## include direction, sizes, texts, planted bugs, documents' examples, tables of locks and promises, man pages
 	@tools/check_includes.py
 	@tools/check_sizes.py
 	@tools/check_text.py
+	@tools/check_plants.py
 	@tools/check_readme.py
 	@tools/check_locks.py
 	@tools/check_conformance.py

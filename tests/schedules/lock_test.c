@@ -17,13 +17,17 @@ static struct weiri_lock lock;
 static int inside;
 static int entries;
 
+static int stay; /* steps inside */
+
 static void enter_some(void *arg)
 {
     const int *times = arg;
     for (int i = 0; i < *times; i++) {
         weiri_lock_lock(&lock);
         CHECK_INT(inside++, ==, 0);
-        weiri_sync_point();
+        for (int step = 0; step < stay; step++) {
+            weiri_sync_point();
+        }
         entries++;
         CHECK_INT(--inside, ==, 0);
         weiri_lock_unlock(&lock);
@@ -32,8 +36,8 @@ static void enter_some(void *arg)
 
 struct plan {
     bool may_fence;
-    int maker_times; /* how often the thread that made the lock enters, beside the others */
-    int others_times;
+    int stay;
+    int times[THREADS]; /* how often each enters; the first is the thread that made the lock */
 };
 
 static void contend(void *arg)
@@ -42,16 +46,17 @@ static void contend(void *arg)
     struct weiri_thread threads[THREADS - 1];
     inside = 0;
     entries = 0;
+    stay = plan.stay;
     CHECK_STATUS(weiri_lock_init(&lock, plan.may_fence), WEIR_OK);
     for (int i = 0; i < THREADS - 1; i++) {
-        CHECK_STATUS(weiri_thread_start(&threads[i], "other", enter_some, &plan.others_times),
+        CHECK_STATUS(weiri_thread_start(&threads[i], "other", enter_some, &plan.times[i + 1]),
                      WEIR_OK);
     }
-    enter_some(&plan.maker_times);
+    enter_some(&plan.times[0]);
     for (int i = 0; i < THREADS - 1; i++) {
         weiri_thread_join(&threads[i]);
     }
-    CHECK_INT(entries, ==, plan.maker_times + (THREADS - 1) * plan.others_times);
+    CHECK_INT(entries, ==, plan.times[0] + plan.times[1] + plan.times[2]);
     weiri_lock_fini(&lock);
 }
 
@@ -60,18 +65,19 @@ static const struct explorer_options options = {.schedules = 20000, .no_spurious
 
 TEST(plain, "without fences: one inside at a time, and no wake-up is lost")
 {
-    struct plan plan = {.may_fence = false, .maker_times = 2, .others_times = 2};
+    struct plan plan = {.may_fence = false, .stay = 1, .times = {2, 2, 2}};
     explorer_must_pass(contend, &plan, &options);
 }
 
 TEST(revoked, "a bias is taken away beside its thread: one inside at a time, no wake-up lost")
 {
-    struct plan plan = {.may_fence = true, .maker_times = 2, .others_times = 2};
+    struct plan plan = {.may_fence = true, .stay = 1, .times = {2, 2, 2}};
     explorer_must_pass(contend, &plan, &options);
 }
 
+/* The second thread gets the bias and keeps it for a while; the third takes it away. */
 TEST(biased_again, "a late thread of an earlier bias does not disturb a later one")
 {
-    struct plan plan = {.may_fence = true, .maker_times = 2, .others_times = 5};
+    struct plan plan = {.may_fence = true, .stay = 4, .times = {3, 6, 1}};
     explorer_must_pass(contend, &plan, &options);
 }

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "world.h"
 
+#include "queue/internal.h"
+
 /* The queue in every order of its threads: shutdown and drain. */
 
 static void shut_down(void *arg)
@@ -31,6 +33,27 @@ static void shutdown_beside_get(void *arg)
 TEST(shutdown_wakes, "a shutdown wakes every consumer; what was accepted before it is processed")
 {
     explorer_must_pass(shutdown_beside_get, NULL, NULL);
+}
+
+/* More than are woken at once by one unlock. */
+static void shutdown_of_many(void *arg)
+{
+    (void)arg;
+    struct weiri_thread consumers[WEIRI_WAKES_MAX + 2];
+    world_init();
+    for (size_t i = 0; i < WEIRI_WAKES_MAX + 2; i++) {
+        world_start(&consumers[i], "consumer", world_consume, NULL);
+    }
+    weir_queue_shutdown(world.queue);
+    for (size_t i = 0; i < WEIRI_WAKES_MAX + 2; i++) {
+        weiri_thread_join(&consumers[i]);
+    }
+    world_fini();
+}
+
+TEST(shutdown_wakes_many, "a shutdown wakes more consumers than an unlock has room to remember")
+{
+    explorer_must_pass(shutdown_of_many, NULL, NULL);
 }
 
 /* A time asked for is dropped and counted, or came before; or it was refused. */

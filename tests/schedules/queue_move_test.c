@@ -3,7 +3,7 @@
 #include "world.h"
 
 /* The queue in every order of its threads: pending times that are moved, superseded or refused
- * while they pass. */
+ * while they pass, and limits that pass while their gets are woken. */
 
 static struct {
     int64_t start_ns;   /* when item 0 was added for its first time */
@@ -150,4 +150,64 @@ static void out_of_memory(void *arg)
 TEST(memory_runs_out, "with allocations failing, what was accepted for a time is processed")
 {
     explorer_must_pass(out_of_memory, NULL, NULL);
+}
+
+static void get_until_soon(void *arg)
+{
+    (void)arg;
+    struct weir_work work;
+    int64_t limit_ns = weir_clock_now(world.clock) + 10;
+    enum weir_status status = weir_queue_get_until(world.queue, limit_ns, &work);
+    if (status == WEIR_OK) {
+        world_process(&work);
+    } else {
+        CHECK_STATUS(status, WEIR_ETIMEDOUT);
+    }
+}
+
+/* Two that give up beside one that does not. A wake-up that reaches one of the two with its limit
+ * must not be lost to the third: nothing else would wake it. */
+static void limits_beside_sleeper(void *arg)
+{
+    (void)arg;
+    struct weiri_thread impatient[2];
+    struct weiri_thread consumer;
+    world_init();
+    world_start(&consumer, "consumer", world_consume, NULL);
+    world_start_two(impatient, "impatient", get_until_soon);
+    CHECK_STATUS(world_add(0), WEIR_OK);
+    world_join_two(impatient);
+    world_wait_seen(0);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    weiri_thread_join(&consumer);
+    world_fini();
+}
+
+TEST(limit_beside_sleeper, "a get that is woken at its limit takes the item or leaves the wake-up")
+{
+    explorer_must_pass(limits_beside_sleeper, NULL, NULL);
+}
+
+/* The one that watches the clock may be the one that gives up before the time it watches for. */
+static void limit_before_time(void *arg)
+{
+    (void)arg;
+    struct weiri_thread impatient;
+    struct weiri_thread consumer;
+    world_init();
+    world.is_exact = true;
+    world_start(&impatient, "impatient", get_until_soon, NULL);
+    world_start(&consumer, "consumer", world_consume, NULL);
+    CHECK_STATUS(world_add_after(0, 50), WEIR_OK);
+    weiri_thread_join(&impatient);
+    world_wait_seen(0);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    weiri_thread_join(&consumer);
+    world_fini();
+}
+
+TEST(limit_of_timer, "when the one that watches the clock gives up, another one keeps the time")
+{
+    const struct explorer_options options = {.no_early_time = true};
+    explorer_must_pass(limit_before_time, NULL, &options);
 }

@@ -71,6 +71,30 @@ TEST(done_get_loops, "consumers that loop on done_get lose nothing and let nobod
     explorer_must_pass(done_get, NULL, NULL);
 }
 
+/* What has been done is not done again, whoever has the item by then. */
+static void consume_done_twice(void *arg)
+{
+    (void)arg;
+    struct weir_work work;
+    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+        world_process(&work);
+        CHECK_STATUS(weir_queue_done(world.queue, &work), WEIR_ENOTPROCESSING);
+    }
+}
+
+static void done_twice(void *arg)
+{
+    run_two_and_two(consume_done_twice, *(const bool *)arg);
+}
+
+TEST(stale_done, "a second done ends nobody's processing, also when the item is handed out again")
+{
+    bool is_embedded = false;
+    explorer_must_pass(done_twice, &is_embedded, NULL);
+    is_embedded = true;
+    explorer_must_pass(done_twice, &is_embedded, NULL);
+}
+
 static void produce_batches(void *arg)
 {
     static const int numbers[2][2] = {{0, 1}, {1, 2}};

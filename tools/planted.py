@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+"""Plants each bug of tests/schedules/plants.txt in a copy of the sources, and demands that its scenario finds it.
+
+Usage: tools/planted.py BUILD [NAME...]      (BUILD: a complete build with cmake; NAME: only these bugs)
+
+What the bug touches is compiled again with it, and linked before the build's own libraries. The scenario then runs as
+in a test run, only longer. Found is what fails in a schedule up to the 10,000th; where the schedule has a seed, the seed
+must repeat it. Prints where each was found; exit status 1 if one was not.
+"""
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import plants
+from sources import ROOT, read
+
+FOUND_MAX = 10000
+# 9,900 seeded schedules and then the search: more than the number above, so that a bug found too late is told so.
+SCALE = "3.3"
+FOUND = re.compile(r"schedule (\d+), (?:seed (\d+)|of the search): (.*)")
+# Its lock is the real one (tests/CMakeLists.txt).
+REAL_LOCK = re.compile(r"^(queue_)?lock$")
+
+
+class Build:
+    """What a complete build knows: how each object is made, and of what."""
+
+    def __init__(self, folder):
+        self.folder = folder.resolve()
+        entries = json.loads((self.folder / "compile_commands.json").read_text())
+        self.commands = {}
+        for entry in entries:
+            command = shlex.split(entry["command"])
+            self.commands[command[command.index("-o") + 1]] = (entry["file"], command)
+        self.needs = {}
+        listing = subprocess.run(["ninja", "-C", str(self.folder), "-t", "deps"], capture_output=True, text=True, check=True)
+        for line in listing.stdout.split("\n"):
+            if line.startswith(" "):
+                self.needs[current].add(line.strip())
+            elif line:
+                current = line.partition(":")[0]
+                self.needs[current] = set()
+
+    def objects(self, program, files):
+        """The objects of a scenario's library and of the scenario itself that the files go into."""
+        touched = {str(ROOT / file) for file in files}
+        part = re.compile(rf"/(weir_explored|test\.schedules\.{program})\.dir/")
+        return [output for output in self.commands
+                if part.search(output) and touched & self.needs.get(output, set())]
+
+    def scenario(self, program):
+        return next(output for output in self.commands if f"/test.schedules.{program}.dir/" in output)
+
+    def compile(self, output, overlay, program, target):
+        """Compiles what becomes output, with the overlay's files before those of the tree."""
+        source, command = self.commands[output]
+        in_room = source.startswith(f"{ROOT}/src/")
+        planted = str(overlay / Path(source).relative_to(ROOT / "src")) if in_room else source
+        command = [planted if word == source and os.path.exists(planted) else word for word in command]
+        command[command.index("-o") + 1] = str(target)
+        command[1:1] = [f"-I{overlay}"] + (["-DWEIRI_LOCK_EXPLORED"] if REAL_LOCK.match(program) else [])
+        # A bug may leave something unused; and there is nothing to debug.
+        command = [word for word in command if word not in ("-g", "-O2", "-Werror")] + ["-w", "-O1"]
+        call(command, self.folder)
+
+    def link(self, program, objects, target):
+        compiler = self.commands[self.scenario(program)][1][0]
+        library = "libweir_explored_lock.a" if REAL_LOCK.match(program) else "libweir_explored.a"
+        libraries = [str(self.folder / "tests" / name) for name in (library, "libweir_harness.a")]
+        call([compiler, *map(str, objects), "-Wl,--start-group", *libraries, "-Wl,--end-group", "-lpthread",
+              "-o", str(target)], self.folder)
+
+
+def call(command, folder):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def make(build, plant, folder):
+    """The scenario's program with the bug in it."""
+    overlay = folder / "src"
+    for file in plant.files():
+        copy = overlay / Path(file).relative_to("src")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(plant.apply(file, read(file)), encoding="utf-8")
+    outputs = build.objects(plant.program, plant.files())
+    if not outputs:
+        raise RuntimeError(f"nothing in {plant.program} is made of {', '.join(plant.files())}")
+    objects = [folder / f"{number}.o" for number in range(len(outputs))]
+    for output, target in zip(outputs, objects):
+        build.compile(output, overlay, plant.program, target)
+    if build.scenario(plant.program) not in outputs:
+        objects.append(build.folder / build.scenario(plant.program))
+    build.link(plant.program, objects, folder / "program")
+    return folder / "program"
+
+
+def run(program, test, *arguments):
+    environment = {**os.environ, "WEIR_TEST_SCALE": SCALE, "WEIR_TEST_TIMEOUT_MULT": SCALE}
+    done = subprocess.run([str(program), f"--filter={test}", *arguments], env=environment, capture_output=True,
+                          text=True, errors="replace", check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def judge(plant, program):
+    """A line about what came of it, and whether it is what it should be."""
+    status, output = run(program, plant.test)
+    found = FOUND.search(output)
+    if not plant.is_bug:
+        return status == 0, "passes, as it should" if status == 0 else f"fails, and is no bug:\n{output}"
+    if found is None:
+        return False, f"NOT FOUND:\n{output}"
+    schedule, seed, text = found.groups()
+    line = f"schedule {int(schedule):5}, " + (f"seed {seed:>15}" if seed else "of the search      ") + f": {text[:60]}"
+    if int(schedule) > FOUND_MAX:
+        return False, f"{line}\nFOUND TOO LATE"
+    if seed:
+        again = FOUND.search(run(program, plant.test, f"--seed={seed}")[1])
+        if again is None or (again[2], again[3]) != (seed, text):
+            return False, f"{line}\nITS SEED DOES NOT REPEAT IT: {again and again[0]}"
+    return True, line
+
+
+def plant_and_judge(build, plant):
+    with tempfile.TemporaryDirectory(prefix="weir-planted-") as name:
+        try:
+            return judge(plant, make(build, plant, Path(name)))
+        except (RuntimeError, plants.Wrong) as wrong:
+            return False, f"CANNOT BE PLANTED: {wrong}"
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    build, names = Build(Path(sys.argv[1])), sys.argv[2:]
+    listed = plants.read_plants()
+    unknown = set(names) - {plant.name for plant in listed}
+    if unknown:
+        sys.exit(f"planted: there is no {', '.join(sorted(unknown))} in {plants.PATH}")
+    chosen = [plant for plant in listed if not names or plant.name in names]
+    passed = 0
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for plant, (is_right, line) in zip(chosen, threads.map(lambda plant: plant_and_judge(build, plant), chosen)):
+            print(f"{plant.name:31} {line}", flush=True)
+            passed += is_right
+    print(f"{passed} passed, {len(chosen) - passed} failed, 0 skipped")
+    return 0 if passed == len(chosen) else 1
+
+
+sys.exit(main())
