@@ -96,7 +96,7 @@ bench: ## build the benchmarks and run them beside their peers (ARGS=--quick: 90
 lint: format-check check shellcheck tidy ## all checks of the sources: the next four
 format-check: deps-lint ## is every C file as clang-format has it?
 	@clang-format --dry-run -Werror $(C_FILES)
-check: deps-lint ## include direction, sizes, texts, planted bugs, documents' examples, tables of locks and promises, man pages
+check: deps-lint ## what the scripts tools/check_*.py hold (includes, sizes, texts, tables in documents), man pages
 	@tools/check_includes.py
 	@tools/check_sizes.py
 	@tools/check_text.py
@@ -104,6 +104,7 @@ check: deps-lint ## include direction, sizes, texts, planted bugs, documents' ex
 	@tools/check_readme.py
 	@tools/check_locks.py
 	@tools/check_conformance.py
+	@tools/check_bad_input.py
 	@mandoc -T lint -W warning man/*.[1-9]
 shellcheck: deps-lint ## shellcheck of every script
 	@shellcheck $(SCRIPTS)

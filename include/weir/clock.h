@@ -28,7 +28,8 @@ WEIR_API weir_clock *weir_clock_monotonic(void);
 /** Makes a clock that stands at start_ns until it is stepped.
  *
  * allocator is copied; NULL means libc's. Returns owned: weir_clock_free().
- * Errors: WEIR_EINVAL (ret_clock NULL), WEIR_ERANGE (start_ns negative), WEIR_ENOMEM. */
+ * Errors: WEIR_EINVAL (ret_clock NULL, an allocator with some members NULL), WEIR_ERANGE (start_ns
+ * negative), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_clock_manual_new(
     int64_t start_ns, const struct weir_allocator *allocator, weir_clock **ret_clock);
 
@@ -44,7 +45,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_clock_advance(weir_clock *clock, i
 WEIR_API int64_t weir_clock_now(weir_clock *clock);
 
 /** Frees a manual clock. Takes NULL and the real clock (does nothing). The caller ensures that no
- * object uses it any more; one that does is a bug that ends the program with a message. */
+ * thread is in a call on it and no object uses it any more; one that does is a bug that ends the
+ * program with a message. */
 WEIR_API void weir_clock_free(weir_clock *clock);
 
 WEIR_END_DECLS

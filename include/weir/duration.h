@@ -32,16 +32,16 @@ WEIR_BEGIN_DECLS
  * One or more decimal numbers, each with a unit out of ns, us, ms, s, m, h, d; a bare `0` needs
  * none. No sign, no space, no exponent. A fraction is cut to whole nanoseconds.
  *
- * Errors: WEIR_EINVAL (not of that form, or an unknown unit), WEIR_ERANGE (more than 2^63-1 ns).
- * ret_offset (may be NULL) receives the offset of the first offending byte on failure.
+ * Errors: WEIR_EINVAL (NULL, not of that form, or an unknown unit), WEIR_ERANGE (more than 2^63-1
+ * ns). ret_offset (may be NULL) receives the offset of the first offending byte on failure.
  * Thread-safe, does not block or allocate. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_duration_parse(const char *text, int64_t *ret_ns,
                                                              size_t *ret_offset);
 
 /** Writes a duration for people: "0s", "250ns", "12.5ms", "1.5s", "3m20s", "2d1h", cut to three
  * decimals of its smallest unit; a negative one gets a sign, which weir_duration_parse() does not
- * read. buffer may be NULL where size is 0; else it always ends in NUL. Returns the length of the
- * whole text, as snprintf does. */
+ * read. What is in buffer always ends in NUL, unless size is 0 or buffer NULL. Returns the length
+ * of the whole text, as snprintf does. Thread-safe, does not block or allocate. */
 WEIR_API size_t weir_duration_format(int64_t ns, char *buffer, size_t size);
 
 WEIR_END_DECLS

@@ -47,7 +47,7 @@ struct weir_key {
     size_t size;      /**< Count of bytes; WEIR_KEY_ITEM for an embedded item. */
 };
 
-/** Makes a node idle. Not needed where its memory is zero. */
+/** Makes a node (not NULL) idle. Not needed where its memory is zero. */
 static inline void weir_item_init(struct weir_item *item)
 {
     memset(item, 0, sizeof(*item));
@@ -62,7 +62,7 @@ static inline struct weir_key weir_key_bytes(const void *data, size_t size)
     return key;
 }
 
-/** The key made of a string's bytes without its NUL. */
+/** The key made of the bytes of a string (not NULL) without its NUL. */
 static inline struct weir_key weir_key_string(const char *text)
 {
     return weir_key_bytes(text, strlen(text));

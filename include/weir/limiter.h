@@ -19,7 +19,9 @@ WEIR_BEGIN_DECLS
  * can implement as well; the supplied ones are thread-safe and give client-go's numbers.
  *
  * Limiters have no clock: the caller passes the time, in nanoseconds of a clock of its own. Times
- * of several threads may arrive a little out of order.
+ * of several threads may arrive a little out of order. What ends in _ns is in nanoseconds. None of
+ * the calls blocks; all are thread-safe but weir_limiter_free(). A call that fails has changed
+ * nothing, its results neither.
  *
  * The limiters that are per item remember items that failed until they are forgotten, and within
  * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
@@ -140,7 +142,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_jitter_new(
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_default_new(
     const struct weir_limiter_options *options, weir_limiter **ret_limiter);
 
-/** Frees a limiter that no queue uses any more. Takes NULL. */
+/** Frees a limiter that no queue uses any more, and what it took. Takes NULL. No other thread may
+ * be in a call on it. */
 WEIR_API void weir_limiter_free(weir_limiter *limiter);
 
 /** Asks how long the item must wait at now_ns, and counts a try. A limiter of one's own that

@@ -19,16 +19,15 @@ WEIR_BEGIN_DECLS
  * names, types, help texts and buckets, so that dashboards and alerts made for those work
  * unchanged. The label `name` tells the queues apart.
  *
- * | family | type | what |
- * |---|---|---|
- * | `workqueue_depth` | gauge | items to be handed out, those added while processing included |
- * | `workqueue_adds_total` | counter | adds of items not queued or dirty already; a waiting item's
- * time that comes is one | | `workqueue_queue_duration_seconds` | histogram | from that add to get
- * | | `workqueue_work_duration_seconds` | histogram | from get to done | |
- * `workqueue_unfinished_work_seconds` | gauge | sum of the ages of the processings under way | |
- * `workqueue_longest_running_processor_seconds` | gauge | age of the oldest of them | |
- * `workqueue_retries_total` | counter | add_after and add_rate_limited that were accepted, whatever
- * the delay; add_with where it has one |
+ * - `workqueue_depth`, a gauge: items to be handed out, those added while processing included;
+ * - `workqueue_adds_total`, a counter: adds of items not queued or dirty already; a waiting item's
+ *   time that comes is one;
+ * - `workqueue_queue_duration_seconds`, a histogram: from that add to get;
+ * - `workqueue_work_duration_seconds`, a histogram: from get to done;
+ * - `workqueue_unfinished_work_seconds`, a gauge: the sum of the ages of the processings under way;
+ * - `workqueue_longest_running_processor_seconds`, a gauge: the age of the oldest of them;
+ * - `workqueue_retries_total`, a counter: add_after and add_rate_limited that were accepted,
+ *   whatever the delay; add_with where it has one.
  *
  * The buckets are Kubernetes' ten, and two more: 100 and 1000 seconds. Times are the queue's
  * clock's. Ages are those of the moment of reading. */
@@ -57,8 +56,8 @@ struct weir_metrics_options {
 WEIR_API WEIR_NODISCARD enum weir_status weir_metrics_new(
     const struct weir_metrics_options *options, weir_metrics **ret_metrics);
 
-/** Frees a registry. Takes NULL. Its queues must have been freed before: one that has not is a bug
- * that ends the program with a message. */
+/** Frees a registry. Takes NULL. No other thread may be in a call on it, and its queues must have
+ * been freed before: one that has not is a bug that ends the program with a message. */
 WEIR_API void weir_metrics_free(weir_metrics *metrics);
 
 /** Receives a piece of a text, borrowed during the call, not ended by a NUL. Called on the thread
@@ -71,7 +70,7 @@ typedef int weir_metrics_write_fn(const char *text, size_t size, void *arg);
  * the order of their names. Thread-safe, also beside calls on the queues, each of which it holds up
  * for well under a microsecond.
  *
- * Returns the status that ended the writing, or else: WEIR_EINVAL (metrics or write NULL),
+ * Returns the status of write that ended the writing. Errors: WEIR_EINVAL (metrics or write NULL),
  * WEIR_ENOMEM; then nothing was written. */
 WEIR_API WEIR_NODISCARD int weir_metrics_write(weir_metrics *metrics, weir_metrics_write_fn *write,
                                                void *arg);

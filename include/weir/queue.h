@@ -35,9 +35,14 @@ WEIR_BEGIN_DECLS
  * times in order of their adds, and never early.
  *
  * Every function is thread-safe except weir_queue_free(). None calls back into the caller's code
- * with a lock held, except the allocator. NULL where an object is required is WEIR_EINVAL. Only
- * get, get_until, get_batch, done_get and the drains block, all without using the processor. Who
- * waits in an event loop instead watches weir_queue_fd().
+ * with a lock held, except the allocator. Only get, get_until, get_batch, done_get and the drains
+ * block, all without using the processor. Who waits in an event loop instead watches
+ * weir_queue_fd().
+ *
+ * What ends in _ns is in nanoseconds; times are readings of the queue's clock. Keys, arrays and
+ * options are borrowed during the call; the queue copies the bytes of the keys it keeps. NULL where
+ * an object is required is WEIR_EINVAL, and so is a key that says it has bytes, or an item, and has
+ * none. A call that fails has changed nothing, its results neither, unless it says so.
  *
  * After fork() the child must not use the parent's queues. */
 
@@ -153,20 +158,23 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
  * - waiting: its time comes with the most urgent priority that was asked for that time. An add that
  *   supersedes the time takes over its priority, where that is the more urgent one.
  *
- * Errors as weir_queue_add(); WEIR_EINVAL for unknown flags, and for a priority other than 0 in a
- * queue without priorities. */
+ * Errors as weir_queue_add_after(); WEIR_EINVAL also for options of an unknown size or with an
+ * unknown field set, unknown flags, and a priority other than 0 in a queue without priorities. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
     weir_queue *queue, struct weir_key key, const struct weir_add_options *options);
 
 /** Adds the item after the delay that the queue's limiter gives it, counting one more failure.
- * Errors as weir_queue_add(), and the limiter's own; then nothing changed. */
+ * Errors as weir_queue_add(), and those of a limiter of one's own; then the failure is not counted
+ * either. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_rate_limited(weir_queue *queue,
                                                                      struct weir_key key);
 
-/** Clears the limiter's record of an item, whatever its place. Does not imply done. */
+/** Clears the limiter's record of an item, whatever its place. Does not imply done; works after
+ * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key);
 
-/** How often the limiter has been asked for the item since it was forgotten; 0 where it was not. */
+/** How often the limiter has been asked for the item since it was forgotten; 0 where it was not.
+ * Errors: WEIR_EINVAL, WEIR_ETOOBIG (key). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_num_requeues(weir_queue *queue,
                                                                  struct weir_key key,
                                                                  uint64_t *ret_count);
@@ -179,17 +187,18 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_cancel(weir_queue *queue, st
                                                            bool *ret_taken);
 
 /** Hands out the item at the head, which becomes processing; blocks while nothing is queued. The
- * consumer must call weir_queue_done() for it. Errors: WEIR_ESHUTDOWN (shut down, and nothing is
- * left that this call could get), WEIR_ENOMEM (no room to sleep), WEIR_EINVAL. */
+ * consumer must call weir_queue_done() for it. Never fails for lack of memory. Errors:
+ * WEIR_ESHUTDOWN (shut down, and nothing is left that this call could get), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get(weir_queue *queue,
                                                         struct weir_work *ret_work);
 
-/** As weir_queue_get(), but WEIR_EAGAIN instead of blocking. */
+/** As weir_queue_get(), without blocking. Errors: WEIR_EAGAIN (nothing is queued), WEIR_ESHUTDOWN,
+ * WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_try_get(weir_queue *queue,
                                                             struct weir_work *ret_work);
 
-/** As weir_queue_get(), but WEIR_ETIMEDOUT once the queue's clock shows limit_ns and nothing is
- * queued. */
+/** As weir_queue_get(), but blocks only until the queue's clock shows limit_ns. Errors:
+ * WEIR_ETIMEDOUT (it does, and nothing is queued), WEIR_ESHUTDOWN, WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
                                                               struct weir_work *ret_work);
 
@@ -206,19 +215,20 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done(weir_queue *queue,
                                                          const struct weir_work *work);
 
 /** weir_queue_done() of work and weir_queue_get() into it under one lock, for a consumer's loop.
- * WEIR_ENOTPROCESSING: nothing was done or gotten. Any other error: the item is done, and work is
- * as it was. */
+ * Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL, as weir_queue_done(): nothing was done or gotten.
+ * WEIR_ESHUTDOWN: the item is done, and work is as it was. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get(weir_queue *queue,
                                                              struct weir_work *work);
 
-/** weir_queue_add() of count items under one lock: all, or on an error none.
- * Errors as weir_queue_add(). count 0 is allowed. */
+/** weir_queue_add() of count items under one lock: all, or on an error none. count 0 is allowed,
+ * keys may be NULL then. Errors as weir_queue_add(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_batch(weir_queue *queue,
                                                               const struct weir_key *keys,
                                                               size_t count);
 
-/** weir_queue_done() of count items under one lock. WEIR_ENOTPROCESSING when at least one was not
- * being processed; the others are done all the same. */
+/** weir_queue_done() of count items under one lock. count 0 is allowed, work may be NULL then.
+ * Errors: WEIR_ENOTPROCESSING (at least one was not being processed; the others are done all the
+ * same), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_batch(weir_queue *queue,
                                                                const struct weir_work *work,
                                                                size_t count);
@@ -231,7 +241,7 @@ struct weir_queue_counts {
     uint64_t dropped;  /**< Waiting times that shutdown dropped, ever. */
 };
 
-/** Reads all counts under one lock. */
+/** Reads all counts under one lock. Errors: WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_count(weir_queue *queue,
                                                           struct weir_queue_counts *ret_counts);
 
@@ -249,8 +259,9 @@ WEIR_API void weir_queue_shutdown(weir_queue *queue);
  * that came before does not end a drain), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain(weir_queue *queue);
 
-/** As weir_queue_shutdown_drain(), until the queue's clock shows limit_ns: then WEIR_ETIMEDOUT, and
- * the queue stays shut down. weir_queue_snapshot() (weir/snapshot.h) names what is still there. */
+/** As weir_queue_shutdown_drain(), but blocks only until the queue's clock shows limit_ns; the
+ * queue stays shut down. weir_queue_snapshot() (weir/snapshot.h) names what is still there then.
+ * Errors: WEIR_ETIMEDOUT (it does, and not all is done), WEIR_ECANCELED, WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue,
                                                                          int64_t limit_ns);
 

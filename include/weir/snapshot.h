@@ -15,7 +15,10 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * What is in a queue: every item at one moment, with its place, its pending time and its age. For
- * people and logs, such as to name what is still running when a drain has run out of time. */
+ * people and logs, such as to name what is still running when a drain has run out of time.
+ *
+ * What ends in _ns is in nanoseconds; times are readings of the queue's clock. None of the calls
+ * blocks; all are thread-safe but weir_snapshot_free(). */
 
 /** Where an item is. */
 enum weir_place {

@@ -135,6 +135,7 @@ static size_t append_number(char *buffer, size_t size, size_t at, int64_t whole,
 size_t weir_duration_format(int64_t ns, char *buffer, size_t size)
 {
     size_t at = 0;
+    size = buffer == NULL ? 0 : size;
     if (ns < 0) {
         at += (size_t)snprintf(buffer, size, "-");
         ns = ns == INT64_MIN ? INT64_MAX : -ns;

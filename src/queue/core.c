@@ -96,9 +96,10 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
         return WEIR_ENOMEM;
     }
     for (size_t i = 0; i < count; i++) {
-        if (weiri_core_intern(core, keys[i]) == NULL) {
+        const struct weir_item *item = weiri_core_intern(core, keys[i]);
+        if (item == NULL || (item->weir_wait != 0 && !weiri_delay_has(&core->delay, item))) {
             release_batch(core, keys, i);
-            return WEIR_ENOMEM;
+            return item == NULL ? WEIR_ENOMEM : WEIR_EBUSY;
         }
     }
     if (!has_capacity(core, keys, count)) {

@@ -1,0 +1,527 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "conformance/bad_input.h"
+
+/* Bad input to what makes a queue, and to what brings items into it and takes them out. */
+
+/* ---- weir_queue_new, weir_queue_free ---- */
+
+static enum weir_status make(const struct weir_queue_options *options)
+{
+    weir_queue *untouched = (weir_queue *)&rows;
+    weir_queue *queue = untouched;
+    enum weir_status status = weir_queue_new(options, &queue);
+    CHECK((queue == untouched) == (status != WEIR_OK));
+    if (status == WEIR_OK) {
+        weir_queue_free(queue);
+    }
+    return status;
+}
+
+static struct weir_queue_options good_options(void)
+{
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    return options;
+}
+
+ROW(weir_queue_new, options, null, WEIR_OK)
+{
+    return make(NULL);
+}
+
+ROW(weir_queue_new, options, size, WEIR_EINVAL)
+{
+    static const size_t sizes[] = {0, 1, 7, sizeof(struct weir_queue_options) - 4, SIZE_MAX};
+    struct weir_queue_options options = good_options();
+    for (size_t i = 0; i < 4; i++) {
+        options.size = sizes[i];
+        CHECK_STATUS(make(&options), WEIR_EINVAL);
+    }
+    options.size = sizes[4];
+    return make(&options);
+}
+
+ROW(weir_queue_new, options, later, WEIR_EINVAL)
+{
+    struct {
+        struct weir_queue_options options;
+        uint64_t later;
+    } newer = {.options = good_options()};
+    newer.options.size = sizeof(newer);
+    CHECK_STATUS(make(&newer.options), WEIR_OK); /* a newer program that does not use it */
+    newer.later = 1;
+    return make(&newer.options);
+}
+
+ROW(weir_queue_new, options, allocator, WEIR_EINVAL)
+{
+    for (unsigned members = 1; members < 7; members++) {
+        struct weir_queue_options options = good_options();
+        options.allocator.alloc = (members & 1) != 0 ? test_allocator()->alloc : NULL;
+        options.allocator.resize = (members & 2) != 0 ? test_allocator()->resize : NULL;
+        options.allocator.release = (members & 4) != 0 ? test_allocator()->release : NULL;
+        CHECK_STATUS(make(&options), WEIR_EINVAL);
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_queue_new, options, key_size_max, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    options.key_size_max = WEIR_KEY_SIZE_LIMIT;
+    CHECK_STATUS(make(&options), WEIR_OK);
+    options.key_size_max++;
+    CHECK_STATUS(make(&options), WEIR_EINVAL);
+    options.key_size_max = SIZE_MAX;
+    return make(&options);
+}
+
+ROW(weir_queue_new, options, flags, WEIR_EINVAL)
+{
+    static const uint32_t flags[] = {2, 3, UINT32_C(1) << 31, UINT32_MAX};
+    struct weir_queue_options options = good_options();
+    for (size_t i = 0; i < 4; i++) {
+        options.flags = flags[i];
+        CHECK_STATUS(make(&options), WEIR_EINVAL);
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_queue_new, options, reserved0, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    options.reserved0 = 1;
+    return make(&options);
+}
+
+ROW(weir_queue_new, options, aging_ns, WEIR_ERANGE)
+{
+    struct weir_queue_options options = good_options();
+    options.aging_ns = 1; /* there are no priorities */
+    CHECK_STATUS(make(&options), WEIR_EINVAL);
+    options.flags = WEIR_QUEUE_PRIORITIES;
+    CHECK_STATUS(make(&options), WEIR_OK);
+    options.aging_ns = INT64_MAX;
+    CHECK_STATUS(make(&options), WEIR_OK);
+    options.aging_ns = INT64_MIN;
+    CHECK_STATUS(make(&options), WEIR_ERANGE);
+    options.aging_ns = -1;
+    return make(&options);
+}
+
+static enum weir_status make_named(struct weir_queue_options *options, const char *name,
+                                   const char *taken)
+{
+    CHECK_STATUS(weir_metrics_new(NULL, &options->metrics), WEIR_OK);
+    options->name = taken;
+    weir_queue *first;
+    CHECK_STATUS(weir_queue_new(options, &first), WEIR_OK);
+    options->name = name;
+    enum weir_status status = make(options);
+    weir_queue_free(first);
+    weir_metrics_free(options->metrics);
+    return status;
+}
+
+ROW(weir_queue_new, options, name, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    return make_named(&options, "\xff", "a");
+}
+
+ROW(weir_queue_new, options, name_taken, WEIR_EBUSY)
+{
+    struct weir_queue_options options = good_options();
+    return make_named(&options, "a", "a");
+}
+
+ROW(weir_queue_new, memory, none, WEIR_ENOMEM)
+{
+    struct weir_queue_options options = good_options();
+    test_fail_allocation(1, true);
+    return make(&options);
+}
+
+ROW(weir_queue_new, ret_queue, null, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    CHECK_STATUS(weir_queue_new(NULL, NULL), WEIR_EINVAL);
+    return weir_queue_new(&options, NULL);
+}
+
+ROW(weir_queue_free, queue, null, WEIR_OK)
+{
+    weir_queue_free(NULL);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_free, queue, shut_down, WEIR_OK)
+{
+    weir_queue_free(w->f.queue);
+    w->f.queue = NULL;
+    return WEIR_OK;
+}
+
+/* ---- The calls that take a key ---- */
+
+typedef enum weir_status key_call(struct world *w, weir_queue *queue, struct weir_key key);
+
+static enum weir_status call_add(__attribute__((unused)) struct world *w, weir_queue *queue,
+                                 struct weir_key key)
+{
+    return weir_queue_add(queue, key);
+}
+
+static enum weir_status call_add_after(__attribute__((unused)) struct world *w, weir_queue *queue,
+                                       struct weir_key key)
+{
+    enum weir_status status = weir_queue_add_after(queue, key, 0);
+    CHECK(status != WEIR_OK);
+    CHECK_STATUS(weir_queue_add_after(queue, key, WEIR_MS(1)), status);
+    return status;
+}
+
+static enum weir_status add_options(weir_queue *queue, struct weir_key key, int64_t delay_ns,
+                                    uint32_t flags)
+{
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.delay_ns = delay_ns;
+    options.flags = flags;
+    return weir_queue_add_with(queue, key, &options);
+}
+
+static enum weir_status call_add_with(__attribute__((unused)) struct world *w, weir_queue *queue,
+                                      struct weir_key key)
+{
+    enum weir_status status = add_options(queue, key, 0, WEIR_ADD_SUPERSEDE);
+    CHECK(status != WEIR_OK);
+    CHECK_STATUS(add_options(queue, key, 1, WEIR_ADD_MOVE), status);
+    return status;
+}
+
+static enum weir_status call_add_rate_limited(__attribute__((unused)) struct world *w,
+                                              weir_queue *queue, struct weir_key key)
+{
+    return weir_queue_add_rate_limited(queue, key);
+}
+
+static enum weir_status call_forget(__attribute__((unused)) struct world *w, weir_queue *queue,
+                                    struct weir_key key)
+{
+    return weir_queue_forget(queue, key);
+}
+
+static enum weir_status call_num_requeues(struct world *w, weir_queue *queue, struct weir_key key)
+{
+    return weir_queue_num_requeues(queue, key, &w->number);
+}
+
+static enum weir_status call_cancel(struct world *w, weir_queue *queue, struct weir_key key)
+{
+    CHECK_STATUS(weir_queue_cancel(queue, key, NULL), weir_queue_cancel(queue, key, &w->flag));
+    return weir_queue_cancel(queue, key, &w->flag);
+}
+
+static enum weir_status call_add_batch(struct world *w, weir_queue *queue, struct weir_key key)
+{
+    struct weir_key keys[] = {key_of(&w->f, IS_IDLE), key, key_of(&w->f, IS_QUEUED)};
+    return weir_queue_add_batch(queue, keys, 3);
+}
+
+KEY_ROWS(weir_queue_add, key, call_add)
+KEY_ROWS(weir_queue_add_after, key, call_add_after)
+KEY_ROWS(weir_queue_add_with, key, call_add_with)
+KEY_ROWS(weir_queue_add_rate_limited, key, call_add_rate_limited)
+KEY_ROWS(weir_queue_forget, key, call_forget)
+KEY_ROWS(weir_queue_num_requeues, key, call_num_requeues)
+KEY_ROWS(weir_queue_cancel, key, call_cancel)
+KEY_ROWS(weir_queue_add_batch, keys, call_add_batch)
+
+/* Of items in every place. */
+static enum weir_status call_with_every_place(struct world *w, key_call *call)
+{
+    enum weir_status status = call(w, w->queue, key_of(&w->f, IS_IDLE));
+    for (unsigned i = 0; i <= IS_ENDED; i++) {
+        CHECK_STATUS(call(w, w->queue, key_of(&w->f, i)), status);
+    }
+    return status;
+}
+
+ROW(weir_queue_add, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    return call_with_every_place(w, call_add);
+}
+
+ROW(weir_queue_add_after, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    return call_with_every_place(w, call_add_after);
+}
+
+ROW(weir_queue_add_with, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    return call_with_every_place(w, call_add_with);
+}
+
+ROW(weir_queue_add_rate_limited, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    return call_with_every_place(w, call_add_rate_limited);
+}
+
+ROW(weir_queue_add_batch, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    return call_with_every_place(w, call_add_batch);
+}
+
+ROW(weir_queue_forget, queue, shut_down, WEIR_OK)
+{
+    CHECK_STATUS(weir_queue_forget(w->queue, key_of(&w->f, IS_LIMITED)), WEIR_OK);
+    CHECK_STATUS(weir_queue_num_requeues(w->queue, key_of(&w->f, IS_LIMITED), &w->number), WEIR_OK);
+    CHECK_INT(w->number, ==, 0);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_num_requeues, queue, shut_down, WEIR_OK)
+{
+    CHECK_STATUS(weir_queue_num_requeues(w->queue, key_of(&w->f, IS_LIMITED), &w->number), WEIR_OK);
+    CHECK_INT(w->number, ==, 1);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_cancel, queue, shut_down, WEIR_OK)
+{
+    CHECK(cancel(&w->f, IS_QUEUED) && cancel(&w->f, IS_DIRTY));
+    CHECK(!cancel(&w->f, IS_WAITING) && !cancel(&w->f, IS_PROCESSING));
+    return WEIR_OK;
+}
+
+/* An item that waits in another queue. */
+static enum weir_status call_with_foreign(struct world *w, key_call *call)
+{
+    struct weir_item item;
+    weir_item_init(&item);
+    weir_queue *other;
+    CHECK_STATUS(weir_queue_new(NULL, &other), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_after(other, weir_key_item(&item), WEIR_SECONDS(3600)), WEIR_OK);
+    enum weir_status status = call(w, w->queue, weir_key_item(&item));
+    struct weir_queue_counts counts;
+    CHECK_STATUS(weir_queue_count(other, &counts), WEIR_OK);
+    CHECK_INT(counts.waiting, ==, 1);
+    weir_queue_free(other);
+    return status;
+}
+
+ROW(weir_queue_add, key, elsewhere, WEIR_EBUSY)
+{
+    return call_with_foreign(w, call_add);
+}
+
+ROW(weir_queue_add_after, key, elsewhere, WEIR_EBUSY)
+{
+    return call_with_foreign(w, call_add_after);
+}
+
+ROW(weir_queue_add_with, key, elsewhere, WEIR_EBUSY)
+{
+    return call_with_foreign(w, call_add_with);
+}
+
+ROW(weir_queue_add_rate_limited, key, elsewhere, WEIR_EBUSY)
+{
+    return call_with_foreign(w, call_add_rate_limited);
+}
+
+ROW(weir_queue_add_batch, keys, elsewhere, WEIR_EBUSY)
+{
+    return call_with_foreign(w, call_add_batch);
+}
+
+ROW(weir_queue_cancel, key, elsewhere, WEIR_EBUSY)
+{
+    return call_with_foreign(w, call_cancel);
+}
+
+/* New keys without memory, until that is needed. */
+static enum weir_status call_without_memory(struct world *w, key_call *call)
+{
+    accept_change(w);
+    test_fail_allocation(1, true);
+    enum weir_status status = WEIR_OK;
+    for (unsigned i = 0; i < 100000 && status == WEIR_OK; i++) {
+        char name[80];
+        (void)snprintf(name, sizeof(name), "a-key-that-needs-memory-of-its-own/%u", i);
+        status = call(w, w->queue, weir_key_string(name));
+    }
+    return status;
+}
+
+static enum weir_status add_later(__attribute__((unused)) struct world *w, weir_queue *queue,
+                                  struct weir_key key)
+{
+    return weir_queue_add_after(queue, key, 1);
+}
+
+static enum weir_status add_moving(__attribute__((unused)) struct world *w, weir_queue *queue,
+                                   struct weir_key key)
+{
+    return add_options(queue, key, 1, WEIR_ADD_MOVE);
+}
+
+ROW(weir_queue_add, memory, none, WEIR_ENOMEM)
+{
+    return call_without_memory(w, call_add);
+}
+
+ROW(weir_queue_add_after, memory, none, WEIR_ENOMEM)
+{
+    return call_without_memory(w, add_later);
+}
+
+ROW(weir_queue_add_with, memory, none, WEIR_ENOMEM)
+{
+    return call_without_memory(w, add_moving);
+}
+
+ROW(weir_queue_add_rate_limited, memory, none, WEIR_ENOMEM)
+{
+    return call_without_memory(w, call_add_rate_limited);
+}
+
+ROW(weir_queue_add_batch, memory, none, WEIR_ENOMEM)
+{
+    return call_without_memory(w, call_add_batch);
+}
+
+/* ---- The other parameters ---- */
+
+ROW(weir_queue_add_after, delay_ns, least, WEIR_OK)
+{
+    CHECK_STATUS(weir_queue_add_after(w->queue, key_of(&w->f, IS_IDLE), INT64_MIN), WEIR_OK);
+    CHECK_INT(weir_queue_len(w->queue), ==, 2);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_add_after, delay_ns, most, WEIR_OK)
+{
+    CHECK_STATUS(weir_queue_add_after(w->queue, key_of(&w->f, IS_IDLE), INT64_MAX), WEIR_OK);
+    pass(&w->f, WEIR_SECONDS(1000000));
+    CHECK(cancel(&w->f, IS_IDLE));
+    return WEIR_OK;
+}
+
+static enum weir_status add_changed(struct world *w, const struct weir_add_options *options)
+{
+    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_QUEUED), options), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_WAITING), options), WEIR_EINVAL);
+    return weir_queue_add_with(w->queue, key_of(&w->f, IS_IDLE), options);
+}
+
+ROW(weir_queue_add_with, options, null, WEIR_EINVAL)
+{
+    return add_changed(w, NULL);
+}
+
+ROW(weir_queue_add_with, options, size, WEIR_EINVAL)
+{
+    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 1u << 20, SIZE_MAX};
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    for (size_t i = 0; i < 5; i++) {
+        options.size = sizes[i];
+        CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_queue_add_with, options, later, WEIR_EINVAL)
+{
+    struct {
+        struct weir_add_options options;
+        uint64_t later;
+    } newer = {.options = WEIR_ADD_OPTIONS_INIT};
+    newer.options.size = sizeof(newer);
+    newer.later = 1;
+    CHECK_STATUS(add_changed(w, &newer.options), WEIR_EINVAL);
+    newer.later = 0; /* a newer program that does not use it */
+    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_QUEUED), &newer.options), WEIR_OK);
+    return WEIR_EINVAL;
+}
+
+ROW(weir_queue_add_with, options, flags, WEIR_EINVAL)
+{
+    static const uint32_t flags[] = {4, 7, UINT32_C(1) << 31, UINT32_MAX};
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    for (size_t i = 0; i < 4; i++) {
+        options.flags = flags[i];
+        CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_queue_add_with, options, priority, WEIR_EINVAL)
+{
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.priority = INT32_MIN;
+    CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
+    options.priority = 1;
+    return add_changed(w, &options);
+}
+
+ROW(weir_queue_add_with, options, delay_ns, WEIR_OK)
+{
+    struct weir_key key = key_of(&w->f, IS_IDLE);
+    CHECK_STATUS(add_options(w->queue, key, INT64_MIN, 0), WEIR_OK);
+    CHECK_INT(weir_queue_len(w->queue), ==, 2);
+    CHECK_STATUS(add_options(w->queue, key, INT64_MAX, WEIR_ADD_MOVE), WEIR_OK);
+    CHECK_COUNTS(&w->f, 2, 3, 2);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_num_requeues, ret_count, null, WEIR_EINVAL)
+{
+    return weir_queue_num_requeues(w->queue, key_of(&w->f, IS_LIMITED), NULL);
+}
+
+ROW(weir_queue_cancel, ret_taken, null, WEIR_OK)
+{
+    CHECK_STATUS(weir_queue_cancel(w->queue, key_of(&w->f, IS_QUEUED), NULL), WEIR_OK);
+    CHECK_COUNTS(&w->f, 0, 2, 2);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_add_batch, keys, null, WEIR_EINVAL)
+{
+    CHECK_STATUS(weir_queue_add_batch(NULL, NULL, 0), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_batch(w->queue, NULL, 0), WEIR_OK);
+    return weir_queue_add_batch(w->queue, NULL, 1);
+}
+
+ROW(weir_queue_add_batch, count, zero, WEIR_OK)
+{
+    struct weir_key bad = weir_key_item(NULL);
+    CHECK_STATUS(weir_queue_add_batch(w->queue, &bad, 0), WEIR_OK);
+    CHECK_COUNTS(&w->f, 1, 2, 2);
+    return WEIR_OK;
+}
+
+TEST(key_limit, "a queue's own limit of key sizes is kept to the byte")
+{
+    struct world w;
+    make_world(&w, SHORT_KEY);
+    struct weir_queue_options options = good_options();
+    options.key_size_max = 10;
+    weir_queue *queue;
+    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_add(queue, weir_key_bytes("0123456789", 10)), WEIR_OK);
+    static key_call *const calls[] = {
+        call_add,    call_add_after,    call_add_with, call_add_rate_limited,
+        call_forget, call_num_requeues, call_cancel,   call_add_batch};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        CHECK_STATUS(calls[i](&w, queue, weir_key_bytes("0123456789a", 11)), WEIR_ETOOBIG);
+    }
+    struct weir_item item;
+    weir_item_init(&item);
+    CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
+    CHECK_INT(weir_queue_len(queue), ==, 2);
+    weir_queue_free(queue);
+    teardown(&w.f);
+}

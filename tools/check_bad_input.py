@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+"""The table of bad input (tests/conformance/bad_input.h) has a row for everything that the public headers give reason for.
+
+Usage: tools/check_bad_input.py
+
+For each function of the headers below (check_symbols.py holds that these are the exported ones):
+ - each parameter has a row for each fault that its type can have (FAULTS), or is excused here with the reason (EXCUSED);
+ - each field of a struct of options that can be wrong has a row named after it;
+ - a function on a queue has a row on one that is shut down;
+ - the errors that its rows expect are those that its comment names after "Errors", "as weir_other()" included: an error
+   that no test produces, and one that the contract does not name, are findings;
+ - no row is of a function or parameter that does not exist.
+"""
+import re
+
+from sources import Findings, files, read
+
+HEADERS = ["queue", "limiter", "snapshot", "metrics", "clock", "duration", "status"]
+
+# By the type of a parameter, the faults it can have. Pointers can be NULL.
+FAULTS = {
+    "struct weir_key": ["no_bytes", "no_item", "too_big"],
+    "int64_t": ["least", "most"],
+    "int": ["least", "most"],
+    "size_t": ["zero", "most"],
+    "uint64_t": ["zero", "most"],
+    "double": ["negative", "not_finite"],
+    "const struct weir_allocator *": ["null", "partial"],
+    "void *": [],  # handed on, never looked at
+}
+# Fields of structs of options that can be wrong, by type.
+FIELD_TYPES = {"int64_t", "size_t", "uint32_t", "int32_t", "struct weir_allocator", "const char *"}
+
+EXCUSED = {
+    ("weir_queue_add_batch", "count", "most"): "the array has so many by contract",
+    ("weir_queue_done_batch", "count", "most"): "the array has so many by contract",
+    ("weir_queue_get_batch", "size", "most"): "the array has room for so many by contract",
+    ("weir_limiter_max_of_new", "count", "most"): "the array has so many by contract",
+    ("weir_duration_format", "size", "most"): "the buffer is so large by contract",
+}
+# What a row may be about besides a parameter.
+RESOURCES = {"memory", "descriptors"}
+
+DECLARATION = re.compile(r"^WEIR_API\b([^;{]*?)\b(weir_\w+)\s*\(([^;]*?)\);", re.M)
+STRUCT = re.compile(r"^struct (weir_\w+_options|weir_\w+_ops) \{\n(.*?)^\};", re.M | re.S)
+ROW = re.compile(r"\bROW\(\s*(\w+),\s*(\w+),\s*(\w+),\s*(\w+)\)")
+MACRO = re.compile(r"^#define (\w+_ROWS)\(([^)]*)\)((?:[^\n]*\\\n)*[^\n]*)", re.M)
+
+findings = Findings("check_bad_input")
+
+
+def split_parameter(text):
+    """The type and name of `const struct weir_work *work`."""
+    match = re.fullmatch(r"(.*?)(\w+)", " ".join(text.split()))
+    return match.group(1).strip(), match.group(2)
+
+
+def errors_named(text, start):
+    """The statuses, and the functions whose errors it has as well, of what follows "Errors" in a comment's paragraph."""
+    above = text[:start].rstrip()
+    comment = re.sub(r"^\s*\*(/$| ?)", "", above[above.rfind("/**") + 3:].removesuffix("*/"), flags=re.M)
+    statuses, others = set(), set()
+    for paragraph in re.split(r"\n\s*\n", comment):
+        _, word, after = paragraph.partition("Errors")
+        if word:
+            statuses |= set(re.findall(r"\bWEIR_E[A-Z]+\b", after)) - {"WEIR_EUSER"}
+            others |= set(re.findall(r"\bas (weir_\w+)\(", " ".join(after.split())))
+    return statuses, others
+
+
+def read_headers():
+    functions, fields = {}, {}
+    for name in HEADERS:
+        path = f"include/weir/{name}.h"
+        text = read(path)
+        for match in DECLARATION.finditer(text):
+            parameters = [] if match.group(3).strip() == "void" else [
+                split_parameter(part) for part in match.group(3).split(",")]
+            statuses, others = errors_named(text, match.start())
+            functions[match.group(2)] = {"path": path, "line": text.count("\n", 0, match.start()) + 1,
+                                         "parameters": parameters, "errors": statuses, "as": others}
+        for match in STRUCT.finditer(text):
+            body = re.sub(r"/\*.*?\*/", "", match.group(2), flags=re.S)
+            fields[match.group(1)] = [
+                field for kind, field in (split_parameter(line) for line in body.split(";") if re.search(r"\w", line)
+                                          and "(" not in line)
+                if kind in FIELD_TYPES and field != "size"]
+    return functions, fields
+
+
+def read_rows():
+    """Maps each function to its rows: (parameter, fault) -> status. Macros that stand for several rows are expanded."""
+    rows = {}
+    paths = [path for path in files("_test.c", ".h", under="tests/conformance") if path.name.startswith("bad_")]
+    texts = [read(path) for path in paths]
+    macros = {}
+    for text in texts:
+        for name, parameters, body in MACRO.findall(text):
+            macros[name] = ([word.strip() for word in parameters.split(",")], body)
+    for path, text in zip(paths, texts):
+        plain = MACRO.sub("", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+        plain = re.sub(r"^#define ROW\((?:[^\n]*\\\n)*[^\n]*", "", plain, flags=re.M)
+        found = [match.groups() for match in ROW.finditer(plain)]
+        for name, (parameters, body) in macros.items():
+            for arguments in re.findall(rf"^{name}\(([^)]*)\)", plain, re.M):
+                values = dict(zip(parameters, (word.strip() for word in arguments.split(","))))
+                found += [tuple(values.get(word, word) for word in row) for row in ROW.findall(body)]
+        for function, parameter, fault, status in found:
+            rows.setdefault(function, {})[(parameter, fault)] = (status, path)
+    return rows
+
+
+def needed(name, function, fields):
+    for kind, parameter in function["parameters"]:
+        struct = re.fullmatch(r"const struct (\w+_(?:options|ops)) \*", kind)
+        faults = FAULTS.get(kind, ["null"] if kind.endswith("*") else None)
+        if faults is None:
+            findings.add(function["path"], function["line"], f"{name}: no faults are known for the type {kind}")
+            continue
+        for fault in faults:
+            yield parameter, fault
+        if struct:
+            for fault in ["size", "later", *fields[struct.group(1)]]:
+                yield parameter, fault
+        if kind == "weir_queue *":
+            yield parameter, "shut_down"
+
+
+functions, fields = read_headers()
+rows = read_rows()
+
+
+def all_errors(name, seen=()):
+    function = functions[name]
+    errors = set(function["errors"])
+    for other in function["as"]:
+        if other in functions and other not in seen:
+            errors |= all_errors(other, (*seen, name))
+    return errors
+
+
+total = 0
+for name, function in sorted(functions.items()):
+    own = rows.get(name, {})
+    total += len(own)
+    for parameter, fault in needed(name, function, fields):
+        if (parameter, fault) not in own and (name, parameter, fault) not in EXCUSED:
+            findings.add(function["path"], function["line"], f"{name}: no row for {parameter}: {fault}")
+    known = {parameter for _, parameter in function["parameters"]} | RESOURCES
+    for parameter, fault in sorted(own):
+        if parameter not in known:
+            findings.add(own[(parameter, fault)][1], 1, f"{name} has no parameter {parameter}")
+    produced = {status for status, _ in own.values()} - {"WEIR_OK"}
+    named = all_errors(name)
+    for status in sorted(named - produced):
+        findings.add(function["path"], function["line"], f"{name}: its comment names {status}, which no row produces")
+    for status in sorted(produced - named):
+        findings.add(function["path"], function["line"], f"{name}: a row produces {status}, which its comment does not name")
+for name in sorted(set(rows) - set(functions)):
+    findings.add("tests/conformance/bad_input.h", 1, f"rows are of {name}, which no header declares")
+for excused in sorted(EXCUSED):
+    if excused[0] not in functions:
+        findings.add("tools/check_bad_input.py", 1, f"{excused[0]} is excused, and does not exist")
+findings.end(f"{len(functions)} functions, {total} rows of bad input; every error named is produced, and the other way round")
