@@ -42,8 +42,9 @@ static double insert_all(struct structure *structure)
 static double pop_all(struct structure *structure)
 {
     size_t popped = 0;
+    int64_t time_ns;
     int64_t start = bench_now();
-    while (weiri_delay_pop_due(&structure->delay, WEIR_SECONDS(601)) != NULL) {
+    while (weiri_delay_pop_due(&structure->delay, WEIR_SECONDS(601), &time_ns) != NULL) {
         popped++;
     }
     double ns = (double)(bench_now() - start) / (double)structure->items.count;
@@ -64,6 +65,7 @@ static void structure(struct bench_run *run)
     bench_items_init(&structure.items, run, count);
     struct weir_allocator allocator;
     BENCH_OK(weiri_allocator_init(&allocator, NULL));
+    weiri_delay_init(&structure.delay);
     BENCH_OK(weiri_delay_reserve(&structure.delay, &allocator, count));
     for (size_t i = 0; i < rounds; i++) {
         inserts[i] = insert_all(&structure);

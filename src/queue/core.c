@@ -7,14 +7,12 @@
 void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator, uint64_t seed)
 {
     *core = (struct weiri_core){.allocator = *allocator, .last_ticket = seed >> 2};
+    weiri_delay_init(&core->delay);
     weiri_table_init(&core->table, seed);
 }
 
 void weiri_core_fini(struct weiri_core *core)
 {
-    while (core->delay.count > 0) {
-        weiri_delay_remove(&core->delay, core->delay.entries[0].item);
-    }
     for (struct weir_item *item = weiri_ready_pop(&core->ready); item != NULL;
          item = weiri_ready_pop(&core->ready)) {
         weiri_item_set_place(item, WEIRI_IDLE);
@@ -172,9 +170,10 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
 size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
 {
     size_t queued = 0;
-    while (weiri_delay_next(&core->delay) <= now_ns && core->delay.count > 0) {
-        core->ready.ranks.now_ns = weiri_delay_next(&core->delay); /* it ages since then */
-        struct weir_item *item = weiri_delay_pop_due(&core->delay, now_ns);
+    int64_t time_ns;
+    for (struct weir_item *item = weiri_delay_pop_due(&core->delay, now_ns, &time_ns); item != NULL;
+         item = weiri_delay_pop_due(&core->delay, now_ns, &time_ns)) {
+        core->ready.ranks.now_ns = time_ns; /* it ages since then */
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
         queued += weiri_core_enqueue(
             core, item, weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING));
@@ -222,8 +221,9 @@ struct weir_item *weiri_core_drop_waiting(struct weiri_core *core)
     struct weir_item *first = NULL;
     struct weir_item *last = NULL;
     core->dropped += core->delay.count;
-    for (struct weir_item *item = weiri_delay_pop_due(&core->delay, INT64_MAX); item != NULL;
-         item = weiri_delay_pop_due(&core->delay, INT64_MAX)) {
+    int64_t time_ns;
+    for (struct weir_item *item = weiri_delay_pop_due(&core->delay, INT64_MAX, &time_ns);
+         item != NULL; item = weiri_delay_pop_due(&core->delay, INT64_MAX, &time_ns)) {
         bool is_keyed = weiri_item_is_keyed(item);
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;

@@ -20,7 +20,7 @@
  * lock, no clock, no thread; the shell (queue.c, consume.c, shutdown.c) adds those.
  *
  * Invariants, between calls:
- * - ready holds exactly the queued items, the delay heap exactly the waiting ones, the table
+ * - ready holds exactly the queued items, the delay structure exactly the waiting ones, the table
  * exactly the keyed items that are not free;
  * - ready has capacity for every item that is queued, is dirty or waits: what is promised a
  * place in the queue gets it without an allocation, so that done and the passing of time cannot

@@ -2,150 +2,333 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/delay.h"
 
-#include <stdbool.h>
-
 #include "base/panic.h"
+#include "queue/delay_sort.h"
 
-#define CHILDREN 4
-#define CAPACITY_MIN 16
+#define FIRST WEIRI_DELAY_FIRST
+#define CHILDREN ((size_t)4)
+#define SLAB_SIZE (WEIRI_DELAY_SLAB * sizeof(struct weiri_delay_entry))
+/* How far ahead of the item that is taken the next ones are fetched into the cache. */
+#define PREFETCH 8
 
-static bool is_before(const struct weiri_delay_entry *a, const struct weiri_delay_entry *b)
+static struct weiri_delay_entry *at(const struct weiri_delay *delay, size_t slot)
 {
-    return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->arrival < b->arrival);
+    return weiri_delay_at(delay, slot);
 }
 
-static void place(struct weiri_delay *delay, size_t index, struct weiri_delay_entry entry)
+static void place(struct weiri_delay *delay, size_t slot, struct weiri_delay_entry entry)
 {
-    delay->entries[index] = entry;
-    entry.item->weir_wait = (uint32_t)(index + 1);
+    *at(delay, slot) = entry;
+    entry.item->weir_wait = (uint32_t)slot;
 }
 
-/* Puts an entry at index, or as far towards the root as it belongs. */
-static void sift_up(struct weiri_delay *delay, size_t index, struct weiri_delay_entry entry)
+/* The children of a node are CHILDREN slots, of which the first is a multiple of CHILDREN: they lie
+ * in one slab, because slots begin at 3. */
+static size_t children_of(size_t slot)
 {
-    while (index > 0) {
-        size_t parent = (index - 1) / CHILDREN;
-        if (!is_before(&entry, &delay->entries[parent])) {
+    return (slot - FIRST + 1) * CHILDREN;
+}
+
+static size_t parent_of(size_t slot)
+{
+    return slot / CHILDREN - 1 + FIRST;
+}
+
+_Static_assert(WEIRI_DELAY_FIRST == CHILDREN - 1, "the root's children begin a group");
+
+/* Puts an entry at a slot of the heap, or as far towards the root as it belongs. */
+static void sift_up(struct weiri_delay *delay, size_t slot, struct weiri_delay_entry entry)
+{
+    while (slot > FIRST) {
+        size_t parent = parent_of(slot);
+        const struct weiri_delay_entry *above = at(delay, parent);
+        if (!weiri_delay_is_before(&entry, above)) {
             break;
         }
-        place(delay, index, delay->entries[parent]);
-        index = parent;
+        place(delay, slot, *above);
+        slot = parent;
     }
-    place(delay, index, entry);
+    place(delay, slot, entry);
 }
 
-/* Puts an entry at index, or as far towards the leaves as it belongs. */
-static void sift_down(struct weiri_delay *delay, size_t index, struct weiri_delay_entry entry)
+/* Which of up to CHILDREN entries comes first. Which one it is cannot be foretold, so the common
+ * case has no branch that depends on it. */
+static size_t first_of(const struct weiri_delay_entry *entries, size_t count)
+{
+    if (count == CHILDREN) {
+        int64_t a = entries[0].time_ns;
+        int64_t b = entries[1].time_ns;
+        int64_t c = entries[2].time_ns;
+        int64_t d = entries[3].time_ns;
+        int64_t ab = b < a ? b : a;
+        int64_t cd = d < c ? d : c;
+        size_t in_ab = b < a;
+        size_t in_cd = 2 + (size_t)(d < c);
+        if (__builtin_expect((a != b) & (c != d) & (ab != cd), 1)) {
+            return cd < ab ? in_cd : in_ab;
+        }
+    }
+    size_t first = 0;
+    for (size_t i = 1; i < count; i++) {
+        if (weiri_delay_is_before(&entries[i], &entries[first])) {
+            first = i;
+        }
+    }
+    return first;
+}
+
+/* Puts an entry at a slot of the heap, or as far towards the leaves as it belongs. */
+static void sift_down(struct weiri_delay *delay, size_t slot, struct weiri_delay_entry entry)
 {
     for (;;) {
-        size_t first = index * CHILDREN + 1;
-        if (first >= delay->count) {
+        size_t first = children_of(slot);
+        if (first >= delay->heap_end) {
             break;
         }
-        size_t end = first + CHILDREN < delay->count ? first + CHILDREN : delay->count;
-        size_t least = first;
-        for (size_t child = first + 1; child < end; child++) {
-            if (is_before(&delay->entries[child], &delay->entries[least])) {
-                least = child;
-            }
-        }
-        if (!is_before(&delay->entries[least], &entry)) {
+        const struct weiri_delay_entry *children = at(delay, first);
+        size_t count = delay->heap_end - first < CHILDREN ? delay->heap_end - first : CHILDREN;
+        size_t least = first_of(children, count);
+        if (!weiri_delay_is_before(&children[least], &entry)) {
             break;
         }
-        place(delay, index, delay->entries[least]);
-        index = least;
+        place(delay, slot, children[least]);
+        slot = first + least;
     }
-    place(delay, index, entry);
+    place(delay, slot, entry);
 }
 
-/* Puts an entry at index or wherever its order takes it from there. */
-static void sift(struct weiri_delay *delay, size_t index, struct weiri_delay_entry entry)
+/* Puts an entry at a slot of the heap or wherever its order takes it from there. */
+static void sift(struct weiri_delay *delay, size_t slot, struct weiri_delay_entry entry)
 {
-    if (index > 0 && is_before(&entry, &delay->entries[(index - 1) / CHILDREN])) {
-        sift_up(delay, index, entry);
+    if (slot > FIRST && weiri_delay_is_before(&entry, at(delay, parent_of(slot)))) {
+        sift_up(delay, slot, entry);
     } else {
-        sift_down(delay, index, entry);
+        sift_down(delay, slot, entry);
     }
 }
 
-static enum weir_status change_capacity(struct weiri_delay *delay,
-                                        const struct weir_allocator *allocator, size_t capacity)
+static int64_t heap_next(const struct weiri_delay *delay)
 {
-    struct weiri_delay_entry *entries =
-        weiri_resize(allocator, delay->entries, delay->capacity, capacity, sizeof(*entries));
-    if (entries == NULL) {
-        return WEIR_ENOMEM;
-    }
-    delay->entries = entries;
-    delay->capacity = capacity;
-    return WEIR_OK;
+    return delay->heap_end == FIRST ? INT64_MAX : at(delay, FIRST)->time_ns;
 }
 
-enum weir_status weiri_delay_reserve(struct weiri_delay *delay,
-                                     const struct weir_allocator *allocator, size_t count)
+static void refresh_next(struct weiri_delay *delay)
 {
-    if (count <= delay->capacity) {
-        return WEIR_OK;
-    }
-    if (count > UINT32_MAX - 1) {
-        return WEIR_ENOMEM; /* weir_wait could not hold the index */
-    }
-    size_t capacity = delay->capacity == 0 ? CAPACITY_MIN : delay->capacity;
-    while (capacity < count) {
-        capacity *= 2;
-    }
-    return change_capacity(delay, allocator, capacity);
+    int64_t heap_ns = heap_next(delay);
+    delay->next_ns = delay->inbox_ns < heap_ns ? delay->inbox_ns : heap_ns;
 }
 
-void weiri_delay_trim(struct weiri_delay *delay, const struct weir_allocator *allocator)
+static void empty_inbox(struct weiri_delay *delay)
 {
-    if (delay->capacity > CAPACITY_MIN && delay->count < delay->capacity / 8) {
-        size_t capacity = delay->capacity;
-        while (capacity > CAPACITY_MIN && delay->count < capacity / 4) {
-            capacity /= 2;
+    delay->inbox_ns = INT64_MAX;
+    delay->is_inbox_exact = true;
+}
+
+static void absorb_inbox(struct weiri_delay *delay)
+{
+    size_t end = weiri_delay_end(delay);
+    while (delay->heap_end < end) {
+        size_t slot = delay->heap_end++;
+        sift_up(delay, slot, *at(delay, slot));
+    }
+    empty_inbox(delay);
+}
+
+/* Moves what is due behind the rest; returns where it begins. */
+static size_t partition(struct weiri_delay *delay, int64_t now_ns)
+{
+    size_t rest_end = FIRST;
+    size_t due_start = weiri_delay_end(delay);
+    for (;;) {
+        while (rest_end < due_start && at(delay, rest_end)->time_ns > now_ns) {
+            rest_end++;
         }
-        (void)change_capacity(delay, allocator, capacity);
+        while (rest_end < due_start && at(delay, due_start - 1)->time_ns <= now_ns) {
+            due_start--;
+        }
+        if (rest_end == due_start) {
+            return due_start;
+        }
+        struct weiri_delay_entry due = *at(delay, rest_end);
+        place(delay, rest_end++, *at(delay, --due_start));
+        *at(delay, due_start) = due;
     }
+}
+
+/* Sorts what is due, and makes a heap of all the rest. */
+static void gather_due(struct weiri_delay *delay, int64_t now_ns)
+{
+    size_t due_start = partition(delay, now_ns);
+    delay->due = weiri_delay_end(delay) - due_start;
+    delay->heap_end = due_start;
+    empty_inbox(delay);
+    for (size_t slot = due_start > FIRST + 1 ? parent_of(due_start - 1) + 1 : FIRST;
+         slot-- > FIRST;) {
+        sift_down(delay, slot, *at(delay, slot));
+    }
+    weiri_delay_sort(delay, due_start, delay->due);
+}
+
+void weiri_delay_init(struct weiri_delay *delay)
+{
+    *delay = (struct weiri_delay){.heap_end = FIRST, .next_ns = INT64_MAX};
+    empty_inbox(delay);
 }
 
 void weiri_delay_fini(struct weiri_delay *delay, const struct weir_allocator *allocator)
 {
-    weiri_release(allocator, delay->entries, delay->capacity * sizeof(*delay->entries));
-    *delay = (struct weiri_delay){0};
+    for (size_t slot = FIRST; slot < weiri_delay_end(delay); slot++) {
+        at(delay, slot)->item->weir_wait = 0;
+    }
+    weiri_slabs_fini(&delay->slabs, allocator, SLAB_SIZE);
+    weiri_delay_init(delay);
+}
+
+enum weir_status weiri_delay_reserve_slow(struct weiri_delay *delay,
+                                          const struct weir_allocator *allocator, size_t count)
+{
+    if (count > UINT32_MAX - FIRST) {
+        return WEIR_ENOMEM; /* weir_wait could not hold the slot */
+    }
+    while (delay->slabs.count << WEIRI_DELAY_SLAB_BITS < FIRST + count) {
+        if (weiri_slabs_grow(&delay->slabs, allocator, SLAB_SIZE) != WEIR_OK) {
+            return WEIR_ENOMEM;
+        }
+    }
+    return WEIR_OK;
+}
+
+void weiri_delay_trim(struct weiri_delay *delay, const struct weir_allocator *allocator)
+{
+    size_t keep = weiri_slabs_to_keep(weiri_delay_end(delay), WEIRI_DELAY_SLAB);
+    if (delay->slabs.count > keep) {
+        weiri_slabs_trim(&delay->slabs, allocator, SLAB_SIZE, keep);
+    }
+}
+
+/* Something that comes to the inbox has this time. */
+static void note_time(struct weiri_delay *delay, int64_t time_ns)
+{
+    if (time_ns <= delay->inbox_ns) {
+        delay->inbox_ns = time_ns;
+        delay->is_inbox_exact = true;
+    }
+    if (time_ns < delay->next_ns) {
+        delay->next_ns = time_ns;
+    }
 }
 
 void weiri_delay_insert(struct weiri_delay *delay, struct weir_item *item, int64_t time_ns)
 {
-    WEIRI_ASSERT(item->weir_wait == 0 && delay->count < delay->capacity);
-    struct weiri_delay_entry entry = {time_ns, delay->arrivals++, item};
-    sift_up(delay, delay->count++, entry);
+    size_t slot = weiri_delay_end(delay);
+    WEIRI_ASSERT(item->weir_wait == 0 && delay->due == 0 &&
+                 slot < delay->slabs.count << WEIRI_DELAY_SLAB_BITS);
+    delay->count++;
+    place(delay, slot, (struct weiri_delay_entry){time_ns, delay->arrivals++, item});
+    note_time(delay, time_ns);
+}
+
+/* Something that is about to leave the inbox has this time. */
+static void note_leaving(struct weiri_delay *delay, int64_t time_ns)
+{
+    delay->is_inbox_exact = delay->is_inbox_exact && time_ns != delay->inbox_ns;
 }
 
 void weiri_delay_move(struct weiri_delay *delay, struct weir_item *item, int64_t time_ns)
 {
-    size_t index = item->weir_wait - 1;
-    WEIRI_ASSERT(index < delay->count && delay->entries[index].item == item);
+    WEIRI_ASSERT(weiri_delay_has(delay, item) && delay->due == 0);
+    size_t slot = item->weir_wait;
     struct weiri_delay_entry entry = {time_ns, delay->arrivals++, item};
-    sift(delay, index, entry);
+    if (slot < delay->heap_end) {
+        sift(delay, slot, entry);
+        delay->next_ns = time_ns < delay->next_ns ? time_ns : delay->next_ns;
+    } else {
+        note_leaving(delay, at(delay, slot)->time_ns);
+        *at(delay, slot) = entry;
+        note_time(delay, time_ns);
+    }
 }
 
 void weiri_delay_remove(struct weiri_delay *delay, struct weir_item *item)
 {
-    size_t index = item->weir_wait - 1;
-    WEIRI_ASSERT(index < delay->count && delay->entries[index].item == item);
+    WEIRI_ASSERT(weiri_delay_has(delay, item) && delay->due == 0);
+    size_t slot = item->weir_wait;
     item->weir_wait = 0;
-    struct weiri_delay_entry last = delay->entries[--delay->count];
-    if (index != delay->count) {
-        sift(delay, index, last);
+    if (slot >= delay->heap_end) {
+        note_leaving(delay, at(delay, slot)->time_ns);
+    } else {
+        /* The heap's last entry fills the gap, which then is where that one was. */
+        size_t last = --delay->heap_end;
+        if (slot != last) {
+            sift(delay, slot, *at(delay, last));
+        }
+        slot = last;
+    }
+    delay->count--;
+    size_t last = weiri_delay_end(delay);
+    if (slot != last) {
+        place(delay, slot, *at(delay, last));
+    }
+    if (delay->heap_end == last) {
+        empty_inbox(delay);
     }
 }
 
-struct weir_item *weiri_delay_pop_due(struct weiri_delay *delay, int64_t now_ns)
+int64_t weiri_delay_next(struct weiri_delay *delay)
 {
-    if (delay->count == 0 || delay->entries[0].time_ns > now_ns) {
-        return NULL;
+    if (!delay->is_inbox_exact && delay->inbox_ns < heap_next(delay)) {
+        absorb_inbox(delay);
     }
-    struct weir_item *item = delay->entries[0].item;
-    weiri_delay_remove(delay, item);
+    refresh_next(delay);
+    return delay->next_ns;
+}
+
+/* Something may be due: brings it to the end, sorted, or to the top of the heap. Looking at all
+ * entries is paid for by the half of them that leave the inbox by it, or by the eighth that was
+ * taken off the heap one by one before. */
+static void arrange(struct weiri_delay *delay, int64_t now_ns)
+{
+    size_t heap = delay->heap_end - FIRST;
+    bool is_inbox_due = delay->inbox_ns <= now_ns;
+    if ((is_inbox_due && delay->count - heap >= heap) || delay->taken > delay->count / 8) {
+        delay->taken = 0;
+        gather_due(delay, now_ns);
+    } else if (is_inbox_due) {
+        absorb_inbox(delay);
+    }
+}
+
+static struct weir_item *pop_last(struct weiri_delay *delay, int64_t *ret_time_ns)
+{
+    delay->count--;
+    delay->due--;
+    size_t slot = weiri_delay_end(delay);
+    if (delay->due > PREFETCH) {
+        __builtin_prefetch(at(delay, slot - PREFETCH)->item, 1);
+    }
+    const struct weiri_delay_entry *last = at(delay, slot);
+    last->item->weir_wait = 0;
+    *ret_time_ns = last->time_ns;
+    return last->item;
+}
+
+struct weir_item *weiri_delay_pop_due(struct weiri_delay *delay, int64_t now_ns,
+                                      int64_t *ret_time_ns)
+{
+    if (delay->due == 0 && delay->next_ns <= now_ns) {
+        arrange(delay, now_ns);
+    }
+    struct weir_item *item = NULL;
+    if (delay->due > 0) {
+        item = pop_last(delay, ret_time_ns);
+    } else if (delay->heap_end > FIRST && at(delay, FIRST)->time_ns <= now_ns) {
+        item = at(delay, FIRST)->item;
+        *ret_time_ns = at(delay, FIRST)->time_ns;
+        weiri_delay_remove(delay, item);
+        delay->taken++;
+    } else {
+        delay->taken = 0;
+    }
+    refresh_next(delay);
     return item;
 }

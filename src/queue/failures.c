@@ -12,6 +12,7 @@
 #define INLINE_SIZE 32
 #define SLAB_BITS 6
 #define SLAB_RECORDS (1u << SLAB_BITS)
+#define SLAB_SIZE (SLAB_RECORDS * sizeof(struct weiri_failure))
 #define SLACK_MAX INT64_C(1000000000)
 #define ITEM_SIZE                                                                                  \
     UINT32_MAX /* key_size of an embedded item, whose key here is its address's bytes */
@@ -34,7 +35,8 @@ _Static_assert(sizeof(struct weiri_failure) == 64, "a record is a cache line");
 static struct weiri_failure *record_at(const struct weiri_failures *failures, uint32_t number)
 {
     uint32_t index = number - 1;
-    return &failures->slabs[index >> SLAB_BITS][index & (SLAB_RECORDS - 1)];
+    struct weiri_failure *slab = failures->slabs.slabs[index >> SLAB_BITS];
+    return &slab[index & (SLAB_RECORDS - 1)];
 }
 
 /* Whether a key of this key_size lies in a block of its own. */
@@ -110,30 +112,6 @@ static void link_newest(struct weiri_failures *failures, uint32_t number)
     failures->newest = number;
 }
 
-/* Keeps at most one slab beyond the last record: memory goes back after a burst, and records that
- * come and go at the border of a slab do not allocate. Never fails. */
-static void trim_slabs(struct weiri_failures *failures)
-{
-    const struct weir_allocator *allocator = &failures->allocator;
-    size_t needed = (failures->count + SLAB_RECORDS - 1) >> SLAB_BITS;
-    if (failures->slab_count <= needed + 1) {
-        return;
-    }
-    failures->slab_count--;
-    weiri_release(allocator, failures->slabs[failures->slab_count],
-                  SLAB_RECORDS * sizeof(struct weiri_failure));
-    if (failures->slab_capacity > 8 && failures->slab_count < failures->slab_capacity / 4) {
-        size_t capacity = failures->slab_capacity / 2;
-        struct weiri_failure **slabs =
-            weiri_resize(allocator, failures->slabs, failures->slab_capacity, capacity,
-                         sizeof(struct weiri_failure *));
-        if (slabs != NULL) {
-            failures->slabs = slabs;
-            failures->slab_capacity = capacity;
-        }
-    }
-}
-
 static void remove_record(struct weiri_failures *failures, struct weiri_slot *slot)
 {
     uint32_t number = slot->number;
@@ -151,7 +129,10 @@ static void remove_record(struct weiri_failures *failures, struct weiri_slot *sl
         set_older(failures, record->newer, number);
     }
     failures->count--;
-    trim_slabs(failures);
+    size_t keep = weiri_slabs_to_keep(failures->count, SLAB_RECORDS);
+    if (failures->slabs.count > keep) {
+        weiri_slabs_trim(&failures->slabs, &failures->allocator, SLAB_SIZE, keep);
+    }
     weiri_slots_trim(&failures->slots, &failures->allocator);
 }
 
@@ -178,28 +159,6 @@ static void remove_expired(struct weiri_failures *failures)
     failures->next_ns = weiri_time_add(start_ns, failures->age_ns);
 }
 
-static enum weir_status add_slab(struct weiri_failures *failures)
-{
-    const struct weir_allocator *allocator = &failures->allocator;
-    if (failures->slab_count == failures->slab_capacity) {
-        size_t capacity = failures->slab_capacity == 0 ? 8 : failures->slab_capacity * 2;
-        struct weiri_failure **slabs =
-            weiri_resize(allocator, failures->slabs, failures->slab_capacity, capacity,
-                         sizeof(struct weiri_failure *));
-        if (slabs == NULL) {
-            return WEIR_ENOMEM;
-        }
-        failures->slabs = slabs;
-        failures->slab_capacity = capacity;
-    }
-    struct weiri_failure *slab = weiri_alloc(allocator, SLAB_RECORDS * sizeof(*slab));
-    if (slab == NULL) {
-        return WEIR_ENOMEM;
-    }
-    failures->slabs[failures->slab_count++] = slab;
-    return WEIR_OK;
-}
-
 /* Everything that may fail comes before anything that changes what is remembered. */
 static enum weir_status add_record(struct weiri_failures *failures, struct weir_key key,
                                    uint32_t hash)
@@ -207,8 +166,8 @@ static enum weir_status add_record(struct weiri_failures *failures, struct weir_
     bool is_full = failures->count == failures->limit;
     if (!is_full) {
         if (weiri_slots_reserve(&failures->slots, &failures->allocator) != WEIR_OK ||
-            (failures->count == failures->slab_count << SLAB_BITS &&
-             add_slab(failures) != WEIR_OK)) {
+            (failures->count == failures->slabs.count << SLAB_BITS &&
+             weiri_slabs_grow(&failures->slabs, &failures->allocator, SLAB_SIZE) != WEIR_OK)) {
             return WEIR_ENOMEM;
         }
     }
@@ -270,11 +229,7 @@ void weiri_failures_fini(struct weiri_failures *failures)
             weiri_release(allocator, record->key.block, record->key_size);
         }
     }
-    for (size_t i = 0; i < failures->slab_count; i++) {
-        weiri_release(allocator, failures->slabs[i], SLAB_RECORDS * sizeof(struct weiri_failure));
-    }
-    weiri_release(allocator, failures->slabs,
-                  failures->slab_capacity * sizeof(struct weiri_failure *));
+    weiri_slabs_fini(&failures->slabs, allocator, SLAB_SIZE);
     weiri_slots_fini(&failures->slots, allocator);
 }
 

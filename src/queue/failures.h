@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/slabs.h"
 #include "base/slots.h"
 
 /* How often each item failed: the memory of limiters that are per item. Plain functions of (state,
@@ -35,9 +36,7 @@ struct weiri_failures {
     uint32_t limit;
 
     struct weiri_slots slots; /* from a key's hash to a record's number */
-    struct weiri_failure **slabs;
-    size_t slab_count;
-    size_t slab_capacity;
+    struct weiri_slabs slabs;
     uint32_t count;  /* records are numbered 1 ... count */
     uint32_t oldest; /* numbers of the ends of the order of last failure; 0: no record */
     uint32_t newest;

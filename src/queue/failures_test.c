@@ -145,7 +145,7 @@ TEST(saturates, "a count stays at its end")
     struct weir_key a = weir_key_string("a");
     /* No test can count that far: the number is put where it would be. */
     (void)must_add(&failures, a, 0);
-    memcpy(failures.slabs[0], &(uint64_t){UINT64_MAX - 1}, sizeof(uint64_t));
+    memcpy(failures.slabs.slabs[0], &(uint64_t){UINT64_MAX - 1}, sizeof(uint64_t));
     CHECK(must_add(&failures, a, 0) == UINT64_MAX - 1);
     CHECK(must_add(&failures, a, 0) == UINT64_MAX);
     CHECK(must_add(&failures, a, 0) == UINT64_MAX);

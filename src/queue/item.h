@@ -12,7 +12,7 @@
  * (queue/table.h). Everything the queue knows of an item is read off it:
  *
  * weir_place     where it is (below)
- * weir_wait      1 + its index in the delay heap; 0: not waiting
+ * weir_wait      its slot in the delay structure; 0: not waiting
  * weir_position  queued: its position in the ready ring, or index in the heap that a queue with
  * priorities has instead; processing: the ticket it was handed out
  * under weir_slot      keyed: 1 + its index in the table's records; 0: embedded

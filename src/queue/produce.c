@@ -51,8 +51,7 @@ static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
     int64_t time_ns = weiri_time_add(now_ns, order->delay_ns);
     enum weir_status status =
         weiri_core_wait(&queue->core, key, time_ns, order->move, order->priority, ret_added);
-    if (status == WEIR_OK && ret_added->has_new_time &&
-        weiri_delay_next(&queue->core.delay) == time_ns) {
+    if (status == WEIR_OK && ret_added->has_new_time && queue->core.delay.next_ns == time_ns) {
         weiri_queue_wake_timer_locked(queue);
     }
     return status;

@@ -74,9 +74,10 @@ static bool copy_all(weir_snapshot *snapshot, const struct weiri_core *core)
          item = weiri_ready_from(&core->ready, &position)) {
         copy(snapshot, core, item);
     }
-    for (size_t i = 0; i < core->delay.count; i++) {
-        if (weiri_item_place(core->delay.entries[i].item) == WEIRI_IDLE) {
-            copy(snapshot, core, core->delay.entries[i].item);
+    for (size_t slot = WEIRI_DELAY_FIRST; slot < weiri_delay_end(&core->delay); slot++) {
+        const struct weir_item *item = weiri_delay_at(&core->delay, slot)->item;
+        if (weiri_item_place(item) == WEIRI_IDLE) {
+            copy(snapshot, core, item);
         }
     }
     return snapshot->count <= snapshot->room && snapshot->key_bytes <= snapshot->key_room;
