@@ -43,6 +43,7 @@ struct weiri_put {
 /* A job in a worker's hand. One block of the broker's memory: weiri_reservation_free(). */
 struct weiri_reservation {
     struct weiri_list link; /* its holder's */
+    struct weiri_list kept; /* the backend's */
     struct weir_job job;
     size_t size; /* of the block */
     int64_t number;
@@ -65,6 +66,7 @@ struct weiri_exchange {
     size_t settlement_count;
     size_t wanted;         /* reservations asked for; 0: nothing below is looked for */
     uint32_t attempts_max; /* ended reservations of jobs with so many attempts are buried */
+    bool is_keeping;       /* the holder touches what it reserves here until it lets it go */
 
     /* Results, where the call succeeds. */
     struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
@@ -96,6 +98,10 @@ struct weiri_broker_ops {
      * after WEIR_EIO nobody knows. */
     enum weir_status (*exchange)(void *store, struct weiri_exchange *exchange,
                                  struct weir_error *ret_error);
+
+    /* The holder of a reservation that is_keeping keeps it no longer, and may free it. Until then
+     * no exchange of this store takes it for ended, whatever the wall clock says: it is touched. */
+    void (*let_go)(void *store, struct weiri_reservation *reservation);
 
     /* Sleeping for jobs: take a mark, look (exchange), wait with the mark. A commit in between that
      * makes a job of the tube ready, or due earlier than all others, ends the wait at once.

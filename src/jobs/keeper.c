@@ -170,7 +170,8 @@ static bool make_trip(weir_consumer *consumer, struct round *round, bool *ret_is
                                       .settlements = consumer->touches,
                                       .settlement_count = round->touch_count,
                                       .wanted = round->wanted,
-                                      .attempts_max = consumer->options.attempts_max};
+                                      .attempts_max = consumer->options.attempts_max,
+                                      .is_keeping = true};
     struct weir_error error = {""};
     atomic_fetch_add_explicit(&consumer->trips, 1, memory_order_relaxed);
     enum weir_status status =

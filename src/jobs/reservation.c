@@ -43,6 +43,7 @@ struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *all
         .number = number,
     };
     weiri_list_init(&reservation->link);
+    weiri_list_init(&reservation->kept);
     *ret_body = body;
     return reservation;
 }

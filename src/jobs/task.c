@@ -127,7 +127,8 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct verdict
                                                 .settlements = &verdict->settlement,
                                                 .settlement_count = 1,
                                                 .wanted = wanted,
-                                                .attempts_max = consumer->options.attempts_max};
+                                                .attempts_max = consumer->options.attempts_max,
+                                                .is_keeping = true};
         struct weir_error error = {""};
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
@@ -224,11 +225,17 @@ static void outcome(weir_envelope *envelope, int status, void *payload)
     retire(task);
 }
 
+static void free_reservation(weir_consumer *consumer, struct weiri_reservation *reservation)
+{
+    consumer->broker->ops->let_go(consumer->broker->store, reservation);
+    weiri_reservation_free(&consumer->allocator, reservation);
+}
+
 static void free_task(void *payload)
 {
     struct weiri_task *task = payload;
     const struct weir_allocator memory = task->consumer->allocator;
-    weiri_reservation_free(&memory, task->reservation);
+    free_reservation(task->consumer, task->reservation);
     weiri_release(&memory, task, sizeof(*task));
 }
 
@@ -301,7 +308,7 @@ static bool start_one(weir_consumer *consumer, struct weiri_reservation *reserva
     struct weiri_task *task = make_task(consumer, reservation);
     if (task == NULL) {
         give_back(consumer, reservation);
-        weiri_reservation_free(&consumer->allocator, reservation);
+        free_reservation(consumer, reservation);
         return false;
     }
     weir_envelope *envelope = task->envelope;

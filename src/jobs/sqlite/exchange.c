@@ -158,6 +158,21 @@ static void show_facts(struct weiri_reservation *reservation, const struct weiri
     reservation->job.state = facts->state;
 }
 
+static void keep(struct weiri_store *store, struct weiri_reservation *reservation)
+{
+    weiri_mutex_lock(&store->mutex);
+    weiri_list_insert_before(&store->kept, &reservation->kept);
+    weiri_mutex_unlock(&store->mutex);
+}
+
+void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
+{
+    struct weiri_store *store = arg;
+    weiri_mutex_lock(&store->mutex);
+    weiri_list_remove(&reservation->kept);
+    weiri_mutex_unlock(&store->mutex);
+}
+
 /* Reserves a job, or buries it where its body is damaged. */
 static int take(struct weiri_store *store, struct weiri_exchange *exchange,
                 struct weiri_tally *tally, struct pick *pick, int64_t now_ns)
@@ -173,6 +188,9 @@ static int take(struct weiri_store *store, struct weiri_exchange *exchange,
     }
     if (reservation != NULL) {
         show_facts(reservation, &pick->row.facts);
+        if (exchange->is_keeping) {
+            keep(store, reservation);
+        }
         weiri_list_insert_before(&exchange->reserved, &reservation->link);
         exchange->reserved_count++;
     }
@@ -245,6 +263,10 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
 static void reset(struct weiri_store *store, struct exchange_request *request)
 {
     struct weiri_exchange *exchange = request->exchange;
+    struct weiri_list *end = &exchange->reserved;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        weiri_store_let_go(store, WEIRI_CONTAINER(link, struct weiri_reservation, link));
+    }
     weiri_reservations_free(&store->config->allocator, &exchange->reserved);
     exchange->reserved_count = 0;
     exchange->next_ns = WEIR_FOREVER;

@@ -157,7 +157,8 @@ TEST(half_way, "a trip that fails after it settled says so; one that fails befor
                                           .settlements = &settlement,
                                           .settlement_count = 1,
                                           .wanted = 1,
-                                          .attempts_max = 25};
+                                          .attempts_max = 25,
+                                          .is_keeping = true};
         struct weir_error error;
         fault_arm(FAULT_WRITE, nth, true, SQLITE_FULL);
         enum weir_status status = broker->ops->exchange(store, &exchange, &error);
@@ -179,6 +180,10 @@ TEST(half_way, "a trip that fails after it settled says so; one that fails befor
             CHECK(weiri_list_is_empty(&exchange.reserved));
             early++;
         }
+        if (!weiri_list_is_empty(&exchange.reserved)) {
+            broker->ops->let_go(store, jobs_first(&exchange.reserved));
+        }
+        CHECK(weiri_list_is_empty(&store->kept));
         jobs_free(broker, &exchange.reserved);
         jobs_free_one(broker, job);
         weir_broker_close(broker);

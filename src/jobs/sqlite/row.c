@@ -139,6 +139,34 @@ enum {
     VALUES_MAX = 3
 };
 
+/* Is it in the hands of somebody who keeps it alive, in this process? */
+static bool is_kept(struct weiri_store *store, const struct weiri_row *row)
+{
+    bool is = false;
+    weiri_mutex_lock(&store->mutex);
+    for (struct weiri_list *link = store->kept.next; link != &store->kept && !is;
+         link = link->next) {
+        const struct weiri_reservation *reservation =
+            WEIRI_CONTAINER(link, struct weiri_reservation, kept);
+        is = reservation->number == row->number && reservation->token == row->facts.token;
+    }
+    weiri_mutex_unlock(&store->mutex);
+    return is;
+}
+
+/* Takes a reservation that has ended back; but one whose holder is alive has only met a wall clock
+ * that was set forward, or has slept with the machine: it is touched. */
+static int expire(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
+                  const struct weiri_job_step *step, int64_t now_ns, const char *reason,
+                  enum weir_status *ret_status)
+{
+    if (!is_kept(store, row)) {
+        return weiri_row_step(store, tally, row, step, now_ns, reason, ret_status);
+    }
+    const struct weiri_job_step touch = {.event = WEIRI_JOB_TOUCH, .token = row->facts.token};
+    return weiri_row_step(store, tally, row, &touch, now_ns, NULL, ret_status);
+}
+
 int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
                     const int64_t *values, int value_count, size_t limit,
                     const struct weiri_job_step *step, int64_t now_ns, const char *reason,
@@ -163,7 +191,9 @@ int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum w
     *ret_count = count;
     for (size_t i = 0; i < count && code == SQLITE_OK; i++) {
         enum weir_status status;
-        code = weiri_row_step(store, tally, &rows[i], step, now_ns, reason, &status);
+        code = step->event == WEIRI_JOB_EXPIRE
+                   ? expire(store, tally, &rows[i], step, now_ns, reason, &status)
+                   : weiri_row_step(store, tally, &rows[i], step, now_ns, reason, &status);
         /* The statement selected the row for this event; a damaged index may have lied. */
         if (code == SQLITE_OK && status != WEIR_OK) {
             code = SQLITE_CORRUPT;

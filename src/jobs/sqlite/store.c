@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/checksum.h"
 #include "base/file.h"
+#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
@@ -33,6 +34,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .peek = weiri_store_peek,
     .peek_id = weiri_store_peek_id,
     .exchange = weiri_store_exchange,
+    .let_go = weiri_store_let_go,
     .mark = weiri_store_mark,
     .wait = weiri_store_wait,
     .watch_empty = weiri_store_watch_empty,
@@ -323,6 +325,7 @@ static enum weir_status init(struct weiri_store *store, const char *path)
         return WEIR_ENOMEM;
     }
     weiri_list_init(&store->requests);
+    weiri_list_init(&store->kept);
     store->owner = (int64_t)getpid();
     store->is_read_only = (store->config->flags & WEIR_BROKER_READ_ONLY) != 0;
     return WEIR_OK;
@@ -375,6 +378,7 @@ void weiri_store_close(void *arg)
     if (reader != NULL) {
         weiri_reader_close(store, reader);
     }
+    WEIRI_ASSERT(weiri_list_is_empty(&store->kept) && "its consumers are gone");
     if (!store->is_read_only) {
         weiri_commit_finish(store);
         weiri_lock_file_close(&store->lock_file);

@@ -34,7 +34,8 @@ struct weiri_store {
     bool is_led WEIRI_GUARDED_BY(mutex);
     bool has_failed WEIRI_GUARDED_BY(mutex); /* a write failed: nothing is acknowledged any more */
     struct weiri_connection *idle_reader WEIRI_GUARDED_BY(mutex); /* NULL: none */
-    bool has_made_log WEIRI_GUARDED_BY(mutex);                    /* one of its readers did */
+    struct weiri_list kept WEIRI_GUARDED_BY(mutex); /* reservations that are alive by being held */
+    bool has_made_log WEIRI_GUARDED_BY(mutex);      /* one of its readers did */
 
     /* The leader's. */
     struct weiri_connection writer;
@@ -85,6 +86,7 @@ enum weir_status weiri_store_peek(void *store, const char *tube, enum weir_job_s
                                   struct weir_error *ret_error);
 enum weir_status weiri_store_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
                                      struct weir_error *ret_error);
+void weiri_store_let_go(void *store, struct weiri_reservation *reservation);
 uint32_t weiri_store_mark(void *store, const char *tube);
 bool weiri_store_wait(void *store, const char *tube, uint32_t mark, int64_t limit_ns);
 void weiri_store_watch_empty(void *store, const char *tube, bool is_watching);
