@@ -26,8 +26,10 @@ typedef struct weir_consumer weir_consumer;
 
 /** Handles one job; job is valid during the call. Runs on a worker's thread with no lock held.
  * WEIR_OK: the job is deleted. WEIR_ESTOP: it is buried at once. WEIR_ECANCELED once the consumer
- * was asked to stop: it is given back as if it had not been reserved. Anything else: a failure. The
- * context ends at the deadline, and when the reservation was lost. */
+ * was asked to stop: it is given back as if it had not been reserved. WEIR_EAGAIN: the handler
+ * could not begin, for lack of processes, descriptors or the like: the same, but it comes back, and
+ * the worker takes another, a second later. Anything else: a failure. The context ends at the
+ * deadline, and when the reservation was lost. */
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 
 /** How a job's run ended, for progress and statistics. */
@@ -35,11 +37,13 @@ enum weir_run_outcome {
     WEIR_RUN_DONE = 1, /**< Succeeded and deleted. */
     WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
     WEIR_RUN_BURIED,   /**< Failed for good; set aside. */
-    WEIR_RUN_LOST      /**< The reservation had ended, or the store failed: it will run again. */
+    WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
+    WEIR_RUN_RETURNED  /**< Stopped, or could not begin; given back as if it had not been reserved.
+                        */
 };
 
 /** Tells of each run after it, on the worker's thread. status is the handler's; run_ns how long it
- * ran; delay_ns when it comes back after a WEIR_RUN_RETRY. */
+ * ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. */
 typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                          int64_t run_ns, int64_t delay_ns, void *arg);
 

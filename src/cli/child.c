@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,21 @@
 
 /* Members of the group that outlive its leader are not our children; so they are looked for. */
 #define GROUP_CHECK_NS WEIR_MS(20)
+
+/* Descriptors for each child (its input while it is started, its pidfd, a folder and a file of
+ * /proc while its group is ended), and for everything else. */
+#define FILES_A_CHILD 4
+#define FILES_BESIDE 64
+
+void child_make_room(uint32_t count)
+{
+    struct rlimit limit;
+    rlim_t needed = (rlim_t)count * FILES_A_CHILD + FILES_BESIDE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
+        limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
 
 /* The input as a file at its start, or -1 with errno. */
 static int input_open(const void *input, size_t size)
@@ -74,22 +90,44 @@ static int spawn(const struct child_request *request, int input, pid_t *ret_pid)
     return why;
 }
 
-/* Waits for the child's end for so long; true: it is there. Its zombie stays: it keeps the number
- * of its group from being given to strangers. */
-static bool wait_exit(int pidfd, int64_t wait_ns)
+static int64_t least(int64_t a, int64_t b)
 {
-    struct pollfd poller = {.fd = pidfd, .events = POLLIN};
+    return a < b ? a : b;
+}
+
+/* A child that was started. */
+struct child {
+    pid_t pid;
+    int pidfd; /* -1: there was no descriptor left for one */
+};
+
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Waits for the child's end for so long, or less; true: it is there. Its zombie stays: it keeps the
+ * number of its group from being given to strangers. Without a descriptor to wait on, a look every
+ * now and then must do: it runs already, so it is not given up. */
+static bool wait_exit(const struct child *child, int64_t wait_ns)
+{
+    if (child->pidfd < 0) {
+        (void)poll(NULL, 0, (int)(least(wait_ns, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
+        return has_ended(child->pid);
+    }
+    struct pollfd poller = {.fd = child->pidfd, .events = POLLIN};
     int64_t wait_ms = (wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1);
     return poll(&poller, 1, (int)wait_ms) > 0;
 }
 
 /* Waits for the child's end or the context's. */
-static enum weir_status wait_context(int pidfd, weir_context *context)
+static enum weir_status wait_context(const struct child *child, weir_context *context)
 {
     enum weir_status status = WEIR_OK;
     do {
         int64_t remaining = weir_context_remaining(context);
-        if (wait_exit(pidfd, remaining < CONTEXT_CHECK_NS ? remaining : CONTEXT_CHECK_NS)) {
+        if (wait_exit(child, remaining < CONTEXT_CHECK_NS ? remaining : CONTEXT_CHECK_NS)) {
             return WEIR_OK;
         }
         status = weir_context_check(context);
@@ -97,14 +135,10 @@ static enum weir_status wait_context(int pidfd, weir_context *context)
     return status;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Ends the whole group: asks, waits, kills. The leader must not have been reaped. */
-static void end_group(pid_t pid, int pidfd, int64_t grace_ns)
+static void end_group(const struct child *child, int64_t grace_ns)
 {
+    pid_t pid = child->pid;
     weir_clock *clock = weir_clock_monotonic();
     int64_t start = weir_clock_now(clock);
     bool leader_gone = false;
@@ -116,7 +150,7 @@ static void end_group(pid_t pid, int pidfd, int64_t grace_ns)
     for (int64_t left = grace_ns; left > 0 && !group_gone;
          left = grace_ns - (weir_clock_now(clock) - start)) {
         if (!leader_gone) {
-            leader_gone = wait_exit(pidfd, least(left, WEIR_SECONDS(3600)));
+            leader_gone = wait_exit(child, least(left, WEIR_SECONDS(3600)));
         } else {
             (void)poll(NULL, 0, (int)(least(left, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
         }
@@ -157,22 +191,15 @@ int child_run(const struct child_request *request, weir_context *context, struct
     }
     struct child_end end = {false, 0, WEIR_OK};
     /* The child is ours and unreaped, so the number is still its own. */
-    int pidfd = pidfd_open(pid, 0);
-    if (pidfd >= 0) {
-        end.ended_by = wait_context(pidfd, context);
-        if (end.ended_by != WEIR_OK) {
-            end_group(pid, pidfd, request->grace_ns);
-        }
-        (void)close(pidfd);
-    } else {
-        /* Out of descriptors: a child that cannot be watched must not run on unwatched. */
-        why = errno;
-        (void)kill(-pid, SIGKILL);
+    struct child child = {pid, pidfd_open(pid, 0)};
+    end.ended_by = wait_context(&child, context);
+    if (end.ended_by != WEIR_OK) {
+        end_group(&child, request->grace_ns);
     }
-    int reaped = reap(pid, &end);
-    if (why == 0) {
-        why = reaped;
+    if (child.pidfd >= 0) {
+        (void)close(child.pidfd);
     }
+    why = reap(pid, &end);
     if (why == 0) {
         *ret_end = end;
     }

@@ -36,6 +36,10 @@ struct child_end {
     enum weir_status ended_by;
 };
 
+/* Raises the limit on descriptors to what so many children at once need, or as far as it may be.
+ * They have the raised limit too. */
+void child_make_room(uint32_t count);
+
 /* Runs it to its end. When the context ends first, the whole group gets TERM and, once grace_ns has
  * passed with one of them still alive, KILL. Returns 0, or an errno: it was not started. */
 int child_run(const struct child_request *request, weir_context *context,

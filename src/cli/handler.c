@@ -63,16 +63,38 @@ int handler_read_statuses(const char *name, const char *text, struct handler *ha
 static bool is_broken(int why)
 {
     return why == ENOENT || why == EACCES || why == ENOEXEC || why == ENOTDIR || why == ELOOP ||
-           why == EPERM;
+           why == EPERM || why == E2BIG;
+}
+
+/* What is nobody's fault and passes: the system is short of something, or the program is just being
+ * replaced. */
+static bool is_shortage(int why)
+{
+    return why == EMFILE || why == ENFILE || why == ENOMEM || why == EAGAIN || why == ENOSPC ||
+           why == ETXTBSY;
+}
+
+/* A shortage is no failure of the job, and told once, not for every job that it holds up. */
+static int put_off(struct handler *handler, int why)
+{
+    if (atomic_exchange(&handler->lacking, why) != why) {
+        (void)report(
+            0, "%s: cannot be run now: %s; its jobs are given back uncounted, and tried again",
+            quote(handler->path).text, strerror(why));
+    }
+    return WEIR_EAGAIN;
 }
 
 /* The program could not be started. Where that is for good, nothing more is taken. */
 static int refuse_start(struct handler *handler, const struct weir_job *job, int why)
 {
+    if (is_shortage(why)) {
+        return put_off(handler, why);
+    }
     if (!is_broken(why)) {
-        (void)report(0, "job %s: %s: cannot be run now: %s", job->id, quote(handler->path).text,
+        (void)report(0, "job %s: %s: cannot be run: %s", job->id, quote(handler->path).text,
                      strerror(why));
-        return why == ENOMEM ? WEIR_ENOMEM : WEIR_EAGAIN;
+        return WEIR_EIO;
     }
     int expected = 0;
     if (atomic_compare_exchange_strong(&handler->broken, &expected, why)) {
@@ -90,7 +112,7 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
     }
     char **environment = environment_new(job, handler->broker);
     if (environment == NULL) {
-        return WEIR_ENOMEM;
+        return put_off(handler, ENOMEM);
     }
     struct child_request request = {.path = handler->path,
                                     .argv = handler->argv,
@@ -141,6 +163,8 @@ void handler_tell(const struct handler *handler, const struct weir_job *job,
     } else if (outcome == WEIR_RUN_LOST) {
         (void)report(0, "job %s: the reservation ended before run %u did; it will run again",
                      job->id, job->attempts);
+    } else if (outcome == WEIR_RUN_RETURNED && handler->verbose) {
+        (void)report(0, "job %s: run %u: %s; given back", job->id, job->attempts, what);
     } else if (outcome == WEIR_RUN_RETRY && handler->verbose) {
         (void)weir_duration_format(delay_ns, delay, sizeof(delay));
         (void)report(0, "job %s: run %u: %s; again in %s", job->id, job->attempts, what, delay);

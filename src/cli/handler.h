@@ -22,6 +22,7 @@ struct handler {
     const char *broker;      /* URL, for the program. */
     weir_consumer *consumer; /* To be stopped when the program cannot be run any more. */
     atomic_int broken;       /* Why it cannot: an errno; 0 while it can. */
+    atomic_int lacking;      /* What was last told to be lacking to run it: an errno. */
 };
 
 /* Reads `1,3,64-78`. Returns 0 or an exit status, after saying why. */

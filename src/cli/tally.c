@@ -17,6 +17,9 @@
 
 void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_ns)
 {
+    if (outcome == WEIR_RUN_RETURNED) {
+        return; /* no run, as far as anybody counts */
+    }
     histogram_record(&tally->run_ns, run_ns);
     switch (outcome) {
     case WEIR_RUN_DONE:
@@ -30,6 +33,8 @@ void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_n
         break;
     case WEIR_RUN_LOST:
         atomic_fetch_add(&tally->lost, 1);
+        break;
+    case WEIR_RUN_RETURNED:
         break;
     }
 }

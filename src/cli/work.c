@@ -13,6 +13,7 @@
 #include <weir/weir.h>
 
 #include "cli/arguments.h"
+#include "cli/child.h"
 #include "cli/handler.h"
 #include "cli/monitor.h"
 #include "cli/program.h"
@@ -276,6 +277,7 @@ static int work_on(struct work *work, weir_broker *broker)
 static int run_checked(struct work *work, const struct arguments *arguments)
 {
     struct store store;
+    child_make_room(work->options.workers);
     monitor_block_signals(&work->mask);
     work->handler.mask = &work->mask;
     int code = store_open(&store, arguments, STORE_CHANGE);

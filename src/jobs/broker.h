@@ -54,7 +54,7 @@ struct weiri_reservation {
 struct weiri_settlement {
     const struct weiri_reservation *reservation;
     enum weiri_job_event event; /* touch, done, release, return or bury */
-    int64_t run_at_ns;          /* release */
+    int64_t run_at_ns;          /* release, return; of a return the past means at once */
     const char *reason;         /* release and bury; NULL: as it was */
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
 };

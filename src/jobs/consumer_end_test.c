@@ -37,7 +37,7 @@ TEST(second_stop, "a second stop cancels running handlers; their jobs are given 
     weir_consumer_stop(scene.consumer);
     scene_wait_for_end(&scene);
     CHECK_INT(scene.last_status, ==, WEIR_ECANCELED);
-    CHECK_INT(scene.outcomes[WEIR_RUN_RETRY], ==, 1);
+    CHECK_INT(scene.outcomes[WEIR_RUN_RETURNED], ==, 1);
     CHECK_INT(scene.last_delay_ns, ==, 0);
     CHECK_COUNTS(scene.broker, "t", 0, 1, 0, 0);
     scene_close(&scene);

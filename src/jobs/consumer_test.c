@@ -99,6 +99,94 @@ TEST(buried, "a job is buried after its last attempt, or at once when the handle
     scene_close(&scene);
 }
 
+/* A handler that cannot begin the first time; when it was called, and for which job. */
+struct hindrance {
+    struct scene scene; /* first, for scene_note_run() */
+    int64_t times_ns[3];
+    char ids[3];
+};
+
+static int begin_later(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct hindrance *hindrance = arg;
+    weiri_mutex_lock(&hindrance->scene.mutex);
+    int run = hindrance->scene.runs < 3 ? hindrance->scene.runs : 2;
+    hindrance->times_ns[run] = weiri_monotonic_now();
+    hindrance->ids[run] = job->id[0];
+    weiri_mutex_unlock(&hindrance->scene.mutex);
+    return scene_count_run(context, job, &hindrance->scene);
+}
+
+/* While its worker pauses, it holds nothing that others could run. */
+static void expect_none_reserved(const struct weir_job *job, enum weir_run_outcome outcome,
+                                 int status, int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    struct scene *scene = arg;
+    if (outcome == WEIR_RUN_RETURNED) {
+        CHECK_INT(jobs_counts(scene->broker, "t").reserved, ==, 0);
+    }
+    scene_note_run(job, outcome, status, run_ns, delay_ns, scene);
+}
+
+TEST(hindered, "a handler that cannot begin is no attempt; job and worker wait for a second")
+{
+    struct hindrance hindrance;
+    memset(&hindrance, 0, sizeof(hindrance));
+    struct scene *scene = &hindrance.scene;
+    scene_open(scene);
+    (void)jobs_put(scene->broker, "t", "x", NULL);
+    (void)jobs_put(scene->broker, "t", "x", NULL);
+    scene->statuses[0] = WEIR_EAGAIN;
+    struct weir_consumer_options options = scene_options_of(scene, begin_later);
+    options.after_run = expect_none_reserved;
+    options.attempts_max = 1;
+    scene_start(scene, &options);
+    scene_wait_for_end(scene);
+    CHECK_INT(scene->runs, ==, 3);
+    CHECK_INT(scene->last_attempts, ==, 1);
+    CHECK_INT(scene->outcomes[WEIR_RUN_RETURNED], ==, 1);
+    CHECK_INT(scene->outcomes[WEIR_RUN_DONE], ==, 2);
+    CHECK_INT(hindrance.ids[0], ==, '1');
+    CHECK_INT(hindrance.times_ns[1] - hindrance.times_ns[0], >=, WEIR_SECONDS(1));
+    struct weir_tube_counts counts = jobs_counts(scene->broker, "t");
+    CHECK_INT(counts.done, ==, 2);
+    CHECK_INT(counts.retried, ==, 0);
+    scene_close(scene);
+}
+
+static int keep_run_at(const struct weir_job *job, void *arg)
+{
+    *(int64_t *)arg = job->run_at_ns;
+    return 0;
+}
+
+TEST(hindered_delay, "a job whose handler cannot begin comes back a second later, and that is told")
+{
+    struct scene scene;
+    scene_open(&scene);
+    for (int i = 0; i < 32; i++) {
+        scene.statuses[i] = WEIR_EAGAIN;
+    }
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.flags = 0;
+    int64_t start = weiri_wall_now();
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene_start(&scene, &options);
+    weiri_mutex_lock(&scene.mutex);
+    while (scene.outcomes[WEIR_RUN_RETURNED] == 0) {
+        weiri_cond_wait(&scene.changed);
+    }
+    CHECK_INT(scene.last_delay_ns, ==, WEIR_SECONDS(1));
+    CHECK_INT(scene.last_status, ==, WEIR_EAGAIN);
+    weiri_mutex_unlock(&scene.mutex);
+    weir_consumer_stop(scene.consumer);
+    scene_wait_for_end(&scene);
+    int64_t run_at = 0;
+    CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", keep_run_at, &run_at, NULL), WEIR_OK);
+    CHECK_INT(run_at, >=, start + WEIR_SECONDS(1));
+    scene_close(&scene);
+}
+
 struct counting_limiter {
     int asked;
     int forgotten;

@@ -31,7 +31,12 @@ static enum weir_status apply_holder(struct weiri_job_facts *job, const struct w
         return WEIR_OK;
     case WEIRI_JOB_RETURN:
         job->attempts--;
-        end_lease(job, WEIR_JOB_READY);
+        if (step->run_at_ns > now_ns) {
+            job->run_at_ns = step->run_at_ns;
+            end_lease(job, WEIR_JOB_DELAYED);
+        } else {
+            end_lease(job, WEIR_JOB_READY);
+        }
         return WEIR_OK;
     default:
         end_lease(job, WEIR_JOB_BURIED);

@@ -41,7 +41,7 @@ enum weiri_job_event {
     WEIRI_JOB_TOUCH,   /* still at it */
     WEIRI_JOB_DONE,    /* its handler succeeded */
     WEIRI_JOB_RELEASE, /* failed; comes back at run_at_ns */
-    WEIRI_JOB_RETURN,  /* given back unstarted: that was no attempt */
+    WEIRI_JOB_RETURN,  /* given back unstarted: that was no attempt; not before run_at_ns */
     WEIRI_JOB_BURY,    /* failed for good */
     /* By anybody: */
     WEIRI_JOB_EXPIRE, /* the reservation ended; buried after attempts_max attempts */
@@ -55,7 +55,7 @@ struct weiri_job_step {
     enum weiri_job_event event;
     uint32_t attempts_max; /* expire */
     uint64_t token;        /* by the holder: of the reservation that is meant */
-    int64_t run_at_ns;     /* release */
+    int64_t run_at_ns;     /* release; return: where it is to come */
 };
 
 /* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (an event of a reservation

@@ -64,7 +64,8 @@ static const struct row {
     {WEIRI_JOB_DONE, NOW, {LOST, LOST, LOST, TO(GONE), LOST}},
     {WEIRI_JOB_RELEASE, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST}},
     {WEIRI_JOB_RELEASE, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST}},
-    {WEIRI_JOB_RETURN, NOW, {LOST, LOST, LOST, TO(READY), LOST}},
+    {WEIRI_JOB_RETURN, NOW, {LOST, LOST, LOST, TO(DELAYED), LOST}},
+    {WEIRI_JOB_RETURN, NOW + 10, {LOST, LOST, LOST, TO(READY), LOST}},
     {WEIRI_JOB_BURY, NOW, {LOST, LOST, LOST, TO(BURIED), LOST}},
     {WEIRI_JOB_EXPIRE, NOW, {NO, NO, NO, NO, NO}},
     {WEIRI_JOB_EXPIRE, NOW + 1, {NO, NO, NO, TO(READY), NO}},
@@ -129,7 +130,14 @@ TEST(reservation, "a reservation has a new token, counts an attempt and lasts fo
     CHECK_INT(job.attempts, ==, ATTEMPTS);
     CHECK_INT(job.token, ==, TOKEN + 1);
     CHECK_INT(job.run_at_ns, ==, NOW - 50);
+    job.state = RESERVED;
+    step.run_at_ns = NOW + 91;
+    CHECK_STATUS(weiri_job_apply(&job, &step, NOW + 90), WEIR_OK);
+    CHECK_INT(job.state, ==, DELAYED);
+    CHECK_INT(job.attempts, ==, ATTEMPTS - 1);
+    CHECK_INT(job.run_at_ns, ==, NOW + 91);
 
+    job = job_in(READY);
     job.ttr_ns = INT64_MAX;
     step.event = WEIRI_JOB_RESERVE;
     CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_OK);

@@ -11,10 +11,15 @@
 #include "jobs/consumer.h"
 #include "jobs/error.h"
 
+/* How long a job stays away that its handler could not begin, and how long its worker takes no
+ * other: what was lacking is not there again at once. */
+#define HINDRANCE_NS WEIR_SECONDS(1)
+
 /* What becomes of a task's job. */
 struct verdict {
     struct weiri_settlement settlement;
     int64_t delay_ns;
+    bool is_hindered; /* the handler could not begin */
     char reason[WEIR_REASON_SIZE];
 };
 
@@ -64,8 +69,15 @@ static void judge(struct weiri_task *task, int status, struct verdict *ret_verdi
     weiri_mutex_lock(&consumer->mutex);
     bool is_stopping = consumer->stops > 0;
     weiri_mutex_unlock(&consumer->mutex);
-    if (!task->was_run || (status == WEIR_ECANCELED && is_stopping)) {
+    const struct weiri_broker_config *config = &consumer->broker->config;
+    verdict->is_hindered = task->was_run && status == WEIR_EAGAIN;
+    if (!task->was_run || verdict->is_hindered || (status == WEIR_ECANCELED && is_stopping)) {
         verdict->settlement.event = WEIRI_JOB_RETURN; /* our doing: no attempt of the job's */
+        if (verdict->is_hindered) {
+            verdict->delay_ns = HINDRANCE_NS;
+            verdict->settlement.run_at_ns =
+                weiri_time_add(config->now(config->now_arg), HINDRANCE_NS);
+        }
         return;
     }
     verdict->settlement.event =
@@ -77,11 +89,22 @@ static void judge(struct weiri_task *task, int status, struct verdict *ret_verdi
                    job->attempts, weir_status_text(status), status);
     verdict->settlement.reason = verdict->reason;
     if (verdict->settlement.event == WEIRI_JOB_RELEASE) {
-        const struct weiri_broker_config *config = &consumer->broker->config;
         verdict->delay_ns = retry_delay(consumer, job);
         verdict->settlement.run_at_ns =
             weiri_time_add(config->now(config->now_arg), verdict->delay_ns);
     }
+}
+
+/* A worker without what handlers need: its slot is nobody's for a while. */
+static void pause_worker(weir_consumer *consumer)
+{
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), HINDRANCE_NS);
+    bool is_early = true;
+    weiri_mutex_lock(&consumer->mutex);
+    while (is_early && !consumer->is_over) {
+        is_early = weiri_cond_wait_until(&consumer->changed, limit);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
 }
 
 /* Claims the slots that are free, besides the task's own, which is claimed already and passes to
@@ -120,7 +143,7 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct verdict
                                          struct weiri_exchange *ret_exchange, size_t *ret_claims)
 {
     weir_consumer *consumer = task->consumer;
-    size_t wanted = claim_slots(consumer);
+    size_t wanted = verdict->is_hindered ? 0 : claim_slots(consumer);
     *ret_claims = wanted > 0 ? wanted : 1;
     for (uint32_t failures = 1;; failures++) {
         *ret_exchange = (struct weiri_exchange){.tube = consumer->tube,
@@ -167,9 +190,10 @@ static void tell(struct weiri_task *task, const struct verdict *verdict, int sta
     const struct weir_job *job = &task->reservation->job;
     enum weir_run_outcome outcome = WEIR_RUN_LOST;
     if (settled == WEIR_OK) {
-        outcome = verdict->settlement.event == WEIRI_JOB_DONE   ? WEIR_RUN_DONE
-                  : verdict->settlement.event == WEIRI_JOB_BURY ? WEIR_RUN_BURIED
-                                                                : WEIR_RUN_RETRY;
+        outcome = verdict->settlement.event == WEIRI_JOB_DONE     ? WEIR_RUN_DONE
+                  : verdict->settlement.event == WEIRI_JOB_BURY   ? WEIR_RUN_BURIED
+                  : verdict->settlement.event == WEIRI_JOB_RETURN ? WEIR_RUN_RETURNED
+                                                                  : WEIR_RUN_RETRY;
     }
     if (consumer->options.limiter != NULL &&
         (outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED)) {
@@ -177,7 +201,7 @@ static void tell(struct weiri_task *task, const struct verdict *verdict, int sta
     }
     if (consumer->options.after_run != NULL) {
         consumer->options.after_run(job, outcome, status, task->run_ns,
-                                    outcome == WEIR_RUN_RETRY ? verdict->delay_ns : 0,
+                                    outcome == WEIR_RUN_LOST ? 0 : verdict->delay_ns,
                                     consumer->options.arg);
     }
 }
@@ -217,9 +241,13 @@ static void outcome(weir_envelope *envelope, int status, void *payload)
     weiri_mutex_lock(&task->consumer->mutex);
     task->is_settled = true;
     weiri_mutex_unlock(&task->consumer->mutex);
+    if (verdict.is_hindered) {
+        tell(task, &verdict, status, settled);
+        pause_worker(task->consumer);
+    }
     (void)weiri_tasks_start(task->consumer, &exchange.reserved, claims);
     call_for_free_slots(task->consumer);
-    if (task->was_run) {
+    if (task->was_run && !verdict.is_hindered) {
         tell(task, &verdict, status, settled);
     }
     retire(task);

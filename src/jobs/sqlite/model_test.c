@@ -243,7 +243,8 @@ static void do_settle(struct model *m)
             break;
         case WEIRI_JOB_RETURN:
             job->attempts--;
-            job->state = WEIR_JOB_READY;
+            job->run_at = run_at > now(m) ? run_at : job->run_at;
+            job->state = run_at > now(m) ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
             break;
         case WEIRI_JOB_BURY:
             job->state = WEIR_JOB_BURIED;

@@ -1,0 +1,94 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "integration/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* `weir work` where the system gives it less than it needs. */
+
+static void limit_files(rlim_t soft, rlim_t hard)
+{
+    const struct rlimit limit = {soft, hard};
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+}
+
+/* How often a text is in another. */
+static int occurrences(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static void put_jobs(int count)
+{
+    char list[2000];
+    int size = 0;
+    for (int i = 0; i < count; i++) {
+        size += snprintf(list + size, sizeof(list) - (size_t)size, "job\n");
+    }
+    write_file("list", list, (size_t)size, 0600);
+    WEIR(0, "put", "-q", "-l", "-i", "list", "t");
+}
+
+TEST(raised, "the soft limit on descriptors is raised to what -j asks for, not above the hard one")
+{
+    struct rlimit before;
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+    CHECK_INT(before.rlim_max, >=, 1000);
+    program_init();
+    put_jobs(3);
+    limit_files(70, before.rlim_max);
+    struct ended ended =
+        WEIR_EXPECT(0, "work", "-e", "-j", "50", "t", "--", "sh", "-c", "ulimit -Sn");
+    CHECK_STRING(ended.out, "264\n264\n264\n");
+    ended_free(&ended);
+    put_jobs(1);
+    ended = WEIR_EXPECT(0, "work", "-e", "t", "--", "sh", "-c", "ulimit -Sn");
+    CHECK_STRING(ended.out, "70\n");
+    ended_free(&ended);
+    put_jobs(1);
+    limit_files(70, 100);
+    ended = WEIR_EXPECT(0, "work", "-e", "-j", "50", "t", "--", "sh", "-c", "ulimit -Sn");
+    CHECK_STRING(ended.out, "100\n");
+    ended_free(&ended);
+}
+
+TEST(shortage,
+     "jobs that no descriptor is left for are given back uncounted, and that is told once")
+{
+    enum {
+        JOBS = 40
+    };
+    program_init();
+    put_jobs(JOBS);
+    limit_files(32, 32);
+    /* Most of them cannot be started while the others wait. One attempt is all that they have. */
+    struct running running = program_start(
+        "", 0,
+        WORDS("work", "-e", "-j", "40", "--attempts", "1", "t", "--", "sh", "-c",
+              "echo $WEIR_ATTEMPT >> attempts; while [ ! -e go ]; do sleep 0.01; done"));
+    static const char told[] = "cannot be run now: Too many open files";
+    char *err = NULL;
+    WAIT_UNTIL((free(err), err = program_err(&running), strstr(err, told) != NULL));
+    free(err);
+    write_file("go", "", 0, 0600);
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 0);
+    CHECK_INT(occurrences(ended.err, told), ==, 1);
+    CHECK(strstr(ended.err, "40 jobs done in ") != NULL);
+    CHECK(strstr(ended.err, " 40 runs (") != NULL);
+    CHECK(strstr(ended.err, " 0 retries, 0 buried, 0 lost\n") != NULL);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "done"), ==, JOBS);
+    CHECK_INT(program_count("t", "retried"), ==, 0);
+    CHECK_INT(count_lines("attempts"), ==, JOBS);
+    char *attempts = read_file("attempts", NULL);
+    CHECK_INT(occurrences(attempts, "1\n"), ==, JOBS);
+    free(attempts);
+}
