@@ -42,7 +42,8 @@ static inline sqlite3_file *real_of(sqlite3_file *file)
 /* SQLITE_OK, or what the call is to fail with. */
 static inline int visit(enum fault_kind kind)
 {
-    if ((fault.kinds & (unsigned)kind) == 0 || fault.left < 0) {
+    /* In this order: who sees that a fault is armed, sees what it is. */
+    if (fault.left < 0 || (fault.kinds & (unsigned)kind) == 0) {
         return SQLITE_OK;
     }
     if (fault.left > 0) {
@@ -201,7 +202,7 @@ static inline void fault_arm(unsigned kinds, int nth, bool is_for_good, int code
     fault.code = code;
     fault.error = 0;
     fault.failed = 0;
-    fault.left = nth;
+    fault.left = nth; /* last */
 }
 
 static inline void fault_disarm(void)

@@ -17,7 +17,6 @@ static void put_one(void *arg)
 TEST(removed, "a commit holds the lock file that is at its path, though another was there")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weiri_store *store = broker->store;
     (void)jobs_put(broker, "t", "x", NULL);
     CHECK_INT(unlink("jobs.db.lock"), ==, 0);
     struct weiri_lock_file other;
@@ -26,10 +25,10 @@ TEST(removed, "a commit holds the lock file that is at its path, though another 
     CHECK_INT(weiri_lock_file_lock(&other, INT64_MAX), ==, 0);
     struct test_thread *putter = test_start(put_one, broker);
     test_wait_asleep(putter);
-    CHECK_INT(store->transactions, ==, 1);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
     weiri_lock_file_unlock(&other);
     test_join(putter);
-    CHECK_INT(store->transactions, ==, 2);
+    CHECK_COUNTS(broker, "t", 0, 2, 0, 0);
     /* And so does the close. */
     CHECK_INT(unlink("jobs.db.lock"), ==, 0);
     weir_broker_close(broker);
