@@ -176,7 +176,11 @@ int weiri_file_publish(const char *path, const char *temporary, const void *byte
         (void)unlink(temporary);
         return error;
     }
-    return sync_folder(path);
+    error = sync_folder(path);
+    if (error != 0) {
+        (void)unlink(path);
+    }
+    return error;
 }
 
 int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size)

@@ -99,22 +99,36 @@ static int print_ids(const struct batch *batch, const struct weir_job_id *ids)
     for (size_t i = 0; printed && i < batch->count; i++) {
         printed = print_id(batch, ids[i].text);
     }
-    if (!printed || fflush(stdout) != 0) {
-        return report(EX_IOERR, "standard output: %s; the jobs were put", strerror(errno));
+    if (printed && fflush(stdout) == 0) {
+        return EX_OK;
     }
-    return EX_OK;
+    const char *why = strerror(errno);
+    const char *last = ids[batch->count - 1].text;
+    if (batch->put_count == 1) {
+        return report(EX_IOERR, "standard output: %s; one job was put: %s", why, last);
+    }
+    return report(EX_IOERR,
+                  "standard output: %s; the first %" PRIu64
+                  " jobs were put, the last of them as %s",
+                  why, batch->put_count, last);
 }
 
-/* Says why a put failed, and what was put before it. */
+/* Says why a put failed, what was put before it, and whether it may have been put all the same. */
 static int refuse(const struct batch *batch, enum weir_status status,
                   const struct weir_error *error)
 {
     const char *text = error->text[0] != '\0' ? error->text : weir_status_text((int)status);
-    if (batch->put_count == 0) {
-        return report(report_exit_code(status), "tube %s: %s", quote(batch->tube).text, text);
+    char state[128] = "";
+    int length = 0;
+    if (batch->put_count > 0) {
+        length = snprintf(state, sizeof(state), "; the first %" PRIu64 " jobs were put",
+                          batch->put_count);
     }
-    return report(report_exit_code(status), "tube %s: %s; the first %llu jobs were put",
-                  quote(batch->tube).text, text, (unsigned long long)batch->put_count);
+    if (status == WEIR_EIO) {
+        (void)snprintf(state + length, sizeof(state) - (size_t)length,
+                       "; whether the next %zu were put is not known", batch->count);
+    }
+    return report(report_exit_code(status), "tube %s: %s%s", quote(batch->tube).text, text, state);
 }
 
 int batch_flush(struct batch *batch, weir_broker *broker)

@@ -54,11 +54,12 @@ static void make_argv(const char *const words[], const char *ret_argv[WORDS_MAX]
     ret_argv[count] = NULL;
 }
 
-struct running program_start_on(int input, const char *const words[])
+/* Starts it on files of the caller's; output is the program's from then on. */
+static struct running start(int input, int output, const char *const words[])
 {
     const char *argv[WORDS_MAX];
     make_argv(words, argv);
-    struct running running = {0, memory_file("", 0), memory_file("", 0)};
+    struct running running = {0, output, memory_file("", 0)};
     posix_spawn_file_actions_t actions;
     CHECK_INT(posix_spawn_file_actions_init(&actions), ==, 0);
     CHECK_INT(posix_spawn_file_actions_adddup2(&actions, input, 0), ==, 0);
@@ -68,6 +69,21 @@ struct running program_start_on(int input, const char *const words[])
               ==, 0);
     CHECK_INT(posix_spawn_file_actions_destroy(&actions), ==, 0);
     return running;
+}
+
+struct running program_start_on(int input, const char *const words[])
+{
+    return start(input, memory_file("", 0), words);
+}
+
+struct ended program_run_into(const char *output, const char *const words[])
+{
+    int input = memory_file("", 0);
+    int fd = open(output, O_WRONLY | O_CLOEXEC);
+    CHECK(fd >= 0);
+    struct running running = start(input, fd, words);
+    (void)close(input);
+    return program_wait(&running);
 }
 
 struct running program_start(const char *input, size_t size, const char *const words[])
@@ -82,10 +98,10 @@ static char *read_all(int fd, size_t *ret_size)
 {
     struct stat facts;
     CHECK_INT(fstat(fd, &facts), ==, 0);
-    size_t size = (size_t)facts.st_size;
+    size_t size = S_ISREG(facts.st_mode) ? (size_t)facts.st_size : 0;
     char *text = malloc(size + 1);
     CHECK(text != NULL);
-    CHECK_INT(pread(fd, text, size, 0), ==, size);
+    CHECK(size == 0 || pread(fd, text, size, 0) == (ssize_t)size);
     text[size] = '\0';
     if (ret_size != NULL) {
         *ret_size = size;

@@ -36,6 +36,8 @@ void program_init(void);
 /* Runs `weir WORDS...`, to NULL, with these bytes as its standard input. */
 struct ended program_run_with(const char *input, size_t size, const char *const words[]);
 struct ended program_run(const char *const words[]);
+/* As program_run(), with its standard output going into a file that is there. */
+struct ended program_run_into(const char *output, const char *const words[]);
 void ended_free(struct ended *ended);
 
 /* As program_run(), with permissions binding it even where the superuser runs the tests. */

@@ -269,20 +269,41 @@ TEST(broker_order, "--broker goes before $WEIR_BROKER, which goes before the sta
     CHECK(access("state", F_OK) != 0);
 }
 
-TEST(full_output, "ids that cannot be printed are an error, but the job is put")
+/* Puts with nowhere to print to, and expects this to be said and so many jobs to be there. */
+static void expect_unprinted(const char *const words[], const char *said, int64_t count)
 {
     program_init();
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        if (dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), STDOUT_FILENO) >= 0) {
-            (void)execl(WEIR_PROGRAM, "weir", "put", "t", "x", NULL);
-        }
-        _exit(99);
-    }
-    struct running running = {pid, dup(STDIN_FILENO), dup(STDIN_FILENO)};
-    struct ended ended = program_wait(&running);
+    struct ended ended = program_run_into("/dev/full", words);
+    char expected[200];
+    (void)snprintf(expected, sizeof(expected),
+                   "weir put: standard output: No space left on device; %s\n", said);
+    CHECK_STRING(ended.err, expected);
     CHECK_INT(ended.code, ==, 74);
     ended_free(&ended);
-    CHECK_INT(program_count("t", "ready"), ==, 1);
+    CHECK_INT(program_count("t", "ready"), ==, count);
+}
+
+TEST(full_output, "ids that cannot be printed are an error, which tells the jobs that are put")
+{
+    expect_unprinted(WORDS("put", "t", "x"), "one job was put: 1", 1);
+    expect_unprinted(WORDS("put", "--json", "t", "x"), "one job was put: 2", 2);
+    write_file("list", "a\nb\nc\n", 6, 0600);
+    expect_unprinted(WORDS("put", "-l", "-i", "list", "t"),
+                     "the first 3 jobs were put, the last of them as 5", 5);
+}
+
+TEST(full_output_early,
+     "a list whose first ids cannot be printed is not put to its end, as is told")
+{
+    enum {
+        COUNT = 2500
+    };
+    char list[COUNT * 2];
+    for (int i = 0; i < COUNT; i++) {
+        list[2 * i] = 'x';
+        list[2 * i + 1] = '\n';
+    }
+    write_file("list", list, sizeof(list), 0600);
+    expect_unprinted(WORDS("put", "--lines", "--input", "list", "t"),
+                     "the first 1000 jobs were put, the last of them as 1000", 1000);
 }

@@ -1,0 +1,132 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "integration/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The program on a system whose calls fail; strace makes them. */
+
+enum {
+    EXIT_UNTRACED = 98
+};
+
+/* Runs `weir put` of a list with the nth call of a name failing; returns its exit status. What it
+ * said is in the file `said`. */
+static int put_with_fault(const char *call, const char *error, int nth)
+{
+    char inject[100];
+    (void)snprintf(inject, sizeof(inject), "inject=%s:error=%s:when=%d", call, error, nth);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        /* Leaks cannot be looked for under a tracer. */
+        (void)setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+        int said = open("said", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (said >= 0 && dup2(said, STDERR_FILENO) >= 0) {
+            (void)execlp("strace", "strace", "-f", "-qq", "-o", "/dev/null", "-e", inject,
+                         WEIR_PROGRAM, "put", "-q", "-l", "-i", "list", "t", (char *)NULL);
+        }
+        _exit(EXIT_UNTRACED);
+    }
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0) {
+        CHECK_INT(errno, ==, EINTR);
+    }
+    CHECK(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void remove_store(void)
+{
+    static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db.lock"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        (void)unlink(files[i]);
+    }
+}
+
+/* Whoever fails to make a store leaves nothing of it. */
+static bool tree_is_empty(void)
+{
+    return access("jobs.db", F_OK) != 0 && access("jobs.db.lock", F_OK) != 0 &&
+           access("jobs.db-wal", F_OK) != 0 && access("jobs.db.weir-new", F_OK) != 0;
+}
+
+/* The number after a text in what was said; 0: it was not. */
+static long said_number(const char *said, const char *before)
+{
+    const char *at = strstr(said, before);
+    return at == NULL ? 0 : strtol(at + strlen(before), NULL, 10);
+}
+
+/* Fails each call in turn, or some of many; what was said is true each time. Returns how many puts
+ * failed. */
+static int fail_each(const char *call, const char *error, int stride)
+{
+    int failures = 0;
+    int passes = 0;
+    for (int nth = 1 + (int)test_random_below((uint64_t)stride); passes < 3; nth += stride) {
+        CHECK_INT(nth, <, 400);
+        remove_store();
+        int code = put_with_fault(call, error, nth);
+        char *said = read_file("said", NULL);
+        if (code == EXIT_UNTRACED || strstr(said, "PTRACE") != NULL) {
+            test_skip("strace cannot trace here");
+        }
+        /* Some failures do not matter, such as that of a call which only asks. */
+        passes = code == 0 ? passes + 1 : 0;
+        failures += code != 0;
+        int64_t count = program_count("t", "put");
+        if (code == 0) {
+            CHECK_INT(count, ==, 2500);
+        } else {
+            CHECK_INT(code, ==, 74);
+            CHECK(strstr(said, "$WEIR_BROKER: ") == NULL || tree_is_empty());
+            CHECK_INT(count, >=, said_number(said, "; the first "));
+            CHECK_INT(count, <=,
+                      said_number(said, "; the first ") + said_number(said, "; whether the next "));
+        }
+        free(said);
+    }
+    return failures;
+}
+
+static void make_list(void)
+{
+    char list[2 * 2500];
+    for (size_t i = 0; i < sizeof(list); i += 2) {
+        list[i] = 'x';
+        list[i + 1] = '\n';
+    }
+    write_file("list", list, sizeof(list), 0600);
+}
+
+TEST(failed_flush, "after a failed flush or cut put tells what is stored, and of what nobody knows")
+{
+    program_init();
+    make_list();
+    CHECK_INT(fail_each("fdatasync", "EIO", 1), >=, 4);
+    CHECK_INT(fail_each("fsync", "EIO", 1), ==, 2);
+    CHECK_INT(fail_each("ftruncate", "EIO", 1), >=, 1);
+}
+
+TEST(failed_write, "after a failed write put tells what is stored, and leaves no half of a store")
+{
+    program_init();
+    make_list();
+    CHECK_INT(fail_each("pwrite64", "EIO", 11), >=, 4);
+    CHECK_INT(fail_each("pwrite64", "ENOSPC", 11), >=, 4);
+    CHECK_INT(fail_each("pwrite64", "EDQUOT", 11), >=, 4);
+}
+
+TEST(interrupted, "a call that a signal interrupts is made again")
+{
+    program_init();
+    make_list();
+    CHECK_INT(fail_each("flock", "EINTR", 1), ==, 0);
+    CHECK_INT(fail_each("futex", "EINTR", 3), ==, 0);
+}
