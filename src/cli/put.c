@@ -114,8 +114,9 @@ static int64_t wall_now(void)
     return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
 }
 
-/* The store refuses these as well, but only once it exists. */
-static int check_times(const struct put *put)
+/* The store refuses these as well, but only once it exists. A time that is in the future now stays
+ * good for all of a list, however long that takes to read. */
+static int check_times(struct put *put)
 {
     int64_t now = wall_now();
     char text[TIMESTAMP_SIZE];
@@ -132,11 +133,12 @@ static int check_times(const struct put *put)
         return report(EX_USAGE, "--delay: %s: too long; expected one that ends before %s",
                       quote(put->delay).text, text);
     }
+    put->options.flags = WEIR_PUT_PAST_OK;
     return EX_OK;
 }
 
 /* Refuses operands and combinations that make no sense. */
-static int check(const struct put *put, const struct arguments *arguments)
+static int check(struct put *put, const struct arguments *arguments)
 {
     static const char *const names[] = {"tube", "body"};
     int code = arguments_expect(arguments, names, 2, 1);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* `weir put`: what becomes a job, and what is said about it. */
@@ -306,4 +307,29 @@ TEST(full_output_early,
     write_file("list", list, sizeof(list), 0600);
     expect_unprinted(WORDS("put", "--lines", "--input", "list", "t"),
                      "the first 1000 jobs were put, the last of them as 1000", 1000);
+}
+
+TEST(at_once_for_all, "a time that comes while a list is read is in the future for all of it")
+{
+    program_init();
+    int pipes[2];
+    CHECK_INT(pipe(pipes), ==, 0);
+    CHECK_INT(fcntl(pipes[1], F_SETFD, FD_CLOEXEC), ==, 0);
+    struct timespec now;
+    CHECK_INT(clock_gettime(CLOCK_REALTIME, &now), ==, 0);
+    char at[32];
+    (void)snprintf(at, sizeof(at), "@%lld", (long long)now.tv_sec + 5);
+    struct running running =
+        program_start_on(pipes[0], WORDS("put", "-q", "--lines", "--at", at, "t"));
+    (void)close(pipes[0]);
+    CHECK_INT(write(pipes[1], "early\n", 6), ==, 6);
+    WAIT_UNTIL(program_count("t", "put") == 1);
+    WAIT_UNTIL(program_count("t", "ready") == 1);
+    CHECK_INT(write(pipes[1], "late\n", 5), ==, 5);
+    (void)close(pipes[1]);
+    struct ended ended = program_wait(&running);
+    CHECK_STRING(ended.err, "");
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    check_bodies("t", "early\nlate\n");
 }
