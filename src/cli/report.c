@@ -38,21 +38,18 @@ static void write_all(const char *text, size_t size)
 __attribute__((format(printf, 3, 0))) static void say(const char *before, const char *after,
                                                       const char *format, va_list values)
 {
+    char text[REPORT_LINE_SIZE];
     char line[REPORT_LINE_SIZE];
-    size_t room = sizeof(line) - strlen(after);
-    int length = snprintf(line, room, "%sweir%s%s: ", before, command_name != NULL ? " " : "",
+    size_t before_size = strlen(before);
+    size_t after_size = strlen(after);
+    int length = snprintf(text, sizeof(text), "weir%s%s: ", command_name != NULL ? " " : "",
                           command_name != NULL ? command_name : "");
-    size_t at = (size_t)length;
-    length = vsnprintf(line + at, room - at, format, values);
-    size_t text = length > 0 ? (size_t)length : 0;
-    at = text < room - at ? at + text : room - 1;
-    for (size_t i = strlen(before); i < at; i++) {
-        if ((unsigned char)line[i] < ' ' || line[i] == '\x7f') {
-            line[i] = '?';
-        }
-    }
-    (void)strcpy(line + at, after);
-    write_all(line, at + strlen(after));
+    (void)vsnprintf(text + length, sizeof(text) - (size_t)length, format, values);
+    memcpy(line, before, before_size);
+    size_t size = before_size + text_escape_message(text, line + before_size,
+                                                    sizeof(line) - before_size - after_size);
+    memcpy(line + size, after, after_size);
+    write_all(line, size + after_size);
 }
 
 int report(int code, const char *format, ...)

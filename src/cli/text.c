@@ -62,6 +62,29 @@ size_t text_escape_one(const char *text, size_t size, char escaped[TEXT_ESCAPED_
     return length;
 }
 
+size_t text_escape_message(const char *message, char *line, size_t size)
+{
+    size_t left = strlen(message);
+    size_t at = 0;
+    while (left > 0) {
+        char escaped[TEXT_ESCAPED_SIZE] = {message[0], '\0'};
+        size_t used = 1;
+        if (message[0] != '\\' && message[0] != '"') {
+            used = text_escape_one(message, left, escaped);
+        }
+        size_t length = strlen(escaped);
+        if (at + length >= size) {
+            break;
+        }
+        memcpy(line + at, escaped, length);
+        at += length;
+        message += used;
+        left -= used;
+    }
+    line[at] = '\0';
+    return at;
+}
+
 char *text_escape(const void *data, size_t size)
 {
     const char *text = data;

@@ -15,6 +15,10 @@
  * `\xNN` for its first byte. Returns how many bytes of text that was. */
 size_t text_escape_one(const char *text, size_t size, char escaped[TEXT_ESCAPED_SIZE]);
 
+/* Writes a message, cut to size (> TEXT_ESCAPED_SIZE) where it is longer: as text_escape_one(), but
+ * quotation marks and backslashes, which are the message's own, stay. Returns its length. */
+size_t text_escape_message(const char *message, char *line, size_t size);
+
 /* The whole of it escaped; to be freed; NULL: out of memory. */
 char *text_escape(const void *data, size_t size);
 

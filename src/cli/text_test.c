@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "support/harness.h"
@@ -35,6 +36,37 @@ TEST(control, "control characters cannot reach the terminal")
     check_escape(turned, sizeof(turned), "\\xe2\\x80\\xae");
     CHECK_ESCAPE("\xe2\x80\xa8", "\\xe2\\x80\\xa8");
     CHECK_ESCAPE("\xef\xbb\xbf", "\\xef\\xbb\\xbf");
+}
+
+static void check_message(const char *message, size_t size, const char *expected)
+{
+    char line[200];
+    size_t length = text_escape_message(message, line, size);
+    CHECK_STRING(line, expected);
+    CHECK_INT(length, ==, strlen(expected));
+}
+
+TEST(message, "a message keeps its quotation marks, and no control character of C0 or C1 is left")
+{
+    check_message("\"a\\n\": gr\xc3\xbc\xc3\x9f", 200, "\"a\\n\": gr\xc3\xbc\xc3\x9f");
+    check_message("a\033[2J\n\x7f", 200, "a\\x1b[2J\\n\\x7f");
+    for (int byte = 0x80; byte <= 0x9f; byte++) {
+        const char encoded[] = {'x', (char)0xc2, (char)byte, 'x', '\0'};
+        const char raw[] = {'x', (char)byte, 'x', '\0'};
+        char expected[32];
+        (void)snprintf(expected, sizeof(expected), "x\\xc2\\x%02xx", (unsigned)byte);
+        check_message(encoded, 200, expected);
+        (void)snprintf(expected, sizeof(expected), "x\\x%02xx", (unsigned)byte);
+        check_message(raw, 200, expected);
+    }
+}
+
+TEST(long_message, "a message that is too long is cut between characters")
+{
+    check_message("0123456789", 11, "0123456789");
+    check_message("0123456789", 10, "012345678");
+    check_message("0123456\xe2\x82\xac", 10, "0123456");
+    check_message("0123456\a", 11, "0123456");
 }
 
 TEST(quotes, "what escapes could be mistaken for is escaped too")

@@ -227,6 +227,31 @@ TEST(missing_values, "every option with a value, at the end of the line without 
     }
 }
 
+TEST(control_characters, "none of C0 or C1 in a value or a path gets to the terminal")
+{
+    static const char *const rows[][6] = {
+        {"stats", "--broker", "sqlite:no\xc2\x9b.db"},
+        {"stats", "--broker", "sqlite:no\x9b.db"},
+        {"stats", "--broker", "\xc2\x9b:no.db"},
+        {"stats", "\xc2\x9b\x90\033"},
+        {"work", "t", "--", "no\xc2\x85such"},
+        {"\xc2\x9b"},
+        {"put", "-i", "no\xc2\x9b", "t"},
+        {"put", "--\xc2\x9b", "t"},
+    };
+    make_folder();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ended ended = program_run(rows[i]);
+        CHECK_INT(ended.code, !=, 0);
+        CHECK(strstr(ended.err, "\\x") != NULL);
+        for (const char *at = ended.err; *at != '\0'; at++) {
+            unsigned char byte = (unsigned char)*at;
+            CHECK(byte == '\n' || (byte >= ' ' && byte < 0x7f));
+        }
+        ended_free(&ended);
+    }
+}
+
 TEST(long_values, "a value of 100,000 bytes is refused in a line of at most 1024")
 {
     static const struct {
