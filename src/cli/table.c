@@ -66,8 +66,11 @@ int table_print(struct libscols_table *table)
 
 bool table_print_json(json_t *object)
 {
-    bool printed =
-        object != NULL && json_dumpf(object, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF;
+    /* JSON leaves the control characters of C1 as they are; on a terminal nothing but ASCII is
+     * safe.
+     */
+    size_t flags = JSON_COMPACT | (isatty(STDOUT_FILENO) == 1 ? JSON_ENSURE_ASCII : 0);
+    bool printed = object != NULL && json_dumpf(object, stdout, flags) == 0 && putchar('\n') != EOF;
     json_decref(object);
     return printed;
 }

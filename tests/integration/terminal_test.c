@@ -97,6 +97,19 @@ TEST(colors, "titles are bold on a terminal, but not with NO_COLOR nor on a dumb
     free(text);
 }
 
+TEST(json_on_terminal, "a body as JSON cannot move the cursor; in a pipe it is as it was put")
+{
+    static const char *const argv[] = {"weir", "peek", "--body", "--json", "t", NULL};
+    program_init();
+    WEIR(0, "put", "t", "gr\xc3\xbc\xc3\x9f \xc2\x9b");
+    char *text = run_on_terminal(STDOUT_FILENO, argv);
+    CHECK(has(text, "\"gr\\u00FC\\u00DF \\u009B\""));
+    free(text);
+    struct ended ended = WEIR_EXPECT(0, "peek", "--body", "--json", "t");
+    CHECK(has(ended.out, "\"gr\xc3\xbc\xc3\x9f \xc2\x9b\""));
+    ended_free(&ended);
+}
+
 TEST(hint, "who is to type a body is told so")
 {
     program_init();
