@@ -1,11 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -120,22 +122,37 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     }
 }
 
+/* Why a file cannot be made in the folder of this path; 0: it can. */
+static int why_not_made(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    if (path[0] == '\0') {
+        return ENOENT;
+    }
+    char *folder = slash == NULL ? strdup(".") : strndup(path, length);
+    if (folder == NULL) {
+        return ENOMEM;
+    }
+    int why = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+    free(folder);
+    return why;
+}
+
 /* The summary is written when everything is over; that it can be is to be known before. */
 static int check_summary(const char *path)
 {
-    if (path == NULL || access(path, W_OK) == 0) {
+    struct stat facts;
+    int why = 0;
+    if (path == NULL) {
         return EX_OK;
     }
-    int why = errno;
-    if (why == ENOENT) {
-        const char *slash = strrchr(path, '/');
-        size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
-        char *folder = slash == NULL ? strdup(".") : strndup(path, length);
-        if (folder == NULL) {
-            return report_status(WEIR_ENOMEM, "--summary", NULL);
-        }
-        why = path[0] == '\0' ? ENOENT : access(folder, W_OK | X_OK) == 0 ? 0 : errno;
-        free(folder);
+    if (stat(path, &facts) != 0) {
+        why = errno == ENOENT ? why_not_made(path) : errno;
+    } else if (S_ISDIR(facts.st_mode)) {
+        why = EISDIR;
+    } else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0) {
+        why = errno;
     }
     return why == 0 ? EX_OK
                     : report(EX_CANTCREAT, "--summary: %s: %s; expected a file that can be written",

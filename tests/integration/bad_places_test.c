@@ -77,6 +77,14 @@ TEST(handlers, "programs that are not there or cannot be run: no job is taken")
          "expected a file that can be written",
          {"work", "--summary", "missing/summary", "t", "--", "true"}},
         {73, "\"\"", "expected a file", {"work", "--summary", "", "t", "--", "true"}},
+        {73,
+         "\"folder\": Is a directory",
+         "expected a file",
+         {"work", "--summary", "folder", "t", "--", "true"}},
+        {73,
+         "\"notes.txt/x\": Not a directory",
+         "expected a file",
+         {"work", "--summary", "notes.txt/x", "t", "--", "true"}},
     };
     make_folder();
     CHECK_ROWS(rows);
@@ -122,6 +130,10 @@ TEST(no_permission, "a store, a folder or a list that permissions keep from us")
          "\"locked/summary\"",
          "expected a file that can be written",
          {"work", "--summary", "locked/summary", "t", "--", "true"}},
+        {73,
+         "\"locked/secret.db\"",
+         "expected a file that can be written",
+         {"work", "--summary", "locked/secret.db", "t", "--", "true"}},
         {69, "\"locked/handler\"", "expected a program", {"work", "t", "--", "locked/handler"}},
     };
     make_folder();
