@@ -13,9 +13,11 @@
 static enum weir_status normalize(const struct weir_envelope_options *given,
                                   struct weir_envelope_options *options)
 {
-    if (given == NULL || weiri_options_copy(options, sizeof(*options), given) != WEIR_OK ||
-        weiri_allocator_init(&options->allocator, &given->allocator) != WEIR_OK ||
-        options->invoke == NULL) {
+    if (given == NULL || weiri_options_copy(options, sizeof(*options), given) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    struct weir_allocator memory = options->allocator;
+    if (weiri_allocator_init(&options->allocator, &memory) != WEIR_OK || options->invoke == NULL) {
         return WEIR_EINVAL;
     }
     if (options->deadline_ns < 0) {

@@ -1,9 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
 #include "pool/envelope.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "pool/fixture.h"
 
@@ -123,6 +127,36 @@ TEST(older_caller, "options of an older, shorter kind leave out what they do not
     CHECK_INT(envelope->deadline_ns, ==, 0);
     weir_envelope_unref(envelope);
     task_fini(&task);
+}
+
+/* A page behind which nothing may be read. */
+static char *guarded_page(size_t size)
+{
+    char *pages = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    CHECK_INT(mprotect(pages + size, size, PROT_NONE), ==, 0);
+    return pages;
+}
+
+TEST(shortest_caller, "of options that are shorter than the allocator no byte behind them is read")
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = guarded_page(page);
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options options = options_for(&task);
+    for (size_t size = sizeof(size_t); size < sizeof(options); size += sizeof(size_t)) {
+        options.size = size;
+        memcpy(memory + page - size, &options, size);
+        weir_envelope *envelope = NULL;
+        enum weir_status status = weir_envelope_new(
+            (const struct weir_envelope_options *)(void *)(memory + page - size), &envelope);
+        bool has_invoke = size > offsetof(struct weir_envelope_options, invoke);
+        CHECK_STATUS(status, has_invoke ? WEIR_OK : WEIR_EINVAL);
+        weir_envelope_unref(envelope);
+    }
+    task_fini(&task);
+    CHECK_INT(munmap(memory, 2 * page), ==, 0);
 }
 
 TEST(newer_caller, "options of a newer, longer kind are taken where what is not known is zero")
