@@ -45,10 +45,10 @@ __attribute__((format(printf, 3, 0))) static void say(const char *before, const 
     int length = snprintf(text, sizeof(text), "weir%s%s: ", command_name != NULL ? " " : "",
                           command_name != NULL ? command_name : "");
     (void)vsnprintf(text + length, sizeof(text) - (size_t)length, format, values);
-    memcpy(line, before, before_size);
+    (void)strcpy(line, before);
     size_t size = before_size + text_escape_message(text, line + before_size,
                                                     sizeof(line) - before_size - after_size);
-    memcpy(line + size, after, after_size);
+    (void)strcpy(line + size, after);
     write_all(line, size + after_size);
 }
 
