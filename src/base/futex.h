@@ -10,7 +10,8 @@
 /* The kernel's wait-on-a-word, within one process. */
 
 /* Sleeps while *word is expected, until woken, or until the monotonic clock shows limit_ns
- * (INT64_MAX: no limit), or for no reason. False: the limit has passed. */
+ * (INT64_MAX: no limit), or for no reason: at the latest after WEIRI_WAIT_MAX_NS (base/wait.h).
+ * False: the limit has passed. */
 bool weiri_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t limit_ns);
 
 /* Wakes at most count threads that sleep on the word's address. Nothing is read there: the word may

@@ -82,6 +82,7 @@ enum weir_status weiri_cond_init(struct weiri_cond *cond, struct weiri_mutex *mu
         return WEIR_ENOMEM;
     }
     cond->mutex = mutex;
+    cond->signals = 0;
     return WEIR_OK;
 }
 
@@ -93,8 +94,8 @@ void weiri_cond_fini(struct weiri_cond *cond)
 bool weiri_cond_wait_until(struct weiri_cond *cond, int64_t limit_ns)
 {
     weiri_mutex_assert_held(cond->mutex);
-    int64_t latest = weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS);
-    int64_t until = limit_ns < latest ? limit_ns : latest;
+    int64_t until = weiri_wait_end(limit_ns);
+    uint32_t signals = cond->signals;
     struct timespec at = {.tv_sec = 0, .tv_nsec = 0};
     if (until > 0) {
         at.tv_sec = (time_t)(until / NS_PER_SECOND);
@@ -105,6 +106,9 @@ bool weiri_cond_wait_until(struct weiri_cond *cond, int64_t limit_ns)
     atomic_store_explicit(&cond->mutex->owner, self(), memory_order_relaxed);
     if (error != 0 && error != ETIMEDOUT) {
         must(error, "pthread_cond_clockwait");
+    }
+    if (error == ETIMEDOUT && until != limit_ns && cond->signals != signals) {
+        weiri_wait_count_lost(); /* or another one got it; but whoever signals has one waiter */
     }
     return !(error == ETIMEDOUT && until == limit_ns);
 }
@@ -117,12 +121,14 @@ void weiri_cond_wait(struct weiri_cond *cond)
 void weiri_cond_signal(struct weiri_cond *cond)
 {
     weiri_mutex_assert_held(cond->mutex);
+    cond->signals++;
     must(pthread_cond_signal(&cond->impl), "pthread_cond_signal");
 }
 
 void weiri_cond_broadcast(struct weiri_cond *cond)
 {
     weiri_mutex_assert_held(cond->mutex);
+    cond->signals++;
     must(pthread_cond_broadcast(&cond->impl), "pthread_cond_broadcast");
 }
 

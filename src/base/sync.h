@@ -11,6 +11,7 @@
 #include <weir/status.h>
 
 #include "base/thread_safety.h"
+#include "base/wait.h"
 
 /* Threads, mutexes, conditions. These calls are the only door to pthreads: sync.c goes through it,
  * and the schedule explorer (tests/support/explorer) links its own file of the same functions in
@@ -31,6 +32,7 @@ struct WEIRI_CAPABILITY("mutex") weiri_mutex {
 struct weiri_cond {
     pthread_cond_t impl;
     struct weiri_mutex *mutex;
+    uint32_t signals; /* so far; guarded by the mutex */
 };
 
 /* A thread. Must not move from its start to its join. */
@@ -55,9 +57,8 @@ void weiri_cond_fini(struct weiri_cond *cond);
 /* Both waits are called with the condition's mutex held, release it while sleeping, and hold it
  * again on return. They may return for no reason: call them in `while (!predicate)`.
  *
- * No wait is without an end: glibc before 2.41 can lose a wake-up (its bug 25847), so
- * weiri_cond_wait() returns after WEIRI_WAIT_MAX_NS at the latest, and the caller looks again. */
-#define WEIRI_WAIT_MAX_NS INT64_C(10000000000)
+ * No wait is without an end: weiri_cond_wait() returns after WEIRI_WAIT_MAX_NS at the latest
+ * (base/wait.h), and the caller looks again. */
 void weiri_cond_wait(struct weiri_cond *cond);
 /* limit_ns is a reading of weiri_monotonic_now(). False: the limit has passed. */
 bool weiri_cond_wait_until(struct weiri_cond *cond, int64_t limit_ns);
