@@ -1,0 +1,38 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+"""What documents call weir_something or WEIR_SOMETHING is there.
+
+Usage: tools/check_names.py
+
+In Markdown and man pages, weir_… is a name that a public header declares, or the beginning of some (`weir_limiter_…`); WEIR_… is
+one too, or a variable of the environment or of the build that the sources know. CHANGELOG.md speaks of names that were.
+"""
+import re
+
+from sources import Findings, files, read
+
+NAME = re.compile(r"(?<![\w/.-])(weir_\w+|WEIR_\w+)")
+# Placeholders in rules about names.
+EXAMPLES = {"weir_object_verb"}
+
+findings = Findings("check_names")
+public = set()
+for header in files(".h", under="include"):
+    text = read(header)
+    public |= set(NAME.findall(text)) | {f"WEIR_{name}" for name in re.findall(r"\bX\((\w+), \d+,", text)}
+variables = set()
+for path in [*files(".c", ".h", under="src"), *files(".sh", under="tools"), *files(".cmake", under="cmake"), "Makefile", "CMakeLists.txt"]:
+    variables |= {name for name in NAME.findall(read(path)) if name.startswith("WEIR_")}
+
+count = 0
+for document in [*files(".md"), *files(under="man")]:
+    if document.name == "CHANGELOG.md":
+        continue
+    for number, line in enumerate(read(document).split("\n"), 1):
+        for name in NAME.findall(line):
+            count += 1
+            is_beginning = name.endswith("_") and any(known.startswith(name) for known in public | variables)
+            if name not in public and name not in variables and name not in EXAMPLES and not is_beginning:
+                findings.add(document, number, f"there is no {name}")
+findings.end(f"{count} names in documents, all there")
