@@ -71,6 +71,7 @@ enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
     atomic_init(&lock->turn, 0);
     atomic_init(&lock->waking, 0);
     atomic_init(&lock->plain, is_fast ? WEIRI_LOCK_FENCELESS : WEIRI_LOCK_PLAIN);
+    atomic_init(&lock->open, is_fast ? 0 : 1);
     lock->entered_by = 0;
     lock->biases = is_fast ? 1 : WEIRI_LOCK_BIASES;
     lock->streak = 0;
@@ -159,6 +160,18 @@ static void revoke(struct weiri_lock *lock, uint32_t number)
     }
 }
 
+/* Called with word taken and no bias left, by the first to find the lock plain: all who entered by
+ * a bias have left, none will enter by one again, and whoever comes by word sees waiters and
+ * fences. */
+static void open_to_looks(struct weiri_lock *lock)
+{
+    weiri_sync_point();
+    if (atomic_load_explicit(&lock->open, memory_order_relaxed) == 0 &&
+        atomic_load_explicit(&lock->plain, memory_order_acquire) == WEIRI_LOCK_PLAIN) {
+        atomic_store_explicit(&lock->open, 1, memory_order_release);
+    }
+}
+
 /* Biases the lock to a thread that has held it often in a row, longer each time. */
 static void count_streak(struct weiri_lock *lock, uint64_t self)
 {
@@ -183,6 +196,7 @@ void weiri_lock_lock_slow(struct weiri_lock *lock)
     if (bias != 0) {
         revoke(lock, (uint32_t)(bias % WEIRI_LOCK_BIASES));
     }
+    open_to_looks(lock);
     lock->entered_by = 0;
     count_streak(lock, self);
 }
@@ -200,9 +214,20 @@ void weiri_lock_lock_revoked(struct weiri_lock *lock, uint32_t number)
     weiri_lock_lock_slow(lock);
 }
 
-void weiri_lock_wake_waiter(struct weiri_lock *lock)
+/* gcc warns that its thread sanitizer does not model fences. It need not: all that it must see of
+ * this lock is ordered by acquire and release besides. */
+#    if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#        pragma GCC diagnostic ignored "-Wtsan"
+#    endif
+
+void weiri_lock_fence(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
+}
+
+void weiri_lock_wake_waiter(struct weiri_lock *lock)
+{
+    weiri_lock_fence();
     uint32_t plain = atomic_load_explicit(&lock->plain, memory_order_acquire);
     uint32_t nobody = plain >= WEIRI_LOCK_FENCING ? 1 : 0;
     weiri_sync_point();

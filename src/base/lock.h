@@ -60,6 +60,13 @@ static inline void weiri_lock_assert_held(struct weiri_lock *lock) WEIRI_ASSERT_
     weiri_mutex_assert_held(&lock->mutex);
 }
 
+static inline bool weiri_lock_may_look(struct weiri_lock *lock)
+{
+    (void)lock;
+    weiri_sync_point();
+    return true; /* here every store is seen by all threads at once */
+}
+
 #else
 
 #    define WEIRI_LOCK_BIASES 4u
@@ -73,14 +80,20 @@ enum weiri_lock_plain {
     WEIRI_LOCK_PLAIN
 };
 
+/* What is read at each turn and hardly ever changes lies apart from what changes at each turn:
+ * whoever only looks (weiri_lock_may_look) does not wait for the holders' cache line. */
+#    define WEIRI_LOCK_APART 64
+
 struct WEIRI_CAPABILITY("mutex") weiri_lock {
-    _Atomic uint64_t bias; /* thread * WEIRI_LOCK_BIASES + number of the bias; 0: none */
+    _Atomic uint64_t bias;  /* thread * WEIRI_LOCK_BIASES + number of the bias; 0: none */
+    _Atomic uint32_t plain; /* enum weiri_lock_plain */
+    _Atomic uint32_t open;  /* plain for good, and no biased thread is inside any more */
+    char apart[WEIRI_LOCK_APART];
     _Atomic uint32_t inside[WEIRI_LOCK_BIASES]; /* by number: its thread is inside, or is looking */
     _Atomic uint32_t word;    /* 1: held, or waited for, by a thread that did not enter by bias */
     _Atomic uint32_t waiters; /* threads that sleep on turn, or are about to; and see plain */
     _Atomic uint32_t turn;    /* counts wake-ups */
     _Atomic uint32_t waking;  /* a woken waiter has not tried yet: no need to wake another one */
-    _Atomic uint32_t plain;   /* enum weiri_lock_plain */
     /* Guarded by the lock itself. */
     uint32_t entered_by; /* 1 + number of the bias its holder entered by; 0: by word */
     uint32_t biases;     /* given so far */
@@ -98,6 +111,7 @@ void weiri_lock_lock_slow(struct weiri_lock *lock);
 void weiri_lock_lock_revoked(struct weiri_lock *lock, uint32_t number);
 void weiri_lock_wake_revoker(struct weiri_lock *lock, uint32_t number);
 void weiri_lock_wake_waiter(struct weiri_lock *lock);
+void weiri_lock_fence(void);
 
 static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
 {
@@ -138,6 +152,22 @@ static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock
             weiri_lock_wake_waiter(lock);
         }
     }
+}
+
+/* Whether the caller, who does not hold the lock, may load an atomic that is only changed under it
+ * and take what it finds for the state of that moment. Then two threads cannot miss each other:
+ * where the load finds the value before a change, whoever made that change sees, once it has given
+ * the lock back, all that the caller stored before. False: take the lock. */
+static inline bool weiri_lock_may_look(struct weiri_lock *lock)
+{
+    weiri_sync_point();
+    if (atomic_load_explicit(&lock->open, memory_order_acquire) != 0) {
+        weiri_lock_fence(); /* every unlock has its own */
+        return true;
+    }
+    uint64_t bias = atomic_load_explicit(&lock->bias, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* a revoker fences for both */
+    return bias != 0 && bias / WEIRI_LOCK_BIASES == weiri_lock_self;
 }
 
 /* Panics unless somebody holds the lock, or is about to. */

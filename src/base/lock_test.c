@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "base/lock.h"
 
+#include <sched.h>
+
 #include "support/harness.h"
 
 #define THREADS 4
@@ -149,5 +151,111 @@ TEST(sleeper_is_woken, "a thread that sleeps for the lock gets it when it is giv
         test_join(waiter);
         CHECK_INT(shared.count, ==, 1);
         weiri_lock_fini(&shared.lock);
+    }
+}
+
+static void check_may_not_look(void *opaque)
+{
+    struct shared *shared = opaque;
+    CHECK(!weiri_lock_may_look(&shared->lock));
+}
+
+static void check_may_look(void *opaque)
+{
+    struct shared *shared = opaque;
+    CHECK(weiri_lock_may_look(&shared->lock));
+}
+
+TEST(looks_of_maker,
+     "without the lock only its sole user may look, until somebody has slept for it")
+{
+    struct shared shared;
+    start(&shared, true);
+    if (atomic_load(&shared.lock.plain) != WEIRI_LOCK_FENCELESS) {
+        test_skip("this kernel has no membarrier");
+    }
+    check_may_look(&shared);
+    test_join(test_start(check_may_not_look, &shared));
+    shared.rounds = 1;
+    test_join(test_start(enter_often, &shared));
+    check_may_not_look(&shared);
+
+    weiri_lock_lock(&shared.lock);
+    struct test_thread *waiter = test_start(hold_until_asleep, &shared);
+    test_wait_asleep(waiter);
+    weiri_lock_unlock(&shared.lock);
+    test_join(waiter);
+    enter_and_leave(&shared);
+    check_may_look(&shared);
+    test_join(test_start(check_may_look, &shared));
+    weiri_lock_fini(&shared.lock);
+}
+
+TEST(looks_without_fences, "where every unlock fences from the start everybody may look")
+{
+    struct shared shared;
+    start(&shared, false);
+    check_may_look(&shared);
+    test_join(test_start(check_may_look, &shared));
+    weiri_lock_fini(&shared.lock);
+}
+
+/* One thread writes a number and looks; where it finds the item queued, so to speak, it leaves the
+ * number to the other one, who takes the item under the lock and reads the number. A number that is
+ * left unread is waited for in vain. */
+struct meeting {
+    struct weiri_lock lock;
+    _Atomic uint32_t is_queued; /* changed under the lock */
+    _Atomic uint64_t written;
+    _Atomic uint64_t read;
+    atomic_bool has_ended;
+    uint64_t rounds;
+    uint64_t looks; /* that were enough */
+};
+
+static void write_and_look(void *opaque)
+{
+    struct meeting *meeting = opaque;
+    for (uint64_t i = 1; i <= meeting->rounds; i++) {
+        atomic_store_explicit(&meeting->written, i, memory_order_relaxed);
+        if (weiri_lock_may_look(&meeting->lock) &&
+            atomic_load_explicit(&meeting->is_queued, memory_order_relaxed) != 0) {
+            meeting->looks++;
+        } else {
+            weiri_lock_lock(&meeting->lock);
+            atomic_store_explicit(&meeting->is_queued, 1, memory_order_relaxed);
+            weiri_lock_unlock(&meeting->lock);
+        }
+        while (i % 4 == 0 && atomic_load_explicit(&meeting->read, memory_order_relaxed) != i) {
+            (void)sched_yield();
+        }
+    }
+    atomic_store(&meeting->has_ended, true);
+}
+
+static void take_and_read(struct meeting *meeting)
+{
+    weiri_lock_lock(&meeting->lock);
+    bool was_queued = atomic_exchange_explicit(&meeting->is_queued, 0, memory_order_relaxed) != 0;
+    weiri_lock_unlock(&meeting->lock);
+    if (was_queued) {
+        uint64_t written = atomic_load_explicit(&meeting->written, memory_order_relaxed);
+        atomic_store_explicit(&meeting->read, written, memory_order_relaxed);
+    }
+}
+
+TEST(looks_beside_a_taker, "what is left to a taker because of a look is read by it")
+{
+    for (int may_fence = 0; may_fence < 2; may_fence++) {
+        struct meeting meeting = {.rounds = test_scaled(100000)};
+        CHECK_STATUS(weiri_lock_init(&meeting.lock, may_fence == 1), WEIR_OK);
+        struct test_thread *writer = test_start(write_and_look, &meeting);
+        while (!atomic_load(&meeting.has_ended)) {
+            take_and_read(&meeting);
+        }
+        test_join(writer);
+        CHECK_INT(atomic_load(&meeting.read), ==, meeting.rounds);
+        CHECK(may_fence == 1 || meeting.looks > 0); /* else nobody need have slept for it */
+        weiri_lock_fini(&meeting.lock);
     }
 }
