@@ -22,10 +22,8 @@ WEIR_BEGIN_DECLS
  * with no add since, or after a cancel (weir/queue.h).
  *
  * A node is used with one queue at a time: another queue may have it once it is idle and not
- * waiting. Given to another one earlier, it is refused with WEIR_EBUSY by weir_queue_cancel() and
- * by every add for a time. An add at once cannot tell it from an item of its own and may take it
- * for one that it coalesces with; what becomes of the item in either queue is then undefined, up to
- * an abort with a message. */
+ * waiting. Given to another one earlier, it is refused with WEIR_EBUSY by every add and by
+ * weir_queue_cancel(), and nothing changes in either queue. */
 struct weir_item {
     uint64_t weir_position; /**< The queue's. */
     uint32_t weir_place;    /**< The queue's. */

@@ -139,12 +139,15 @@ WEIR_API void weir_queue_free(weir_queue *queue);
 /** Adds an item: idle becomes queued at the tail and one sleeping consumer is woken; queued and
  * processing-and-dirty stay as they are; processing becomes processing-and-dirty. A pending time
  * stays. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an
- * embedded item that waits in another queue); then nothing changed. */
+ * embedded item that another queue holds); then nothing changed.
+ *
+ * What the caller did before the add is seen by a processing of the item that begins after it, also
+ * where the add changed nothing. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key);
 
 /** Adds an item once delay_ns has passed; at once where delay_ns <= 0. Of two pending times the
  * earlier is kept. A delay that would pass the end of time waits until then.
- * Errors as weir_queue_add(); WEIR_EBUSY for whatever another queue holds. */
+ * Errors as weir_queue_add(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
                                                               struct weir_key key,
                                                               int64_t delay_ns);

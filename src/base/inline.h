@@ -8,4 +8,8 @@
  * is most of their work. Measured, not guessed: docs/internals/queue.md. */
 #define WEIRI_INLINE static inline __attribute__((always_inline))
 
+/* For what a function hardly ever comes to, or should not pay for where it does not: kept out of
+ * it, so that it need not save registers for it. */
+#define WEIRI_NOINLINE __attribute__((noinline))
+
 #endif

@@ -2,10 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "base/slots.h"
 
-#include "base/panic.h"
-
-#define CAPACITY_MIN 16
-
 static void put(struct weiri_slots *slots, struct weiri_slot slot)
 {
     size_t at = weiri_slots_home(slots, slot.hash);
@@ -42,33 +38,23 @@ void weiri_slots_fini(struct weiri_slots *slots, const struct weir_allocator *al
 enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
                                      const struct weir_allocator *allocator)
 {
-    if (slots->used < slots->capacity / 4 * 3) {
+    if (weiri_slots_have_room(slots)) {
         return WEIR_OK;
     }
     return change_capacity(slots, allocator,
-                           slots->capacity == 0 ? CAPACITY_MIN : slots->capacity * 2);
+                           slots->capacity == 0 ? WEIRI_SLOTS_CAPACITY_MIN : slots->capacity * 2);
 }
 
 void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t number)
 {
-    WEIRI_DEBUG_ASSERT(slots->used < slots->capacity / 4 * 3);
+    WEIRI_DEBUG_ASSERT(weiri_slots_have_room(slots));
     put(slots, (struct weiri_slot){hash, number});
     slots->used++;
 }
 
-struct weiri_slot *weiri_slots_of(const struct weiri_slots *slots, uint32_t hash, uint32_t number)
-{
-    size_t at = weiri_slots_home(slots, hash);
-    while (slots->slots[at].number != number) {
-        WEIRI_ASSERT(slots->slots[at].number != 0);
-        at = weiri_slots_next(slots, at);
-    }
-    return &slots->slots[at];
-}
-
 /* Those behind the gap, up to the next empty slot, move as near to their homes as the gap allows:
  * no search ever has to step over the remains of a deleted key, and none is left to be swept. */
-void weiri_slots_delete(struct weiri_slots *slots, struct weiri_slot *slot)
+void weiri_slots_delete_slow(struct weiri_slots *slots, struct weiri_slot *slot)
 {
     size_t mask = slots->capacity - 1;
     size_t gap = (size_t)(slot - slots->slots);
@@ -86,9 +72,7 @@ void weiri_slots_delete(struct weiri_slots *slots, struct weiri_slot *slot)
 
 /* Down to a quarter at a sixteenth full: what comes next must fill or empty half of it again before
  * the next change, so that a table at the border does not change back and forth. */
-void weiri_slots_trim(struct weiri_slots *slots, const struct weir_allocator *allocator)
+void weiri_slots_trim_slow(struct weiri_slots *slots, const struct weir_allocator *allocator)
 {
-    if (slots->capacity > CAPACITY_MIN && slots->used < slots->capacity / 16) {
-        (void)change_capacity(slots, allocator, slots->capacity / 4);
-    }
+    (void)change_capacity(slots, allocator, slots->capacity / 4);
 }

@@ -3,12 +3,14 @@
 #ifndef WEIRI_SLOTS_H
 #define WEIRI_SLOTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <weir/status.h>
 
 #include "base/alloc.h"
+#include "base/panic.h"
 
 /* The part of a hash table that is the same whatever it holds: open addressing with linear probing
  * over slots of 8 bytes. A slot holds a record's number and 32 bits of its key's hash, by which the
@@ -42,12 +44,11 @@ WEIR_NODISCARD enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
                                                     const struct weir_allocator *allocator);
 /* Inserts a number that is not there, into room that was reserved. */
 void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t number);
-/* The slot of a number that is there under this hash. */
-struct weiri_slot *weiri_slots_of(const struct weiri_slots *slots, uint32_t hash, uint32_t number);
-/* Deletes a slot of the table. */
-void weiri_slots_delete(struct weiri_slots *slots, struct weiri_slot *slot);
-/* Gives memory back where most of it lies idle; harmless where there is none to move to. */
-void weiri_slots_trim(struct weiri_slots *slots, const struct weir_allocator *allocator);
+/* Deletes a slot of the table that has others right behind it. */
+void weiri_slots_delete_slow(struct weiri_slots *slots, struct weiri_slot *slot);
+/* Moves to less memory, where there is some. */
+void weiri_slots_trim_slow(struct weiri_slots *slots, const struct weir_allocator *allocator);
+#define WEIRI_SLOTS_CAPACITY_MIN 16
 
 /* Where the run of a hash begins; the table is not empty. */
 static inline size_t weiri_slots_home(const struct weiri_slots *slots, uint32_t hash)
@@ -58,6 +59,53 @@ static inline size_t weiri_slots_home(const struct weiri_slots *slots, uint32_t 
 static inline size_t weiri_slots_next(const struct weiri_slots *slots, size_t at)
 {
     return (at + 1) & (slots->capacity - 1);
+}
+
+/* Whether one more insertion has room. */
+static inline bool weiri_slots_have_room(const struct weiri_slots *slots)
+{
+    return slots->used < slots->capacity / 4 * 3;
+}
+
+/* Inserts into room that was reserved, at the empty slot where a search for the hash ended. */
+static inline void weiri_slots_put(struct weiri_slots *slots, size_t at, uint32_t hash,
+                                   uint32_t number)
+{
+    slots->slots[at] = (struct weiri_slot){hash, number};
+    slots->used++;
+}
+
+/* The slot of a number that is there under this hash. */
+static inline struct weiri_slot *weiri_slots_of(const struct weiri_slots *slots, uint32_t hash,
+                                                uint32_t number)
+{
+    size_t at = weiri_slots_home(slots, hash);
+    while (slots->slots[at].number != number) {
+        WEIRI_ASSERT(slots->slots[at].number != 0);
+        at = weiri_slots_next(slots, at);
+    }
+    return &slots->slots[at];
+}
+
+/* Deletes a slot of the table. */
+static inline void weiri_slots_delete(struct weiri_slots *slots, struct weiri_slot *slot)
+{
+    size_t next = weiri_slots_next(slots, (size_t)(slot - slots->slots));
+    if (slots->slots[next].number != 0) {
+        weiri_slots_delete_slow(slots, slot);
+        return;
+    }
+    slot->number = 0;
+    slots->used--;
+}
+
+/* Gives memory back where most of it lies idle; harmless where there is none to move to. */
+static inline void weiri_slots_trim(struct weiri_slots *slots,
+                                    const struct weir_allocator *allocator)
+{
+    if (slots->used < slots->capacity / 16 && slots->capacity > WEIRI_SLOTS_CAPACITY_MIN) {
+        weiri_slots_trim_slow(slots, allocator);
+    }
 }
 
 #endif

@@ -10,8 +10,9 @@
 #define AT_ONCE INT64_MIN
 
 /* Hands out the next item, sleeping until there is one. */
-static enum weir_status next_slow_locked(weir_queue *queue, int64_t limit_ns,
-                                         struct weir_work *ret_work) WEIRI_REQUIRES(queue->lock)
+static WEIRI_NOINLINE enum weir_status next_slow_locked(weir_queue *queue, int64_t limit_ns,
+                                                        struct weir_work *ret_work)
+    WEIRI_REQUIRES(queue->lock)
 {
     for (;;) {
         if (queue->shutting_down) {
@@ -27,7 +28,7 @@ static enum weir_status next_slow_locked(weir_queue *queue, int64_t limit_ns,
             return WEIR_ENOMEM;
         }
         weiri_queue_pass_time_locked(queue);
-        if (weiri_core_next(&queue->core, ret_work)) {
+        if (weiri_core_next(&queue->core, ret_work, false)) {
             return WEIR_OK;
         }
     }
@@ -37,23 +38,33 @@ WEIRI_INLINE enum weir_status next_locked(weir_queue *queue, int64_t limit_ns,
                                           struct weir_work *ret_work) WEIRI_REQUIRES(queue->lock)
 {
     weiri_queue_pass_time_locked(queue);
-    if (weiri_core_next(&queue->core, ret_work)) {
+    if (weiri_core_next(&queue->core, ret_work, false)) {
         return WEIR_OK;
     }
     return next_slow_locked(queue, limit_ns, ret_work);
 }
 
-WEIRI_INLINE enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
+static WEIRI_NOINLINE enum weir_status get_slow(weir_queue *queue, int64_t limit_ns,
+                                                struct weir_work *ret_work)
+    WEIRI_RELEASE(queue->lock)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status != WEIR_OK || ret_work == NULL) {
-        return WEIR_EINVAL;
-    }
-    weiri_queue_lock(queue);
-    status = next_locked(queue, limit_ns, ret_work);
+    enum weir_status status = next_locked(queue, limit_ns, ret_work);
     weiri_queue_hand_over_timer_locked(queue);
     weiri_queue_unlock(queue);
     return status;
+}
+
+WEIRI_INLINE enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
+{
+    if (weiri_queue_check(queue) != WEIR_OK || ret_work == NULL) {
+        return WEIR_EINVAL;
+    }
+    weiri_queue_lock(queue);
+    if (!queue->is_quiet || !weiri_core_next(&queue->core, ret_work, true)) {
+        return get_slow(queue, limit_ns, ret_work);
+    }
+    weiri_queue_unlock_quiet(queue);
+    return WEIR_OK;
 }
 
 enum weir_status weir_queue_get(weir_queue *queue, struct weir_work *ret_work)
@@ -82,10 +93,18 @@ enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_w
         return WEIR_EINVAL;
     }
     weiri_queue_lock(queue);
+    if (queue->is_quiet) {
+        size_t count = weiri_core_next_batch_quiet(&queue->core, ret_work, size);
+        if (count > 0) {
+            weiri_queue_unlock_quiet(queue);
+            *ret_count = count;
+            return WEIR_OK;
+        }
+    }
     status = next_locked(queue, WEIR_FOREVER, &ret_work[0]);
     if (status == WEIR_OK) {
         size_t count = 1;
-        while (count < size && weiri_core_next(&queue->core, &ret_work[count])) {
+        while (count < size && weiri_core_next(&queue->core, &ret_work[count], false)) {
             count++;
         }
         *ret_count = count;
@@ -102,7 +121,7 @@ WEIRI_INLINE enum weir_status done_locked(weir_queue *queue, const struct weir_w
     WEIRI_REQUIRES(queue->lock)
 {
     weiri_queue_pass_time_locked(queue);
-    enum weir_status status = weiri_core_done(&queue->core, work, ret_ended);
+    enum weir_status status = weiri_core_done(&queue->core, work, ret_ended, false);
     if (status == WEIR_OK) {
         weiri_queue_wake_locked(queue, ret_ended->is_queued ? wake : 0);
         weiri_queue_tell_drains_locked(queue);
@@ -110,16 +129,35 @@ WEIRI_INLINE enum weir_status done_locked(weir_queue *queue, const struct weir_w
     return status;
 }
 
-enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work *work,
-                                       bool *ret_left)
+static WEIRI_NOINLINE enum weir_status done_slow(weir_queue *queue, const struct weir_work *work,
+                                                 struct weiri_ended *ret_ended)
+    WEIRI_RELEASE(queue->lock)
+{
+    enum weir_status status = done_locked(queue, work, 1, ret_ended);
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+WEIRI_INLINE enum weir_status done(weir_queue *queue, const struct weir_work *work,
+                                   struct weiri_ended *ret_ended)
 {
     if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
         return WEIR_EINVAL;
     }
-    struct weiri_ended ended;
     weiri_queue_lock(queue);
-    enum weir_status status = done_locked(queue, work, 1, &ended);
-    weiri_queue_unlock(queue);
+    if (!queue->is_quiet) {
+        return done_slow(queue, work, ret_ended);
+    }
+    enum weir_status status = weiri_core_done(&queue->core, work, ret_ended, true);
+    weiri_queue_unlock_quiet(queue);
+    return status;
+}
+
+enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work *work,
+                                       bool *ret_left)
+{
+    struct weiri_ended ended;
+    enum weir_status status = done(queue, work, &ended);
     if (status == WEIR_OK) {
         *ret_left = ended.has_left;
     }
@@ -128,12 +166,24 @@ enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work
 
 enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work)
 {
-    if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
-        return WEIR_EINVAL;
-    }
     struct weiri_ended ended;
-    weiri_queue_lock(queue);
-    enum weir_status status = done_locked(queue, work, 1, &ended);
+    return done(queue, work, &ended);
+}
+
+static WEIRI_NOINLINE enum weir_status done_get_slow(weir_queue *queue, int64_t limit_ns,
+                                                     struct weir_work *work, bool *ret_left)
+    WEIRI_RELEASE(queue->lock)
+{
+    struct weiri_ended ended;
+    enum weir_status status = done_locked(queue, work, 0, &ended);
+    if (status == WEIR_OK) {
+        *ret_left = ended.has_left;
+        /* done_locked() has let the time pass. */
+        status = weiri_core_next(&queue->core, work, false)
+                     ? WEIR_OK
+                     : next_slow_locked(queue, limit_ns, work);
+        weiri_queue_hand_over_timer_locked(queue);
+    }
     weiri_queue_unlock(queue);
     return status;
 }
@@ -145,17 +195,19 @@ WEIRI_INLINE enum weir_status done_get(weir_queue *queue, int64_t limit_ns, stru
     if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
         return WEIR_EINVAL;
     }
-    struct weiri_ended ended;
     weiri_queue_lock(queue);
-    enum weir_status status = done_locked(queue, work, 0, &ended);
+    if (!queue->is_quiet) {
+        return done_get_slow(queue, limit_ns, work, ret_left);
+    }
+    struct weiri_ended ended;
+    enum weir_status status = weiri_core_done(&queue->core, work, &ended, true);
     if (status == WEIR_OK) {
         *ret_left = ended.has_left;
-        /* done_locked() has let the time pass. */
-        status =
-            weiri_core_next(&queue->core, work) ? WEIR_OK : next_slow_locked(queue, limit_ns, work);
-        weiri_queue_hand_over_timer_locked(queue);
+        if (!weiri_core_next(&queue->core, work, true)) {
+            return get_slow(queue, limit_ns, work);
+        }
     }
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock_quiet(queue);
     return status;
 }
 
@@ -178,11 +230,16 @@ enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work
         return WEIR_EINVAL;
     }
     weiri_queue_lock(queue);
+    if (queue->is_quiet) {
+        status = weiri_core_done_batch_quiet(&queue->core, work, count);
+        weiri_queue_unlock_quiet(queue);
+        return status;
+    }
     weiri_queue_pass_time_locked(queue);
     size_t queued = 0;
     for (size_t i = 0; i < count; i++) {
         struct weiri_ended ended = {.is_queued = false};
-        if (weiri_core_done(&queue->core, &work[i], &ended) != WEIR_OK) {
+        if (weiri_core_done(&queue->core, &work[i], &ended, false) != WEIR_OK) {
             status = WEIR_ENOTPROCESSING;
         }
         queued += ended.is_queued;

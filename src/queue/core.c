@@ -4,22 +4,30 @@
 
 #include "queue/moves.h"
 
-void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator, uint64_t seed)
+void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator, uint64_t seed,
+                     uint32_t mark)
 {
-    *core = (struct weiri_core){.allocator = *allocator, .last_ticket = seed >> 2};
+    *core = (struct weiri_core){.allocator = *allocator, .mark = mark, .last_ticket = seed >> 2};
     weiri_delay_init(&core->delay);
     weiri_table_init(&core->table, seed);
 }
 
 void weiri_core_fini(struct weiri_core *core)
 {
+    for (size_t slot = WEIRI_DELAY_FIRST; slot < weiri_delay_end(&core->delay); slot++) {
+        struct weir_item *item = weiri_delay_at(&core->delay, slot)->item;
+        item->weir_wait = 0;
+        if (weiri_item_place(item) == WEIRI_IDLE) {
+            weiri_item_rest(item, core->mark);
+        }
+    }
     for (struct weir_item *item = weiri_ready_pop(&core->ready); item != NULL;
          item = weiri_ready_pop(&core->ready)) {
-        weiri_item_set_place(item, WEIRI_IDLE);
+        weiri_item_rest(item, core->mark);
         item->weir_running = 0;
     }
     for (size_t i = 0; i < core->running.named; i++) {
-        weiri_item_set_place(core->running.items[i], WEIRI_IDLE);
+        weiri_item_rest(core->running.items[i], core->mark);
         core->running.items[i]->weir_running = 0;
     }
     weiri_running_fini(&core->running, &core->allocator);
@@ -29,7 +37,7 @@ void weiri_core_fini(struct weiri_core *core)
     weiri_table_fini(&core->table, &core->allocator);
 }
 
-static enum weir_status reserve(struct weiri_core *core, size_t more)
+enum weir_status weiri_core_reserve(struct weiri_core *core, size_t more)
 {
     size_t count;
     if (__builtin_add_overflow(weiri_core_obligations(core), more, &count)) {
@@ -38,96 +46,23 @@ static enum weir_status reserve(struct weiri_core *core, size_t more)
     return weiri_ready_reserve(&core->ready, &core->allocator, count);
 }
 
-enum weir_status weiri_core_admit_slow(struct weiri_core *core, struct weir_key key,
-                                       struct weir_item **ret_item)
+struct weiri_admitted weiri_core_admit_slow(struct weiri_core *core, struct weir_key key)
 {
-    if (reserve(core, 1) != WEIR_OK) {
-        return WEIR_ENOMEM;
+    struct weiri_admitted refused = {NULL, WEIR_ENOMEM};
+    if (weiri_core_reserve(core, 1) != WEIR_OK) {
+        return refused;
     }
     bool is_full = core->capacity != 0 && weiri_core_held(core) >= core->capacity;
     struct weir_item *item = is_full ? weiri_core_find(core, key) : weiri_core_intern(core, key);
     if (item == NULL || (is_full && weiri_item_is_free(item))) {
-        return is_full ? WEIR_EFULL : WEIR_ENOMEM;
+        refused.status = is_full ? WEIR_EFULL : WEIR_ENOMEM;
+        return refused;
     }
-    *ret_item = item;
-    return WEIR_OK;
-}
-
-/* Whether the batch's items that are free now, each counted once, fit below the capacity. */
-static bool has_capacity(struct weiri_core *core, const struct weir_key *keys, size_t count)
-{
-    if (core->capacity == 0 || count <= core->capacity - weiri_core_held(core)) {
-        return true;
+    if (weiri_item_is_elsewhere(item, core->mark)) {
+        refused.status = WEIR_EBUSY;
+        return refused;
     }
-    size_t entering = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = weiri_core_find(core, keys[i]);
-        if (weiri_item_is_free(item) && item->weir_running == 0) {
-            item->weir_running = 1; /* a mark: a free item has no other use for it */
-            entering++;
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = weiri_core_find(core, keys[i]);
-        if (weiri_item_is_free(item)) {
-            item->weir_running = 0;
-        }
-    }
-    return entering <= core->capacity - weiri_core_held(core);
-}
-
-/* Takes back the interning of the first count keys. */
-static void release_batch(struct weiri_core *core, const struct weir_key *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = weiri_core_find(core, keys[i]);
-        if (item != NULL) {
-            weiri_core_release_unused(core, item);
-        }
-    }
-}
-
-enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir_key *keys,
-                                      size_t count, size_t *ret_queued, bool *ret_were_queued)
-{
-    if (reserve(core, count) != WEIR_OK) {
-        return WEIR_ENOMEM;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct weir_item *item = weiri_core_intern(core, keys[i]);
-        if (item == NULL || (item->weir_wait != 0 && !weiri_delay_has(&core->delay, item))) {
-            release_batch(core, keys, i);
-            return item == NULL ? WEIR_ENOMEM : WEIR_EBUSY;
-        }
-    }
-    if (!has_capacity(core, keys, count)) {
-        release_batch(core, keys, count);
-        return WEIR_EFULL;
-    }
-    size_t queued = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = weiri_core_find(core, keys[i]);
-        core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE && item->weir_wait != 0;
-        if (ret_were_queued != NULL) {
-            ret_were_queued[i] = weiri_item_place(item) == WEIRI_QUEUED;
-        }
-        queued += weiri_core_enqueue(core, item, 0);
-    }
-    *ret_queued = queued;
-    return WEIR_OK;
-}
-
-/* Whether an item is held by another queue, as an embedded one may be by a mistake of its owner.
- * Its indices are then another queue's, and no structure of this one has it there. */
-static bool is_elsewhere(const struct weiri_core *core, const struct weir_item *item)
-{
-    if (item->weir_wait != 0 && !weiri_delay_has(&core->delay, item)) {
-        return true;
-    }
-    if (weiri_item_is_processing(item)) {
-        return !weiri_running_has(&core->running, item);
-    }
-    return weiri_item_place(item) == WEIRI_QUEUED && !weiri_ready_has(&core->ready, item);
+    return (struct weiri_admitted){item, WEIR_OK};
 }
 
 enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, int64_t time_ns,
@@ -139,18 +74,16 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
     if (weiri_delay_reserve(&core->delay, &core->allocator, core->delay.count + 1) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
-    struct weir_item *item;
-    enum weir_status status = weiri_core_admit(core, key, &item);
-    if (status != WEIR_OK) {
-        return status;
+    struct weiri_admitted admitted = weiri_core_admit(core, key, false);
+    if (admitted.status != WEIR_OK) {
+        return admitted.status;
     }
-    if (is_elsewhere(core, item)) {
-        return WEIR_EBUSY;
-    }
+    struct weir_item *item = admitted.item;
     *ret_added = (struct weiri_added){.has_entered = weiri_item_is_free(item)};
     if (item->weir_wait == 0) {
         core->only_waiting += weiri_item_place(item) == WEIRI_IDLE;
         weiri_delay_insert(&core->delay, item, time_ns);
+        weiri_item_set(item, core->mark, weiri_item_place(item));
         weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING, priority);
         ret_added->has_new_time = true;
         return WEIR_OK;
@@ -175,8 +108,8 @@ size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
          item = weiri_delay_pop_due(&core->delay, now_ns, &time_ns)) {
         core->ready.ranks.now_ns = time_ns; /* it ages since then */
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
-        queued += weiri_core_enqueue(
-            core, item, weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING));
+        int32_t priority = weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
+        queued += weiri_core_enqueue(core, item, priority, false);
     }
     weiri_delay_trim(&core->delay, &core->allocator);
     return queued;
@@ -185,7 +118,7 @@ size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
 enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key, bool *ret_taken)
 {
     struct weir_item *item = weiri_core_find(core, key);
-    if (item != NULL && is_elsewhere(core, item)) {
+    if (item != NULL && weiri_item_is_elsewhere(item, core->mark)) {
         return WEIR_EBUSY;
     }
     bool is_waiting = item != NULL && item->weir_wait != 0;
@@ -198,17 +131,20 @@ enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key,
     if (is_waiting) {
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
         weiri_delay_remove(&core->delay, item);
+        if (weiri_item_place(item) == WEIRI_IDLE) {
+            weiri_item_rest(item, core->mark);
+        }
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
         weiri_delay_trim(&core->delay, &core->allocator);
     }
     if (weiri_item_place(item) == WEIRI_QUEUED) {
         weiri_ready_remove(&core->ready, item);
-        weiri_item_set_place(item, WEIRI_IDLE);
+        weiri_item_rest(item, core->mark);
         if (core->meter != NULL) {
             weiri_meter_cancelled(core->meter, item);
         }
     } else if (weiri_item_place(item) == WEIRI_DIRTY) {
-        weiri_item_set_place(item, WEIRI_PROCESSING);
+        weiri_item_set(item, core->mark, WEIRI_PROCESSING);
         core->dirty--;
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY);
     }
@@ -226,7 +162,10 @@ struct weir_item *weiri_core_drop_waiting(struct weiri_core *core)
          item != NULL; item = weiri_delay_pop_due(&core->delay, INT64_MAX, &time_ns)) {
         bool is_keyed = weiri_item_is_keyed(item);
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
-        core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
+        if (weiri_item_place(item) == WEIRI_IDLE) {
+            core->only_waiting--;
+            weiri_item_rest(item, core->mark);
+        }
         if (!weiri_core_settle(core, item) || is_keyed) {
             continue;
         }

@@ -28,23 +28,26 @@
  * - asks holds exactly the priorities other than 0 that dirty and waiting items are to come with.
  */
 struct weiri_core {
-    struct weir_allocator allocator;
-    struct weiri_ready ready;
-    struct weiri_asks asks;
-    struct weiri_delay delay;
-    struct weiri_table table;
+    /* What each move of an item changes lies together: threads that take turns pass it on. */
     struct weiri_running running; /* the processing items, dirty ones included */
-    size_t dirty;
-    size_t only_waiting; /* waiting items whose place is idle */
-    size_t capacity;     /* most items that may be held at once; 0: no limit */
     uint64_t last_ticket;
-    uint64_t dropped;          /* pending times dropped by shutdown */
+    size_t dirty;
+    struct weiri_ready ready;
+
+    size_t only_waiting; /* waiting items whose place is idle */
+    struct weiri_delay delay;
+    uint32_t mark; /* of the items it holds (queue/item.h): no other queue's, the low bits clear */
+    size_t capacity;           /* most items that may be held at once; 0: no limit */
     struct weiri_meter *meter; /* NULL: the queue has no metrics */
+    struct weiri_table table;
+    struct weiri_asks asks;
+    uint64_t dropped; /* pending times dropped by shutdown */
+    struct weir_allocator allocator;
 };
 
 /* Tickets start at a random number, so that another queue's work is told apart too. */
-void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator,
-                     uint64_t seed);
+void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator, uint64_t seed,
+                     uint32_t mark);
 /* Embedded items become free. */
 void weiri_core_fini(struct weiri_core *core);
 
@@ -66,10 +69,20 @@ struct weiri_ended {
 /* The moves of every add, get and done are inline, in queue/moves.h:
  * weiri_core_add, weiri_core_next, weiri_core_done. The others are here. */
 
+/* Makes room for so many more items that are to be queued. WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_core_reserve(struct weiri_core *core, size_t more);
+
+/* An item that may be added, or why not: WEIR_EFULL, WEIR_ENOMEM, WEIR_EBUSY (another queue holds
+ * it). Two registers, where a pointer to a local variable would cost each add a stack guard. */
+struct weiri_admitted {
+    struct weir_item *item;
+    enum weir_status status;
+};
+
 /* Finds the item of a key that is to be added, makes room for what that may come to, and keeps to
- * the capacity. WEIR_EFULL, WEIR_ENOMEM: nothing changed. */
-WEIR_NODISCARD enum weir_status weiri_core_admit_slow(struct weiri_core *core, struct weir_key key,
-                                                      struct weir_item **ret_item);
+ * the capacity. On an error nothing changed. */
+WEIR_NODISCARD struct weiri_admitted weiri_core_admit_slow(struct weiri_core *core,
+                                                           struct weir_key key);
 
 /* Adds count valid keys, all or none; *ret_queued is how many were queued, and ret_were_queued (may
  * be NULL) receives of each whether it was before. Errors as weiri_core_add(). */
@@ -77,9 +90,20 @@ WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,
                                                      const struct weir_key *keys, size_t count,
                                                      size_t *ret_queued, bool *ret_were_queued);
 
+/* weiri_core_add_batch() to a quiet core. */
+WEIR_NODISCARD enum weir_status weiri_core_add_batch_quiet(struct weiri_core *core,
+                                                           const struct weir_key *keys,
+                                                           size_t count);
+/* Up to size items of a quiet core; how many. */
+size_t weiri_core_next_batch_quiet(struct weiri_core *core, struct weir_work *ret_work,
+                                   size_t size);
+/* Ends count processings of a quiet core. WEIR_ENOTPROCESSING: one at least was none of its. */
+WEIR_NODISCARD enum weir_status weiri_core_done_batch_quiet(struct weiri_core *core,
+                                                            const struct weir_work *work,
+                                                            size_t count);
+
 /* Makes a valid key wait until time_ns; of two times the earlier stays, unless move is set; of two
- * priorities the more urgent. Errors as weiri_core_add(), and WEIR_EBUSY: it is an item that
- * another queue holds. */
+ * priorities the more urgent. Errors as weiri_core_add(). */
 WEIR_NODISCARD enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key,
                                                 int64_t time_ns, bool move, int32_t priority,
                                                 struct weiri_added *ret_added);

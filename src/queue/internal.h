@@ -46,6 +46,7 @@ struct weiri_wakes {
 struct weir_queue {
     uint32_t magic;
     /* Immutable after new. */
+    uint32_t mark; /* the core's */
     weir_clock *clock;
     weir_limiter *limiter;
     weir_limiter *own_limiter; /* NULL: the limiter is the user's */
@@ -53,6 +54,10 @@ struct weir_queue {
     weir_touch_fn *touch; /* NULL: none */
     void *touch_arg;
     struct weiri_clock_user clock_user;
+
+    /* Cleared by shutdown, under the lock. Set: the add of an embedded item that is queued or dirty
+     * changes nothing and need not be seen. */
+    atomic_bool takes_joins;
 
     struct weiri_lock lock;
 
@@ -66,6 +71,7 @@ struct weir_queue {
     uint64_t forced WEIRI_GUARDED_BY(lock); /* plain shutdowns so far */
     bool shutting_down WEIRI_GUARDED_BY(lock);
     bool has_event_fd WEIRI_GUARDED_BY(lock); /* somebody asked for it */
+    bool is_quiet WEIRI_GUARDED_BY(lock);     /* as weiri_queue_unlock() found it */
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
 };
 
@@ -77,15 +83,16 @@ static inline void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->lock
 /* Makes the event loop's descriptor show the state of the queue, which has one. */
 void weiri_queue_show_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
 
-void weiri_queue_unlock_and_wake(weir_queue *queue) WEIRI_RELEASE(queue->lock);
+/* Unlocks, and notes whether the queue is quiet: its core is, and nobody sleeps, drains, watches or
+ * is to be told of anything. That is found out here, by every call but those that only make the
+ * moves of a quiet queue: of all that it depends on they change nothing. Wakes whom the caller
+ * chose. */
+void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock);
 
-static inline void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock)
+/* The end of a call that found the queue quiet and made nothing but its moves. */
+static inline void weiri_queue_unlock_quiet(weir_queue *queue) WEIRI_RELEASE(queue->lock)
 {
-    if (queue->wakes.count == 0 && !queue->has_event_fd) {
-        weiri_lock_unlock(&queue->lock);
-    } else {
-        weiri_queue_unlock_and_wake(queue);
-    }
+    weiri_lock_unlock(&queue->lock);
 }
 
 /* Checks what a caller brought as a queue and as a key. */
@@ -105,6 +112,17 @@ WEIR_NODISCARD static inline enum weir_status weiri_queue_check_key(const weir_q
         return WEIR_ETOOBIG;
     }
     return key.data != NULL || key.size == 0 ? WEIR_OK : WEIR_EINVAL;
+}
+
+/* Whether an add comes to nothing because it joins an earlier one, as can be seen without the lock:
+ * the item is queued or dirty, so that a processing will come that began after this look. What the
+ * caller did before the add is seen by it (weiri_lock_may_look). */
+static inline bool weiri_queue_joins(weir_queue *queue, struct weir_key key)
+{
+    return key.size == WEIR_KEY_ITEM &&
+           atomic_load_explicit(&queue->takes_joins, memory_order_relaxed) &&
+           weiri_lock_may_look(&queue->lock) &&
+           weiri_item_joins((const struct weir_item *)key.data, queue->mark);
 }
 
 /* What every call passes and hardly any needs is inline up to the question whether it is needed. */

@@ -11,7 +11,7 @@
 /* The one record of an item: struct weir_item, embedded in the caller's object or in a keyed record
  * (queue/table.h). Everything the queue knows of an item is read off it:
  *
- * weir_place     where it is (below)
+ * weir_place     where it is (below), and the mark of the queue that holds it; 0: no queue does
  * weir_wait      its slot in the delay structure; 0: not waiting
  * weir_position  queued: its position in the ready ring, or index in the heap that a queue with
  * priorities has instead; processing: the ticket it was handed out
@@ -19,36 +19,66 @@
  * weir_running   processing: its index in the running array; queued: its stamp, in a queue with
  * metrics (queue/meter.h); else 0
  *
- * Place and wait are independent. Zeroed memory is an idle item that does not wait. */
+ * Place and wait are independent. Zeroed memory is an idle item that does not wait: a free one. An
+ * item that is not free has the mark of its queue, so that a glance tells it from one that another
+ * queue holds. weir_place is changed under the queue's lock and may be looked at without it; the
+ * rest is the lock's. */
 enum weiri_place {
     WEIRI_IDLE = 0,
-    WEIRI_QUEUED,
-    WEIRI_PROCESSING,
-    WEIRI_DIRTY /* processing, and added again meanwhile */
+    WEIRI_QUEUED = 1,
+    WEIRI_PROCESSING = 2,
+    WEIRI_DIRTY = 3 /* processing, and added again meanwhile */
 };
+
+/* The bits of weir_place that hold the place; the others are the mark. */
+#define WEIRI_PLACE_BITS 3u
+#define WEIRI_MARK_SHIFT 2
 
 /* Place and wait are read one by one: a load of both at once would have to wait for a store to one
  * of them, which is what most calls have just made. */
-static inline enum weiri_place weiri_item_place(const struct weir_item *item)
+static inline uint32_t weiri_item_word(const struct weir_item *item)
 {
-    return (enum weiri_place)__atomic_load_n(&item->weir_place, __ATOMIC_RELAXED);
+    return __atomic_load_n(&item->weir_place, __ATOMIC_RELAXED);
 }
 
-static inline void weiri_item_set_place(struct weir_item *item, enum weiri_place place)
+static inline enum weiri_place weiri_item_place(const struct weir_item *item)
 {
-    __atomic_store_n(&item->weir_place, (uint32_t)place, __ATOMIC_RELAXED);
+    return (enum weiri_place)(weiri_item_word(item) & WEIRI_PLACE_BITS);
+}
+
+static inline void weiri_item_set(struct weir_item *item, uint32_t mark, enum weiri_place place)
+{
+    __atomic_store_n(&item->weir_place, mark | (uint32_t)place, __ATOMIC_RELAXED);
+}
+
+/* Takes the item's place away; it stays the queue's while it waits. */
+static inline void weiri_item_rest(struct weir_item *item, uint32_t mark)
+{
+    weiri_item_set(item, item->weir_wait != 0 ? mark : 0, WEIRI_IDLE);
 }
 
 static inline bool weiri_item_is_processing(const struct weir_item *item)
 {
-    enum weiri_place place = weiri_item_place(item);
-    return place == WEIRI_PROCESSING || place == WEIRI_DIRTY;
+    return (weiri_item_word(item) & WEIRI_PROCESSING) != 0;
 }
 
-/* Known to the queue in no way. */
+/* Known to no queue. */
 static inline bool weiri_item_is_free(const struct weir_item *item)
 {
-    return weiri_item_place(item) == WEIRI_IDLE && item->weir_wait == 0;
+    return weiri_item_word(item) == 0;
+}
+
+/* Held by the queue of another mark, as an embedded item may be by a mistake of its owner. */
+static inline bool weiri_item_is_elsewhere(const struct weir_item *item, uint32_t mark)
+{
+    uint32_t word = weiri_item_word(item);
+    return word != 0 && (word & ~WEIRI_PLACE_BITS) != mark;
+}
+
+/* Whether an add would find the item queued or dirty in the queue of this mark, and leave it so. */
+static inline bool weiri_item_joins(const struct weir_item *item, uint32_t mark)
+{
+    return (weiri_item_word(item) | WEIRI_PROCESSING) == (mark | WEIRI_DIRTY);
 }
 
 static inline bool weiri_item_is_keyed(const struct weir_item *item)

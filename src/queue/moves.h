@@ -9,12 +9,22 @@
 #include "queue/core.h"
 
 /* The moves that every item makes: add, next, done. Inline, because together they cost less than
- * the calls would. What is rare (memory, keys of bytes, capacity) is behind calls. */
+ * the calls would. What is rare (memory, capacity) is behind calls.
+ *
+ * Each is compiled twice, by an argument that is a constant: for any core, and for a quiet one
+ * (weiri_core_is_quiet), of which most that could be asked is known not to be so. */
 
 /* Items that have a place in the ring or may come to need one. */
 static inline size_t weiri_core_obligations(const struct weiri_core *core)
 {
     return weiri_ready_count(&core->ready) + core->dirty + core->delay.count;
+}
+
+/* Whether nothing waits, and nothing is kept of the items but their order. */
+static inline bool weiri_core_is_quiet(const struct weiri_core *core)
+{
+    return core->delay.count == 0 && core->meter == NULL && !core->ready.has_priorities &&
+           core->capacity == 0;
 }
 
 /* Items that are not free: queued, waiting, processing. */
@@ -42,18 +52,23 @@ static inline struct weir_item *weiri_core_intern(struct weiri_core *core, struc
     return weiri_table_intern(&core->table, &core->allocator, key);
 }
 
-WEIRI_INLINE enum weir_status weiri_core_admit(struct weiri_core *core, struct weir_key key,
-                                               struct weir_item **ret_item)
+WEIRI_INLINE struct weiri_admitted weiri_core_admit(struct weiri_core *core, struct weir_key key,
+                                                    const bool is_quiet)
 {
-    if (core->capacity != 0 || weiri_core_obligations(core) >= weiri_ready_capacity(&core->ready)) {
-        return weiri_core_admit_slow(core, key, ret_item);
+    bool has_room = is_quiet ? core->ready.ring.count + core->dirty < core->ready.ring.capacity
+                             : core->capacity == 0 && weiri_core_obligations(core) <
+                                                          weiri_ready_capacity(&core->ready);
+    if (!has_room) {
+        return weiri_core_admit_slow(core, key);
     }
     struct weir_item *item = weiri_core_intern(core, key);
     if (item == NULL) {
-        return WEIR_ENOMEM;
+        return (struct weiri_admitted){NULL, WEIR_ENOMEM};
     }
-    *ret_item = item;
-    return WEIR_OK;
+    if (weiri_item_is_elsewhere(item, core->mark)) {
+        return (struct weiri_admitted){NULL, WEIR_EBUSY};
+    }
+    return (struct weiri_admitted){item, WEIR_OK};
 }
 
 /* Gives back the memory of a key that the queue does not know any more. */
@@ -87,33 +102,37 @@ static inline void weiri_core_ask(struct weiri_core *core, const struct weir_ite
 /* The move of an add, whoever asks for it. There is room for its place and its priority. True: the
  * item was queued. */
 WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *item,
-                                     int32_t priority)
+                                     int32_t priority, const bool is_quiet)
 {
     switch (weiri_item_place(item)) {
     case WEIRI_IDLE:
-        weiri_item_set_place(item, WEIRI_QUEUED);
+        weiri_item_set(item, core->mark, WEIRI_QUEUED);
+        if (is_quiet) {
+            weiri_ring_push(&core->ready.ring, item);
+            return true;
+        }
         weiri_ready_push(&core->ready, item, priority);
         if (core->meter != NULL) {
             weiri_meter_queued(core->meter, item);
         }
         return true;
     case WEIRI_PROCESSING:
-        weiri_item_set_place(item, WEIRI_DIRTY);
+        weiri_item_set(item, core->mark, WEIRI_DIRTY);
         core->dirty++;
-        if (core->meter != NULL) {
+        if (!is_quiet && core->meter != NULL) {
             weiri_meter_dirtied(core->meter, item);
         }
-        if (priority != 0) {
+        if (!is_quiet && priority != 0) {
             weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY, priority);
         }
         return false;
     case WEIRI_QUEUED:
-        if (core->ready.has_priorities) {
+        if (!is_quiet && core->ready.has_priorities) {
             weiri_ranks_raise(&core->ready.ranks, item, priority);
         }
         return false;
     case WEIRI_DIRTY:
-        if (core->ready.has_priorities) {
+        if (!is_quiet && core->ready.has_priorities) {
             weiri_core_ask(core, item, WEIRI_ASK_DIRTY, priority);
         }
         return false;
@@ -122,7 +141,7 @@ WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *
 }
 
 /* Adds a valid key at once; supersede takes its pending time away. The priority is 0 where there
- * are none. WEIR_EFULL, WEIR_ENOMEM, WEIR_EBUSY (it waits in another queue): nothing changed. */
+ * are none. WEIR_EFULL, WEIR_ENOMEM, WEIR_EBUSY (another queue holds the item): nothing changed. */
 WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *core,
                                                             struct weir_key key, bool supersede,
                                                             int32_t priority,
@@ -131,17 +150,14 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *c
     if (priority != 0 && weiri_asks_reserve(&core->asks, &core->allocator) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
-    struct weir_item *item;
-    enum weir_status status = weiri_core_admit(core, key, &item);
-    if (status != WEIR_OK) {
-        return status;
+    struct weiri_admitted admitted = weiri_core_admit(core, key, false);
+    if (admitted.status != WEIR_OK) {
+        return admitted.status;
     }
+    struct weir_item *item = admitted.item;
     enum weiri_place place = weiri_item_place(item);
     bool is_waiting = item->weir_wait != 0;
     if (is_waiting) {
-        if (!weiri_delay_has(&core->delay, item)) {
-            return WEIR_EBUSY;
-        }
         core->only_waiting -= place == WEIRI_IDLE;
         if (supersede) {
             weiri_delay_remove(&core->delay, item);
@@ -153,35 +169,56 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *c
     ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
     ret_added->was_queued = place == WEIRI_QUEUED;
     ret_added->has_new_time = is_waiting && supersede;
-    ret_added->is_queued = weiri_core_enqueue(core, item, priority);
+    ret_added->is_queued = weiri_core_enqueue(core, item, priority, false);
     return WEIR_OK;
 }
 
-/* Hands out the item at the head. False: nothing is queued. */
-WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work)
+/* weiri_core_add() of a valid key and nothing else to a quiet core. */
+WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add_quiet(struct weiri_core *core,
+                                                                  struct weir_key key)
 {
-    struct weir_item *item = weiri_ready_pop(&core->ready);
-    if (item == NULL) {
-        return false;
+    struct weiri_admitted admitted = weiri_core_admit(core, key, true);
+    if (admitted.status == WEIR_OK) {
+        (void)weiri_core_enqueue(core, admitted.item, 0, true);
     }
-    weiri_item_set_place(item, WEIRI_PROCESSING);
-    item->weir_position = ++core->last_ticket;
-    uint32_t stamp = item->weir_running;
-    weiri_running_insert(&core->running, &core->allocator, item);
-    if (core->meter != NULL) {
-        weiri_meter_started(core->meter, item, stamp);
-    }
-    ret_work->ticket = item->weir_position;
+    return admitted.status;
+}
+
+/* What a consumer is told of an item that it is handed. */
+static inline void weiri_core_describe(const struct weir_item *item, uint64_t ticket,
+                                       struct weir_work *ret_work)
+{
+    ret_work->ticket = ticket;
     if (weiri_item_is_keyed(item)) {
         const struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
         ret_work->key = weir_key_bytes(weiri_record_key(record), record->key_size);
         ret_work->item = NULL;
         ret_work->weir_slot = weiri_record_index(record);
     } else {
-        ret_work->key = weir_key_item(item);
-        ret_work->item = item;
+        ret_work->key = weir_key_bytes(item, WEIR_KEY_ITEM);
+        ret_work->item = (struct weir_item *)(uintptr_t)item;
         ret_work->weir_slot = 0;
     }
+}
+
+/* Hands out the item at the head. False: nothing is queued. */
+WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work,
+                                  const bool is_quiet)
+{
+    struct weir_item *item =
+        is_quiet ? weiri_ring_pop(&core->ready.ring) : weiri_ready_pop(&core->ready);
+    if (item == NULL) {
+        return false;
+    }
+    uint64_t ticket = ++core->last_ticket;
+    uint32_t stamp = item->weir_running;
+    weiri_item_set(item, core->mark, WEIRI_PROCESSING);
+    item->weir_position = ticket;
+    weiri_running_insert(&core->running, &core->allocator, item);
+    if (!is_quiet && core->meter != NULL) {
+        weiri_meter_started(core->meter, item, stamp);
+    }
+    weiri_core_describe(item, ticket, ret_work);
     return true;
 }
 
@@ -197,38 +234,44 @@ static inline struct weir_item *weiri_core_held_item(const struct weiri_core *co
         }
         item = &record->item;
     }
-    bool is_held = weiri_item_is_processing(item) && item->weir_position == work->ticket &&
-                   weiri_running_has(&core->running, item);
+    bool is_held = item->weir_position == work->ticket && weiri_item_is_processing(item) &&
+                   !weiri_item_is_elsewhere(item, core->mark);
     return is_held ? item : NULL;
 }
 
 /* Ends a processing. WEIR_ENOTPROCESSING: nothing changed. */
 WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_done(struct weiri_core *core,
                                                              const struct weir_work *work,
-                                                             struct weiri_ended *ret_ended)
+                                                             struct weiri_ended *ret_ended,
+                                                             const bool is_quiet)
 {
     struct weir_item *item = weiri_core_held_item(core, work);
     if (item == NULL) {
         return WEIR_ENOTPROCESSING;
     }
     ret_ended->is_queued = weiri_item_place(item) == WEIRI_DIRTY;
-    weiri_item_set_place(item, WEIRI_IDLE);
     uint32_t index = item->weir_running;
     weiri_running_remove(&core->running, &core->allocator, item);
-    if (core->meter != NULL) {
+    if (!is_quiet && core->meter != NULL) {
         item->weir_running =
             weiri_meter_ended(core->meter, &core->running, index, ret_ended->is_queued);
     }
     if (ret_ended->is_queued) {
         core->dirty--;
-        weiri_item_set_place(item, WEIRI_QUEUED);
-        weiri_ready_push(&core->ready, item,
-                         weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY));
-    } else {
-        core->only_waiting += item->weir_wait != 0;
-        if (weiri_ready_capacity(&core->ready) > WEIRI_RING_CAPACITY_MIN) {
-            weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
+        weiri_item_set(item, core->mark, WEIRI_QUEUED);
+        ret_ended->has_left = false;
+        if (is_quiet) {
+            weiri_ring_push(&core->ready.ring, item);
+        } else {
+            weiri_ready_push(&core->ready, item,
+                             weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY));
         }
+        return WEIR_OK;
+    }
+    weiri_item_rest(item, core->mark);
+    core->only_waiting += item->weir_wait != 0;
+    if (weiri_ready_capacity(&core->ready) > WEIRI_RING_CAPACITY_MIN) {
+        weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
     }
     ret_ended->has_left = weiri_core_settle(core, item);
     return WEIR_OK;

@@ -76,21 +76,13 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     return status;
 }
 
-/* The commonest call, written out: as add() with nothing ordered. */
-enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
+/* As add() with nothing ordered, of what has been checked. */
+static enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key)
+    WEIRI_RELEASE(queue->lock)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = weiri_queue_check_key(queue, key);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
+    enum weir_status status = WEIR_ESHUTDOWN;
     struct weiri_added added = {.is_queued = false, .was_queued = false};
-    weiri_queue_lock(queue);
-    if (queue->shutting_down) {
-        status = WEIR_ESHUTDOWN;
-    } else {
+    if (!queue->shutting_down) {
         weiri_queue_pass_time_locked(queue);
         status = weiri_core_add(&queue->core, key, false, 0, &added);
         weiri_queue_wake_locked(queue, added.is_queued);
@@ -98,6 +90,29 @@ enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
     weiri_queue_unlock(queue);
     touch(queue, key, added.was_queued);
     return status;
+}
+
+static WEIRI_NOINLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key)
+{
+    weiri_queue_lock(queue);
+    if (!queue->is_quiet) {
+        return add_at_once_slow(queue, key);
+    }
+    enum weir_status status = weiri_core_add_quiet(&queue->core, key);
+    weiri_queue_unlock_quiet(queue);
+    return status;
+}
+
+enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = weiri_queue_check_key(queue, key);
+    }
+    if (status != WEIR_OK || weiri_queue_joins(queue, key)) {
+        return status;
+    }
+    return add_at_once(queue, key);
 }
 
 enum weir_status weir_queue_add_after(weir_queue *queue, struct weir_key key, int64_t delay_ns)
@@ -142,6 +157,11 @@ static enum weir_status add_batch(weir_queue *queue, const struct weir_key *keys
 {
     enum weir_status status = WEIR_ESHUTDOWN;
     weiri_queue_lock(queue);
+    if (queue->is_quiet) {
+        status = weiri_core_add_batch_quiet(&queue->core, keys, count);
+        weiri_queue_unlock_quiet(queue);
+        return status;
+    }
     if (!queue->shutting_down) {
         weiri_queue_pass_time_locked(queue);
         size_t queued = 0;

@@ -59,6 +59,17 @@ static void on_step(struct weiri_clock_user *user)
     weiri_queue_unlock(queue);
 }
 
+/* A mark that no other queue has, but one that was made a thousand million queues ago. */
+static uint32_t new_mark(void)
+{
+    static _Atomic uint32_t last;
+    uint32_t mark = 0;
+    while (mark == 0) {
+        mark = (atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1) << WEIRI_MARK_SHIFT;
+    }
+    return mark;
+}
+
 /* Makes what a queue consists of; on failure nothing is left to undo. */
 static enum weir_status init(weir_queue *queue, const struct weir_queue_options *options)
 {
@@ -81,10 +92,14 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
     queue->key_size_max = options->key_size_max;
     queue->touch = options->touch;
     queue->touch_arg = options->touch_arg;
-    weiri_core_init(&queue->core, &options->allocator, weiri_random_seed());
-    if ((options->flags & WEIR_QUEUE_PRIORITIES) != 0) {
+    weiri_core_init(&queue->core, &options->allocator, weiri_random_seed(), new_mark());
+    queue->mark = queue->core.mark;
+    bool has_priorities = (options->flags & WEIR_QUEUE_PRIORITIES) != 0;
+    if (has_priorities) {
         weiri_ready_init_ranks(&queue->core.ready, options->aging_ns);
     }
+    /* An add that joins may raise a priority, or be one that the user wants to see. */
+    atomic_init(&queue->takes_joins, !has_priorities && options->touch == NULL);
     weiri_list_init(&queue->sleepers);
     weiri_list_init(&queue->drainers);
     queue->clock_user.on_step = on_step;

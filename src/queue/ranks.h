@@ -49,12 +49,6 @@ void weiri_ranks_trim(struct weiri_ranks *ranks, const struct weir_allocator *al
                       size_t count);
 void weiri_ranks_fini(struct weiri_ranks *ranks, const struct weir_allocator *allocator);
 
-/* Whether a queued item is here. */
-static inline bool weiri_ranks_has(const struct weiri_ranks *ranks, const struct weir_item *item)
-{
-    return item->weir_position < ranks->count && ranks->entries[item->weir_position].item == item;
-}
-
 void weiri_ranks_push(struct weiri_ranks *ranks, struct weir_item *item, int32_t priority);
 /* Makes an item that is here as urgent as priority, where it is less urgent; it keeps its arrival
  * and its age, and so stands where it would had it come with this priority. */

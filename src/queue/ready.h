@@ -81,13 +81,6 @@ static inline struct weir_item *weiri_ready_pop(struct weiri_ready *ready)
     return weiri_ring_pop(&ready->ring);
 }
 
-/* Whether a queued item is here. */
-static inline bool weiri_ready_has(const struct weiri_ready *ready, const struct weir_item *item)
-{
-    return ready->has_priorities ? weiri_ranks_has(&ready->ranks, item)
-                                 : weiri_ring_has(&ready->ring, item);
-}
-
 /* Takes out an item that is queued. */
 static inline void weiri_ready_remove(struct weiri_ready *ready, const struct weir_item *item)
 {

@@ -2,25 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/records.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/hash.h"
-
-#define CHUNK_BITS 7
-#define CHUNK_RECORDS (1u << CHUNK_BITS)
-#define CHUNKS_MAX (1u << (31 - CHUNK_BITS))
+#define CHUNKS_MAX (1u << (31 - WEIRI_CHUNK_BITS))
 #define CHUNK_ARRAY_MIN 8u
-#define NONE 0u /* links are 1 + index */
-
-/* Chunks that have room form a doubly-linked list, so that any of them can leave it. */
-struct weiri_chunk {
-    uint32_t used;
-    uint32_t free_record; /* 1 + index within the chunk */
-    uint32_t next;        /* 1 + index of a chunk with room */
-    uint32_t previous;
-    struct weiri_record records[CHUNK_RECORDS];
-};
+#define NONE 0u
 
 static void push_with_room(struct weiri_records *records, uint32_t index)
 {
@@ -91,8 +77,11 @@ static enum weir_status add_chunk(struct weiri_records *records,
         weiri_release(allocator, chunk, sizeof(*chunk));
         return WEIR_ENOMEM;
     }
-    for (uint32_t i = 0; i < CHUNK_RECORDS; i++) {
-        chunk->records[i].key.next_free = i + 1 < CHUNK_RECORDS ? i + 2 : NONE;
+    for (uint32_t i = 0; i < WEIRI_CHUNK_RECORDS; i++) {
+        struct weiri_record *record = &chunk->records[i];
+        record->item.weir_slot = ((index << WEIRI_CHUNK_BITS) | i) + 1;
+        record->key_size = WEIRI_RECORD_FREE;
+        record->key.next_free = i + 1 < WEIRI_CHUNK_RECORDS ? i + 2 : NONE;
     }
     chunk->free_record = 1;
     records->chunks[index] = chunk;
@@ -126,16 +115,15 @@ static void remove_chunk(struct weiri_records *records, const struct weir_alloca
 }
 
 /* A record without its key, taken out of its chunk; NULL for lack of memory. */
-static inline struct weiri_record *take(struct weiri_records *records,
-                                        const struct weir_allocator *allocator)
+static struct weiri_record *take(struct weiri_records *records,
+                                 const struct weir_allocator *allocator)
 {
     if (records->with_room == NONE && add_chunk(records, allocator) != WEIR_OK) {
         return NULL;
     }
     uint32_t chunk_index = records->with_room - 1;
     struct weiri_chunk *chunk = records->chunks[chunk_index];
-    uint32_t within = chunk->free_record - 1;
-    struct weiri_record *record = &chunk->records[within];
+    struct weiri_record *record = &chunk->records[chunk->free_record - 1];
     chunk->free_record = record->key.next_free;
     if (chunk->used++ == 0) {
         records->empty = NONE;
@@ -144,13 +132,12 @@ static inline struct weiri_record *take(struct weiri_records *records,
         remove_with_room(records, chunk_index);
     }
     records->count++;
-    record->item = (struct weir_item){.weir_slot = ((chunk_index << CHUNK_BITS) | within) + 1};
     return record;
 }
 
-struct weiri_record *weiri_records_new(struct weiri_records *records,
-                                       const struct weir_allocator *allocator, struct weir_key key,
-                                       uint32_t hash)
+struct weiri_record *weiri_records_new_slow(struct weiri_records *records,
+                                            const struct weir_allocator *allocator,
+                                            struct weir_key key, uint32_t hash)
 {
     char *block = NULL;
     if (key.size > WEIRI_RECORD_INLINE) {
@@ -175,22 +162,21 @@ struct weiri_record *weiri_records_new(struct weiri_records *records,
     return record;
 }
 
-void weiri_records_free(struct weiri_records *records, const struct weir_allocator *allocator,
-                        struct weiri_record *record)
+void weiri_records_free_slow(struct weiri_records *records, const struct weir_allocator *allocator,
+                             struct weiri_record *record)
 {
     uint32_t index = weiri_record_index(record);
-    uint32_t chunk_index = index >> CHUNK_BITS;
+    uint32_t chunk_index = index >> WEIRI_CHUNK_BITS;
     struct weiri_chunk *chunk = records->chunks[chunk_index];
     if (record->key_size > WEIRI_RECORD_INLINE) {
         weiri_release(allocator, record->key.block, record->key_size);
     }
-    record->item.weir_slot = 0;
-    record->key_size = 0;
+    record->key_size = WEIRI_RECORD_FREE;
     record->key.next_free = chunk->free_record;
     if (chunk->free_record == NONE) {
         push_with_room(records, chunk_index);
     }
-    chunk->free_record = (index & (CHUNK_RECORDS - 1)) + 1;
+    chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
     records->count--;
     if (--chunk->used > 0) {
         return;
@@ -205,21 +191,6 @@ void weiri_records_free(struct weiri_records *records, const struct weir_allocat
     }
 }
 
-struct weiri_record *weiri_records_at(const struct weiri_records *records, uint32_t index)
-{
-    return &records->chunks[index >> CHUNK_BITS]->records[index & (CHUNK_RECORDS - 1)];
-}
-
-struct weiri_record *weiri_records_check(const struct weiri_records *records, uint64_t index)
-{
-    uint64_t chunk_index = index >> CHUNK_BITS;
-    if (chunk_index >= records->chunk_count || records->chunks[chunk_index] == NULL) {
-        return NULL;
-    }
-    struct weiri_record *record = weiri_records_at(records, (uint32_t)index);
-    return record->item.weir_slot != 0 ? record : NULL;
-}
-
 void weiri_records_fini(struct weiri_records *records, const struct weir_allocator *allocator)
 {
     for (uint32_t i = 0; i < records->chunk_count; i++) {
@@ -227,9 +198,9 @@ void weiri_records_fini(struct weiri_records *records, const struct weir_allocat
         if (chunk == NULL) {
             continue;
         }
-        for (uint32_t j = 0; j < CHUNK_RECORDS; j++) {
+        for (uint32_t j = 0; j < WEIRI_CHUNK_RECORDS; j++) {
             struct weiri_record *record = &chunk->records[j];
-            if (record->item.weir_slot != 0 && record->key_size > WEIRI_RECORD_INLINE) {
+            if (record->key_size != WEIRI_RECORD_FREE && record->key_size > WEIRI_RECORD_INLINE) {
                 weiri_release(allocator, record->key.block, record->key_size);
             }
         }

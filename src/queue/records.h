@@ -3,12 +3,14 @@
 #ifndef WEIRI_RECORDS_H
 #define WEIRI_RECORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <weir/status.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "queue/item.h"
 
 /* The memory of keyed items. A record holds an item and its key; short keys lie in the record,
@@ -18,11 +20,14 @@
  * given back (one is kept in reserve). */
 
 #define WEIRI_RECORD_INLINE 16
+#define WEIRI_RECORD_FREE UINT32_MAX
 
+/* The item of a record that is not in use is a free one, with its slot, so that taking the record
+ * into use need not touch it. */
 struct weiri_record {
     struct weir_item item;
     uint32_t hash;
-    uint32_t key_size;
+    uint32_t key_size; /* WEIRI_RECORD_FREE: not in use */
     union {
         char bytes[WEIRI_RECORD_INLINE];
         char *block;
@@ -30,7 +35,18 @@ struct weiri_record {
     } key;
 };
 
-struct weiri_chunk;
+#define WEIRI_CHUNK_BITS 7
+#define WEIRI_CHUNK_RECORDS (1u << WEIRI_CHUNK_BITS)
+
+/* Links are 1 + index; 0: none. Chunks that have room form a doubly-linked list, so that any of
+ * them can leave it. */
+struct weiri_chunk {
+    uint32_t used;
+    uint32_t free_record; /* within the chunk */
+    uint32_t next;        /* chunk with room */
+    uint32_t previous;
+    struct weiri_record records[WEIRI_CHUNK_RECORDS];
+};
 
 struct weiri_records {
     struct weiri_chunk **chunks; /* NULL: an index that has no chunk now */
@@ -43,18 +59,33 @@ struct weiri_records {
 };
 
 /* A record for the key, its item free; NULL for lack of memory. */
-struct weiri_record *weiri_records_new(struct weiri_records *records,
-                                       const struct weir_allocator *allocator, struct weir_key key,
-                                       uint32_t hash);
-void weiri_records_free(struct weiri_records *records, const struct weir_allocator *allocator,
-                        struct weiri_record *record);
+struct weiri_record *weiri_records_new_slow(struct weiri_records *records,
+                                            const struct weir_allocator *allocator,
+                                            struct weir_key key, uint32_t hash);
+/* Frees a record whose chunk had none free, or has no other in use, or that has a block. */
+void weiri_records_free_slow(struct weiri_records *records, const struct weir_allocator *allocator,
+                             struct weiri_record *record);
 /* Frees every record. */
 void weiri_records_fini(struct weiri_records *records, const struct weir_allocator *allocator);
 
 /* The record of an index that is known to be in use. */
-struct weiri_record *weiri_records_at(const struct weiri_records *records, uint32_t index);
+static inline struct weiri_record *weiri_records_at(const struct weiri_records *records,
+                                                    uint32_t index)
+{
+    return &records->chunks[index >> WEIRI_CHUNK_BITS]->records[index & (WEIRI_CHUNK_RECORDS - 1)];
+}
+
 /* The record of an index that a caller brought; NULL where it names none in use. */
-struct weiri_record *weiri_records_check(const struct weiri_records *records, uint64_t index);
+static inline struct weiri_record *weiri_records_check(const struct weiri_records *records,
+                                                       uint64_t index)
+{
+    uint64_t chunk_index = index >> WEIRI_CHUNK_BITS;
+    if (chunk_index >= records->chunk_count || records->chunks[chunk_index] == NULL) {
+        return NULL;
+    }
+    struct weiri_record *record = weiri_records_at(records, (uint32_t)index);
+    return record->key_size != WEIRI_RECORD_FREE ? record : NULL;
+}
 
 static inline uint32_t weiri_record_index(const struct weiri_record *record)
 {
@@ -64,6 +95,51 @@ static inline uint32_t weiri_record_index(const struct weiri_record *record)
 static inline const void *weiri_record_key(const struct weiri_record *record)
 {
     return record->key_size <= WEIRI_RECORD_INLINE ? record->key.bytes : record->key.block;
+}
+
+static inline struct weiri_record *weiri_records_new(struct weiri_records *records,
+                                                     const struct weir_allocator *allocator,
+                                                     struct weir_key key, uint32_t hash)
+{
+    if (records->with_room == 0 || key.size > WEIRI_RECORD_INLINE) {
+        return weiri_records_new_slow(records, allocator, key, hash);
+    }
+    struct weiri_chunk *chunk = records->chunks[records->with_room - 1];
+    struct weiri_record *record = &chunk->records[chunk->free_record - 1];
+    uint32_t next_free = record->key.next_free;
+    if (next_free == 0) {
+        return weiri_records_new_slow(records, allocator, key, hash);
+    }
+    chunk->free_record = next_free;
+    if (chunk->used++ == 0) {
+        records->empty = 0;
+    }
+    records->count++;
+    record->hash = hash;
+    record->key_size = (uint32_t)key.size;
+    weiri_copy_short(record->key.bytes, key.data, key.size);
+    return record;
+}
+
+static inline void weiri_records_free(struct weiri_records *records,
+                                      const struct weir_allocator *allocator,
+                                      struct weiri_record *record)
+{
+    uint32_t index = weiri_record_index(record);
+    uint32_t chunk_index = index >> WEIRI_CHUNK_BITS;
+    struct weiri_chunk *chunk = records->chunks[chunk_index];
+    bool is_last = chunk->used == 1 && records->empty != 0;
+    if (record->key_size > WEIRI_RECORD_INLINE || chunk->free_record == 0 || is_last) {
+        weiri_records_free_slow(records, allocator, record);
+        return;
+    }
+    record->key_size = WEIRI_RECORD_FREE;
+    record->key.next_free = chunk->free_record;
+    chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
+    records->count--;
+    if (--chunk->used == 0) {
+        records->empty = chunk_index + 1;
+    }
 }
 
 #endif

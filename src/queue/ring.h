@@ -86,13 +86,6 @@ static inline struct weir_item *weiri_ring_from(const struct weiri_ring *ring, u
     return NULL;
 }
 
-/* Whether a queued item is here. */
-static inline bool weiri_ring_has(const struct weiri_ring *ring, const struct weir_item *item)
-{
-    return item->weir_position - ring->head < ring->tail - ring->head &&
-           ring->slots[item->weir_position & (ring->capacity - 1)] == item;
-}
-
 /* Takes out an item that is in the ring. */
 static inline void weiri_ring_remove(struct weiri_ring *ring, const struct weir_item *item)
 {

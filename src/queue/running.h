@@ -37,12 +37,11 @@ static inline size_t weiri_running_count(const struct weiri_running *running)
     return running->named + running->unnamed;
 }
 
-/* Whether a processing item is one of these; an unnamed one is taken on trust. */
-static inline bool weiri_running_has(const struct weiri_running *running,
-                                     const struct weir_item *item)
+/* weiri_running_insert() where there is room. */
+static inline void weiri_running_put(struct weiri_running *running, struct weir_item *item)
 {
-    return item->weir_running == WEIRI_RUNNING_UNNAMED ||
-           (item->weir_running < running->named && running->items[item->weir_running] == item);
+    item->weir_running = (uint32_t)running->named;
+    running->items[running->named++] = item;
 }
 
 static inline void weiri_running_insert(struct weiri_running *running,
@@ -57,13 +56,11 @@ static inline void weiri_running_insert(struct weiri_running *running,
             return;
         }
     }
-    item->weir_running = (uint32_t)running->named;
-    running->items[running->named++] = item;
+    weiri_running_put(running, item);
 }
 
-static inline void weiri_running_remove(struct weiri_running *running,
-                                        const struct weir_allocator *allocator,
-                                        struct weir_item *item)
+/* weiri_running_remove() that gives no memory back. */
+static inline void weiri_running_take(struct weiri_running *running, struct weir_item *item)
 {
     if (item->weir_running == WEIRI_RUNNING_UNNAMED) {
         running->unnamed--;
@@ -73,9 +70,22 @@ static inline void weiri_running_remove(struct weiri_running *running,
         last->weir_running = item->weir_running;
     }
     item->weir_running = 0;
+}
+
+static inline void weiri_running_trim(struct weiri_running *running,
+                                      const struct weir_allocator *allocator)
+{
     if (running->named < running->capacity / 8 && running->capacity > WEIRI_RUNNING_CAPACITY_MIN) {
         weiri_running_trim_slow(running, allocator);
     }
+}
+
+static inline void weiri_running_remove(struct weiri_running *running,
+                                        const struct weir_allocator *allocator,
+                                        struct weir_item *item)
+{
+    weiri_running_take(running, item);
+    weiri_running_trim(running, allocator);
 }
 
 #endif

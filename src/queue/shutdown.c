@@ -12,6 +12,7 @@ static struct weir_item *begin_locked(weir_queue *queue) WEIRI_REQUIRES(queue->l
     }
     weiri_queue_pass_time_locked(queue); /* what was due before is still handed out */
     queue->shutting_down = true;
+    atomic_store_explicit(&queue->takes_joins, false, memory_order_relaxed);
     weiri_queue_wake_locked(queue, SIZE_MAX);
     return weiri_core_drop_waiting(&queue->core);
 }

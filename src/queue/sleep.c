@@ -4,6 +4,8 @@
 
 #include "queue/internal.h"
 
+#include "queue/moves.h"
+
 static void take_out(weir_queue *queue, struct weiri_sleeper *sleeper)
 {
     weiri_list_remove(&sleeper->link);
@@ -24,10 +26,16 @@ static void wake(weir_queue *queue, struct weiri_sleeper *sleeper) WEIRI_REQUIRE
     }
 }
 
-void weiri_queue_unlock_and_wake(weir_queue *queue)
+void weiri_queue_unlock(weir_queue *queue)
 {
+    queue->is_quiet = weiri_core_is_quiet(&queue->core) && weiri_list_is_empty(&queue->sleepers) &&
+                      !queue->shutting_down && !queue->has_event_fd && queue->touch == NULL;
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);
+    }
+    if (queue->wakes.count == 0) {
+        weiri_lock_unlock(&queue->lock);
+        return;
     }
     struct weiri_wakes wakes = queue->wakes;
     queue->wakes.count = 0;

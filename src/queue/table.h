@@ -9,6 +9,9 @@
 #include <weir/status.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/panic.h"
 #include "base/slots.h"
 #include "queue/records.h"
 
@@ -22,13 +25,83 @@ struct weiri_table {
 void weiri_table_init(struct weiri_table *table, uint64_t seed);
 void weiri_table_fini(struct weiri_table *table, const struct weir_allocator *allocator);
 
+/* weiri_table_intern() of a key that was not found, where the table may have to grow. */
+struct weir_item *weiri_table_insert_slow(struct weiri_table *table,
+                                          const struct weir_allocator *allocator,
+                                          struct weir_key key, uint32_t hash);
+
+static inline uint32_t weiri_table_hash(const struct weiri_table *table, struct weir_key key)
+{
+    return (uint32_t)(weiri_hash(key.data, key.size, table->seed) >> 32);
+}
+
+/* The key's record; NULL where there is none: then, unless the table is empty, *ret_at is the empty
+ * slot where the search ended. */
+static inline struct weiri_record *weiri_table_search(const struct weiri_table *table,
+                                                      struct weir_key key, uint32_t hash,
+                                                      size_t *ret_at)
+{
+    const struct weiri_slots *slots = &table->slots;
+    if (slots->capacity == 0) {
+        return NULL;
+    }
+    size_t at = weiri_slots_home(slots, hash);
+    for (; slots->slots[at].number != 0; at = weiri_slots_next(slots, at)) {
+        if (slots->slots[at].hash != hash) {
+            continue;
+        }
+        struct weiri_record *record =
+            weiri_records_at(&table->records, slots->slots[at].number - 1);
+        if (record->key_size == key.size &&
+            weiri_same_bytes(weiri_record_key(record), key.data, key.size)) {
+            return record;
+        }
+    }
+    *ret_at = at;
+    return NULL;
+}
+
 /* The key's item, or NULL. */
-struct weir_item *weiri_table_find(const struct weiri_table *table, struct weir_key key);
+static inline struct weir_item *weiri_table_find(const struct weiri_table *table,
+                                                 struct weir_key key)
+{
+    size_t at;
+    struct weiri_record *record = weiri_table_search(table, key, weiri_table_hash(table, key), &at);
+    return record == NULL ? NULL : &record->item;
+}
+
 /* The key's item, made free where there was none; NULL for lack of memory: nothing changed. */
-struct weir_item *weiri_table_intern(struct weiri_table *table,
-                                     const struct weir_allocator *allocator, struct weir_key key);
+static inline struct weir_item *weiri_table_intern(struct weiri_table *table,
+                                                   const struct weir_allocator *allocator,
+                                                   struct weir_key key)
+{
+    uint32_t hash = weiri_table_hash(table, key);
+    size_t at = 0;
+    struct weiri_record *record = weiri_table_search(table, key, hash, &at);
+    if (record != NULL) {
+        return &record->item;
+    }
+    if (!weiri_slots_have_room(&table->slots)) {
+        return weiri_table_insert_slow(table, allocator, key, hash);
+    }
+    record = weiri_records_new(&table->records, allocator, key, hash);
+    if (record == NULL) {
+        return NULL;
+    }
+    weiri_slots_put(&table->slots, at, hash, record->item.weir_slot);
+    return &record->item;
+}
+
 /* Takes out a keyed item that is free, and gives memory back after a burst. */
-void weiri_table_remove(struct weiri_table *table, const struct weir_allocator *allocator,
-                        struct weir_item *item);
+static inline void weiri_table_remove(struct weiri_table *table,
+                                      const struct weir_allocator *allocator,
+                                      struct weir_item *item)
+{
+    WEIRI_ASSERT(weiri_item_is_keyed(item) && weiri_item_is_free(item));
+    struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+    weiri_slots_delete(&table->slots, weiri_slots_of(&table->slots, record->hash, item->weir_slot));
+    weiri_records_free(&table->records, allocator, record);
+    weiri_slots_trim(&table->slots, allocator);
+}
 
 #endif

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "conformance/fixture.h"
 
-/* An embedded item that one queue holds, given to another one: what can tell refuses it and changes
- * nothing, in either queue. */
+/* An embedded item that one queue holds, given to another one: refused, and nothing changes in
+ * either queue. */
 
 enum place {
     QUEUED,
@@ -88,12 +88,15 @@ static void check_refused(struct pair *pair)
     options.delay_ns = WEIR_SECONDS(1);
     options.flags = WEIR_ADD_MOVE;
     CHECK_STATUS(weir_queue_add_with(queue, key, &options), WEIR_EBUSY);
-    if (pair->item->weir_wait != 0) {
-        options.delay_ns = 0;
-        options.flags = WEIR_ADD_SUPERSEDE;
-        CHECK_STATUS(weir_queue_add_with(queue, key, &options), WEIR_EBUSY);
-        CHECK_STATUS(weir_queue_add(queue, key), WEIR_EBUSY);
-        CHECK_STATUS(weir_queue_add_after(queue, key, 0), WEIR_EBUSY);
+    options.delay_ns = 0;
+    options.flags = WEIR_ADD_SUPERSEDE;
+    CHECK_STATUS(weir_queue_add_with(queue, key, &options), WEIR_EBUSY);
+    CHECK_STATUS(weir_queue_add(queue, key), WEIR_EBUSY);
+    CHECK_STATUS(weir_queue_add_after(queue, key, 0), WEIR_EBUSY);
+    struct weir_key batch[2] = {weir_key_item(&pair->second.items[3]), key};
+    CHECK_STATUS(weir_queue_add_batch(queue, batch, 2), WEIR_EBUSY);
+    if (pair->place >= PROCESSING) {
+        CHECK_STATUS(weir_queue_done(queue, &pair->work), WEIR_ENOTPROCESSING);
     }
 }
 

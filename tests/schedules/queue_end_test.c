@@ -35,6 +35,41 @@ TEST(shutdown_wakes, "a shutdown wakes every consumer; what was accepted before 
     explorer_must_pass(shutdown_beside_get, NULL, NULL);
 }
 
+/* Shuts down, with the second item queued, and takes what is there. */
+static void shut_down_and_take(void *arg)
+{
+    (void)arg;
+    struct weir_work work;
+    shut_down(NULL);
+    CHECK_STATUS(world_add(1), WEIR_ESHUTDOWN);
+    while (weir_queue_try_get(world.queue, &work) == WEIR_OK) {
+        world_process(&work);
+    }
+}
+
+static void shutdown_beside_add(void *arg)
+{
+    struct weiri_thread closer;
+    world_init_on(false, *(const bool *)arg);
+    CHECK_STATUS(world_add(1), WEIR_OK);
+    world_start(&closer, "closer", shut_down_and_take, NULL);
+    enum weir_status status = world_add(0);
+    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+    weiri_thread_join(&closer);
+    CHECK_INT(world.runs[0], ==, status == WEIR_OK ? 1 : 0);
+    CHECK_INT(world.runs[1], ==, 1);
+    world_fini();
+}
+
+TEST(shutdown_meets_add,
+     "an add is refused by a shutdown, or handed out after it; also one that joins")
+{
+    bool is_embedded = false;
+    explorer_must_pass(shutdown_beside_add, &is_embedded, NULL);
+    is_embedded = true;
+    explorer_must_pass(shutdown_beside_add, &is_embedded, NULL);
+}
+
 /* More than are woken at once by one unlock. */
 static void shutdown_of_many(void *arg)
 {

@@ -1,0 +1,179 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The moves of many items at once. */
+
+#include "queue/core.h"
+
+#include "queue/moves.h"
+
+/* Whether the batch's items that are free now, each counted once, fit below the capacity. */
+static bool has_capacity(struct weiri_core *core, const struct weir_key *keys, size_t count)
+{
+    if (core->capacity == 0 || count <= core->capacity - weiri_core_held(core)) {
+        return true;
+    }
+    size_t entering = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_find(core, keys[i]);
+        if (weiri_item_is_free(item) && item->weir_running == 0) {
+            item->weir_running = 1; /* a mark: a free item has no other use for it */
+            entering++;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_find(core, keys[i]);
+        if (weiri_item_is_free(item)) {
+            item->weir_running = 0;
+        }
+    }
+    return entering <= core->capacity - weiri_core_held(core);
+}
+
+/* Takes back the interning of the first count keys. */
+static void release_batch(struct weiri_core *core, const struct weir_key *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_find(core, keys[i]);
+        if (item != NULL) {
+            weiri_core_release_unused(core, item);
+        }
+    }
+}
+
+enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir_key *keys,
+                                      size_t count, size_t *ret_queued, bool *ret_were_queued)
+{
+    if (weiri_core_reserve(core, count) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_intern(core, keys[i]);
+        if (item == NULL || weiri_item_is_elsewhere(item, core->mark)) {
+            release_batch(core, keys, i);
+            return item == NULL ? WEIR_ENOMEM : WEIR_EBUSY;
+        }
+    }
+    if (!has_capacity(core, keys, count)) {
+        release_batch(core, keys, count);
+        return WEIR_EFULL;
+    }
+    size_t queued = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_find(core, keys[i]);
+        core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE && item->weir_wait != 0;
+        if (ret_were_queued != NULL) {
+            ret_were_queued[i] = weiri_item_place(item) == WEIRI_QUEUED;
+        }
+        queued += weiri_core_enqueue(core, item, 0, false);
+    }
+    *ret_queued = queued;
+    return WEIR_OK;
+}
+
+/* Finds or makes the items and writes them into the room behind the ring's tail, which has been
+ * reserved for them. */
+static enum weir_status gather(struct weiri_core *core, const struct weir_key *keys, size_t count)
+{
+    struct weiri_ring *ring = &core->ready.ring;
+    if (ring->tail - ring->head + count > ring->capacity) {
+        weiri_ring_compact(ring);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_intern(core, keys[i]);
+        if (item == NULL || weiri_item_is_elsewhere(item, core->mark)) {
+            release_batch(core, keys, i);
+            return item == NULL ? WEIR_ENOMEM : WEIR_EBUSY;
+        }
+        ring->slots[(ring->tail + i) & (ring->capacity - 1)] = item;
+    }
+    return WEIR_OK;
+}
+
+/* Queues what was gathered. An item moves only towards the tail, over others that have moved. */
+static void queue_gathered(struct weiri_core *core, size_t count)
+{
+    struct weiri_ring ring = core->ready.ring; /* a copy, which can stay in registers */
+    size_t mask = ring.capacity - 1;
+    uint64_t from = ring.tail;
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = ring.slots[(from + i) & mask];
+        enum weiri_place place = weiri_item_place(item);
+        if (place == WEIRI_IDLE) {
+            weiri_item_set(item, core->mark, WEIRI_QUEUED);
+            item->weir_position = ring.tail;
+            ring.slots[ring.tail++ & mask] = item;
+        } else if (place == WEIRI_PROCESSING) {
+            weiri_item_set(item, core->mark, WEIRI_DIRTY);
+            core->dirty++;
+        }
+    }
+    ring.count += ring.tail - from;
+    core->ready.ring = ring;
+}
+
+enum weir_status weiri_core_add_batch_quiet(struct weiri_core *core, const struct weir_key *keys,
+                                            size_t count)
+{
+    if (weiri_core_reserve(core, count) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    enum weir_status status = gather(core, keys, count);
+    if (status == WEIR_OK) {
+        queue_gathered(core, count);
+    }
+    return status;
+}
+
+size_t weiri_core_next_batch_quiet(struct weiri_core *core, struct weir_work *ret_work, size_t size)
+{
+    struct weiri_ring ring = core->ready.ring; /* copies, as above */
+    struct weiri_running running = core->running;
+    uint64_t ticket = core->last_ticket;
+    size_t room = running.capacity - running.named;
+    size_t count = 0;
+    while (count < size && count < room) {
+        struct weir_item *item = weiri_ring_pop(&ring);
+        if (item == NULL) {
+            break;
+        }
+        weiri_item_set(item, core->mark, WEIRI_PROCESSING);
+        item->weir_position = ++ticket;
+        weiri_running_put(&running, item);
+        weiri_core_describe(item, ticket, &ret_work[count++]);
+    }
+    core->ready.ring = ring;
+    core->running = running;
+    core->last_ticket = ticket;
+    /* What the array of the running ones had no room for. */
+    while (count < size && weiri_core_next(core, &ret_work[count], true)) {
+        count++;
+    }
+    return count;
+}
+
+enum weir_status weiri_core_done_batch_quiet(struct weiri_core *core, const struct weir_work *work,
+                                             size_t count)
+{
+    enum weir_status status = WEIR_OK;
+    struct weiri_running running = core->running; /* a copy, as above */
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_held_item(core, &work[i]);
+        if (item == NULL) {
+            status = WEIR_ENOTPROCESSING;
+            continue;
+        }
+        weiri_running_take(&running, item);
+        if (weiri_item_place(item) == WEIRI_DIRTY) {
+            core->dirty--;
+            weiri_item_set(item, core->mark, WEIRI_QUEUED);
+            weiri_ring_push(&core->ready.ring, item);
+        } else {
+            weiri_item_rest(item, core->mark);
+            weiri_core_release_unused(core, item);
+        }
+    }
+    core->running = running;
+    weiri_running_trim(&core->running, &core->allocator);
+    weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
+    return status;
+}
