@@ -57,6 +57,12 @@ campaigns: deps-test ## the random tests, 67 times as long (SCALE=N: N times)
 	@$(call build,dev)
 	@tools/campaigns.sh build/dev $(SCALE)
 
+.PHONY: clocks
+clocks: deps-test ## the tests while the wall clock jumps by days, and on monotonic clocks far away
+	@$(call configure,dev)
+	@$(call build,dev)
+	@tools/clock_faults.sh build/dev
+
 .PHONY: planted
 planted: deps-test ## plant bugs in copies of the sources: the schedule explorer must find each
 	@$(call configure,dev)
