@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* posix_openpt, ptsname_r */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "integration/program.h"
@@ -28,33 +30,57 @@ static struct terminal terminal_open(void)
     return terminal;
 }
 
-/* Runs it with this descriptor on a terminal and returns what that got; to be freed. */
-static char *run_on_terminal(int on_terminal, const char *const argv[])
+/* Starts it with this descriptor on a terminal. */
+static pid_t start_on_terminal(struct terminal *terminal, int on_terminal, const char *const argv[])
 {
-    struct terminal terminal = terminal_open();
+    *terminal = terminal_open();
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
-        if (dup2(terminal.theirs, on_terminal) >= 0) {
+        if (dup2(terminal->theirs, on_terminal) >= 0) {
             (void)execv(WEIR_PROGRAM, (char *const *)argv);
         }
         _exit(99);
     }
-    (void)close(terminal.theirs);
-    /* Reading fails with EIO once the other end is closed for good. */
-    size_t size = 0;
-    char *text = malloc(65537);
-    CHECK(text != NULL);
-    ssize_t count;
-    while (size < 65536 && (count = read(terminal.ours, text + size, 65536 - size)) > 0) {
-        size += (size_t)count;
+    (void)close(terminal->theirs);
+    return pid;
+}
+
+#define TEXT_MAX 65536
+
+/* Reads what a terminal gets until that has this part in it; NULL: to the end of who writes. text
+ * has room for TEXT_MAX + 1 bytes and holds what was read before. */
+static void read_terminal(const struct terminal *terminal, char *text, const char *part)
+{
+    size_t size = strlen(text);
+    ssize_t count = 1;
+    while (count > 0 && size < TEXT_MAX && (part == NULL || strstr(text, part) == NULL)) {
+        /* Fails with EIO once the other end is closed for good. */
+        count = read(terminal->ours, text + size, TEXT_MAX - size);
+        size += count > 0 ? (size_t)count : 0;
+        text[size] = '\0';
     }
-    text[size] = '\0';
-    (void)close(terminal.ours);
+}
+
+/* The end of a program on a terminal, which closes it; its exit status. */
+static int end_on_terminal(const struct terminal *terminal, pid_t pid)
+{
+    (void)close(terminal->ours);
     int status = 0;
     CHECK_INT(waitpid(pid, &status, 0), ==, pid);
     CHECK(WIFEXITED(status));
-    CHECK_INT(WEXITSTATUS(status), ==, 0);
+    return WEXITSTATUS(status);
+}
+
+/* Runs it with this descriptor on a terminal and returns what that got; to be freed. */
+static char *run_on_terminal(int on_terminal, const char *const argv[])
+{
+    struct terminal terminal;
+    pid_t pid = start_on_terminal(&terminal, on_terminal, argv);
+    char *text = calloc(TEXT_MAX + 1, 1);
+    CHECK(text != NULL);
+    read_terminal(&terminal, text, NULL);
+    CHECK_INT(end_on_terminal(&terminal, pid), ==, 0);
     return text;
 }
 
@@ -63,18 +89,41 @@ static bool has(const char *text, const char *part)
     return strstr(text, part) != NULL;
 }
 
+static bool begins(const char *text, const char *part)
+{
+    return strncmp(text, part, strlen(part)) == 0;
+}
+
 TEST(progress, "progress is one line that is redrawn, and is gone when other lines are written")
 {
+    static const char *const argv[] = {"weir", "work", "--until-empty", "t", "--", "true", NULL};
     program_init();
-    WEIR(0, "put", "--delay", "700ms", "t", "x");
-    char *text =
-        run_on_terminal(STDERR_FILENO, (const char *const[]){"weir", "work", "--until-empty", "t",
-                                                             "--", "true", NULL});
-    CHECK(has(text, "\r\033[Kweir work: t: 0 done (0/s), 0 running, 0 ready, 1 delayed, 0 retries, "
-                    "0 buried\r\033[K"));
-    char *last = strstr(text, "\r\033[Kweir work: t: 1 jobs done in ");
-    CHECK(last != NULL);
-    CHECK_STRING(strchr(last, '\n'), "\n");
+    WEIR(0, "put", "--delay", "1h", "t", "x");
+    struct terminal terminal;
+    pid_t pid = start_on_terminal(&terminal, STDERR_FILENO, argv);
+    char *text = calloc(TEXT_MAX + 1, 1);
+    CHECK(text != NULL);
+    read_terminal(&terminal, text,
+                  "\r\033[Kweir work: t: 0 done (0/s), 0 running, 0 ready, 1 delayed, 0 retries, "
+                  "0 buried");
+    CHECK_INT(kill(pid, SIGTERM), ==, 0);
+    read_terminal(&terminal, text, NULL);
+    CHECK_INT(end_on_terminal(&terminal, pid), ==, EX_TEMPFAIL);
+    /* Of what stands before each line that stays, nothing is left on the terminal. */
+    size_t lines = 0;
+    for (const char *line = text; *line != '\0'; lines++) {
+        const char *end = strchr(line, '\n');
+        CHECK(end != NULL);
+        const char *last = line;
+        for (const char *at = strstr(line, "weir work: "); at != NULL && at < end;
+             at = strstr(at + 1, "weir work: ")) {
+            CHECK(at == line || begins(at - strlen("\r\033[K"), "\r\033[K"));
+            last = at;
+        }
+        CHECK(begins(last, lines == 0 ? "weir work: stopping" : "weir work: t: 0 jobs done in "));
+        line = end + 1;
+    }
+    CHECK_INT(lines, ==, 2);
     free(text);
 }
 
