@@ -16,10 +16,11 @@ WEIR_BEGIN_DECLS
 /** Where an object takes its memory from.
  *
  * The struct is copied by the object that takes it; `arg` is borrowed and must outlive that object.
- * All three functions are required, may be called from any thread that uses the object, possibly
- * at once, and must not call back into it. No lock of weir is held during alloc and resize of
- * large blocks; assume that one may be held, and do not block. Returned memory is aligned for any
- * type. */
+ * All three functions are required and may be called from any thread that uses the object, possibly
+ * at once. They are the only callbacks of weir that are called with its locks held: not always, but
+ * in any call that makes the object grow or shrink. So they must call nothing of weir on the object
+ * nor on what it uses or is used by (its queue, limiter, clock, metrics), and what makes them wait
+ * holds up every thread that uses the object. Returned memory is aligned for any type. */
 struct weir_allocator {
     /** Returns size > 0 bytes, or NULL when there are none: the call then fails with WEIR_ENOMEM.
      */

@@ -21,7 +21,7 @@ WEIR_BEGIN_DECLS
  * Limiters have no clock: the caller passes the time, in nanoseconds of a clock of its own. Times
  * of several threads may arrive a little out of order. What ends in _ns is in nanoseconds. None of
  * the calls blocks; all are thread-safe but weir_limiter_free(). A call that fails has changed
- * nothing, its results neither.
+ * nothing, its results neither; of a limiter of one's own that holds as far as it has undo.
  *
  * The limiters that are per item remember items that failed until they are forgotten, and within
  * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
@@ -47,9 +47,9 @@ struct weir_limiter_ops {
     uint64_t (*num_requeues)(void *self, struct weir_key key);
     /** Frees self; called once. */
     void (*destroy)(void *self);
-    /** The try that when() was asked for at now_ns joined one that was queued or waiting already:
-     * what the answer reserved (a token) is free again. The try stays counted. Called at most once
-     * for a when(), soon after it. NULL: nothing is reserved. */
+    /** The try that when() was asked for at now_ns coalesced with one that was queued or waiting
+     * already (weir/queue.h): what the answer reserved (a token) is free again. The try stays
+     * counted. Called at most once for a when(), soon after it. NULL: nothing is reserved. */
     void (*give_back)(void *self, struct weir_key key, int64_t now_ns);
     /** The try that when() was asked for at now_ns could not be made: as if it had not been asked.
      * Called at most once for a when(), soon after it, in place of give_back. NULL: the try stays
@@ -102,7 +102,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
 
 /** A token bucket for all items together: it starts with burst tokens, gains qps of them a second
  * up to burst, and each try takes one; the answer is the time until that one is there. A try that
- * joined another one's place in the queue gives its token back. num_requeues is 0. allocator is
+ * coalesced with another one gives its token back. num_requeues is 0. allocator is
  * copied, NULL: libc's. From client-go's BucketRateLimiter with golang.org/x/time/rate, to the
  * nanosecond.
  * Errors: WEIR_EINVAL (ret_limiter NULL, allocator), WEIR_ERANGE (qps not a finite number above 0;
@@ -154,9 +154,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_when(weir_limiter *limiter
                                                            struct weir_key key, int64_t now_ns,
                                                            int64_t *ret_delay_ns);
 
-/** Tells that the try asked for at now_ns joined one that was queued or waiting already: tokens it
- * reserved are free again, the count stays (see struct weir_limiter_ops). Once for a when(). Queues
- * do it for what they add. NULL and invalid keys are ignored. */
+/** Tells that the try asked for at now_ns coalesced with one that was queued or waiting already:
+ * tokens it reserved are free again, the count stays (see struct weir_limiter_ops). Once for a
+ * when(). Queues do it for what they add. NULL and invalid keys are ignored. */
 WEIR_API void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
 
 /** Tells that the try asked for at now_ns was not made: tokens and count are as if it had not been

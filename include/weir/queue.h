@@ -35,9 +35,13 @@ WEIR_BEGIN_DECLS
  * times in order of their adds, and never early.
  *
  * Every function is thread-safe except weir_queue_free(). None calls back into the caller's code
- * with a lock held, except the allocator. Only get, get_until, get_batch, done_get and the drains
- * block, all without using the processor. Who waits in an event loop instead watches
- * weir_queue_fd().
+ * with a lock held, except the allocator (weir/allocator.h). Only get, get_until, get_batch,
+ * done_get and the drains block, all without using the processor. Who waits in an event loop
+ * instead watches weir_queue_fd().
+ *
+ * An add coalesces with an earlier one where it changes nothing because what was asked earlier is
+ * still to come: an add at once, where the item is queued or processing-and-dirty; an add for a
+ * time, where the item is waiting. Each processing covers all adds that coalesced.
  *
  * What ends in _ns is in nanoseconds; times are readings of the queue's clock. Keys, arrays and
  * options are borrowed during the call; the queue copies the bytes of the keys it keeps. NULL where
@@ -55,7 +59,7 @@ enum weir_queue_flags {
     WEIR_QUEUE_PRIORITIES = 1
 };
 
-/** Sees an add that came together with a queued item and changed nothing but, at most, its
+/** Sees an add that coalesced with a queued item: it changed nothing but, at most, the item's
  * priority. key is what the caller of the add passed, arg as in the options.
  *
  * Called on the thread that adds, before its call returns, with no lock held: once for each such
@@ -168,7 +172,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
 
 /** Adds the item after the delay that the queue's limiter gives it, counting one more failure.
  * Errors as weir_queue_add(), and those of a limiter of one's own; then the failure is not counted
- * either. */
+ * either, unless the limiter is one of one's own that has no undo (weir/limiter.h). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_rate_limited(weir_queue *queue,
                                                                      struct weir_key key);
 
@@ -191,7 +195,12 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_cancel(weir_queue *queue, st
 
 /** Hands out the item at the head, which becomes processing; blocks while nothing is queued. The
  * consumer must call weir_queue_done() for it. Never fails for lack of memory. Errors:
- * WEIR_ESHUTDOWN (shut down, and nothing is left that this call could get), WEIR_EINVAL. */
+ * WEIR_ESHUTDOWN (shut down, and nothing is queued), WEIR_EINVAL.
+ *
+ * WEIR_ESHUTDOWN is the end for good only where nothing is processing any more: the done of an item
+ * that is dirty queues it again after shutdown too. A consumer that gets again after its own last
+ * done leaves nothing behind; one whose handlers end elsewhere (in other threads, in an event loop)
+ * goes on getting after each of their dones. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get(weir_queue *queue,
                                                         struct weir_work *ret_work);
 
@@ -271,11 +280,14 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain_until(weir_qu
 /** True once shutdown or a drain has begun, and for NULL. */
 WEIR_API bool weir_queue_shutting_down(weir_queue *queue);
 
-/** The queue's descriptor for event loops (poll, select, epoll; level-triggered): readable exactly
- * while a get would not block, which is while something is queued or due, or the queue is shut
- * down. A loop then calls weir_queue_try_get() until that says WEIR_EAGAIN, which may be the first
- * answer: a thread was faster, or the time came of an item that is being processed. WEIR_ESHUTDOWN
- * tells it to stop watching.
+/** The queue's descriptor for event loops (poll, select, epoll; level-triggered): readable while a
+ * get would not block, which is while something is queued, or the queue is shut down; and once the
+ * earliest pending time has come, until a call on the queue has seen to it. A loop then calls
+ * weir_queue_try_get() until that says WEIR_EAGAIN, which may be the first answer: a thread was
+ * faster, or the time that came was that of an item which is processing. WEIR_ESHUTDOWN tells it to
+ * stop watching: the descriptor stays readable from then on. A loop whose handlers end later then
+ * calls weir_queue_try_get() after each of their dones, to the last, for such a done may queue its
+ * item again (see weir_queue_get()).
  *
  * Made at the first call, the same one at every later call. It is the queue's: only watch it, and
  * take it out of the loop before weir_queue_free(), which closes it; exec closes it too. From the

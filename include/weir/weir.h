@@ -4,7 +4,10 @@
 #define WEIR_WEIR_H
 
 /** @file
- * Everything of libweir: the queue, the pool and crews. Jobs (libweir-jobs) are in weir/jobs.h. */
+ * Everything of libweir: the queue, the pool and crews. Jobs (libweir-jobs) are in weir/jobs.h.
+ *
+ * All headers are C11 and C++17. Callbacks written in C++ must not throw: weir's own code is in C,
+ * and an exception that leaves a callback ends the program or leaves locks held. */
 
 #include <weir/allocator.h>
 #include <weir/clock.h>
