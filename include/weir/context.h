@@ -16,7 +16,8 @@ WEIR_BEGIN_DECLS
  * a task that may run long asks its context. */
 
 /** A running task's context. Opaque; lives as long as the run; to be used on the task's thread
- * only, but for weir_context_cancel(). */
+ * only, but for weir_context_remaining(), weir_context_check() and weir_context_cancel(), which are
+ * thread-safe: the caller ensures that the run lasts until they have returned. */
 typedef struct weir_context weir_context;
 
 /** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A

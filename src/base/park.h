@@ -25,6 +25,10 @@ void weiri_parker_fini(struct weiri_parker *parker);
  * May return for no reason. */
 void weiri_parker_sleep(struct weiri_parker *parker, int64_t limit_ns);
 
+/* As weiri_parker_sleep(), but awake, and for limit_ns from now or a little longer: for what is
+ * likely to come sooner than a sleeper could be woken. Needs no weiri_parker_wake(). */
+void weiri_parker_spin(struct weiri_parker *parker, int64_t limit_ns);
+
 /* Lets the sleeper go on. What happened before is visible to it. */
 void weiri_parker_set(struct weiri_parker *parker);
 

@@ -60,3 +60,30 @@ TEST(stale_wake, "waking a parker whose memory was given back touches nothing")
     allocator->release(parker, sizeof(*parker), allocator->arg);
     weiri_parker_wake((struct weiri_parker *)address);
 }
+
+TEST(spin_limit, "who waits awake gives up at the limit, and not before")
+{
+    struct weiri_parker parker;
+    CHECK_STATUS(weiri_parker_init(&parker), WEIR_OK);
+    int64_t start_ns = weiri_monotonic_now();
+    weiri_parker_spin(&parker, WEIR_MS(2));
+    CHECK_INT(weiri_monotonic_now(), >=, start_ns + WEIR_MS(2));
+    weiri_parker_spin(&parker, 0);
+    weiri_parker_fini(&parker);
+}
+
+static void spin_until_set(void *parker)
+{
+    weiri_parker_spin(parker, INT64_MAX);
+}
+
+TEST(spin_set, "and goes on when the parker is set, without a wake")
+{
+    struct weiri_parker parker;
+    CHECK_STATUS(weiri_parker_init(&parker), WEIR_OK);
+    struct test_thread *thread = test_start(spin_until_set, &parker);
+    weiri_parker_set(&parker);
+    test_join(thread);
+    weiri_parker_spin(&parker, INT64_MAX);
+    weiri_parker_fini(&parker);
+}

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <weir/parallel.h>
 #include <weir/pool.h>
 #include <weir/queue.h>
 
@@ -358,5 +359,46 @@ TEST(pool, "with one wake-up in ten lost pools start, run, are drained and stopp
     for (int round = 0; round < ROUNDS; round++) {
         run_pool();
     }
+    (void)end_losses();
+}
+
+#define RUNS 100
+
+/* Pieces that wait for all the others; again, the system's own mutex and condition. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t begun;
+} meeting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static int meet(size_t piece, void *arg)
+{
+    (void)piece;
+    (void)pthread_mutex_lock(&meeting.mutex);
+    meeting.begun++;
+    (void)pthread_cond_broadcast(&meeting.changed);
+    while (meeting.begun < *(const size_t *)arg) {
+        (void)pthread_cond_wait(&meeting.changed, &meeting.mutex);
+    }
+    (void)pthread_mutex_unlock(&meeting.mutex);
+    return WEIR_OK;
+}
+
+TEST(crew, "so does a crew get all its workers into each run, and out of it")
+{
+    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = 4;
+    weir_crew *crew;
+    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
+    for (int i = 0; i < RUNS; i++) {
+        struct weir_parallel_options how = WEIR_PARALLEL_OPTIONS_INIT;
+        how.eager = 1 + (size_t)test_random_below(4);
+        size_t pieces = 1 + (size_t)test_random_below(4);
+        meeting.begun = 0;
+        CHECK_STATUS(weir_crew_run(crew, pieces, meet, &pieces, &how), WEIR_OK);
+        CHECK_INT(meeting.begun, ==, pieces);
+    }
+    weir_crew_free(crew);
     (void)end_losses();
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* gettid */
 
 #include "support/internal.h"
+#include "support/sanitizer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,15 +13,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define HAS_TSAN 1
-#    endif
-#endif
-#ifdef __SANITIZE_THREAD__
-#    define HAS_TSAN 1
-#endif
 
 /* A joined thread is gone for its process a little earlier than for /proc: the check gives it this
  * long, in steps of a millisecond, before it calls it left over. */
@@ -74,7 +66,7 @@ static void mark_fd(unsigned fd, void *arg)
     }
 }
 
-#ifdef HAS_TSAN
+#if TEST_TSAN
 static void *tell_tid(void *arg)
 {
     *(pid_t *)arg = gettid();
@@ -99,7 +91,7 @@ static void start_sanitizer_threads(void)
 
 void harness_leaks_before(void)
 {
-#ifdef HAS_TSAN
+#if TEST_TSAN
     start_sanitizer_threads();
 #endif
     threads_before = test_thread_count();

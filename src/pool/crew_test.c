@@ -1,0 +1,219 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The threads of crews: refused ones, those that a fork loses, those of a crew at rest. */
+#define _GNU_SOURCE /* RTLD_NEXT, sched_setaffinity */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pool/pieces.h"
+#include "support/sanitizer.h"
+
+#define PIECES 1000
+
+/* This program's own pthread_create() is the one that src/base calls. It refuses threads on
+ * command, and else hands on to the real one, or to that of a sanitizer which must see each thread.
+ */
+typedef int create_fn(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                      void *arg);
+create_fn sanitizer_create __asm__("__interceptor_pthread_create") __attribute__((weak));
+
+static atomic_int may_start; /* how many threads, in tests that set is_limited */
+static atomic_bool is_limited;
+static atomic_int refused;
+static atomic_int started;
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *arg)
+{
+    if (atomic_load(&is_limited) && atomic_fetch_sub(&may_start, 1) <= 0) {
+        atomic_fetch_add(&refused, 1);
+        return EAGAIN;
+    }
+    create_fn *create = sanitizer_create;
+    if (create == NULL) {
+        *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    }
+    atomic_fetch_add(&started, 1);
+    return create(thread, attributes, run, arg);
+}
+
+static int count_piece(size_t piece, void *arg)
+{
+    (void)piece;
+    atomic_fetch_add((atomic_size_t *)arg, 1);
+    return WEIR_OK;
+}
+
+static void check_runs(weir_crew *crew)
+{
+    atomic_size_t count = 0;
+    CHECK_STATUS(weir_crew_run(crew, PIECES, count_piece, &count, NULL), WEIR_OK);
+    CHECK_INT(atomic_load(&count), ==, PIECES);
+}
+
+static void check_meets(weir_crew *crew, size_t pieces)
+{
+    struct meeting meeting;
+    meeting_init(&meeting, pieces);
+    CHECK_STATUS(weir_crew_run(crew, pieces, meet, &meeting, NULL), WEIR_OK);
+    meeting_fini(&meeting);
+}
+
+TEST(no_threads, "without a thread the caller does everything itself; later runs get threads again")
+{
+    weir_crew *crew = crew_of(5);
+    atomic_store(&is_limited, true);
+    for (int allowed = 0; allowed < 3; allowed++) {
+        atomic_store(&may_start, allowed);
+        atomic_size_t count = 0;
+        CHECK_STATUS(weir_parallelize(5, PIECES, count_piece, &count, NULL), WEIR_OK);
+        CHECK_INT(atomic_load(&count), ==, PIECES);
+    }
+    for (int round = 0; round < 50; round++) {
+        atomic_store(&may_start, round % 3 == 2);
+        check_runs(crew);
+    }
+    CHECK_INT(atomic_load(&refused), >, 0);
+    atomic_store(&is_limited, false);
+    check_meets(crew, 5);
+    weir_crew_free(crew);
+}
+
+TEST(started_when_needed, "a crew starts no thread before a run needs it, and then keeps it")
+{
+    int before = atomic_load(&started); /* a sanitizer's own */
+    weir_crew *crew = crew_of(4);
+    atomic_size_t count = 0;
+    CHECK_STATUS(weir_crew_run(crew, 1, count_piece, &count, NULL), WEIR_OK);
+    CHECK_INT(atomic_load(&started), ==, before);
+    check_meets(crew, 4);
+    CHECK_INT(atomic_load(&started), ==, before + 3);
+    for (int i = 0; i < 20; i++) {
+        check_runs(crew);
+        check_meets(crew, 4);
+    }
+    CHECK_INT(atomic_load(&started), ==, before + 3);
+    weir_crew_free(crew);
+}
+
+struct signals {
+    struct meeting meeting;
+    pthread_t caller;
+};
+
+static int check_signals(size_t piece, void *arg)
+{
+    struct signals *signals = arg;
+    sigset_t blocked;
+    CHECK_INT(pthread_sigmask(SIG_SETMASK, NULL, &blocked), ==, 0);
+    int expected = pthread_equal(pthread_self(), signals->caller) == 0;
+    CHECK_INT(sigismember(&blocked, SIGINT), ==, expected);
+    CHECK_INT(sigismember(&blocked, SIGUSR1), ==, expected);
+    return meet(piece, &signals->meeting);
+}
+
+TEST(signals, "a crew's threads have all signals blocked, the caller's as before")
+{
+    weir_crew *crew = crew_of(3);
+    struct signals signals = {.caller = pthread_self()};
+    meeting_init(&signals.meeting, 3);
+    CHECK_STATUS(weir_crew_run(crew, 3, check_signals, &signals, NULL), WEIR_OK);
+    meeting_fini(&signals.meeting);
+    weir_crew_free(crew);
+}
+
+TEST(one_processor, "pieces that block get all the workers on a single processor, too")
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    int here = sched_getcpu();
+    CHECK_INT(here, >=, 0);
+    CPU_SET((size_t)here, &one);
+    CHECK_INT(sched_setaffinity(0, sizeof(one), &one), ==, 0);
+    weir_crew *crew = crew_of(6);
+    for (size_t i = 0; i < 30; i++) {
+        check_meets(crew, 2 + i % 5);
+        check_runs(crew);
+    }
+    weir_crew_free(crew);
+}
+
+/* ThreadSanitizer lets no thread start after the fork of a process with threads. */
+#define CHILD_WORKERS (TEST_TSAN ? 1 : 3)
+
+/* What a child may do with its parent's crew, and that it can have its own. */
+static int use_forked(weir_crew *crew)
+{
+    if (weir_crew_run(crew, 3, must_not_run, NULL, NULL) != WEIR_EFORKED ||
+        weir_crew_run(crew, 0, must_not_run, NULL, NULL) != WEIR_EFORKED) {
+        return 1;
+    }
+    weir_crew_free(crew);
+    weir_crew *own = crew_of(CHILD_WORKERS);
+    check_meets(own, CHILD_WORKERS);
+    weir_crew_free(own);
+    struct meeting meeting;
+    meeting_init(&meeting, CHILD_WORKERS);
+    return weir_parallelize(CHILD_WORKERS, CHILD_WORKERS, meet, &meeting, NULL) == WEIR_OK ? 0 : 2;
+}
+
+TEST(forked, "a child is refused its parent's crew, may free it, and makes its own")
+{
+    weir_crew *crew = crew_of(3);
+    check_meets(crew, 3);
+    for (int i = 0; i < 5; i++) {
+        check_runs(crew); /* helpers are in any state when the fork comes */
+        pid_t child = fork();
+        CHECK_INT(child, >=, 0);
+        if (child == 0) {
+            _exit(use_forked(crew));
+        }
+        int status;
+        CHECK_INT(waitpid(child, &status, 0), ==, child);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        check_meets(crew, 3);
+    }
+    weir_crew_free(crew);
+}
+
+TEST(exit_at_rest, "a process ends while its crew is at rest")
+{
+    pid_t child = fork();
+    CHECK_INT(child, >=, 0);
+    if (child == 0) {
+        weir_crew *crew = crew_of(3);
+        check_meets(crew, 3);
+        exit(7);
+    }
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+static int free_crew(size_t piece, void *arg)
+{
+    (void)piece;
+    weir_crew_free(arg);
+    return WEIR_OK;
+}
+
+static void run_and_free(void *arg)
+{
+    (void)arg;
+    weir_crew *crew = crew_of(2);
+    CHECK_STATUS(weir_crew_run(crew, 1, free_crew, crew, NULL), WEIR_OK);
+}
+
+TEST(freed_inside, "a crew that its own piece frees ends the program with a message")
+{
+    test_must_abort(run_and_free, NULL, "a crew is not freed during its run");
+}

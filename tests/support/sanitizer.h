@@ -1,0 +1,18 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_SANITIZER_H
+#define WEIR_TEST_SANITIZER_H
+
+/* TEST_TSAN: 1 in a build with ThreadSanitizer, which cannot do some things, else 0. */
+#if defined(__SANITIZE_THREAD__)
+#    define TEST_TSAN 1
+#elif defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+#        define TEST_TSAN 1
+#    endif
+#endif
+#ifndef TEST_TSAN
+#    define TEST_TSAN 0
+#endif
+
+#endif
