@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "bench/peers/c/peers.h"
+#include "bench/pool/parallel.h"
 #include "bench/pool/pool.h"
 
 /* bench_pool: the pool floor and the pools it is compared with. */
@@ -20,6 +21,7 @@ static const char *const missing[] = {
 
 static const struct bench_measurement *const tables[] = {
     bench_pools,
+    bench_parallel,
 #ifdef BENCH_HAVE_GLIB
     bench_glib_pool,
 #endif
@@ -28,6 +30,7 @@ static const struct bench_measurement *const tables[] = {
 #endif
 #ifdef BENCH_HAVE_TBB
     bench_tbb_pool,
+    bench_tbb_parallel,
 #endif
     NULL,
 };

@@ -17,6 +17,7 @@ extern const struct bench_measurement bench_moodycamel[];
 extern const struct bench_measurement bench_glib_pool[];
 extern const struct bench_measurement bench_libuv_pool[];
 extern const struct bench_measurement bench_tbb_pool[];
+extern const struct bench_measurement bench_tbb_parallel[];
 
 #ifdef __cplusplus
 }
