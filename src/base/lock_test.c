@@ -226,7 +226,7 @@ static void write_and_look(void *opaque)
             atomic_store_explicit(&meeting->is_queued, 1, memory_order_relaxed);
             weiri_lock_unlock(&meeting->lock);
         }
-        while (i % 4 == 0 && atomic_load_explicit(&meeting->read, memory_order_relaxed) != i) {
+        while (i % 16 == 0 && atomic_load_explicit(&meeting->read, memory_order_relaxed) != i) {
             (void)sched_yield();
         }
     }
@@ -241,13 +241,15 @@ static void take_and_read(struct meeting *meeting)
     if (was_queued) {
         uint64_t written = atomic_load_explicit(&meeting->written, memory_order_relaxed);
         atomic_store_explicit(&meeting->read, written, memory_order_relaxed);
+    } else {
+        (void)sched_yield();
     }
 }
 
 TEST(looks_beside_a_taker, "what is left to a taker because of a look is read by it")
 {
     for (int may_fence = 0; may_fence < 2; may_fence++) {
-        struct meeting meeting = {.rounds = test_scaled(100000)};
+        struct meeting meeting = {.rounds = test_scaled(1000) * 16};
         CHECK_STATUS(weiri_lock_init(&meeting.lock, may_fence == 1), WEIR_OK);
         struct test_thread *writer = test_start(write_and_look, &meeting);
         while (!atomic_load(&meeting.has_ended)) {

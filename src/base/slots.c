@@ -74,5 +74,7 @@ void weiri_slots_delete_slow(struct weiri_slots *slots, struct weiri_slot *slot)
  * the next change, so that a table at the border does not change back and forth. */
 void weiri_slots_trim_slow(struct weiri_slots *slots, const struct weir_allocator *allocator)
 {
-    (void)change_capacity(slots, allocator, slots->capacity / 4);
+    size_t quarter = slots->capacity / 4;
+    (void)change_capacity(slots, allocator,
+                          quarter < WEIRI_SLOTS_CAPACITY_MIN ? WEIRI_SLOTS_CAPACITY_MIN : quarter);
 }

@@ -48,7 +48,7 @@ void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t numbe
 void weiri_slots_delete_slow(struct weiri_slots *slots, struct weiri_slot *slot);
 /* Moves to less memory, where there is some. */
 void weiri_slots_trim_slow(struct weiri_slots *slots, const struct weir_allocator *allocator);
-#define WEIRI_SLOTS_CAPACITY_MIN 16
+#define WEIRI_SLOTS_CAPACITY_MIN 64
 
 /* Where the run of a hash begins; the table is not empty. */
 static inline size_t weiri_slots_home(const struct weiri_slots *slots, uint32_t hash)

@@ -151,29 +151,47 @@ size_t weiri_core_next_batch_quiet(struct weiri_core *core, struct weir_work *re
     return count;
 }
 
-enum weir_status weiri_core_done_batch_quiet(struct weiri_core *core, const struct weir_work *work,
-                                             size_t count)
+/* Ends those processings that leave their item idle, from the last one back: items that were gotten
+ * together lie at the end of the running ones in their order, so that none has to move. Returns how
+ * many are of dirty items; *ret_status is WEIR_ENOTPROCESSING where one is none of the queue's. */
+static size_t end_clean(struct weiri_core *core, const struct weir_work *work, size_t count,
+                        enum weir_status *ret_status)
 {
-    enum weir_status status = WEIR_OK;
     struct weiri_running running = core->running; /* a copy, as above */
-    for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = weiri_core_held_item(core, &work[i]);
+    size_t dirty = 0;
+    for (size_t i = count; i > 0; i--) {
+        struct weir_item *item = weiri_core_held_item(core, &work[i - 1]);
         if (item == NULL) {
-            status = WEIR_ENOTPROCESSING;
-            continue;
-        }
-        weiri_running_take(&running, item);
-        if (weiri_item_place(item) == WEIRI_DIRTY) {
-            core->dirty--;
-            weiri_item_set(item, core->mark, WEIRI_QUEUED);
-            weiri_ring_push(&core->ready.ring, item);
+            *ret_status = WEIR_ENOTPROCESSING;
+        } else if (weiri_item_place(item) == WEIRI_DIRTY) {
+            dirty++;
         } else {
+            weiri_running_take(&running, item);
             weiri_item_rest(item, core->mark);
             weiri_core_release_unused(core, item);
         }
     }
     core->running = running;
+    return dirty;
+}
+
+enum weir_status weiri_core_done_batch_quiet(struct weiri_core *core, const struct weir_work *work,
+                                             size_t count)
+{
+    enum weir_status status = WEIR_OK;
+    size_t dirty = end_clean(core, work, count, &status);
+    /* Dirty ones are queued in their order. One that is named twice is there once. */
+    for (size_t i = 0; i < count && dirty > 0; i++) {
+        struct weir_item *item = weiri_core_held_item(core, &work[i]);
+        if (item != NULL) {
+            weiri_running_take(&core->running, item);
+            core->dirty--;
+            weiri_item_set(item, core->mark, WEIRI_QUEUED);
+            weiri_ring_push(&core->ready.ring, item);
+            dirty--;
+        }
+    }
     weiri_running_trim(&core->running, &core->allocator);
     weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
-    return status;
+    return dirty > 0 ? WEIR_ENOTPROCESSING : status;
 }

@@ -8,6 +8,12 @@
 #define CHUNK_ARRAY_MIN 8u
 #define NONE 0u
 
+static struct weiri_chunk *chunk_of(const struct weiri_records *records,
+                                    const struct weiri_record *record)
+{
+    return records->chunks[weiri_record_index(record) >> WEIRI_CHUNK_BITS];
+}
+
 static void push_with_room(struct weiri_records *records, uint32_t index)
 {
     struct weiri_chunk *chunk = records->chunks[index];
@@ -162,22 +168,18 @@ struct weiri_record *weiri_records_new_slow(struct weiri_records *records,
     return record;
 }
 
-void weiri_records_free_slow(struct weiri_records *records, const struct weir_allocator *allocator,
-                             struct weiri_record *record)
+/* Gives a record that holds no key back to its chunk, and the chunk back where it is empty. */
+static void put_back(struct weiri_records *records, const struct weir_allocator *allocator,
+                     struct weiri_record *record)
 {
     uint32_t index = weiri_record_index(record);
     uint32_t chunk_index = index >> WEIRI_CHUNK_BITS;
     struct weiri_chunk *chunk = records->chunks[chunk_index];
-    if (record->key_size > WEIRI_RECORD_INLINE) {
-        weiri_release(allocator, record->key.block, record->key_size);
-    }
-    record->key_size = WEIRI_RECORD_FREE;
     record->key.next_free = chunk->free_record;
     if (chunk->free_record == NONE) {
         push_with_room(records, chunk_index);
     }
     chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
-    records->count--;
     if (--chunk->used > 0) {
         return;
     }
@@ -188,6 +190,23 @@ void weiri_records_free_slow(struct weiri_records *records, const struct weir_al
         bool is_further = other - 1 > chunk_index;
         records->empty = is_further ? chunk_index + 1 : other;
         remove_chunk(records, allocator, is_further ? other - 1 : chunk_index);
+    }
+}
+
+void weiri_records_free_slow(struct weiri_records *records, const struct weir_allocator *allocator,
+                             struct weiri_record *record)
+{
+    if (record->key_size > WEIRI_RECORD_INLINE) {
+        weiri_release(allocator, record->key.block, record->key_size);
+    }
+    record->key_size = WEIRI_RECORD_FREE;
+    records->count--;
+    put_back(records, allocator, record);
+    /* The spare record must not keep a chunk for itself alone. */
+    struct weiri_record *spare = records->spare;
+    if (spare != NULL && chunk_of(records, spare)->used == 1) {
+        records->spare = NULL;
+        put_back(records, allocator, spare);
     }
 }
 

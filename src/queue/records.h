@@ -56,13 +56,15 @@ struct weiri_records {
     uint32_t without_chunk; /* no index below this one lacks its chunk */
     uint32_t empty;         /* 1 + index of the one chunk that may hold no record; 0: none */
     size_t count;           /* records in use */
+    struct weiri_record
+        *spare; /* the one freed last, if nothing came since; for its chunk in use */
 };
 
 /* A record for the key, its item free; NULL for lack of memory. */
 struct weiri_record *weiri_records_new_slow(struct weiri_records *records,
                                             const struct weir_allocator *allocator,
                                             struct weir_key key, uint32_t hash);
-/* Frees a record whose chunk had none free, or has no other in use, or that has a block. */
+/* Frees a record that is not to become the spare one, or that has a block. */
 void weiri_records_free_slow(struct weiri_records *records, const struct weir_allocator *allocator,
                              struct weiri_record *record);
 /* Frees every record. */
@@ -101,19 +103,11 @@ static inline struct weiri_record *weiri_records_new(struct weiri_records *recor
                                                      const struct weir_allocator *allocator,
                                                      struct weir_key key, uint32_t hash)
 {
-    if (records->with_room == 0 || key.size > WEIRI_RECORD_INLINE) {
+    struct weiri_record *record = records->spare;
+    if (record == NULL || key.size > WEIRI_RECORD_INLINE) {
         return weiri_records_new_slow(records, allocator, key, hash);
     }
-    struct weiri_chunk *chunk = records->chunks[records->with_room - 1];
-    struct weiri_record *record = &chunk->records[chunk->free_record - 1];
-    uint32_t next_free = record->key.next_free;
-    if (next_free == 0) {
-        return weiri_records_new_slow(records, allocator, key, hash);
-    }
-    chunk->free_record = next_free;
-    if (chunk->used++ == 0) {
-        records->empty = 0;
-    }
+    records->spare = NULL;
     records->count++;
     record->hash = hash;
     record->key_size = (uint32_t)key.size;
@@ -125,21 +119,13 @@ static inline void weiri_records_free(struct weiri_records *records,
                                       const struct weir_allocator *allocator,
                                       struct weiri_record *record)
 {
-    uint32_t index = weiri_record_index(record);
-    uint32_t chunk_index = index >> WEIRI_CHUNK_BITS;
-    struct weiri_chunk *chunk = records->chunks[chunk_index];
-    bool is_last = chunk->used == 1 && records->empty != 0;
-    if (record->key_size > WEIRI_RECORD_INLINE || chunk->free_record == 0 || is_last) {
+    if (records->spare != NULL || record->key_size > WEIRI_RECORD_INLINE) {
         weiri_records_free_slow(records, allocator, record);
         return;
     }
     record->key_size = WEIRI_RECORD_FREE;
-    record->key.next_free = chunk->free_record;
-    chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
+    records->spare = record;
     records->count--;
-    if (--chunk->used == 0) {
-        records->empty = chunk_index + 1;
-    }
 }
 
 #endif

@@ -19,7 +19,7 @@
  * skips.
  *
  * Capacity is reserved when an obligation to queue an item arises, so that a push never fails. */
-#define WEIRI_RING_CAPACITY_MIN 16
+#define WEIRI_RING_CAPACITY_MIN 64
 
 struct weiri_ring {
     struct weir_item **slots; /* NULL: a hole; meaningless outside head to tail */

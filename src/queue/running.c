@@ -24,7 +24,9 @@ void weiri_running_grow(struct weiri_running *running, const struct weir_allocat
 
 void weiri_running_trim_slow(struct weiri_running *running, const struct weir_allocator *allocator)
 {
-    change_capacity(running, allocator, running->capacity / 4);
+    size_t quarter = running->capacity / 4;
+    change_capacity(running, allocator,
+                    quarter < WEIRI_RUNNING_CAPACITY_MIN ? WEIRI_RUNNING_CAPACITY_MIN : quarter);
 }
 
 void weiri_running_fini(struct weiri_running *running, const struct weir_allocator *allocator)

@@ -16,7 +16,7 @@
  * It tells what is running without a search, and is as large as there were consumers at once.
  *
  * It never fails: where it cannot grow, it counts the item without naming it. */
-#define WEIRI_RUNNING_CAPACITY_MIN 16
+#define WEIRI_RUNNING_CAPACITY_MIN 64
 #define WEIRI_RUNNING_UNNAMED UINT32_MAX
 
 struct weiri_running {
