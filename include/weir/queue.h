@@ -56,7 +56,10 @@ typedef struct weir_queue weir_queue;
 /** Flags of struct weir_queue_options. */
 enum weir_queue_flags {
     /** Items are handed out in order of (priority, arrival), not of arrival alone. */
-    WEIR_QUEUE_PRIORITIES = 1
+    WEIR_QUEUE_PRIORITIES = 1,
+    /** Every add at once takes the item's pending time away, as with WEIR_ADD_SUPERSEDE, so that
+     * the item does not come once more for it. */
+    WEIR_QUEUE_SUPERSEDE = 2
 };
 
 /** Sees an add that coalesced with a queued item: it changed nothing but, at most, the item's
@@ -142,8 +145,9 @@ WEIR_API void weir_queue_free(weir_queue *queue);
 
 /** Adds an item: idle becomes queued at the tail and one sleeping consumer is woken; queued and
  * processing-and-dirty stay as they are; processing becomes processing-and-dirty. A pending time
- * stays. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an
- * embedded item that another queue holds); then nothing changed.
+ * stays, but in a queue with WEIR_QUEUE_SUPERSEDE. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL,
+ * WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded item that another queue holds); then
+ * nothing changed.
  *
  * What the caller did before the add is seen by a processing of the item that begins after it, also
  * where the add changed nothing. */

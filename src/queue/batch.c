@@ -60,11 +60,15 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
     size_t queued = 0;
     for (size_t i = 0; i < count; i++) {
         struct weir_item *item = weiri_core_find(core, keys[i]);
-        core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE && item->weir_wait != 0;
+        int32_t asked = 0;
+        if (item->weir_wait != 0) {
+            core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
+            asked = core->supersedes ? weiri_core_take_time(core, item) : 0;
+        }
         if (ret_were_queued != NULL) {
             ret_were_queued[i] = weiri_item_place(item) == WEIRI_QUEUED;
         }
-        queued += weiri_core_enqueue(core, item, 0, false);
+        queued += weiri_core_enqueue(core, item, asked < 0 ? asked : 0, false);
     }
     *ret_queued = queued;
     return WEIR_OK;

@@ -42,6 +42,7 @@ struct weiri_core {
     struct weiri_table table;
     struct weiri_asks asks;
     uint64_t dropped; /* pending times dropped by shutdown */
+    bool supersedes;  /* every add at once takes the item's pending time away */
     struct weir_allocator allocator;
 };
 

@@ -140,6 +140,13 @@ WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *
     weiri_panic(__FILE__, __LINE__, "an item's place is none of the four");
 }
 
+/* Takes a waiting item's pending time away; returns the priority that was asked for it. */
+static inline int32_t weiri_core_take_time(struct weiri_core *core, struct weir_item *item)
+{
+    weiri_delay_remove(&core->delay, item);
+    return weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
+}
+
 /* Adds a valid key at once; supersede takes its pending time away. The priority is 0 where there
  * are none. WEIR_EFULL, WEIR_ENOMEM, WEIR_EBUSY (another queue holds the item): nothing changed. */
 WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *core,
@@ -157,18 +164,18 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *c
     struct weir_item *item = admitted.item;
     enum weiri_place place = weiri_item_place(item);
     bool is_waiting = item->weir_wait != 0;
+    bool takes_time = is_waiting && (supersede || core->supersedes);
     if (is_waiting) {
         core->only_waiting -= place == WEIRI_IDLE;
-        if (supersede) {
-            weiri_delay_remove(&core->delay, item);
-            int32_t asked = weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
+        if (takes_time) {
+            int32_t asked = weiri_core_take_time(core, item);
             priority = asked < priority ? asked : priority;
         }
     }
     ret_added->has_entered = place == WEIRI_IDLE && !is_waiting;
     ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
     ret_added->was_queued = place == WEIRI_QUEUED;
-    ret_added->has_new_time = is_waiting && supersede;
+    ret_added->has_new_time = takes_time;
     ret_added->is_queued = weiri_core_enqueue(core, item, priority, false);
     return WEIR_OK;
 }

@@ -10,7 +10,7 @@
 #include "queue/moves.h"
 
 #define KEY_SIZE_MAX_DEFAULT 65536
-#define FLAGS_KNOWN ((uint32_t)WEIR_QUEUE_PRIORITIES)
+#define FLAGS_KNOWN ((uint32_t)(WEIR_QUEUE_PRIORITIES | WEIR_QUEUE_SUPERSEDE))
 #define LIMITER_BASE_NS WEIR_MS(5)
 #define LIMITER_MAX_NS WEIR_SECONDS(1000)
 
@@ -98,8 +98,11 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
     if (has_priorities) {
         weiri_ready_init_ranks(&queue->core.ready, options->aging_ns);
     }
-    /* An add that joins may raise a priority, or be one that the user wants to see. */
-    atomic_init(&queue->takes_joins, !has_priorities && options->touch == NULL);
+    queue->core.supersedes = (options->flags & WEIR_QUEUE_SUPERSEDE) != 0;
+    /* An add that joins may raise a priority, take a time away, or be one that the user wants to
+     * see. */
+    atomic_init(&queue->takes_joins,
+                !has_priorities && !queue->core.supersedes && options->touch == NULL);
     weiri_list_init(&queue->sleepers);
     weiri_list_init(&queue->drainers);
     queue->clock_user.on_step = on_step;

@@ -189,6 +189,89 @@ TEST_EACH(supersede, "an add that supersedes takes the pending time away, from a
     teardown(&f);
 }
 
+static void setup_superseding(struct fixture *f, enum kind kind, weir_limiter *limiter,
+                              uint32_t flags)
+{
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.limiter = limiter;
+    options.flags = WEIR_QUEUE_SUPERSEDE | flags;
+    setup_options(f, kind, &options);
+}
+
+/* The item waits, was added at once meanwhile, and comes once. */
+static void check_once(struct fixture *f)
+{
+    CHECK_COUNTS(f, 1, 0, 0);
+    get_and_done(f, 0);
+    pass(f, WEIR_SECONDS(1));
+    CHECK_COUNTS(f, 0, 0, 0);
+}
+
+TEST_EACH(supersede_always,
+          "a queue may be asked that every add at once supersedes, however it is made")
+{
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_fast_slow_new(0, 0, 0, NULL, &limiter), WEIR_OK);
+    struct fixture f;
+    setup_superseding(&f, kind, limiter, 0);
+    add_after(&f, 0, WEIR_MS(10));
+    add(&f, 0);
+    check_once(&f);
+    add_after(&f, 0, WEIR_MS(10));
+    add_after(&f, 0, 0);
+    check_once(&f);
+    add_after(&f, 0, WEIR_MS(10));
+    add_with(&f, 0, 0, 0);
+    check_once(&f);
+    add_after(&f, 0, WEIR_MS(10));
+    CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 0)), WEIR_OK);
+    check_once(&f);
+    struct weir_key twice[] = {key_of(&f, 0), key_of(&f, 0)};
+    add_after(&f, 0, WEIR_MS(10));
+    CHECK_STATUS(weir_queue_add_batch(f.queue, twice, 2), WEIR_OK);
+    check_once(&f);
+    /* From the other places, too: queued, and processing. */
+    add(&f, 0);
+    add_after(&f, 0, WEIR_MS(10));
+    add(&f, 0);
+    CHECK_COUNTS(&f, 1, 0, 0);
+    struct weir_work work = get(&f, 0);
+    add_after(&f, 0, WEIR_MS(10));
+    add(&f, 0);
+    CHECK_COUNTS(&f, 0, 0, 1);
+    done(&f, &work);
+    check_once(&f);
+    /* Adds for a time are as ever. */
+    add_after(&f, 0, WEIR_MS(10));
+    add_after(&f, 0, WEIR_MS(20));
+    CHECK_COUNTS(&f, 0, 1, 0);
+    pass(&f, WEIR_MS(10));
+    check_once(&f);
+    teardown(&f);
+    weir_limiter_free(limiter);
+}
+
+TEST_EACH(supersede_priority, "what supersedes a time takes its priority over, in a batch as well")
+{
+    struct fixture f;
+    setup_superseding(&f, kind, NULL, WEIR_QUEUE_PRIORITIES);
+    struct weir_add_options urgent = WEIR_ADD_OPTIONS_INIT;
+    urgent.delay_ns = WEIR_MS(10);
+    urgent.priority = -1;
+    for (unsigned i = 1; i <= 2; i++) {
+        CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, i), &urgent), WEIR_OK);
+    }
+    add(&f, 0);
+    add(&f, 1);
+    struct weir_key key = key_of(&f, 2);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, &key, 1), WEIR_OK);
+    CHECK_COUNTS(&f, 3, 0, 0);
+    get_and_done(&f, 1);
+    get_and_done(&f, 2);
+    get_and_done(&f, 0);
+    teardown(&f);
+}
+
 TEST_EACH(move_now, "a move with no delay is an add, and leaves the pending time")
 {
     struct fixture f;

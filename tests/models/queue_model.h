@@ -110,6 +110,9 @@ static inline void model_undo(void *self, struct weir_key key, int64_t now_ns)
     m->reserved--;
 }
 
+/* Of the options of the queues that are made from now on. */
+static uint32_t model_queue_flags;
+
 static inline void model_start(struct model *m, enum flaw flaw, char *message)
 {
     static const struct weir_limiter_ops ops = {
@@ -122,12 +125,14 @@ static inline void model_start(struct model *m, enum flaw flaw, char *message)
         .undo = model_undo,
     };
     *m = (struct model){.reference = {.flaw = flaw, .now_ns = 1000}, .message = message};
+    m->reference.supersedes = (model_queue_flags & WEIR_QUEUE_SUPERSEDE) != 0;
     CHECK_STATUS(weir_clock_manual_new(1000, test_allocator(), &m->clock), WEIR_OK);
     CHECK_STATUS(weir_limiter_new(&ops, m, test_allocator(), &m->limiter), WEIR_OK);
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
     options.allocator = *test_allocator();
     options.clock = m->clock;
     options.limiter = m->limiter;
+    options.flags = model_queue_flags;
     CHECK_STATUS(weir_queue_new(&options, &m->queue), WEIR_OK);
 }
 

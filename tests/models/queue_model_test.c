@@ -150,6 +150,13 @@ TEST(model, "the queue does what the table of calls says, in any sequence of ope
     check_campaign(false, test_scaled(200000));
 }
 
+TEST(model_superseding, "so does a queue in which every add at once supersedes")
+{
+    model_queue_flags = WEIR_QUEUE_SUPERSEDE;
+    check_campaign(false, test_scaled(50000));
+    check_campaign(true, test_scaled(20000));
+}
+
 TEST(model_faults, "so too while allocations fail; an operation that fails has changed nothing")
 {
     check_campaign(true, test_scaled(100000));

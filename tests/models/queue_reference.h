@@ -64,6 +64,7 @@ struct reference_item {
 
 struct reference {
     enum flaw flaw;
+    bool supersedes; /* every add at once */
     int64_t now_ns;
     bool shut;
     uint64_t dropped;
@@ -186,7 +187,8 @@ static inline enum weir_status reference_add(struct reference *r, unsigned item,
         return WEIR_OK;
     }
     *ret_joined = it->place == QUEUED || it->place == DIRTY;
-    bool supersede = (flags & WEIR_ADD_SUPERSEDE) != 0 && r->flaw != SUPERSEDE_IGNORED;
+    bool supersede =
+        (r->supersedes || (flags & WEIR_ADD_SUPERSEDE) != 0) && r->flaw != SUPERSEDE_IGNORED;
     if (supersede || r->flaw == ADD_ABSORBS_TIME) {
         it->waiting = false;
     }
