@@ -7,9 +7,10 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # More arguments for what a target runs, e.g. `make test ARGS="-R queue"`, `make bench ARGS=--quick`.
 ARGS ?=
-# 201,000 seeded schedules of each scenario, 20 million operations of the queue's model test.
+# 201,000 seeded schedules of each scenario, 20 million operations of the queue's model test, a minute of stress.
 SCALE ?= 67
 STEPS ?= 1000000000
+SECONDS ?= 60
 
 C_FILES = $(shell find include src tests examples bench demo -name '*.[ch]' -o -name '*.cpp')
 SCRIPTS = .ci/run $(shell find tools tests examples bench demo packaging -name '*.sh')
@@ -74,6 +75,12 @@ model: deps-test ## 10^9 random operations on the queue and its reference (STEPS
 	@$(call configure,dev)
 	@$(call build,dev) --target test.models.queue_model
 	@tools/campaigns.sh build/dev "$$(awk 'BEGIN { printf "%.2f", $(STEPS) / 300000 + 0.01 }')" '/test\.models\.queue_model$$'
+
+.PHONY: stress
+stress: deps-test ## a minute of threads at queue and pool (SECONDS=7200: two hours)
+	@$(call configure,dev)
+	@$(call build,dev)
+	@tools/stress.sh build/dev $(SECONDS)
 
 .PHONY: coverage
 coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached
