@@ -83,17 +83,18 @@ stress: deps-test ## a minute of threads at queue and pool (SECONDS=7200: two ho
 	@tools/stress.sh build/dev $(SECONDS)
 
 .PHONY: coverage
-coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached
+coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached (docs/coverage.md)
 	@$(call configure,coverage)
 	@$(call build,coverage)
 	@find build/coverage -name '*.gcda' -delete
 	@# Programs that a test runs as another user cannot write their counts, and need not say so.
 	@GCOV_ERROR_FILE=/dev/null $(call test,coverage)
 	@mkdir -p build/coverage/report
-	@# Under the explorer some functions stand on other lines, which gcovr does not merge.
+	@# For the explorer some functions stand on other lines, which gcovr does not merge.
 	@gcovr --root . --filter src/ --exclude '.*_test\.c' --exclude-unreachable-branches \
-		--exclude-directories '.*/weir_explored.*' \
+		--exclude-directories '.*/(weir_explored|test\.schedules).*' --json build/coverage/report/report.json \
 		--html-details build/coverage/report/index.html --print-summary build/coverage
+	@tools/check_coverage.py build/coverage/report/report.json
 
 .PHONY: promtool
 promtool: deps-test ## let Prometheus' promtool judge the metrics

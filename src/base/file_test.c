@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +86,21 @@ TEST(publish, "a published file is whole, private, and never replaces another")
     CHECK_INT(weiri_file_publish("next", "next.new", "whole", 5), ==, 0);
     expect_text("next", "whole");
     CHECK_INT(access("next.new", F_OK), ==, -1);
+}
+
+TEST(publish_fails, "what cannot be written or begun leaves nothing behind, and says why")
+{
+    CHECK_INT(mkdir("taken", 0700), ==, 0);
+    CHECK_INT(weiri_file_publish("store", "taken", "content", 7), ==, EISDIR);
+    struct rlimit before;
+    CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    CHECK_INT(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4, before.rlim_max}), ==, 0);
+    int error = weiri_file_publish("store", "store.new", "content", 7);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    CHECK_INT(error, ==, EFBIG);
+    CHECK_INT(access("store", F_OK), ==, -1);
+    CHECK_INT(access("store.new", F_OK), ==, -1);
 }
 
 TEST(folders, "a folder is found through links, and anything else is none")

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -222,6 +223,32 @@ TEST(not_ours, "a file that no store made is refused and not changed")
     CHECK_INT(read(fd, read_back, sizeof(read_back)), ==, sizeof(content));
     CHECK_INT(close(fd), ==, 0);
     CHECK(memcmp(read_back, content, sizeof(content)) == 0);
+}
+
+TEST(not_ours_by_content, "nor is one that is as long as ours, and holds something else")
+{
+    struct weiri_lock_file ours = open_file();
+    struct stat facts;
+    CHECK_INT(stat("lock", &facts), ==, 0);
+    int fd = open("app.lock", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    CHECK_INT(pwrite(fd, "x", 1, facts.st_size - 1), ==, 1);
+    CHECK_INT(close(fd), ==, 0);
+    struct weiri_lock_file file;
+    CHECK_INT(weiri_lock_file_open(&file, "app.lock"), ==, EBADMSG);
+    weiri_lock_file_close(&ours);
+}
+
+TEST(no_room, "a file for which there is no room is not made")
+{
+    struct weiri_lock_file file;
+    struct rlimit before;
+    CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    CHECK_INT(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &(struct rlimit){16, before.rlim_max}), ==, 0);
+    int error = weiri_lock_file_open(&file, "lock");
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    CHECK_INT(error, ==, EFBIG);
+    CHECK_INT(access("lock", F_OK), ==, -1);
 }
 
 static void sleep_for_bell(void *arg)

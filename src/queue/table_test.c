@@ -132,3 +132,28 @@ TEST_OOM(out_of_memory, "a key that cannot be stored leaves the table as it was"
     }
     weiri_table_fini(&table, test_allocator());
 }
+
+TEST(chunks_between, "the memory of keys is given back from between others', and taken again")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, test_random());
+    const size_t count = (size_t)3 * WEIRI_CHUNK_RECORDS;
+    for (size_t i = 0; i < count; i++) {
+        CHECK(intern(&table, i) != NULL);
+    }
+    size_t blocks = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < count; i++) {
+            struct weir_item *item = find(&table, i);
+            if ((item->weir_slot - 1) >> WEIRI_CHUNK_BITS < 2) {
+                weiri_table_remove(&table, test_allocator(), item);
+            }
+        }
+        CHECK(turn == 0 || test_allocated_blocks() == blocks);
+        blocks = test_allocated_blocks();
+        for (size_t i = 0; i < count && turn == 0; i++) {
+            CHECK(intern(&table, i) != NULL);
+        }
+    }
+    weiri_table_fini(&table, test_allocator());
+}
