@@ -40,6 +40,9 @@ static int memory_file(const void *data, size_t size)
     int fd = memfd_create("stream", MFD_CLOEXEC);
     CHECK(fd >= 0);
     CHECK_INT(pwrite(fd, data, size, 0), ==, size);
+    /* Of a file in memory the kernel does not guard the offset that processes share: without this,
+     * one child's output could overwrite another's. */
+    CHECK_INT(fcntl(fd, F_SETFL, O_APPEND), ==, 0);
     return fd;
 }
 
