@@ -22,9 +22,10 @@ WEIR_BEGIN_DECLS
  * after fork(): WEIR_EFORKED, and nothing is touched. Functions read and write the disk, and so
  * block. What several threads put at once shares a transaction, and its flush to the disk.
  *
- * Where a write or flush to the disk fails, the broker acknowledges nothing any more: each call
- * that writes is WEIR_EIO until it is closed and opened anew. What it had acknowledged is kept; of
- * the call that failed, nobody knows. */
+ * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
+ * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
+ * anew. What it had acknowledged is kept, as far as the file is; of the call that failed, nobody
+ * knows. */
 
 /** A broker. Opaque. */
 typedef struct weir_broker weir_broker;

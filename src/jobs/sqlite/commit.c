@@ -237,11 +237,28 @@ static void checkpoint(struct weiri_store *store, struct remark *ret_remark)
     }
 }
 
+/* Was the file removed, or another put in its place? What is written to it is lost then. Asked
+ * before the lock file is made anew beside it; one that is removed later is as one removed after
+ * the commit. */
+static bool has_moved(const struct weiri_store *store)
+{
+    int moved = 0;
+    int code = sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return code == SQLITE_OK && moved != 0;
+}
+
 /* Runs a batch under the store's lock. */
 static void lead(struct weiri_store *store, struct weiri_list *batch, struct remark *ret_remark)
 {
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
     struct weir_error error;
+    if (has_moved(store)) {
+        (void)weiri_fail(&error, WEIR_EIO, "%s is no longer there: it was removed or replaced",
+                         store->path);
+        fail_for_good(store, &error, ret_remark);
+        answer(store, batch, WEIR_EIO, &error);
+        return;
+    }
     enum weir_status status = weiri_store_lock(store, limit, &error);
     if (status != WEIR_OK) {
         answer(store, batch, status, &error);

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The lock file is removed or cut short while stores are open. */
+/* The lock file or the store itself is removed, replaced or cut short while it is open. */
 #include <unistd.h>
 
 #include "base/file.h"
@@ -98,5 +98,76 @@ TEST(woken_after_cut, "a consumer hears of puts though the lock file is cut shor
     struct scene scene;
     scene_open(&scene);
     spoil(&scene, cut_lock);
+    scene_close(&scene);
+}
+
+static void expect_gone(weir_broker *broker)
+{
+    const struct weir_body body = {"x", 1};
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_EIO);
+    CHECK(strstr(error.text, "jobs.db is no longer there") != NULL);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_EIO);
+    CHECK(strstr(error.text, "reopen") != NULL);
+}
+
+TEST(store_removed,
+     "nothing is acknowledged in a store that was removed, and none of it comes back")
+{
+    static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db.lock"};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        CHECK_INT(unlink(files[i]), ==, 0);
+    }
+    expect_gone(broker);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        CHECK_INT(access(files[i], F_OK), ==, -1);
+    }
+    weir_broker_close(broker);
+}
+
+TEST(store_replaced,
+     "a store that took another one's place is not touched by who has that one open")
+{
+    weir_broker *old = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(old, "t", "x", NULL);
+    CHECK_INT(unlink("jobs.db"), ==, 0);
+    CHECK_INT(unlink("jobs.db-wal"), ==, 0);
+    CHECK_INT(unlink("jobs.db-shm"), ==, 0);
+    weir_broker *new = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(new, "u", "y", NULL);
+    expect_gone(old);
+    weir_broker_close(old);
+    CHECK_COUNTS(new, "u", 0, 1, 0, 0);
+    CHECK_COUNTS(new, "t", 0, 0, 0, 0);
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, 0);
+    (void)jobs_put(new, "u", "y", NULL);
+    weir_broker_close(new);
+}
+
+TEST(consumer_of_removed, "a consumer whose store is replaced ends with that error when next woken")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.flags = 0;
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene_start(&scene, &options);
+    weiri_mutex_lock(&scene.mutex);
+    while (scene.outcomes[WEIR_RUN_DONE] < 1) {
+        weiri_cond_wait(&scene.changed);
+    }
+    weiri_mutex_unlock(&scene.mutex);
+    CHECK_INT(unlink("jobs.db"), ==, 0);
+    CHECK_INT(unlink("jobs.db-wal"), ==, 0);
+    CHECK_INT(unlink("jobs.db-shm"), ==, 0);
+    weir_broker *other = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(other, "t", "x", NULL);
+    struct weir_error error;
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, &error), WEIR_EIO);
+    CHECK(strstr(error.text, "jobs.db") != NULL);
+    CHECK_COUNTS(other, "t", 0, 1, 0, 0);
+    weir_broker_close(other);
     scene_close(&scene);
 }
