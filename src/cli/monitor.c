@@ -28,6 +28,8 @@ void monitor_block_signals(sigset_t *ret_mask)
 {
     sigset_t signals;
     fill_signals(&signals);
+    /* Who reads our messages may go away; the jobs go on, and the write fails. */
+    (void)sigaddset(&signals, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &signals, ret_mask);
     (void)signal(SIGCHLD, SIG_DFL);
 }

@@ -32,8 +32,9 @@ struct monitor {
     weir_envelope *envelope;
 };
 
-/* Blocks SIGINT, SIGTERM and SIGHUP in this thread and those it starts; ret_mask receives what was
- * blocked before, for children. Also makes children waitable where our parent ignored them. */
+/* Blocks SIGINT, SIGTERM, SIGHUP and SIGPIPE in this thread and those it starts; ret_mask receives
+ * what was blocked before, for children. Also makes children waitable where our parent ignored
+ * them. */
 void monitor_block_signals(sigset_t *ret_mask);
 
 /* Starts the thread; the members up to terminal are set. The first signal asks the consumer to end,

@@ -3,6 +3,7 @@
 #include "cli/store.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,12 +78,22 @@ static int open_exit_code(enum weir_status status, const char *origin, enum stor
     return report_exit_code(status);
 }
 
+/* A limit on the size of files is to be told as a full disk is, not to end the program half-way. */
+static void block_size_signal(void)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGXFSZ);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
 int store_open(struct store *store, const struct arguments *arguments, enum store_use use)
 {
     const char *environment = getenv("WEIR_BROKER");
     const char *origin = from_option;
     const char *given = arguments->broker;
     memset(store, 0, sizeof(*store));
+    block_size_signal();
     if (given == NULL && environment != NULL && environment[0] != '\0') {
         origin = from_environment;
         given = environment;

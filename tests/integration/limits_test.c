@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "integration/program.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* `weir work` where the system gives it less than it needs. */
@@ -57,6 +59,70 @@ TEST(raised, "the soft limit on descriptors is raised to what -j asks for, not a
     ended = WEIR_EXPECT(0, "work", "-e", "-j", "50", "t", "--", "sh", "-c", "ulimit -Sn");
     CHECK_STRING(ended.out, "100\n");
     ended_free(&ended);
+}
+
+TEST(file_size, "a limit on the size of files is refused as a full disk, and nothing is put")
+{
+    enum {
+        SIZE = 1 << 20
+    };
+    char *body = calloc(1, SIZE);
+    CHECK(body != NULL);
+    program_init();
+    write_file("body", body, SIZE, 0600);
+    free(body);
+    WEIR(0, "put", "t", "x");
+    struct rlimit limit;
+    CHECK_INT(getrlimit(RLIMIT_FSIZE, &limit), ==, 0);
+    limit.rlim_cur = (rlim_t)256 << 10;
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &limit), ==, 0);
+    struct ended ended = WEIR_EXPECT(74, "put", "-i", "body", "t");
+    CHECK(strstr(ended.err, "jobs.db: no space left") != NULL);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "put"), ==, 1);
+    WEIR(0, "put", "t", "small");
+    CHECK_INT(program_count("t", "put"), ==, 2);
+}
+
+/* Runs `weir work` with a descriptor that nobody reads; returns what waitpid() says. */
+static int work_unheard(int unheard)
+{
+    static const char *const argv[] = {"weir", "work", "-e", "--json", "--summary",     "summary",
+                                       "t",    "--",   "sh", "-c",     "kill -PIPE $$", NULL};
+    int ends[2];
+    CHECK_INT(pipe(ends), ==, 0);
+    (void)close(ends[0]);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (dup2(null, STDOUT_FILENO) >= 0 && dup2(null, STDERR_FILENO) >= 0 &&
+            dup2(ends[1], unheard) >= 0) {
+            (void)execv(WEIR_PROGRAM, (char *const *)argv);
+        }
+        _exit(99);
+    }
+    (void)close(ends[1]);
+    int status = 0;
+    CHECK_INT(waitpid(pid, &status, 0), ==, pid);
+    return status;
+}
+
+TEST(unheard, "a worker goes on when nobody reads what it says; its programs die of that as before")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "sh", "-c", "kill -PIPE $$");
+    CHECK_INT(program_count("t", "buried"), ==, 1);
+    int status = work_unheard(STDERR_FILENO);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), ==, 0);
+    CHECK_INT(count_lines("summary"), ==, 1);
+    CHECK_INT(unlink("summary"), ==, 0);
+    status = work_unheard(STDOUT_FILENO);
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), ==, 74);
+    CHECK_INT(count_lines("summary"), ==, 1);
 }
 
 TEST(shortage,
