@@ -131,13 +131,15 @@ static int check_content(int fd)
 static int fill(int fd)
 {
     const uint64_t magic = MAGIC;
-    int error = posix_fallocate(fd, 0, (off_t)sizeof(struct weiri_lock_page));
-    if (error != 0) {
-        return error;
+    const off_t offset = offsetof(struct weiri_lock_page, released.magic);
+    int error;
+    do {
+        error = posix_fallocate(fd, 0, (off_t)sizeof(struct weiri_lock_page));
+    } while (error == EINTR);
+    if (error == 0 && pwrite(fd, &magic, sizeof(magic), offset) != (ssize_t)sizeof(magic)) {
+        error = errno;
     }
-    ssize_t size =
-        pwrite(fd, &magic, sizeof(magic), offsetof(struct weiri_lock_page, released.magic));
-    return size == (ssize_t)sizeof(magic) ? 0 : errno;
+    return error;
 }
 
 static struct weiri_lock_page *map(int fd)

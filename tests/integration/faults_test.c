@@ -128,4 +128,5 @@ TEST(interrupted, "a call that a signal interrupts is made again")
     program_init();
     make_list();
     CHECK_INT(fail_each("flock", "EINTR", 1), ==, 0);
+    CHECK_INT(fail_each("fallocate", "EINTR", 1), ==, 0);
 }
