@@ -21,6 +21,7 @@
 #include <weir/parallel.h>
 #include <weir/pool.h>
 #include <weir/queue.h>
+#include <weir/sandbox.h>
 #include <weir/snapshot.h>
 #include <weir/status.h>
 

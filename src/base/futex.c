@@ -56,5 +56,5 @@ bool weiri_fence_all_threads_init(void)
 void weiri_fence_all_threads(void)
 {
     long result = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    WEIRI_ASSERT(result == 0);
+    WEIRI_ASSERT(result == 0 && "membarrier(2) was taken away: see weir/sandbox.h");
 }

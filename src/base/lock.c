@@ -15,6 +15,10 @@ void weiri_lock_fini(struct weiri_lock *lock)
     weiri_mutex_fini(&lock->mutex);
 }
 
+void weiri_lock_forgo_fences(void)
+{
+}
+
 #else
 
 #    include "base/futex.h"
@@ -35,10 +39,19 @@ static bool can_fence(void)
 {
     int support = atomic_load_explicit(&fence_support, memory_order_relaxed);
     if (support == 0) {
-        support = weiri_fence_all_threads_init() ? 2 : 1;
-        atomic_store_explicit(&fence_support, support, memory_order_relaxed);
+        int found = weiri_fence_all_threads_init() ? 2 : 1;
+        /* Fails where it was forgone meanwhile. */
+        if (atomic_compare_exchange_strong_explicit(&fence_support, &support, found,
+                                                    memory_order_relaxed, memory_order_relaxed)) {
+            support = found;
+        }
     }
     return support == 2;
+}
+
+void weiri_lock_forgo_fences(void)
+{
+    atomic_store_explicit(&fence_support, 1, memory_order_relaxed);
 }
 
 static uint64_t name_self(void)

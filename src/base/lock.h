@@ -186,6 +186,8 @@ static inline void weiri_lock_assert_held(struct weiri_lock *lock) WEIRI_ASSERT_
 /* may_fence: whether to use the fast paths where the kernel allows them; false is for tests of what
  * happens where it does not. WEIR_ENOMEM: no resources. */
 WEIR_NODISCARD enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence);
+/* Locks made from now on are plain from the start (weir/sandbox.h). */
+void weiri_lock_forgo_fences(void);
 void weiri_lock_fini(struct weiri_lock *lock);
 
 #endif
