@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "jobs/sqlite/store.h"
 #include "support/consumer.h"
 
 /* Puts one job after the other while a consumer sleeps in between. */
@@ -163,6 +164,22 @@ TEST(woken_process, "a consumer in another process is woken by each put, and by 
     CHECK_INT(report->missed, ==, 0);
     scene_close(&scene);
     CHECK_INT(munmap(report, sizeof(*report)), ==, 0);
+}
+
+TEST(asked_for_emptiness, "who has ended asks no longer to be told that the tube is empty")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weiri_store *store = scene.broker->store;
+    struct weir_consumer_options options = scene_options_of(&scene, scene_hold);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene_start(&scene, &options);
+    scene_wait_inside(&scene);
+    CHECK(weiri_bell_is_empty_watched(&store->lock_file, weiri_store_bell("t")));
+    scene_let_go(&scene);
+    scene_wait_for_end(&scene);
+    CHECK(!weiri_bell_is_empty_watched(&store->lock_file, weiri_store_bell("t")));
+    scene_close(&scene);
 }
 
 TEST(end_together, "consumers of several processes that end when empty all do, by being woken")

@@ -6,6 +6,7 @@
 
 #include <weir/consumer.h>
 
+#include "base/time.h"
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
@@ -265,11 +266,24 @@ static int fill_disk(weir_context *context, const struct weir_job *job, void *ar
     return WEIR_OK;
 }
 
+/* The tries of one job to be settled. */
+struct tries {
+    int count;
+    int64_t last_ns;
+};
+
+/* Each try comes after a pause that doubles; after some the disk has room again. */
 static void make_room(enum weir_log_level level, const char *message, void *arg)
 {
-    (void)arg;
-    if (level == WEIR_LOG_WARNING && strstr(message, "cannot be settled") != NULL &&
-        fault.failed >= 3) {
+    struct tries *tries = arg;
+    if (level != WEIR_LOG_WARNING || strstr(message, "job 1 ended and cannot be settled") == NULL) {
+        return;
+    }
+    int64_t now = weiri_monotonic_now();
+    CHECK(tries->count == 0 || now - tries->last_ns >= WEIR_MS(50) << (tries->count - 1));
+    tries->last_ns = now;
+    tries->count++;
+    if (fault.failed >= 3) {
         fault_disarm();
     }
 }
@@ -280,7 +294,9 @@ TEST(consumer_waits,
     fault_install();
     weir_broker *broker;
     struct weir_broker_options broker_options = WEIR_BROKER_OPTIONS_INIT;
+    struct tries tries = {0, 0};
     broker_options.log = make_room;
+    broker_options.log_arg = &tries;
     CHECK_STATUS(weiri_broker_open_at("sqlite:jobs.db", &broker_options, jobs_wall_now, &wall,
                                       &broker, NULL),
                  WEIR_OK);
@@ -297,6 +313,7 @@ TEST(consumer_waits,
     CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
     CHECK_INT(runs, ==, 2);
     CHECK_INT(fault.failed, >=, 3);
+    CHECK_INT(tries.count, >=, 2);
     CHECK_INT(jobs_counts(broker, "t").done, ==, 2);
     weir_consumer_free(consumer);
     weir_broker_close(broker);
