@@ -174,9 +174,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
     weir_queue *queue, struct weir_key key, const struct weir_add_options *options);
 
-/** Adds the item after the delay that the queue's limiter gives it, counting one more failure.
- * Errors as weir_queue_add(), and those of a limiter of one's own; then the failure is not counted
- * either, unless the limiter is one of one's own that has no undo (weir/limiter.h). */
+/** Adds the item after the delay that the queue's limiter gives it, counting one more failure. The
+ * delay begins when the limiter is asked. Errors as weir_queue_add(), and those of a limiter of
+ * one's own; then the failure is not counted either, unless the limiter is one of one's own that
+ * has no undo (weir/limiter.h). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_rate_limited(weir_queue *queue,
                                                                      struct weir_key key);
 

@@ -114,6 +114,10 @@ static int64_t heap_next(const struct weiri_delay *delay)
 
 static void refresh_next(struct weiri_delay *delay)
 {
+    if (delay->due > 0) {
+        delay->next_ns = at(delay, weiri_delay_end(delay) - 1)->time_ns;
+        return;
+    }
     int64_t heap_ns = heap_next(delay);
     delay->next_ns = delay->inbox_ns < heap_ns ? delay->inbox_ns : heap_ns;
 }
@@ -288,6 +292,10 @@ int64_t weiri_delay_next(struct weiri_delay *delay)
  * taken off the heap one by one before. */
 static void arrange(struct weiri_delay *delay, int64_t now_ns)
 {
+    if (now_ns != delay->taken_ns) {
+        delay->taken_ns = now_ns;
+        delay->taken = 0;
+    }
     size_t heap = delay->heap_end - FIRST;
     bool is_inbox_due = delay->inbox_ns <= now_ns;
     if ((is_inbox_due && delay->count - heap >= heap) || delay->taken > delay->count / 8) {
@@ -312,10 +320,31 @@ static struct weir_item *pop_last(struct weiri_delay *delay, int64_t *ret_time_n
     return last->item;
 }
 
-struct weir_item *weiri_delay_pop_due(struct weiri_delay *delay, int64_t now_ns,
-                                      int64_t *ret_time_ns)
+/* The only entry, as it often is, needs no order. */
+static struct weir_item *pop_only(struct weiri_delay *delay, int64_t now_ns, int64_t *ret_time_ns)
 {
-    if (delay->due == 0 && delay->next_ns <= now_ns) {
+    const struct weiri_delay_entry *only = at(delay, FIRST);
+    if (only->time_ns > now_ns) {
+        delay->next_ns = only->time_ns;
+        return NULL;
+    }
+    delay->count = 0;
+    delay->due = 0;
+    delay->heap_end = FIRST;
+    delay->next_ns = INT64_MAX;
+    empty_inbox(delay);
+    only->item->weir_wait = 0;
+    *ret_time_ns = only->time_ns;
+    return only->item;
+}
+
+struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t now_ns,
+                                           int64_t *ret_time_ns)
+{
+    if (delay->count == 1) {
+        return pop_only(delay, now_ns, ret_time_ns);
+    }
+    if (delay->due == 0) {
         arrange(delay, now_ns);
     }
     struct weir_item *item = NULL;
@@ -326,8 +355,6 @@ struct weir_item *weiri_delay_pop_due(struct weiri_delay *delay, int64_t now_ns,
         *ret_time_ns = at(delay, FIRST)->time_ns;
         weiri_delay_remove(delay, item);
         delay->taken++;
-    } else {
-        delay->taken = 0;
     }
     refresh_next(delay);
     return item;

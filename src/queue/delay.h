@@ -40,10 +40,11 @@ struct weiri_delay_entry {
 struct weiri_delay {
     struct weiri_slabs slabs;
     size_t count;
-    size_t heap_end;     /* the slot behind the heap's last one */
-    size_t due;          /* entries at the end that are due, the earliest last; 0 but in between two
-                            calls of weiri_delay_pop_due() */
-    size_t taken;        /* entries taken off the heap since something was found to be due */
+    size_t heap_end; /* the slot behind the heap's last one */
+    size_t due;      /* entries at the end that are due, the earliest last; 0 but in between two
+                        calls of weiri_delay_pop_due() */
+    size_t taken;    /* entries taken off the heap at the time below */
+    int64_t taken_ns;
     int64_t next_ns;     /* nothing is earlier; INT64_MAX where nothing waits */
     int64_t inbox_ns;    /* nothing in the inbox is earlier; INT64_MAX where it is empty */
     bool is_inbox_exact; /* the inbox, where it is not empty, has something of just that time */
@@ -68,14 +69,21 @@ void weiri_delay_move(struct weiri_delay *delay, struct weir_item *item, int64_t
 /* Takes out a waiting item. */
 void weiri_delay_remove(struct weiri_delay *delay, struct weir_item *item);
 
-/* Takes out and returns the earliest item whose time, *ret_time_ns, is at most now_ns; NULL where
- * there is none. To be called with the same now_ns until it returns NULL, with no change in
- * between. */
-struct weir_item *weiri_delay_pop_due(struct weiri_delay *delay, int64_t now_ns,
-                                      int64_t *ret_time_ns);
+/* As weiri_delay_pop_due(), where next_ns is at most now_ns. */
+struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t now_ns,
+                                           int64_t *ret_time_ns);
 
 /* The earliest time, exactly; INT64_MAX where nothing waits. May sort. */
 int64_t weiri_delay_next(struct weiri_delay *delay);
+
+/* Takes out and returns the earliest item whose time, *ret_time_ns, is at most now_ns; NULL where
+ * there is none. To be called with the same now_ns until it returns NULL, with no change in
+ * between. */
+static inline struct weir_item *weiri_delay_pop_due(struct weiri_delay *delay, int64_t now_ns,
+                                                    int64_t *ret_time_ns)
+{
+    return delay->next_ns > now_ns ? NULL : weiri_delay_pop_due_slow(delay, now_ns, ret_time_ns);
+}
 
 static inline struct weiri_delay_entry *weiri_delay_at(const struct weiri_delay *delay, size_t slot)
 {

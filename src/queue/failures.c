@@ -9,69 +9,8 @@
 #include "base/panic.h"
 #include "base/time.h"
 
-#define INLINE_SIZE 32
-#define SLAB_BITS 6
-#define SLAB_RECORDS (1u << SLAB_BITS)
-#define SLAB_SIZE (SLAB_RECORDS * sizeof(struct weiri_failure))
+#define SLAB_SIZE (WEIRI_FAILURES_SLAB * sizeof(struct weiri_failure))
 #define SLACK_MAX INT64_C(1000000000)
-#define ITEM_SIZE                                                                                  \
-    UINT32_MAX /* key_size of an embedded item, whose key here is its address's bytes */
-
-struct weiri_failure {
-    uint64_t count;
-    int64_t touched_ns; /* the time of the last failure, at most slack_ns after this */
-    uint32_t older;     /* numbers of the neighbours in order of touched_ns; 0: none */
-    uint32_t newer;
-    uint32_t hash;
-    uint32_t key_size;
-    union {
-        char bytes[INLINE_SIZE];
-        char *block; /* of a longer key */
-    } key;
-};
-
-_Static_assert(sizeof(struct weiri_failure) == 64, "a record is a cache line");
-
-static struct weiri_failure *record_at(const struct weiri_failures *failures, uint32_t number)
-{
-    uint32_t index = number - 1;
-    struct weiri_failure *slab = failures->slabs.slabs[index >> SLAB_BITS];
-    return &slab[index & (SLAB_RECORDS - 1)];
-}
-
-/* Whether a key of this key_size lies in a block of its own. */
-static inline bool has_block(uint32_t key_size)
-{
-    return key_size > INLINE_SIZE && key_size != ITEM_SIZE;
-}
-
-/* The slot of the key's record; NULL: it has none. */
-static inline struct weiri_slot *find(const struct weiri_failures *failures, struct weir_key key,
-                                      uint32_t hash)
-{
-    const struct weiri_slots *slots = &failures->slots;
-    if (slots->used == 0) {
-        return NULL;
-    }
-    bool is_item = key.size == WEIR_KEY_ITEM;
-    uint32_t key_size = is_item ? ITEM_SIZE : (uint32_t)key.size;
-    const void *bytes = is_item ? (const void *)&key.data : key.data;
-    size_t count = is_item ? sizeof(key.data) : key.size;
-    for (size_t at = weiri_slots_home(slots, hash); slots->slots[at].number != 0;
-         at = weiri_slots_next(slots, at)) {
-        struct weiri_slot *slot = &slots->slots[at];
-        if (slot->hash != hash) {
-            continue;
-        }
-        const struct weiri_failure *record = record_at(failures, slot->number);
-        if (record->key_size == key_size &&
-            weiri_same_bytes(has_block(key_size) ? record->key.block : record->key.bytes, bytes,
-                             count)) {
-            return slot;
-        }
-    }
-    return NULL;
-}
 
 static inline bool is_expired(const struct weiri_failures *failures,
                               const struct weiri_failure *record)
@@ -84,7 +23,7 @@ static void set_newer(struct weiri_failures *failures, uint32_t number, uint32_t
     if (number == 0) {
         failures->oldest = newer;
     } else {
-        record_at(failures, number)->newer = newer;
+        weiri_failures_at(failures, number)->newer = newer;
     }
 }
 
@@ -93,7 +32,7 @@ static void set_older(struct weiri_failures *failures, uint32_t number, uint32_t
     if (number == 0) {
         failures->newest = older;
     } else {
-        record_at(failures, number)->older = older;
+        weiri_failures_at(failures, number)->older = older;
     }
 }
 
@@ -105,31 +44,31 @@ static void unlink_record(struct weiri_failures *failures, const struct weiri_fa
 
 static void link_newest(struct weiri_failures *failures, uint32_t number)
 {
-    struct weiri_failure *record = record_at(failures, number);
+    struct weiri_failure *record = weiri_failures_at(failures, number);
     record->older = failures->newest;
     record->newer = 0;
     set_newer(failures, record->older, number);
     failures->newest = number;
 }
 
-static void remove_record(struct weiri_failures *failures, struct weiri_slot *slot)
+void weiri_failures_remove(struct weiri_failures *failures, struct weiri_slot *slot)
 {
     uint32_t number = slot->number;
-    struct weiri_failure *record = record_at(failures, number);
+    struct weiri_failure *record = weiri_failures_at(failures, number);
     weiri_slots_delete(&failures->slots, slot);
     unlink_record(failures, record);
-    if (has_block(record->key_size)) {
+    if (weiri_failure_has_block(record->key_size)) {
         weiri_release(&failures->allocator, record->key.block, record->key_size);
     }
     uint32_t last = failures->count;
     if (number != last) {
-        *record = *record_at(failures, last);
+        *record = *weiri_failures_at(failures, last);
         weiri_slots_of(&failures->slots, record->hash, last)->number = number;
         set_newer(failures, record->older, number);
         set_older(failures, record->newer, number);
     }
     failures->count--;
-    size_t keep = weiri_slabs_to_keep(failures->count, SLAB_RECORDS);
+    size_t keep = weiri_slabs_to_keep(failures->count, WEIRI_FAILURES_SLAB);
     if (failures->slabs.count > keep) {
         weiri_slabs_trim(&failures->slabs, &failures->allocator, SLAB_SIZE, keep);
     }
@@ -139,68 +78,88 @@ static void remove_record(struct weiri_failures *failures, struct weiri_slot *sl
 static void remove_oldest(struct weiri_failures *failures)
 {
     uint32_t number = failures->oldest;
-    remove_record(failures,
-                  weiri_slots_of(&failures->slots, record_at(failures, number)->hash, number));
+    weiri_failures_remove(
+        failures,
+        weiri_slots_of(&failures->slots, weiri_failures_at(failures, number)->hash, number));
 }
 
 /* Two at most for each failure: more than can arrive, so that all go in the end, and never a long
  * stop for one caller. */
-static void remove_expired(struct weiri_failures *failures)
+void weiri_failures_remove_expired(struct weiri_failures *failures)
 {
     for (int i = 0; i < 2 && failures->count > 0; i++) {
-        if (!is_expired(failures, record_at(failures, failures->oldest))) {
+        if (!is_expired(failures, weiri_failures_at(failures, failures->oldest))) {
             break;
         }
         remove_oldest(failures);
     }
     /* Whoever fails from now on is too old no sooner than an age from now. */
-    int64_t start_ns =
-        failures->count > 0 ? record_at(failures, failures->oldest)->touched_ns : failures->now_ns;
+    int64_t start_ns = failures->count > 0
+                           ? weiri_failures_at(failures, failures->oldest)->touched_ns
+                           : failures->now_ns;
     failures->next_ns = weiri_time_add(start_ns, failures->age_ns);
 }
 
+/* Copies a key that does not fit into a record. NULL for lack of memory. */
+static char *copy_key(const struct weiri_failures *failures, struct weir_key key)
+{
+    char *block = weiri_alloc(&failures->allocator, key.size);
+    if (block != NULL) {
+        memcpy(block, key.data, key.size);
+    }
+    return block;
+}
+
+static void set_key(struct weiri_failure *record, struct weir_key key, char *block)
+{
+    record->key_size = key.size == WEIR_KEY_ITEM ? WEIRI_FAILURE_ITEM : (uint32_t)key.size;
+    if (key.size <= 16) {
+        weiri_copy_short(record->key.bytes, key.data, key.size);
+    } else if (key.size == WEIR_KEY_ITEM) {
+        memcpy(record->key.bytes, &key.data, sizeof(key.data));
+    } else if (block == NULL) {
+        memcpy(record->key.bytes, key.data, key.size);
+    } else {
+        record->key.block = block;
+    }
+}
+
 /* Everything that may fail comes before anything that changes what is remembered. */
-static enum weir_status add_record(struct weiri_failures *failures, struct weir_key key,
-                                   uint32_t hash)
+enum weir_status weiri_failures_insert(struct weiri_failures *failures, struct weir_key key,
+                                       uint32_t hash, size_t at)
 {
     bool is_full = failures->count == failures->limit;
-    if (!is_full) {
-        if (weiri_slots_reserve(&failures->slots, &failures->allocator) != WEIR_OK ||
-            (failures->count == failures->slabs.count << SLAB_BITS &&
-             weiri_slabs_grow(&failures->slabs, &failures->allocator, SLAB_SIZE) != WEIR_OK)) {
-            return WEIR_ENOMEM;
-        }
+    bool has_slot = !is_full && weiri_slots_have_room(&failures->slots);
+    if (!is_full && !has_slot &&
+        weiri_slots_reserve(&failures->slots, &failures->allocator) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    if (!is_full && failures->count == failures->slabs.count << WEIRI_FAILURES_SLAB_BITS &&
+        weiri_slabs_grow(&failures->slabs, &failures->allocator, SLAB_SIZE) != WEIR_OK) {
+        return WEIR_ENOMEM;
     }
     char *block = NULL;
-    if (key.size != WEIR_KEY_ITEM && key.size > INLINE_SIZE) {
-        block = weiri_alloc(&failures->allocator, key.size);
+    if (key.size != WEIR_KEY_ITEM && key.size > WEIRI_FAILURE_INLINE) {
+        block = copy_key(failures, key);
         if (block == NULL) {
             return WEIR_ENOMEM;
         }
-        memcpy(block, key.data, key.size);
     }
     if (is_full) {
         remove_oldest(failures);
     }
-
     uint32_t number = ++failures->count;
-    struct weiri_failure *record = record_at(failures, number);
+    struct weiri_failure *record = weiri_failures_at(failures, number);
     record->count = 1;
     record->touched_ns = failures->now_ns;
     record->hash = hash;
-    if (key.size == WEIR_KEY_ITEM) {
-        record->key_size = ITEM_SIZE;
-        memcpy(record->key.bytes, &key.data, sizeof(key.data));
-    } else {
-        record->key_size = (uint32_t)key.size;
-        if (block != NULL) {
-            record->key.block = block;
-        } else if (key.size > 0) {
-            memcpy(record->key.bytes, key.data, key.size);
-        }
-    }
+    set_key(record, key, block);
     link_newest(failures, number);
-    weiri_slots_insert(&failures->slots, hash, number);
+    if (has_slot) {
+        weiri_slots_put(&failures->slots, at, hash, number);
+    } else {
+        weiri_slots_insert(&failures->slots, hash, number);
+    }
     return WEIR_OK;
 }
 
@@ -224,8 +183,8 @@ void weiri_failures_fini(struct weiri_failures *failures)
 {
     const struct weir_allocator *allocator = &failures->allocator;
     for (uint32_t number = 1; number <= failures->count; number++) {
-        struct weiri_failure *record = record_at(failures, number);
-        if (has_block(record->key_size)) {
+        struct weiri_failure *record = weiri_failures_at(failures, number);
+        if (weiri_failure_has_block(record->key_size)) {
             weiri_release(allocator, record->key.block, record->key_size);
         }
     }
@@ -233,66 +192,39 @@ void weiri_failures_fini(struct weiri_failures *failures)
     weiri_slots_fini(&failures->slots, allocator);
 }
 
-enum weir_status weiri_failures_add(struct weiri_failures *failures, struct weir_key key,
-                                    uint32_t hash, int64_t now_ns, uint64_t *ret_before)
+/* An item failed that had not done so for longer than the slack: puts it last again. */
+void weiri_failures_renew(struct weiri_failures *failures, uint32_t number)
 {
-    if (now_ns > failures->now_ns) {
-        failures->now_ns = now_ns;
+    struct weiri_failure *record = weiri_failures_at(failures, number);
+    if (is_expired(failures, record)) {
+        record->count = 0;
     }
-    if (failures->now_ns >= failures->next_ns) {
-        remove_expired(failures);
-    }
-    const struct weiri_slot *slot = find(failures, key, hash);
-    if (slot == NULL) {
-        enum weir_status status = add_record(failures, key, hash);
-        if (status == WEIR_OK) {
-            *ret_before = 0;
-        }
-        return status;
-    }
-    struct weiri_failure *record = record_at(failures, slot->number);
-    uint64_t before = record->count;
-    int64_t since_ns = weiri_time_sub(failures->now_ns, record->touched_ns);
-    if (since_ns > failures->slack_ns) {
-        before = since_ns >= failures->age_ns ? 0 : before;
-        record->touched_ns = failures->now_ns;
-        unlink_record(failures, record);
-        link_newest(failures, slot->number);
-    }
-    record->count = before == UINT64_MAX ? before : before + 1;
-    *ret_before = before;
-    return WEIR_OK;
+    record->touched_ns = failures->now_ns;
+    unlink_record(failures, record);
+    link_newest(failures, number);
 }
 
 void weiri_failures_undo(struct weiri_failures *failures, struct weir_key key, uint32_t hash)
 {
-    struct weiri_slot *slot = find(failures, key, hash);
+    struct weiri_slot *slot = weiri_failures_find(failures, key, hash);
     if (slot == NULL) {
         return;
     }
-    struct weiri_failure *record = record_at(failures, slot->number);
+    struct weiri_failure *record = weiri_failures_at(failures, slot->number);
     if (record->count > 1) {
         record->count--;
     } else {
-        remove_record(failures, slot);
-    }
-}
-
-void weiri_failures_forget(struct weiri_failures *failures, struct weir_key key, uint32_t hash)
-{
-    struct weiri_slot *slot = find(failures, key, hash);
-    if (slot != NULL) {
-        remove_record(failures, slot);
+        weiri_failures_remove(failures, slot);
     }
 }
 
 uint64_t weiri_failures_read(const struct weiri_failures *failures, struct weir_key key,
                              uint32_t hash)
 {
-    const struct weiri_slot *slot = find(failures, key, hash);
+    const struct weiri_slot *slot = weiri_failures_find(failures, key, hash);
     if (slot == NULL) {
         return 0;
     }
-    const struct weiri_failure *record = record_at(failures, slot->number);
+    const struct weiri_failure *record = weiri_failures_at(failures, slot->number);
     return is_expired(failures, record) ? 0 : record->count;
 }

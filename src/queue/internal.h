@@ -127,6 +127,10 @@ static inline bool weiri_queue_joins(weir_queue *queue, struct weir_key key)
 
 /* What every call passes and hardly any needs is inline up to the question whether it is needed. */
 void weiri_queue_pass_time_slow_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+/* The same for a caller who has read the clock, before it took the lock: returns the time to go by,
+ * which is later where another thread has brought a later one meanwhile. */
+int64_t weiri_queue_pass_time_to_locked(weir_queue *queue, int64_t now_ns)
+    WEIRI_REQUIRES(queue->lock);
 void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count) WEIRI_REQUIRES(queue->lock);
 
 /* Queues what is due, so that what is added or gotten next finds it in its order; wakes consumers

@@ -3,10 +3,13 @@
 #ifndef WEIRI_LIMITER_H
 #define WEIRI_LIMITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <weir/limiter.h>
+
+#include "base/time.h"
 
 /* The supplied limiters are made with the public interface, as one of a user's own would be: a
  * struct of their own and a const table of functions, given to weir_limiter_new(). What several of
@@ -14,13 +17,21 @@
 
 /* Those that are per item differ in their arithmetic only; the rest of them is limiter_item.c. */
 struct weiri_item_terms {
-    /* The wait after a count of failures before this one: plain arithmetic, never more than the
-     * longer one of first_ns and last_ns. */
-    int64_t (*answer)(const struct weiri_item_terms *terms, uint64_t before);
     int64_t first_ns;
     int64_t last_ns;
-    uint64_t first_count;
+    uint64_t first_count; /* unless the waits double */
+    bool is_doubling;
 };
+
+/* The wait after so many failures before this one: first_ns doubled as often, at most last_ns; or
+ * first_ns for the first ones, then last_ns. Never more than the longer of the two. */
+static inline int64_t weiri_item_answer(const struct weiri_item_terms *terms, uint64_t before)
+{
+    if (terms->is_doubling) {
+        return weiri_time_shift(terms->first_ns, before, terms->last_ns);
+    }
+    return before < terms->first_count ? terms->first_ns : terms->last_ns;
+}
 
 /* terms are copied and already checked. Errors: WEIR_EINVAL, WEIR_ERANGE (options), WEIR_ENOMEM. */
 WEIR_NODISCARD enum weir_status weiri_item_limiter_new(const struct weiri_item_terms *terms,

@@ -1,12 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "base/time.h"
 #include "queue/limiter.h"
-
-static int64_t answer(const struct weiri_item_terms *terms, uint64_t before)
-{
-    return weiri_time_shift(terms->first_ns, before, terms->last_ns);
-}
 
 enum weir_status weir_limiter_exponential_new(int64_t base_ns, int64_t max_ns,
                                               const struct weir_limiter_options *options,
@@ -18,6 +12,6 @@ enum weir_status weir_limiter_exponential_new(int64_t base_ns, int64_t max_ns,
     if (base_ns < 0 || max_ns < base_ns) {
         return WEIR_ERANGE;
     }
-    struct weiri_item_terms terms = {.answer = answer, .first_ns = base_ns, .last_ns = max_ns};
+    struct weiri_item_terms terms = {.is_doubling = true, .first_ns = base_ns, .last_ns = max_ns};
     return weiri_item_limiter_new(&terms, options, ret_limiter);
 }

@@ -2,11 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/limiter.h"
 
-static int64_t answer(const struct weiri_item_terms *terms, uint64_t before)
-{
-    return before < terms->first_count ? terms->first_ns : terms->last_ns;
-}
-
 enum weir_status weir_limiter_fast_slow_new(int64_t fast_ns, int64_t slow_ns, uint64_t fast_count,
                                             const struct weir_limiter_options *options,
                                             weir_limiter **ret_limiter)
@@ -18,6 +13,6 @@ enum weir_status weir_limiter_fast_slow_new(int64_t fast_ns, int64_t slow_ns, ui
         return WEIR_ERANGE;
     }
     struct weiri_item_terms terms = {
-        .answer = answer, .first_ns = fast_ns, .last_ns = slow_ns, .first_count = fast_count};
+        .first_ns = fast_ns, .last_ns = slow_ns, .first_count = fast_count};
     return weiri_item_limiter_new(&terms, options, ret_limiter);
 }

@@ -28,7 +28,7 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
     enum weir_status status = weiri_failures_add(&limiter->failures, key, hash, now_ns, &before);
     weiri_lock_unlock(&limiter->lock);
     if (status == WEIR_OK) {
-        *ret_delay_ns = limiter->terms.answer(&limiter->terms, before);
+        *ret_delay_ns = weiri_item_answer(&limiter->terms, before);
     }
     return status;
 }

@@ -13,6 +13,7 @@
 /* How to add one item. */
 struct order {
     int64_t delay_ns;
+    const int64_t *now_ns; /* what the clock showed in this call; NULL: it was not read */
     int32_t priority;
     bool move;
     bool supersede;
@@ -28,8 +29,8 @@ static inline void touch(weir_queue *queue, struct weir_key key, bool was_queued
 }
 
 static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
-                                   const struct order *order, struct weiri_added *ret_added)
-    WEIRI_REQUIRES(queue->lock)
+                                   const struct order *order, int64_t now_ns,
+                                   struct weiri_added *ret_added) WEIRI_REQUIRES(queue->lock)
 {
     if (order->priority != 0 && !queue->core.ready.has_priorities) {
         return WEIR_EINVAL;
@@ -37,8 +38,8 @@ static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
     if (queue->shutting_down) {
         return WEIR_ESHUTDOWN;
     }
-    weiri_queue_pass_time_locked(queue);
     if (order->delay_ns <= 0) {
+        weiri_queue_pass_time_locked(queue);
         enum weir_status status =
             weiri_core_add(&queue->core, key, order->supersede, order->priority, ret_added);
         if (status == WEIR_OK && ret_added->is_queued) {
@@ -46,14 +47,31 @@ static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
         }
         return status;
     }
-    struct weiri_meter *meter = queue->core.meter;
-    int64_t now_ns = meter != NULL ? meter->now_ns : weir_clock_now(queue->clock);
-    int64_t time_ns = weiri_time_add(now_ns, order->delay_ns);
+    int64_t time_ns =
+        weiri_time_add(weiri_queue_pass_time_to_locked(queue, now_ns), order->delay_ns);
     enum weir_status status =
         weiri_core_wait(&queue->core, key, time_ns, order->move, order->priority, ret_added);
     if (status == WEIR_OK && ret_added->has_new_time && queue->core.delay.next_ns == time_ns) {
         weiri_queue_wake_timer_locked(queue);
     }
+    return status;
+}
+
+/* The queue and the key have been checked. */
+static enum weir_status add_checked(weir_queue *queue, struct weir_key key,
+                                    const struct order *order, struct weiri_added *ret_added)
+{
+    int64_t now_ns = 0; /* of no interest to an add at once */
+    if (order->delay_ns > 0) {
+        now_ns = order->now_ns != NULL ? *order->now_ns : weir_clock_now(queue->clock);
+    }
+    weiri_queue_lock(queue);
+    enum weir_status status = add_locked(queue, key, order, now_ns, ret_added);
+    if (queue->core.meter != NULL && order->is_retry && status == WEIR_OK) {
+        queue->core.meter->retries++;
+    }
+    weiri_queue_unlock(queue);
+    touch(queue, key, status == WEIR_OK && ret_added->was_queued);
     return status;
 }
 
@@ -64,16 +82,7 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     if (status == WEIR_OK) {
         status = weiri_queue_check_key(queue, key);
     }
-    if (status == WEIR_OK) {
-        weiri_queue_lock(queue);
-        status = add_locked(queue, key, order, ret_added);
-        if (queue->core.meter != NULL && order->is_retry && status == WEIR_OK) {
-            queue->core.meter->retries++;
-        }
-        weiri_queue_unlock(queue);
-        touch(queue, key, status == WEIR_OK && ret_added->was_queued);
-    }
-    return status;
+    return status == WEIR_OK ? add_checked(queue, key, order, ret_added) : status;
 }
 
 /* As add() with nothing ordered, of what has been checked. */
@@ -224,7 +233,8 @@ enum weir_status weir_queue_add_rate_limited(weir_queue *queue, struct weir_key 
         return status;
     }
     struct weiri_added added;
-    status = add(queue, key, &(struct order){.delay_ns = delay_ns, .is_retry = true}, &added);
+    struct order order = {.delay_ns = delay_ns, .now_ns = &now_ns, .is_retry = true};
+    status = add_checked(queue, key, &order, &added);
     if (status != WEIR_OK) {
         weir_limiter_undo(queue->limiter, key, now_ns);
     } else if (added.has_joined) {

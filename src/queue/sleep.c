@@ -113,9 +113,11 @@ void weiri_queue_wake_drains_locked(weir_queue *queue)
     }
 }
 
-void weiri_queue_pass_time_slow_locked(weir_queue *queue)
+int64_t weiri_queue_pass_time_to_locked(weir_queue *queue, int64_t now_ns)
 {
-    int64_t now_ns = weir_clock_now(queue->clock);
+    if (now_ns < queue->core.ready.ranks.now_ns) {
+        now_ns = queue->core.ready.ranks.now_ns;
+    }
     if (queue->core.meter != NULL) {
         queue->core.meter->now_ns = now_ns;
     }
@@ -123,4 +125,10 @@ void weiri_queue_pass_time_slow_locked(weir_queue *queue)
         weiri_queue_wake_locked(queue, weiri_core_pass_time(&queue->core, now_ns));
     }
     queue->core.ready.ranks.now_ns = now_ns;
+    return now_ns;
+}
+
+void weiri_queue_pass_time_slow_locked(weir_queue *queue)
+{
+    (void)weiri_queue_pass_time_to_locked(queue, weir_clock_now(queue->clock));
 }

@@ -225,3 +225,48 @@ TEST_EACH(own, "one of one's own is asked with the item and the queue's time, an
     weir_limiter_free(limiter);
     CHECK_INT(own.destroyed, ==, 1);
 }
+
+/* Takes three seconds to say that it will be ten. */
+static enum weir_status slow_when(void *self, struct weir_key key, int64_t now_ns,
+                                  int64_t *ret_delay_ns)
+{
+    const struct own *own = self;
+    (void)key;
+    CHECK_INT(now_ns, ==, weir_clock_now(own->f->clock));
+    pass(own->f, WEIR_SECONDS(3));
+    *ret_delay_ns = WEIR_SECONDS(10);
+    return WEIR_OK;
+}
+
+TEST_EACH(own_slow, "a wait begins when the limiter is asked, however long its answer takes")
+{
+    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
+                                                .when = slow_when,
+                                                .forget = own_forget,
+                                                .num_requeues = own_count,
+                                                .destroy = own_destroy};
+    static struct own own;
+    struct fixture f;
+    own = (struct own){.f = &f};
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_new(&ops, &own, test_allocator(), &limiter), WEIR_OK);
+    setup_with(&f, kind, limiter);
+    CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 0)), WEIR_OK);
+    pass(&f, WEIR_SECONDS(7) - 1);
+    CHECK_COUNTS(&f, 0, 1, 0);
+    pass(&f, 1);
+    get_and_done(&f, 0);
+    /* Another item's time, which has come while the limiter thought, comes first. */
+    add_after(&f, 1, WEIR_SECONDS(12));
+    CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 2)), WEIR_OK);
+    add_after(&f, 3, WEIR_SECONDS(1));
+    CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 4)), WEIR_OK);
+    CHECK_COUNTS(&f, 1, 3, 0);
+    pass(&f, WEIR_SECONDS(10));
+    get_and_done(&f, 3);
+    get_and_done(&f, 2);
+    get_and_done(&f, 1);
+    get_and_done(&f, 4);
+    teardown(&f);
+    weir_limiter_free(limiter);
+}
