@@ -108,8 +108,12 @@ struct weir_work {
 
 /** Flags of weir_queue_add_with(). */
 enum weir_add_flags {
-    WEIR_ADD_MOVE = 1,     /**< A pending time is replaced by the new one, earlier or later. */
-    WEIR_ADD_SUPERSEDE = 2 /**< An immediate add also takes away the item's pending time. */
+    /** A pending time is replaced by the new one, earlier or later; by now where delay_ns <= 0: the
+     * time is taken away, and the item added at once. */
+    WEIR_ADD_MOVE = 1,
+    /** An add at once also takes away the item's pending time. Only with delay_ns <= 0; who has
+     * either kind of delay at hand uses WEIR_ADD_MOVE, which does the same then. */
+    WEIR_ADD_SUPERSEDE = 2
 };
 
 /** How to add. Zero means the default of every field. */
@@ -167,10 +171,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
  * in the first place (its arrival and age stay); a less urgent one changes nothing;
  * - processing: done queues it with the most urgent priority that was asked meanwhile;
  * - waiting: its time comes with the most urgent priority that was asked for that time. An add that
- *   supersedes the time takes over its priority, where that is the more urgent one.
+ *   takes the time away takes over its priority, where that is the more urgent one.
  *
  * Errors as weir_queue_add_after(); WEIR_EINVAL also for options of an unknown size or with an
- * unknown field set, unknown flags, and a priority other than 0 in a queue without priorities. */
+ * unknown field set, unknown flags, WEIR_ADD_SUPERSEDE with a delay, and a priority other than 0 in
+ * a queue without priorities. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
     weir_queue *queue, struct weir_key key, const struct weir_add_options *options);
 

@@ -7,6 +7,7 @@
 static void step(struct fixture *f, struct weir_work *works, size_t *works_count)
 {
     unsigned item = (unsigned)test_random_below(ITEMS);
+    int64_t delay_ns = 0;
     switch (test_random_below(8)) {
     case 0:
     case 1:
@@ -16,8 +17,10 @@ static void step(struct fixture *f, struct weir_work *works, size_t *works_count
         add_after(f, item, (int64_t)test_random_below(100));
         break;
     case 3:
-        add_with(f, item, (int64_t)test_random_below(100),
-                 (uint32_t)test_random_below(WEIR_ADD_MOVE + WEIR_ADD_SUPERSEDE + 1));
+        delay_ns = (int64_t)test_random_below(100);
+        add_with(f, item, delay_ns,
+                 (uint32_t)test_random_below(WEIR_ADD_MOVE + 1) |
+                     (delay_ns == 0 ? WEIR_ADD_SUPERSEDE * (uint32_t)test_random_below(2) : 0));
         break;
     case 4:
         CHECK_STATUS(weir_queue_cancel(f->queue, key_of(f, item), NULL), WEIR_OK);

@@ -8,15 +8,15 @@
 #include "base/time.h"
 #include "queue/moves.h"
 
-#define FLAGS_KNOWN ((uint32_t)(WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE))
+#define FLAGS_REPLACE ((uint32_t)(WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE))
+#define FLAGS_KNOWN FLAGS_REPLACE
 
 /* How to add one item. */
 struct order {
     int64_t delay_ns;
     const int64_t *now_ns; /* what the clock showed in this call; NULL: it was not read */
     int32_t priority;
-    bool move;
-    bool supersede;
+    bool replaces; /* a pending time */
     bool is_retry; /* in the metrics */
 };
 
@@ -41,7 +41,7 @@ static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
     if (order->delay_ns <= 0) {
         weiri_queue_pass_time_locked(queue);
         enum weir_status status =
-            weiri_core_add(&queue->core, key, order->supersede, order->priority, ret_added);
+            weiri_core_add(&queue->core, key, order->replaces, order->priority, ret_added);
         if (status == WEIR_OK && ret_added->is_queued) {
             weiri_queue_wake_locked(queue, 1);
         }
@@ -50,7 +50,7 @@ static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
     int64_t time_ns =
         weiri_time_add(weiri_queue_pass_time_to_locked(queue, now_ns), order->delay_ns);
     enum weir_status status =
-        weiri_core_wait(&queue->core, key, time_ns, order->move, order->priority, ret_added);
+        weiri_core_wait(&queue->core, key, time_ns, order->replaces, order->priority, ret_added);
     if (status == WEIR_OK && ret_added->has_new_time && queue->core.delay.next_ns == time_ns) {
         weiri_queue_wake_timer_locked(queue);
     }
@@ -138,10 +138,12 @@ enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
         (normal.flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
+    if ((normal.flags & WEIR_ADD_SUPERSEDE) != 0 && normal.delay_ns > 0) {
+        return WEIR_EINVAL;
+    }
     struct order order = {.delay_ns = normal.delay_ns,
                           .priority = normal.priority,
-                          .move = (normal.flags & WEIR_ADD_MOVE) != 0,
-                          .supersede = (normal.flags & WEIR_ADD_SUPERSEDE) != 0,
+                          .replaces = (normal.flags & FLAGS_REPLACE) != 0,
                           .is_retry = normal.delay_ns > 0};
     struct weiri_added added;
     return add(queue, key, &order, &added);

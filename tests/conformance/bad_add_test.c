@@ -457,6 +457,16 @@ ROW(weir_queue_add_with, options, flags, WEIR_EINVAL)
     return WEIR_EINVAL;
 }
 
+ROW(weir_queue_add_with, options, supersede, WEIR_EINVAL)
+{
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.flags = WEIR_ADD_SUPERSEDE;
+    options.delay_ns = INT64_MAX;
+    CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
+    options.delay_ns = 1;
+    return add_changed(w, &options);
+}
+
 ROW(weir_queue_add_with, options, priority, WEIR_EINVAL)
 {
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;

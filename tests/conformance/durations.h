@@ -77,7 +77,7 @@ static inline void expect_add(struct bench *b, int64_t delay_ns, uint32_t flags)
     expect_time(b);
     if (delay_ns <= 0) {
         b->is_queued = true;
-        b->is_waiting = b->is_waiting && (flags & WEIR_ADD_SUPERSEDE) == 0;
+        b->is_waiting = b->is_waiting && (flags & (WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE)) == 0;
     } else if (!b->is_waiting || (flags & WEIR_ADD_MOVE) != 0 || due_ns < b->due_ns) {
         b->is_waiting = true;
         b->due_ns = due_ns;
@@ -106,8 +106,12 @@ static inline void add(struct bench *b, int64_t delay_ns, uint32_t flags)
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.delay_ns = delay_ns;
     options.flags = flags;
-    CHECK_STATUS(weir_queue_add_with(b->queue, weir_key_string("a"), &options), WEIR_OK);
-    expect_add(b, delay_ns, flags);
+    bool is_refused = (flags & WEIR_ADD_SUPERSEDE) != 0 && delay_ns > 0;
+    CHECK_STATUS(weir_queue_add_with(b->queue, weir_key_string("a"), &options),
+                 is_refused ? WEIR_EINVAL : WEIR_OK);
+    if (!is_refused) {
+        expect_add(b, delay_ns, flags);
+    }
     check(b);
 }
 

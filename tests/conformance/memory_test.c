@@ -20,7 +20,7 @@ static enum weir_status call_add_after(struct fixture *f, unsigned item)
 static enum weir_status call_add_with(struct fixture *f, unsigned item)
 {
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
-    options.flags = WEIR_ADD_SUPERSEDE | WEIR_ADD_MOVE;
+    options.flags = item % 2 == 0 ? WEIR_ADD_SUPERSEDE : WEIR_ADD_MOVE;
     options.delay_ns = item % 2 == 0 ? 0 : WEIR_MS(1);
     return weir_queue_add_with(f->queue, key_of(f, item), &options);
 }

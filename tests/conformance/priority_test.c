@@ -235,11 +235,13 @@ TEST_EACH(superseded,
     add(&f, 1);
     add_after_at(&f, 2, 10, -4);
     add_after_at(&f, 3, 10, 4);
+    add_after_at(&f, 5, 10, -5);
     CHECK_STATUS(try_add_at(&f, 2, 0, 0, WEIR_ADD_SUPERSEDE), WEIR_OK);
     CHECK_STATUS(try_add_at(&f, 3, 2, 0, WEIR_ADD_SUPERSEDE), WEIR_OK);
+    CHECK_STATUS(try_add_at(&f, 5, 2, 0, WEIR_ADD_MOVE), WEIR_OK);
     add_at(&f, 4, 3);
-    CHECK_COUNTS(&f, 4, 0, 0);
-    CHECK_ORDER(&f, 2, 1, 3, 4);
+    CHECK_COUNTS(&f, 5, 0, 0);
+    CHECK_ORDER(&f, 5, 2, 1, 3, 4);
     teardown(&f);
 }
 

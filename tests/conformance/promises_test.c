@@ -178,11 +178,16 @@ TEST_EACH(supersede, "an add that supersedes takes the pending time away, from a
     get_and_done(&f, 0);
     pass(&f, WEIR_SECONDS(1));
     CHECK_NOTHING_READY(&f);
-    /* Without a pending time it is an add; with a delay it says nothing. */
+    /* Without a pending time it is an add; with a delay it is refused, and nothing changes. */
     add_with(&f, 0, 0, WEIR_ADD_SUPERSEDE);
     get_and_done(&f, 0);
     add_after(&f, 0, WEIR_MS(10));
-    add_with(&f, 0, WEIR_MS(20), WEIR_ADD_SUPERSEDE);
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.delay_ns = 1;
+    options.flags = WEIR_ADD_SUPERSEDE;
+    CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 0), &options), WEIR_EINVAL);
+    options.flags |= WEIR_ADD_MOVE;
+    CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 0), &options), WEIR_EINVAL);
     CHECK_COUNTS(&f, 0, 1, 0);
     pass(&f, WEIR_MS(10));
     get_and_done(&f, 0);
@@ -272,16 +277,24 @@ TEST_EACH(supersede_priority, "what supersedes a time takes its priority over, i
     teardown(&f);
 }
 
-TEST_EACH(move_now, "a move with no delay is an add, and leaves the pending time")
+TEST_EACH(move_now, "a move with no delay replaces the pending time by now, from any place")
 {
     struct fixture f;
     setup(&f, kind);
     add_after(&f, 0, WEIR_MS(10));
     add_with(&f, 0, 0, WEIR_ADD_MOVE);
-    CHECK_COUNTS(&f, 1, 1, 0);
-    add_with(&f, 0, 0, WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE);
     CHECK_COUNTS(&f, 1, 0, 0);
+    add_after(&f, 0, WEIR_MS(10));
+    add_with(&f, 0, -5, WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE);
+    CHECK_COUNTS(&f, 1, 0, 0);
+    struct weir_work work = get(&f, 0);
+    add_after(&f, 0, WEIR_MS(10));
+    add_with(&f, 0, INT64_MIN, WEIR_ADD_MOVE);
+    CHECK_COUNTS(&f, 0, 0, 1);
+    done(&f, &work);
     get_and_done(&f, 0);
+    pass(&f, WEIR_SECONDS(1));
+    CHECK_NOTHING_READY(&f);
     teardown(&f);
 }
 

@@ -72,7 +72,8 @@ static bool do_add(struct model *m)
     size_t item = (size_t)test_random_below(RANKED_ITEMS);
     int64_t delay_ns = test_random_below(2) == 0 ? 0 : 1 + (int64_t)test_random_below(200);
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
-    options.flags = (uint32_t)test_random_below(4);
+    options.flags =
+        (uint32_t)test_random_below(delay_ns > 0 ? 2 : 4); /* no supersede with a delay */
     options.priority = random_priority(m);
     options.delay_ns = delay_ns;
     if (m->with_faults && test_random_below(2) == 0) {

@@ -196,7 +196,7 @@ static inline void ranked_add(struct ranked *r, size_t index, int32_t priority, 
         ranked_wait(r, item, priority, delay_ns, (flags & WEIR_ADD_MOVE) != 0);
         return;
     }
-    if ((flags & WEIR_ADD_SUPERSEDE) != 0 && item->is_waiting) {
+    if ((flags & (WEIR_ADD_SUPERSEDE | WEIR_ADD_MOVE)) != 0 && item->is_waiting) {
         item->is_waiting = false;
         if (r->flaw != SUPERSEDE_FORGETS) {
             priority = ranked_min(priority, item->wait_priority);

@@ -32,6 +32,8 @@
     X(CANCEL_KEEPS_DIRTY, "a cancel leaves the dirty mark")                                        \
     X(CANCEL_KEEPS_TIME, "a cancel leaves the pending time of a queued item")                      \
     X(SUPERSEDE_IGNORED, "an add that supersedes leaves the pending time")                         \
+    X(MOVE_NOW_IGNORED, "a move to now leaves the pending time")                                   \
+    X(SUPERSEDE_TAKES_DELAY, "an add that supersedes may have a delay")                            \
     X(SHUTDOWN_FORGETS, "a shutdown does not count what it drops")                                 \
     X(SHUTDOWN_EMPTIES, "a shutdown drops queued items")                                           \
     X(STALE_DONE, "a done of an earlier processing ends the present one")                          \
@@ -177,19 +179,23 @@ static inline enum weir_status reference_add(struct reference *r, unsigned item,
                                              uint32_t flags, bool *ret_joined)
 {
     struct reference_item *it = &r->items[item];
+    bool supersede = (flags & WEIR_ADD_SUPERSEDE) != 0;
+    bool move = (flags & WEIR_ADD_MOVE) != 0;
+    if (supersede && delay_ns > 0 && r->flaw != SUPERSEDE_TAKES_DELAY) {
+        return WEIR_EINVAL;
+    }
     if (r->shut) {
         return WEIR_ESHUTDOWN;
     }
     if (delay_ns > 0) {
         *ret_joined = it->waiting;
-        reference_wait(r, item, delay_ns, (flags & WEIR_ADD_MOVE) != 0);
+        reference_wait(r, item, delay_ns, move);
         reference_pass(r, 0); /* at the end of time it is due at once */
         return WEIR_OK;
     }
     *ret_joined = it->place == QUEUED || it->place == DIRTY;
-    bool supersede =
-        (r->supersedes || (flags & WEIR_ADD_SUPERSEDE) != 0) && r->flaw != SUPERSEDE_IGNORED;
-    if (supersede || r->flaw == ADD_ABSORBS_TIME) {
+    if (((supersede || r->supersedes) && r->flaw != SUPERSEDE_IGNORED) ||
+        (move && r->flaw != MOVE_NOW_IGNORED) || r->flaw == ADD_ABSORBS_TIME) {
         it->waiting = false;
     }
     reference_enqueue(r, item);
