@@ -117,7 +117,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_crew_new(const struct weir_crew_op
 /** Does so many pieces as weir_parallelize() does, with the crew's threads and without an
  * allocation. Blocks until all pieces that were begun have returned. Thread-safe, but a crew does
  * one run at a time: WEIR_EBUSY for another thread, and for a piece of the run itself. options may
- * be NULL and are not kept. Returns as weir_parallelize(); errors of its own, before anything was
+ * be NULL and are not kept. Returns as weir_parallelize(). Errors of its own, before anything was
  * begun: WEIR_EINVAL (crew or fn NULL, options of an unknown size or with an unknown field set),
  * WEIR_EBUSY, WEIR_EFORKED. */
 WEIR_API WEIR_NODISCARD int weir_crew_run(weir_crew *crew, size_t pieces, weir_piece_fn *fn,
