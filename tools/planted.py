@@ -125,7 +125,8 @@ def judge(plant, program):
         return False, f"{line}\nFOUND TOO LATE"
     if seed:
         again = FOUND.search(run(program, plant.test, f"--seed={seed}")[1])
-        if again is None or (again[2], again[3]) != (seed, text):
+        # Not word for word: what a bug reads where nothing is may be an address, another one in each process.
+        if again is None or again[2] != seed:
             return False, f"{line}\nITS SEED DOES NOT REPEAT IT: {again and again[0]}"
     return True, line
 
