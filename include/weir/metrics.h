@@ -27,7 +27,7 @@ WEIR_BEGIN_DECLS
  * - `workqueue_unfinished_work_seconds`, a gauge: the sum of the ages of the processings under way;
  * - `workqueue_longest_running_processor_seconds`, a gauge: the age of the oldest of them;
  * - `workqueue_retries_total`, a counter: add_after and add_rate_limited that were accepted,
- *   whatever the delay; add_with where it has one.
+ *   whatever the delay; add_with where it has one or is rate-limited.
  *
  * The buckets are Kubernetes' ten, and two more: 100 and 1000 seconds. Times are the queue's
  * clock's. Ages are those of the moment of reading. */

@@ -113,7 +113,10 @@ enum weir_add_flags {
     WEIR_ADD_MOVE = 1,
     /** An add at once also takes away the item's pending time. Only with delay_ns <= 0; who has
      * either kind of delay at hand uses WEIR_ADD_MOVE, which does the same then. */
-    WEIR_ADD_SUPERSEDE = 2
+    WEIR_ADD_SUPERSEDE = 2,
+    /** As weir_queue_add_rate_limited(), but not before delay_ns has passed: of the limiter's delay
+     * and delay_ns the longer counts. Not with WEIR_ADD_SUPERSEDE. */
+    WEIR_ADD_RATE_LIMITED = 4
 };
 
 /** How to add. Zero means the default of every field. */
@@ -173,9 +176,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
  * - waiting: its time comes with the most urgent priority that was asked for that time. An add that
  *   takes the time away takes over its priority, where that is the more urgent one.
  *
- * Errors as weir_queue_add_after(); WEIR_EINVAL also for options of an unknown size or with an
- * unknown field set, unknown flags, WEIR_ADD_SUPERSEDE with a delay, and a priority other than 0 in
- * a queue without priorities. */
+ * Errors as weir_queue_add_after(), with WEIR_ADD_RATE_LIMITED as weir_queue_add_rate_limited();
+ * WEIR_EINVAL also for options of an unknown size or with an
+ * unknown field set, unknown flags, WEIR_ADD_SUPERSEDE with a delay or a limiter, and a priority
+ * other than 0 in a queue without priorities. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
     weir_queue *queue, struct weir_key key, const struct weir_add_options *options);
 

@@ -9,7 +9,7 @@
 #include "queue/moves.h"
 
 #define FLAGS_REPLACE ((uint32_t)(WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE))
-#define FLAGS_KNOWN FLAGS_REPLACE
+#define FLAGS_KNOWN (FLAGS_REPLACE | (uint32_t)WEIR_ADD_RATE_LIMITED)
 
 /* How to add one item. */
 struct order {
@@ -130,6 +130,40 @@ enum weir_status weir_queue_add_after(weir_queue *queue, struct weir_key key, in
     return add(queue, key, &(struct order){.delay_ns = delay_ns, .is_retry = true}, &added);
 }
 
+/* As add(), but not before the limiter's answer. */
+static enum weir_status add_limited(weir_queue *queue, struct weir_key key,
+                                    const struct order *asked)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = weiri_queue_check_key(queue, key);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct order order = *asked;
+    int64_t now_ns = weir_clock_now(queue->clock);
+    order.now_ns = &now_ns;
+    status = weir_limiter_when(queue->limiter, key, now_ns, &order.delay_ns);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    order.delay_ns = order.delay_ns > asked->delay_ns ? order.delay_ns : asked->delay_ns;
+    struct weiri_added added;
+    status = add_checked(queue, key, &order, &added);
+    if (status != WEIR_OK) {
+        weir_limiter_undo(queue->limiter, key, now_ns);
+    } else if (added.has_joined) {
+        weir_limiter_give_back(queue->limiter, key, now_ns);
+    }
+    return status;
+}
+
+enum weir_status weir_queue_add_rate_limited(weir_queue *queue, struct weir_key key)
+{
+    return add_limited(queue, key, &(struct order){.is_retry = true});
+}
+
 enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
                                      const struct weir_add_options *options)
 {
@@ -138,13 +172,17 @@ enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
         (normal.flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
-    if ((normal.flags & WEIR_ADD_SUPERSEDE) != 0 && normal.delay_ns > 0) {
+    bool is_limited = (normal.flags & WEIR_ADD_RATE_LIMITED) != 0;
+    if ((normal.flags & WEIR_ADD_SUPERSEDE) != 0 && (normal.delay_ns > 0 || is_limited)) {
         return WEIR_EINVAL;
     }
     struct order order = {.delay_ns = normal.delay_ns,
                           .priority = normal.priority,
                           .replaces = (normal.flags & FLAGS_REPLACE) != 0,
-                          .is_retry = normal.delay_ns > 0};
+                          .is_retry = normal.delay_ns > 0 || is_limited};
+    if (is_limited) {
+        return add_limited(queue, key, &order);
+    }
     struct weiri_added added;
     return add(queue, key, &order, &added);
 }
@@ -217,32 +255,6 @@ enum weir_status weir_queue_add_batch(weir_queue *queue, const struct weir_key *
         return add_batch_touching(queue, keys, count);
     }
     return add_batch(queue, keys, count, NULL);
-}
-
-enum weir_status weir_queue_add_rate_limited(weir_queue *queue, struct weir_key key)
-{
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = weiri_queue_check_key(queue, key);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    int64_t delay_ns = 0;
-    int64_t now_ns = weir_clock_now(queue->clock);
-    status = weir_limiter_when(queue->limiter, key, now_ns, &delay_ns);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    struct weiri_added added;
-    struct order order = {.delay_ns = delay_ns, .now_ns = &now_ns, .is_retry = true};
-    status = add_checked(queue, key, &order, &added);
-    if (status != WEIR_OK) {
-        weir_limiter_undo(queue->limiter, key, now_ns);
-    } else if (added.has_joined) {
-        weir_limiter_give_back(queue->limiter, key, now_ns);
-    }
-    return status;
 }
 
 enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key)

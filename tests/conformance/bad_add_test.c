@@ -448,7 +448,7 @@ ROW(weir_queue_add_with, options, later, WEIR_EINVAL)
 
 ROW(weir_queue_add_with, options, flags, WEIR_EINVAL)
 {
-    static const uint32_t flags[] = {4, 7, UINT32_C(1) << 31, UINT32_MAX};
+    static const uint32_t flags[] = {8, 12, UINT32_C(1) << 31, UINT32_MAX};
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     for (size_t i = 0; i < 4; i++) {
         options.flags = flags[i];
@@ -464,6 +464,9 @@ ROW(weir_queue_add_with, options, supersede, WEIR_EINVAL)
     options.delay_ns = INT64_MAX;
     CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
     options.delay_ns = 1;
+    CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
+    options.delay_ns = 0;
+    options.flags |= WEIR_ADD_RATE_LIMITED;
     return add_changed(w, &options);
 }
 
@@ -473,6 +476,8 @@ ROW(weir_queue_add_with, options, priority, WEIR_EINVAL)
     options.priority = INT32_MIN;
     CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
     options.priority = 1;
+    CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
+    options.flags = WEIR_ADD_RATE_LIMITED; /* and the limiter is told that it came to nothing */
     return add_changed(w, &options);
 }
 

@@ -248,6 +248,8 @@ TEST_EACH(retries, "retries counts each accepted add_after and add_rate_limited,
     CHECK_FAMILY(&page, RETRIES, "5");
     add_with(&f, 3, WEIR_SECONDS(1), WEIR_ADD_MOVE);
     CHECK_FAMILY(&page, RETRIES, "6");
+    add_with(&f, 3, 0, WEIR_ADD_RATE_LIMITED);
+    CHECK_FAMILY(&page, RETRIES, "7");
     teardown_named(&f, &page);
 }
 

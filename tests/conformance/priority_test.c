@@ -245,6 +245,19 @@ TEST_EACH(superseded,
     teardown(&f);
 }
 
+TEST_EACH(rate_limited, "a failed item comes back with the priority it is added with")
+{
+    struct fixture f;
+    setup_ranked(&f, kind, 0);
+    CHECK_STATUS(try_add_at(&f, 1, 5, 0, WEIR_ADD_RATE_LIMITED), WEIR_OK);
+    CHECK_STATUS(try_add_at(&f, 2, -5, 0, WEIR_ADD_RATE_LIMITED), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 3)), WEIR_OK);
+    CHECK_COUNTS(&f, 0, 3, 0);
+    pass(&f, WEIR_MS(5));
+    CHECK_ORDER(&f, 2, 3, 1);
+    teardown(&f);
+}
+
 TEST_EACH(wait_cancelled, "a cancel forgets the priority of a pending time")
 {
     struct fixture f;

@@ -285,6 +285,40 @@ TEST_EACH(rate_limited_places, "add_rate_limited: as add_after from any place")
     teardown(&f);
 }
 
+TEST_EACH(rate_limited_delay,
+          "add_with, rate-limited: the longer of the limiter's delay and its own")
+{
+    struct fixture f;
+    setup(&f, kind);
+    add_with(&f, 0, WEIR_MS(20), WEIR_ADD_RATE_LIMITED); /* the limiter says 5 ms */
+    add_with(&f, 1, WEIR_MS(4), WEIR_ADD_RATE_LIMITED);
+    add_with(&f, 2, INT64_MIN, WEIR_ADD_RATE_LIMITED);
+    CHECK(requeues(&f, 0) == 1 && requeues(&f, 1) == 1 && requeues(&f, 2) == 1);
+    pass(&f, WEIR_MS(5) - 1);
+    CHECK_COUNTS(&f, 0, 3, 0);
+    pass(&f, 1);
+    get_and_done(&f, 1);
+    get_and_done(&f, 2);
+    CHECK_NOTHING_READY(&f);
+    pass(&f, WEIR_MS(15) - 1);
+    CHECK_NOTHING_READY(&f);
+    pass(&f, 1);
+    get_and_done(&f, 0);
+    /* A move replaces a time by the one that this comes to: here 10 ms. */
+    add_after(&f, 1, WEIR_MS(1));
+    add_with(&f, 1, 0, WEIR_ADD_RATE_LIMITED | WEIR_ADD_MOVE);
+    pass(&f, WEIR_MS(10) - 1);
+    CHECK_NOTHING_READY(&f);
+    pass(&f, 1);
+    get_and_done(&f, 1);
+    weir_queue_shutdown(f.queue);
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.flags = WEIR_ADD_RATE_LIMITED;
+    CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 1), &options), WEIR_ESHUTDOWN);
+    CHECK_INT(requeues(&f, 1), ==, 2);
+    teardown(&f);
+}
+
 TEST_EACH(forget, "forget and num_requeues: the record is cleared, from any place; not a done")
 {
     struct fixture f;

@@ -39,7 +39,10 @@ static inline bool apply_add(struct model *m, const struct operation *op)
         got = weir_queue_add_with(m->queue, key, &options);
     }
     if (!model_is_out_of_memory(op, got)) {
-        enum weir_status want = reference_add(&m->reference, op->item, delay_ns, flags, &joined);
+        bool is_limited = (flags & WEIR_ADD_RATE_LIMITED) != 0;
+        enum weir_status want =
+            is_limited ? reference_add_rate_limited(&m->reference, op->item, delay_ns, flags)
+                       : reference_add(&m->reference, op->item, delay_ns, flags, &joined);
         EXPECT_STATUS(m, got, want);
     }
     return true;
@@ -49,7 +52,7 @@ static inline bool apply_add_rate_limited(struct model *m, const struct operatio
 {
     enum weir_status got = weir_queue_add_rate_limited(m->queue, model_key(m, op->item));
     if (!model_is_out_of_memory(op, got)) {
-        enum weir_status want = reference_add_rate_limited(&m->reference, op->item);
+        enum weir_status want = reference_add_rate_limited(&m->reference, op->item, 0, 0);
         EXPECT_STATUS(m, got, want);
     }
     return true;

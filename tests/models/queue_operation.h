@@ -113,7 +113,7 @@ static inline struct operation random_operation(bool with_faults)
     struct operation op = {
         .kind = random_kind(),
         .item = (unsigned)test_random_below(MODEL_ITEMS),
-        .flags = (uint32_t)test_random_below(4),
+        .flags = (uint32_t)test_random_below(8),
         .delay_ns = random_delay(),
         .batch = (uint32_t)test_random(),
     };
@@ -160,9 +160,10 @@ static inline void print_operation(FILE *out, size_t number, const struct operat
         (void)fprintf(out, "(%s, %lld ns)", item_name(op->item), (long long)op->delay_ns);
         break;
     case OP_ADD_WITH:
-        (void)fprintf(out, "(%s, %lld ns%s%s)", item_name(op->item), (long long)op->delay_ns,
+        (void)fprintf(out, "(%s, %lld ns%s%s%s)", item_name(op->item), (long long)op->delay_ns,
                       (op->flags & WEIR_ADD_MOVE) != 0 ? ", move" : "",
-                      (op->flags & WEIR_ADD_SUPERSEDE) != 0 ? ", supersede" : "");
+                      (op->flags & WEIR_ADD_SUPERSEDE) != 0 ? ", supersede" : "",
+                      (op->flags & WEIR_ADD_RATE_LIMITED) != 0 ? ", rate-limited" : "");
         break;
     case OP_ADD_BATCH:
     case OP_DONE_BATCH:

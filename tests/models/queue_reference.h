@@ -38,6 +38,7 @@
     X(SHUTDOWN_EMPTIES, "a shutdown drops queued items")                                           \
     X(STALE_DONE, "a done of an earlier processing ends the present one")                          \
     X(BATCH_NOT_ALL, "a batch leaves out its last item")                                           \
+    X(LIMITED_SHORTER, "of the limiter's delay and the one asked for the shorter counts")          \
     X(LIMITER_NOT_TOLD, "a coalesced rate-limited add gives nothing back")                         \
     X(FORGET_IGNORED, "a forget of a waiting item is ignored")
 
@@ -208,11 +209,19 @@ static inline int64_t reference_delay(uint64_t tries)
     return tries < 6 ? INT64_C(1) << tries : 64;
 }
 
-static inline enum weir_status reference_add_rate_limited(struct reference *r, unsigned item)
+static inline enum weir_status reference_add_rate_limited(struct reference *r, unsigned item,
+                                                          int64_t asked_ns, uint32_t flags)
 {
+    if ((flags & WEIR_ADD_SUPERSEDE) != 0) {
+        return WEIR_EINVAL;
+    }
     bool joined = false;
     int64_t delay_ns = reference_delay(r->items[item].tries);
-    enum weir_status status = reference_add(r, item, delay_ns, 0, &joined);
+    bool is_longer = asked_ns > delay_ns;
+    if (asked_ns > 0 && is_longer != (r->flaw == LIMITED_SHORTER)) {
+        delay_ns = asked_ns;
+    }
+    enum weir_status status = reference_add(r, item, delay_ns, flags, &joined);
     if (status == WEIR_OK) {
         r->items[item].tries++;
         r->reserved += !joined || r->flaw == LIMITER_NOT_TOLD;

@@ -96,14 +96,15 @@ static bool add_with(struct writer *writer)
 {
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     unsigned index = books_choose(writer);
-    static const uint32_t kinds[] = {0, WEIR_ADD_MOVE, WEIR_ADD_SUPERSEDE};
+    static const uint32_t kinds[] = {0, WEIR_ADD_MOVE, WEIR_ADD_SUPERSEDE, WEIR_ADD_RATE_LIMITED,
+                                     WEIR_ADD_MOVE | WEIR_ADD_RATE_LIMITED};
     options.flags = kinds[below(&writer->random, sizeof(kinds) / sizeof(kinds[0]))];
     bool is_now = options.flags == WEIR_ADD_SUPERSEDE || one_in(&writer->random, 2);
     options.delay_ns = is_now ? 0 : choose_delay(writer);
     options.priority = world.has_priorities ? (int32_t)below(&writer->random, 9) - 4 : 0;
     books_write(writer, index);
     return note(writer, index, weir_queue_add_with(world.queue, books_key(index), &options),
-                options.delay_ns > 0);
+                options.delay_ns > 0 || (options.flags & WEIR_ADD_RATE_LIMITED) != 0);
 }
 
 static bool add_rate_limited(struct writer *writer)
