@@ -18,8 +18,11 @@ WEIR_BEGIN_DECLS
 /** The node that a caller embeds in its own object to queue the object itself.
  *
  * Zero it (or call weir_item_init()) before first use; after that its contents belong to the queue.
- * It may be freed or moved only while it is idle and not waiting: after its done returned WEIR_OK
- * with no add since, or after a cancel (weir/queue.h).
+ * It may be freed or moved only while it is idle and not waiting. It gets there, once nobody adds
+ * it any more, in two steps: weir_queue_cancel() takes it out of the queue, and its dirty mark and
+ * its pending time away; and where a consumer has it in hand, that consumer's done makes it idle.
+ * weir_queue_lookup() (weir/snapshot.h) tells whether one has. Who frees it then, its owner or the
+ * consumer behind its done, they must agree on between them: the queue does not know.
  *
  * A node is used with one queue at a time: another queue may have it once it is idle and not
  * waiting. Given to another one earlier, it is refused with WEIR_EBUSY by every add and by

@@ -14,23 +14,25 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * What is in a queue: every item at one moment, with its place, its pending time and its age. For
- * people and logs, such as to name what is still running when a drain has run out of time.
+ * What is in a queue: one item, or all of them at one moment, with place, pending time and age. For
+ * people and logs, such as to name what is still running when a drain has run out of time; and for
+ * the owner of an embedded item, who asks whether the queue is rid of it.
  *
  * What ends in _ns is in nanoseconds; times are readings of the queue's clock. None of the calls
  * blocks; all are thread-safe but weir_snapshot_free(). */
 
 /** Where an item is. */
 enum weir_place {
-    WEIR_PLACE_IDLE = 0,   /**< It only waits for its time. */
+    WEIR_PLACE_IDLE = 0,   /**< It waits for its time, or the queue does not know it. */
     WEIR_PLACE_QUEUED,     /**< To be handed out. */
     WEIR_PLACE_PROCESSING, /**< In a consumer's hand. */
     WEIR_PLACE_DIRTY       /**< The same, and added again meanwhile. */
 };
 
-/** One item of a snapshot. */
+/** One item, as a snapshot and a look-up show it. */
 struct weir_snapshot_item {
-    struct weir_key key;    /**< A copy of the bytes, the snapshot's; or the address. */
+    struct weir_key key;    /**< A copy of the bytes, the snapshot's; or the address. Of a look-up:
+                                 as the caller passed it. */
     struct weir_item *item; /**< The embedded item, which may be gone by now; NULL where the item is
                                  named by bytes. */
     int64_t due_ns;         /**< Its pending time on the queue's clock; -1: none. */
@@ -41,6 +43,15 @@ struct weir_snapshot_item {
     enum weir_place place; /**< Independent of due_ns. */
     uint32_t reserved0;    /**< Zero. */
 };
+
+/** Looks one item up; one that the queue does not know is idle and has no pending time. What is due
+ * is queued before, as by every call. The answer may be out of date at once, unless the caller
+ * knows that nobody adds the item: what is idle and not waiting then stays so.
+ *
+ * Costs no more than an add; works after shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key),
+ * WEIR_EBUSY (an embedded item that another queue holds). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
+                                                           struct weir_snapshot_item *ret_item);
 
 /** All items of a queue at one moment. Opaque; it does not change, and needs its queue no more. */
 typedef struct weir_snapshot weir_snapshot;

@@ -29,11 +29,11 @@ struct weir_snapshot {
     size_t unlisted;
 };
 
-/* Counts an item, and copies it where there is room. */
-static void copy(weir_snapshot *snapshot, const struct weiri_core *core,
-                 const struct weir_item *item)
+/* What is to be said of an item; of a keyed one all but its key. */
+static struct weir_snapshot_item describe(const struct weiri_core *core,
+                                          const struct weir_item *item)
 {
-    struct weir_snapshot_item to = {
+    return (struct weir_snapshot_item){
         .key = weir_key_item((struct weir_item *)(uintptr_t)item),
         .item = (struct weir_item *)(uintptr_t)item,
         .due_ns = item->weir_wait == 0 ? -1 : weiri_delay_time(&core->delay, item),
@@ -42,6 +42,13 @@ static void copy(weir_snapshot *snapshot, const struct weiri_core *core,
         .ticket = weiri_item_is_processing(item) ? item->weir_position : 0,
         .place = (enum weir_place)weiri_item_place(item),
     };
+}
+
+/* Counts an item, and copies it where there is room. */
+static void copy(weir_snapshot *snapshot, const struct weiri_core *core,
+                 const struct weir_item *item)
+{
+    struct weir_snapshot_item to = describe(core, item);
     if (weiri_item_is_keyed(item)) {
         const struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
         size_t at = snapshot->key_bytes;
@@ -125,6 +132,36 @@ enum weir_status weir_queue_snapshot(weir_queue *queue, weir_snapshot **ret_snap
     }
     *ret_snapshot = snapshot;
     return WEIR_OK;
+}
+
+enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
+                                   struct weir_snapshot_item *ret_item)
+{
+    static const struct weir_item unknown;
+    enum weir_status status = weiri_queue_check(queue);
+    if (status == WEIR_OK) {
+        status = ret_item == NULL ? WEIR_EINVAL : weiri_queue_check_key(queue, key);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_queue_lock(queue);
+    weiri_queue_pass_time_locked(queue);
+    const struct weir_item *item = weiri_core_find(&queue->core, key);
+    if (item == NULL) {
+        item = &unknown;
+    }
+    if (weiri_item_is_elsewhere(item, queue->core.mark)) {
+        status = WEIR_EBUSY;
+    } else {
+        *ret_item = describe(&queue->core, item);
+        ret_item->key = key;
+        if (key.size != WEIR_KEY_ITEM) {
+            ret_item->item = NULL;
+        }
+    }
+    weiri_queue_unlock(queue);
+    return status;
 }
 
 size_t weir_snapshot_count(const weir_snapshot *snapshot)

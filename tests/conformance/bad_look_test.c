@@ -86,6 +86,44 @@ ROW(weir_queue_fd, memory, none, WEIR_ENOMEM)
 
 /* ---- Snapshots ---- */
 
+static enum weir_status call_lookup(__attribute__((unused)) struct world *w, weir_queue *queue,
+                                    struct weir_key key)
+{
+    struct weir_snapshot_item item = {.ticket = UNTOUCHED};
+    enum weir_status status = weir_queue_lookup(queue, key, &item);
+    CHECK((item.ticket == UNTOUCHED) == (status != WEIR_OK));
+    return status;
+}
+
+KEY_ROWS(weir_queue_lookup, key, call_lookup)
+
+ROW(weir_queue_lookup, key, elsewhere, WEIR_EBUSY)
+{
+    struct weir_item item;
+    weir_item_init(&item);
+    weir_queue *other;
+    CHECK_STATUS(weir_queue_new(NULL, &other), WEIR_OK);
+    CHECK_STATUS(weir_queue_add(other, weir_key_item(&item)), WEIR_OK);
+    enum weir_status status = call_lookup(w, w->queue, weir_key_item(&item));
+    weir_queue_free(other);
+    return status;
+}
+
+ROW(weir_queue_lookup, ret_item, null, WEIR_EINVAL)
+{
+    return weir_queue_lookup(w->queue, key_of(&w->f, IS_QUEUED), NULL);
+}
+
+ROW(weir_queue_lookup, queue, shut_down, WEIR_OK)
+{
+    struct weir_snapshot_item item;
+    CHECK_STATUS(weir_queue_lookup(w->queue, key_of(&w->f, IS_QUEUED), &item), WEIR_OK);
+    CHECK_INT(item.place, ==, WEIR_PLACE_QUEUED);
+    CHECK_STATUS(weir_queue_lookup(w->queue, key_of(&w->f, IS_WAITING), &item), WEIR_OK);
+    CHECK(item.place == WEIR_PLACE_IDLE && item.due_ns == -1);
+    return WEIR_OK;
+}
+
 ROW(weir_queue_snapshot, queue, null, WEIR_EINVAL)
 {
     weir_snapshot *untouched = (weir_snapshot *)w;

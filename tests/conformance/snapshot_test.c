@@ -26,6 +26,18 @@ static const struct weir_snapshot_item *at(struct fixture *f, const weir_snapsho
     return got;
 }
 
+/* One item, looked up; until the next one is. */
+static const struct weir_snapshot_item *look(struct fixture *f, unsigned item)
+{
+    static struct weir_snapshot_item got;
+    memset(&got, 0xff, sizeof(got));
+    CHECK_STATUS(weir_queue_lookup(f->queue, key_of(f, item), &got), WEIR_OK);
+    struct weir_work work = {.key = got.key, .item = got.item};
+    CHECK_INT(item_of(f, &work), ==, item);
+    CHECK_INT(got.reserved0, ==, 0);
+    return &got;
+}
+
 #define CHECK_ITEM(got, want_place, want_due_ns, want_queued_ns, want_running_ns)                  \
     do {                                                                                           \
         const struct weir_snapshot_item *check_got = (got);                                        \
@@ -80,6 +92,53 @@ TEST_EACH(places, "each item is listed once, with its place, pending time, ages 
     CHECK_COUNTS(&f, 3, 3, 2);
     weir_snapshot_free(snapshot);
     teardown_named(&f, &page);
+}
+
+TEST_EACH(lookup, "one item is looked up: its place, pending time, ages and ticket")
+{
+    struct fixture f;
+    struct page page;
+    struct weir_work work[2];
+    setup_named(&f, kind, &page);
+    fill(&f, work);
+    int64_t base_ns = START + WEIR_SECONDS(2);
+    CHECK_ITEM(look(&f, 0), WEIR_PLACE_PROCESSING, -1, -1, WEIR_SECONDS(5));
+    CHECK_INT(look(&f, 0)->ticket, ==, work[0].ticket);
+    CHECK_ITEM(look(&f, 1), WEIR_PLACE_DIRTY, base_ns + WEIR_SECONDS(100), WEIR_SECONDS(3),
+               WEIR_SECONDS(4));
+    CHECK_ITEM(look(&f, 2), WEIR_PLACE_QUEUED, -1, WEIR_SECONDS(3), -1);
+    CHECK_INT(look(&f, 2)->ticket, ==, 0);
+    CHECK_ITEM(look(&f, 3), WEIR_PLACE_QUEUED, base_ns + WEIR_SECONDS(50), WEIR_SECONDS(3), -1);
+    CHECK_ITEM(look(&f, 4), WEIR_PLACE_IDLE, base_ns + WEIR_SECONDS(60), -1, -1);
+    CHECK_ITEM(look(&f, 5), WEIR_PLACE_QUEUED, -1, 0, -1);
+    CHECK_ITEM(look(&f, 6), WEIR_PLACE_IDLE, -1, -1, -1); /* unknown */
+    pass(&f, WEIR_SECONDS(57));                           /* item 4 is due */
+    CHECK_ITEM(look(&f, 4), WEIR_PLACE_QUEUED, -1, 0, -1);
+    teardown_named(&f, &page);
+}
+
+TEST_EACH(deleted, "the owner of an item learns when the queue is rid of it")
+{
+    struct fixture f;
+    setup(&f, kind);
+    add(&f, 0);
+    add_after(&f, 0, WEIR_SECONDS(1));
+    CHECK(cancel(&f, 0));
+    CHECK_ITEM(look(&f, 0), WEIR_PLACE_IDLE, -1, -1, -1);
+    add(&f, 0);
+    struct weir_work work = get(&f, 0);
+    add(&f, 0);
+    add_after(&f, 0, WEIR_SECONDS(1));
+    CHECK(cancel(&f, 0));
+    CHECK_ITEM(look(&f, 0), WEIR_PLACE_PROCESSING, -1, -1, -1);
+    done(&f, &work);
+    CHECK_ITEM(look(&f, 0), WEIR_PLACE_IDLE, -1, -1, -1);
+    memset(&f.items[0], 0xff, sizeof(f.items[0])); /* nobody looks at it any more */
+    add(&f, 1);
+    pass(&f, WEIR_SECONDS(2));
+    get_and_done(&f, 1);
+    CHECK_COUNTS(&f, 0, 0, 0);
+    teardown(&f);
 }
 
 TEST_EACH(without_metrics, "a queue without metrics has no ages, but all else")

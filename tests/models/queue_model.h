@@ -5,6 +5,8 @@
 
 #include <stdarg.h>
 
+#include <weir/snapshot.h>
+
 #include "models/queue_operation.h"
 
 /* The queue and its reference side by side: each operation is done on both, and everything that can
@@ -162,6 +164,14 @@ static inline bool model_compare(struct model *m)
     EXPECT(m, weir_queue_shutting_down(m->queue) == r->shut, "shutting down: %d, expected %d",
            weir_queue_shutting_down(m->queue), r->shut);
     for (unsigned i = 0; i < MODEL_ITEMS; i++) {
+        struct weir_snapshot_item item;
+        status = weir_queue_lookup(m->queue, model_key(m, i), &item);
+        EXPECT_STATUS(m, status, WEIR_OK);
+        const struct reference_item *want = &r->items[i];
+        EXPECT(m, (int)item.place == (int)want->place, "%s is at place %d, expected %d",
+               item_name(i), (int)item.place, (int)want->place);
+        EXPECT(m, item.due_ns == (want->waiting ? want->time_ns : -1), "%s is due at %lld",
+               item_name(i), (long long)item.due_ns);
         uint64_t tries = 0;
         status = weir_queue_num_requeues(m->queue, model_key(m, i), &tries);
         EXPECT_STATUS(m, status, WEIR_OK);
