@@ -59,7 +59,11 @@ enum weir_queue_flags {
     WEIR_QUEUE_PRIORITIES = 1,
     /** Every add at once takes the item's pending time away, as with WEIR_ADD_SUPERSEDE, so that
      * the item does not come once more for it. */
-    WEIR_QUEUE_SUPERSEDE = 2
+    WEIR_QUEUE_SUPERSEDE = 2,
+    /** Keeps the ages of items for snapshots and look-ups (weir/snapshot.h) without metrics too.
+     * Each call then reads the clock once, and an item that is queued or processing takes memory
+     * for its times. A queue that shows metrics does so anyway. */
+    WEIR_QUEUE_AGES = 4
 };
 
 /** Sees an add that coalesced with a queued item: it changed nothing but, at most, the item's
@@ -79,9 +83,10 @@ struct weir_queue_options {
     weir_limiter *limiter; /**< Borrowed until free, for add_rate_limited; NULL: an own exponential
                                 one, 5 ms to 1000 s. */
     size_t key_size_max;   /**< Largest key of bytes; 0: 65536; at most WEIR_KEY_SIZE_LIMIT. */
-    const char *name; /**< Copied; UTF-8. The queue's name in metrics; NULL, "": it has none. */
-    weir_metrics *metrics; /**< Borrowed until free: where a queue that has a name shows its
-                              metrics; NULL: nowhere. A queue without both keeps none. */
+    const char *name; /**< Copied; UTF-8. The queue's name in metrics, needed there; NULL, "": it
+                         has none. Without metrics it is of no use. */
+    weir_metrics *metrics; /**< Borrowed until free: where the queue shows its metrics, under its
+                              name; NULL: nowhere, and it keeps none. */
     uint32_t flags;        /**< Of enum weir_queue_flags. */
     uint32_t reserved0;    /**< Zero. */
     int64_t aging_ns; /**< With WEIR_QUEUE_PRIORITIES: an item becomes more urgent by one for each
@@ -139,8 +144,8 @@ struct weir_add_options {
 /** Makes an empty queue. options may be NULL. Returns owned: weir_queue_free().
  * Errors: WEIR_EINVAL (ret_queue NULL, options of an unknown size or with an unknown field set, an
  * allocator with some members NULL, key_size_max over its limit, unknown flags, aging without
- * priorities, a name for metrics that is not UTF-8), WEIR_ERANGE (aging_ns negative), WEIR_EBUSY (a
- * queue of that name is in the registry already), WEIR_ENOMEM. */
+ * priorities, metrics without a name or with one that is not UTF-8), WEIR_ERANGE (aging_ns
+ * negative), WEIR_EBUSY (a queue of that name is in the registry already), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
                                                         weir_queue **ret_queue);
 

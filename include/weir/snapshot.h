@@ -36,8 +36,8 @@ struct weir_snapshot_item {
     struct weir_item *item; /**< The embedded item, which may be gone by now; NULL where the item is
                                  named by bytes. */
     int64_t due_ns;         /**< Its pending time on the queue's clock; -1: none. */
-    int64_t queued_ns;      /**< Queued or dirty for so long; -1: it is not, or the queue keeps no
-                                 metrics. */
+    int64_t queued_ns;      /**< Queued or dirty for so long; -1: it is not, or the queue keeps
+                                 neither metrics nor ages (WEIR_QUEUE_AGES). */
     int64_t running_ns;     /**< Processing for so long; -1 likewise. */
     uint64_t ticket; /**< The processing's, as in struct weir_work; 0: it is not processing. */
     enum weir_place place; /**< Independent of due_ns. */

@@ -188,11 +188,11 @@ static inline void weiri_queue_tell_drains_locked(weir_queue *queue) WEIRI_REQUI
     }
 }
 
-/* Gives the queue, which is new, a name in a registry. WEIR_ENOMEM, WEIR_EBUSY (the name is taken),
- * WEIR_EINVAL: it has none. */
+/* Gives the queue, which is new, a meter, and a name in a registry (NULL: in none). WEIR_ENOMEM,
+ * WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is not UTF-8): it has none. */
 WEIR_NODISCARD enum weir_status weiri_queue_measure(weir_queue *queue, weir_metrics *metrics,
                                                     const char *name);
-/* Takes it out of its registry, if it is in one; then it has no metrics any more. */
+/* Takes it out of its registry, if it is in one; then it has no meter any more. */
 void weiri_queue_unmeasure(weir_queue *queue);
 
 /* What the pool needs beyond weir/queue.h: it hangs its capacity and its references on the two

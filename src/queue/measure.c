@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* A queue's metrics in a registry. */
+/* A queue's meter, and its metrics in a registry. */
 
 #include "queue/internal.h"
 
@@ -12,8 +12,8 @@
 struct measured {
     struct weiri_source source;
     weir_queue *queue;
-    weir_metrics *metrics;
-    size_t size; /* of the block */
+    weir_metrics *metrics; /* NULL: the meter is for ages only */
+    size_t size;           /* of the block */
     struct weiri_meter meter;
     char name[];
 };
@@ -49,7 +49,8 @@ enum weir_status weiri_queue_measure(weir_queue *queue, weir_metrics *metrics, c
     weiri_queue_lock(queue);
     queue->core.meter = &measured->meter;
     weiri_queue_unlock(queue);
-    enum weir_status status = weiri_metrics_add(metrics, &measured->source);
+    enum weir_status status =
+        metrics == NULL ? WEIR_OK : weiri_metrics_add(metrics, &measured->source);
     if (status != WEIR_OK) {
         weiri_queue_lock(queue);
         queue->core.meter = NULL;
@@ -68,7 +69,9 @@ void weiri_queue_unmeasure(weir_queue *queue)
         return;
     }
     struct measured *measured = WEIRI_CONTAINER(meter, struct measured, meter);
-    weiri_metrics_remove(measured->metrics, &measured->source);
+    if (measured->metrics != NULL) {
+        weiri_metrics_remove(measured->metrics, &measured->source);
+    }
     weiri_queue_lock(queue);
     queue->core.meter = NULL;
     weiri_queue_unlock(queue);

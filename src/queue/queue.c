@@ -10,7 +10,7 @@
 #include "queue/moves.h"
 
 #define KEY_SIZE_MAX_DEFAULT 65536
-#define FLAGS_KNOWN ((uint32_t)(WEIR_QUEUE_PRIORITIES | WEIR_QUEUE_SUPERSEDE))
+#define FLAGS_KNOWN ((uint32_t)(WEIR_QUEUE_PRIORITIES | WEIR_QUEUE_SUPERSEDE | WEIR_QUEUE_AGES))
 #define LIMITER_BASE_NS WEIR_MS(5)
 #define LIMITER_MAX_NS WEIR_SECONDS(1000)
 
@@ -41,9 +41,13 @@ static enum weir_status normalize(struct weir_queue_options *dst,
     if (dst->key_size_max == 0) {
         dst->key_size_max = KEY_SIZE_MAX_DEFAULT;
     }
+    if (dst->name == NULL) {
+        dst->name = "";
+    }
     bool has_priorities = (dst->flags & WEIR_QUEUE_PRIORITIES) != 0;
     if (dst->key_size_max > WEIR_KEY_SIZE_LIMIT || (dst->flags & ~FLAGS_KNOWN) != 0 ||
-        dst->reserved0 != 0 || (dst->aging_ns != 0 && !has_priorities)) {
+        dst->reserved0 != 0 || (dst->aging_ns != 0 && !has_priorities) ||
+        (dst->metrics != NULL && dst->name[0] == '\0')) {
         return WEIR_EINVAL;
     }
     return dst->aging_ns >= 0 ? WEIR_OK : WEIR_ERANGE;
@@ -129,7 +133,7 @@ enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_q
         weiri_release(&normal.allocator, queue, sizeof(*queue));
         return status;
     }
-    if (normal.metrics != NULL && normal.name != NULL && normal.name[0] != '\0') {
+    if (normal.metrics != NULL || (normal.flags & WEIR_QUEUE_AGES) != 0) {
         status = weiri_queue_measure(queue, normal.metrics, normal.name);
         if (status != WEIR_OK) {
             weir_queue_free(queue);

@@ -79,7 +79,7 @@ ROW(weir_queue_new, options, key_size_max, WEIR_EINVAL)
 
 ROW(weir_queue_new, options, flags, WEIR_EINVAL)
 {
-    static const uint32_t flags[] = {4, 7, UINT32_C(1) << 31, UINT32_MAX};
+    static const uint32_t flags[] = {8, 15, UINT32_C(1) << 31, UINT32_MAX};
     struct weir_queue_options options = good_options();
     for (size_t i = 0; i < 4; i++) {
         options.flags = flags[i];

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "conformance/metrics.h"
 
-/* Who has no name, or no registry, has no metrics and does not pay for them. */
+/* Who has no registry has no metrics and does not pay for them. */
 
 /* The memory that a queue takes with items in every place. */
 static size_t memory_with(enum kind kind, const char *name, weir_metrics *metrics)
@@ -25,23 +25,12 @@ static size_t memory_with(enum kind kind, const char *name, weir_metrics *metric
     return bytes;
 }
 
-TEST_EACH(unnamed,
-          "a queue without a name, or without a registry, keeps no metrics and no memory for them")
+TEST_EACH(unnamed, "a queue without a registry keeps no metrics and no memory for them")
 {
     struct page page;
     page_init(&page);
     size_t none = memory_with(kind, NULL, NULL);
-    CHECK_INT(memory_with(kind, NULL, page.metrics), ==, none);
-    CHECK_INT(memory_with(kind, "", page.metrics), ==, none);
     CHECK_INT(memory_with(kind, "q", NULL), ==, none);
     CHECK_INT(memory_with(kind, "q", page.metrics), >, none);
-    struct fixture f;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.metrics = page.metrics;
-    setup_options(&f, kind, &options);
-    add(&f, 0);
-    page_read(&page);
-    CHECK_STRING(page.text, "");
-    teardown(&f);
     weir_metrics_free(page.metrics);
 }

@@ -112,8 +112,9 @@ TEST(bad_options, "options that contradict each other make no queue")
         {WEIR_QUEUE_PRIORITIES, 0, -1, WEIR_ERANGE},
         {WEIR_QUEUE_PRIORITIES, 0, INT64_MIN, WEIR_ERANGE},
         {WEIR_QUEUE_PRIORITIES, 1, 0, WEIR_EINVAL},
-        {4, 0, 0, WEIR_EINVAL},
+        {8, 0, 0, WEIR_EINVAL},
         {WEIR_QUEUE_SUPERSEDE, 0, 1, WEIR_EINVAL},
+        {WEIR_QUEUE_AGES, 0, 1, WEIR_EINVAL},
         {UINT32_MAX, 0, 0, WEIR_EINVAL},
         {WEIR_QUEUE_PRIORITIES, 0, INT64_MAX, WEIR_OK},
     };

@@ -141,6 +141,23 @@ TEST_EACH(deleted, "the owner of an item learns when the queue is rid of it")
     teardown(&f);
 }
 
+TEST_EACH(ages, "a queue without metrics has ages where it was asked to keep them")
+{
+    struct fixture f;
+    struct weir_work work[2];
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.flags = WEIR_QUEUE_AGES;
+    setup_options(&f, kind, &options);
+    fill(&f, work);
+    weir_snapshot *snapshot = take(&f);
+    CHECK_ITEM(at(&f, snapshot, 0, 0), WEIR_PLACE_PROCESSING, -1, -1, WEIR_SECONDS(5));
+    CHECK_ITEM(at(&f, snapshot, 1, 1), WEIR_PLACE_DIRTY, START + WEIR_SECONDS(102), WEIR_SECONDS(3),
+               WEIR_SECONDS(4));
+    CHECK_ITEM(look(&f, 2), WEIR_PLACE_QUEUED, -1, WEIR_SECONDS(3), -1);
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
 TEST_EACH(without_metrics, "a queue without metrics has no ages, but all else")
 {
     struct fixture f;
