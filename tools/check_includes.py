@@ -28,7 +28,7 @@ BELOW = {
 
 # The room that each public header belongs to.
 PUBLIC = {
-    "base": {"allocator", "clock", "duration", "export", "key", "log", "sandbox", "status"},
+    "base": {"allocator", "clock", "duration", "export", "key", "log", "sandbox", "status", "version"},
     "metrics": {"metrics"},
     "queue": {"limiter", "queue", "snapshot"},
     "pool": {"context", "envelope", "parallel", "pool"},

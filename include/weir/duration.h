@@ -16,14 +16,19 @@ WEIR_BEGIN_DECLS
  * clock (weir/clock.h); only jobs (weir/job.h) use wall-clock times, in nanoseconds since the Unix
  * epoch. */
 
-/** n nanoseconds. */
-#define WEIR_NS(n) ((int64_t)(n))
+/** n as it is, where it is an integer; an error of the compiler where it is not (WEIR_MS(0.5) would
+ * be 0): only integers have a remainder. n is evaluated once. For the macros below. */
+#define WEIR_INTEGER(n) ((int64_t)(n) + 0 * (int64_t)sizeof((n) % 1))
+
+/** n nanoseconds. Here and below n is an integer; n of the unit must fit into 64 bits with a sign,
+ * which is not checked. All are constants where n is one. */
+#define WEIR_NS(n) WEIR_INTEGER(n)
 /** n microseconds. */
-#define WEIR_US(n) ((int64_t)(n)*INT64_C(1000))
+#define WEIR_US(n) (WEIR_INTEGER(n) * INT64_C(1000))
 /** n milliseconds. */
-#define WEIR_MS(n) ((int64_t)(n)*INT64_C(1000000))
+#define WEIR_MS(n) (WEIR_INTEGER(n) * INT64_C(1000000))
 /** n seconds. */
-#define WEIR_SECONDS(n) ((int64_t)(n)*INT64_C(1000000000))
+#define WEIR_SECONDS(n) (WEIR_INTEGER(n) * INT64_C(1000000000))
 /** A time that never comes. As a limit: no limit. */
 #define WEIR_FOREVER INT64_MAX
 

@@ -35,6 +35,12 @@ struct weir_item {
     uint32_t weir_running;  /**< The queue's. */
 };
 
+/** The object of a type in which a node is embedded as that member: what a consumer is handed is
+ * WEIR_CONTAINER_OF(work.item, struct host, item). node is a pointer to the member, not NULL. In
+ * C++ the type must be of standard layout. */
+#define WEIR_CONTAINER_OF(node, type, member)                                                      \
+    ((type *)(void *)((char *)(node)-offsetof(type, member)))
+
 /** The size that marks a key as the address of a struct weir_item. */
 #define WEIR_KEY_ITEM SIZE_MAX
 

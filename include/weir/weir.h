@@ -24,5 +24,6 @@
 #include <weir/sandbox.h>
 #include <weir/snapshot.h>
 #include <weir/status.h>
+#include <weir/version.h>
 
 #endif

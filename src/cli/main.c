@@ -9,6 +9,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <weir/version.h>
+
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/report.h"
@@ -36,7 +38,7 @@ static int run(int argc, char **argv)
         return EX_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        (void)puts("weir " WEIR_VERSION);
+        (void)printf("weir %s\n", weir_version());
         return EX_OK;
     }
     if (argv[1][0] == '-') {

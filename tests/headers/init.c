@@ -56,10 +56,51 @@ static void check_keys(void)
     }
 }
 
+struct host {
+    int before;
+    struct weir_item item;
+};
+
+static void check_container(void)
+{
+    struct host host;
+    struct weir_item *item = &host.item;
+    if (WEIR_CONTAINER_OF(item, struct host, item) != &host) {
+        printf("weir/key.h: the wrong container\n");
+        failed++;
+    }
+}
+
+static void check_durations(void)
+{
+    static const int64_t constant = WEIR_MS(-3);
+    unsigned short three = 3;
+    int64_t sum = WEIR_US(three--);
+    sum += WEIR_NS(three) + WEIR_SECONDS(UINT64_C(2));
+    if (constant != -3000000 || sum != INT64_C(2000003002) || three != 2) {
+        printf("weir/duration.h: wrong durations\n");
+        failed++;
+    }
+}
+
+static void check_version(void)
+{
+    char version[32];
+    (void)snprintf(version, sizeof(version), "%d.%d.%d", WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR,
+                   WEIR_VERSION_PATCH);
+    if (strcmp(version, weir_version()) != 0) {
+        printf("weir/version.h: %s of a library %s\n", version, weir_version());
+        failed++;
+    }
+}
+
 int main(void)
 {
 #include "init_checks.inc"
     check_keys();
+    check_container();
+    check_durations();
+    check_version();
     if (WEIR_OK != 0 || strcmp(weir_status_name(WEIR_ENOMEM), "WEIR_ENOMEM") != 0 ||
         strcmp(weir_job_state_name(WEIR_JOB_READY), "ready") != 0) {
         printf("wrong names\n");
