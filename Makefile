@@ -70,6 +70,10 @@ planted: deps-test ## plant bugs in copies of the sources: the schedule explorer
 	@$(call build,dev)
 	@tools/planted.py build/dev
 
+.PHONY: models
+models: deps-models ## search the Promela models of queue, lock and pool, and find the faults planted in them
+	@tools/models.py build
+
 .PHONY: model
 model: deps-test ## 10^9 random operations on the queue and its reference (STEPS=N: N)
 	@$(call configure,dev)
@@ -147,7 +151,7 @@ clean: ## remove everything that was built
 
 .PHONY: deps
 deps: ## install what all targets need
-	@tools/deps.sh build test clang coverage lint bench
+	@tools/deps.sh build test models clang coverage lint bench
 deps-build:
 	@tools/deps.sh build
 deps-%:

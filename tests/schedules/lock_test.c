@@ -3,8 +3,8 @@
 
 /* The lock of src/base/lock.c itself in every order of its threads' steps: here it is not replaced
  * by the explorer's mutex, only its system calls are. The explorer's memory is sequentially
- * consistent: what the missing fences could do is proved in docs/internals/locking.md, not
- * explored. */
+ * consistent: what the missing fences could do is proved in docs/internals/locking.md and searched
+ * in tests/promela/lock.pml, not explored. */
 
 #include "base/lock.h"
 
