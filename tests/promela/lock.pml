@@ -18,6 +18,9 @@
  * sleep, none for inside. What the lock guards stands for all that it guards, its own plain
  * members included.
  *
+ * NO_FENCE_OF_OTHERS is no fault: a thread that comes to sleep while another one makes the lock
+ * plain need not fence, for that one tries for word after its own fence, and wakes it.
+ *
  * LOOKS: what is guarded is an item's place, queued to begin with. One holder takes the item, and
  * reads, with the lock given back, what was said. One thread says something and then looks at the
  * place without the lock, where weiri_lock_may_look() lets it: if it finds the item queued, whoever
@@ -25,6 +28,7 @@
  *
  * check two-threads SPURIOUS=1 BIASES=4
  * check three-threads THREADS=3 SLOTS=2 ENTRIES_SEEN=2
+ * check others-without-fence NO_FENCE_OF_OTHERS THREADS=3 SLOTS=2 ENTRIES_SEEN=2
  * check without-membarrier ONLY_PLAIN THREADS=3 SPURIOUS=1
  * ends few-entries ENTRIES=3
  * fails one-inside-for-all-biases ONE_INSIDE => holders==0
