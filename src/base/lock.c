@@ -22,13 +22,20 @@ void weiri_lock_forgo_fences(void)
 #else
 
 #    include "base/futex.h"
+#    include "base/processors.h"
 
 #    ifdef WEIRI_LOCK_EXPLORED
 #        define STREAK_FIRST 2 /* every path within few steps */
-#        define SPINS 1
+#        define LOOKS 1
+#        define PAUSES_MIN 1
+#        define PAUSES_MAX 1
 #    else
 #        define STREAK_FIRST 256
-#        define SPINS 60
+/* Of a thread that waits awake: how often it looks, and the pauses before a look, each time twice
+ * as many. In all some ten microseconds, which is what a sleep would cost. */
+#        define LOOKS 7
+#        define PAUSES_MIN 8
+#        define PAUSES_MAX 256
 _Thread_local uint64_t weiri_lock_self;
 #    endif
 
@@ -63,13 +70,15 @@ static uint64_t name_self(void)
     return weiri_lock_self;
 }
 
-static void pause_briefly(void)
+/* Waits awake before the next look, and longer before the one after it. A look takes the cache line
+ * away from the holder, and so does each hand-over; let alone, one thread makes a burst of calls in
+ * the time that two hand-overs take. */
+static void back_off(int *pauses)
 {
-#    if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#    else
-    atomic_signal_fence(memory_order_seq_cst);
-#    endif
+    for (int i = 0; i < *pauses; i++) {
+        weiri_pause();
+    }
+    *pauses = *pauses < PAUSES_MAX ? *pauses * 2 : PAUSES_MAX;
 }
 
 enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
@@ -147,11 +156,12 @@ static void sleep_for_word(struct weiri_lock *lock)
 
 static void take_word(struct weiri_lock *lock)
 {
-    for (int i = 0; i < SPINS; i++) {
+    int pauses = PAUSES_MIN;
+    for (int i = 0; i < LOOKS; i++) {
         if (try_word(lock)) {
             return;
         }
-        pause_briefly();
+        back_off(&pauses);
     }
     sleep_for_word(lock);
 }
@@ -163,9 +173,10 @@ static void revoke(struct weiri_lock *lock, uint32_t number)
     weiri_fence_all_threads(); /* from here on, either inside is seen here or the bias's end there
                                 */
     weiri_sync_point();
+    int pauses = PAUSES_MIN;
     for (int i = 0; atomic_load_explicit(&lock->inside[number], memory_order_acquire) != 0; i++) {
-        if (i < SPINS) {
-            pause_briefly();
+        if (i < LOOKS) {
+            back_off(&pauses);
         } else {
             (void)weiri_futex_wait(&lock->inside[number], 1, INT64_MAX);
         }
