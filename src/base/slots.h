@@ -61,6 +61,12 @@ static inline size_t weiri_slots_next(const struct weiri_slots *slots, size_t at
     return (at + 1) & (slots->capacity - 1);
 }
 
+/* Has the memory fetched where the run of a hash begins. */
+static inline void weiri_slots_prefetch(const struct weiri_slots *slots, uint32_t hash)
+{
+    __builtin_prefetch(&slots->slots[weiri_slots_home(slots, hash)], 1);
+}
+
 /* Whether one more insertion has room. */
 static inline bool weiri_slots_have_room(const struct weiri_slots *slots)
 {

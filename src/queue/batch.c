@@ -140,6 +140,7 @@ size_t weiri_core_next_batch_quiet(struct weiri_core *core, struct weir_work *re
         if (item == NULL) {
             break;
         }
+        weiri_core_look_ahead(core, &ring);
         weiri_item_set(item, core->mark, WEIRI_PROCESSING);
         item->weir_position = ++ticket;
         weiri_running_put(&running, item);

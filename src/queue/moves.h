@@ -14,6 +14,11 @@
  * Each is compiled twice, by an argument that is a constant: for any core, and for a quiet one
  * (weiri_core_is_quiet), of which most that could be asked is known not to be so. */
 
+/* How many gets before it is needed memory is fetched. */
+#ifndef WEIRI_AHEAD
+#    define WEIRI_AHEAD 16u
+#endif
+
 /* Items that have a place in the ring or may come to need one. */
 static inline size_t weiri_core_obligations(const struct weiri_core *core)
 {
@@ -208,6 +213,22 @@ static inline void weiri_core_describe(const struct weir_item *item, uint64_t ti
     }
 }
 
+/* Has memory fetched for the gets that come next: in a long queue an item has left the caches
+ * since it was added, and to wait for it would take longer than all else. */
+static inline void weiri_core_look_ahead(const struct weiri_core *core,
+                                         const struct weiri_ring *ring)
+{
+    if (ring->count <= WEIRI_AHEAD) {
+        return;
+    }
+    __builtin_prefetch(weiri_ring_at(ring, WEIRI_AHEAD), 1);
+    const struct weir_item *near = weiri_ring_at(ring, WEIRI_AHEAD / 2);
+    if (near != NULL && weiri_item_is_keyed(near)) {
+        const struct weiri_record *record = WEIRI_CONTAINER(near, struct weiri_record, item);
+        weiri_slots_prefetch(&core->table.slots, record->hash);
+    }
+}
+
 /* Hands out the item at the head. False: nothing is queued. */
 WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work,
                                   const bool is_quiet)
@@ -217,6 +238,7 @@ WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret
     if (item == NULL) {
         return false;
     }
+    weiri_core_look_ahead(core, &core->ready.ring);
     uint64_t ticket = ++core->last_ticket;
     uint32_t stamp = item->weir_running;
     weiri_item_set(item, core->mark, WEIRI_PROCESSING);

@@ -73,6 +73,12 @@ static inline struct weir_item *weiri_ring_pop(struct weiri_ring *ring)
     return NULL;
 }
 
+/* The item that is so many places behind the head, less than the ring has; NULL: a hole. */
+static inline struct weir_item *weiri_ring_at(const struct weiri_ring *ring, size_t places)
+{
+    return ring->slots[(ring->head + places) & (ring->capacity - 1)];
+}
+
 /* The item at a position or after it, which the position passes; NULL when there is none. Starting
  * with head, it walks the items in order. */
 static inline struct weir_item *weiri_ring_from(const struct weiri_ring *ring, uint64_t *position)
