@@ -155,8 +155,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_
  * queue; embedded items that are not idle must still exist. */
 WEIR_API void weir_queue_free(weir_queue *queue);
 
-/** Adds an item: idle becomes queued at the tail and one sleeping consumer is woken; queued and
- * processing-and-dirty stay as they are; processing becomes processing-and-dirty. A pending time
+/** Adds an item: idle becomes queued at the tail, and a sleeping consumer is woken unless enough of
+ * them are on their way; queued and processing-and-dirty stay as they are; processing becomes
+ * processing-and-dirty. A pending time
  * stays, but in a queue with WEIR_QUEUE_SUPERSEDE. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL,
  * WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded item that another queue holds); then
  * nothing changed.

@@ -41,7 +41,7 @@ static void release_batch(struct weiri_core *core, const struct weir_key *keys, 
 }
 
 enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir_key *keys,
-                                      size_t count, size_t *ret_queued, bool *ret_were_queued)
+                                      size_t count, bool *ret_were_queued)
 {
     if (weiri_core_reserve(core, count) != WEIR_OK) {
         return WEIR_ENOMEM;
@@ -57,7 +57,6 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
         release_batch(core, keys, count);
         return WEIR_EFULL;
     }
-    size_t queued = 0;
     for (size_t i = 0; i < count; i++) {
         struct weir_item *item = weiri_core_find(core, keys[i]);
         int32_t asked = 0;
@@ -68,9 +67,8 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
         if (ret_were_queued != NULL) {
             ret_were_queued[i] = weiri_item_place(item) == WEIRI_QUEUED;
         }
-        queued += weiri_core_enqueue(core, item, asked < 0 ? asked : 0, false);
+        weiri_core_enqueue(core, item, asked < 0 ? asked : 0, false);
     }
-    *ret_queued = queued;
     return WEIR_OK;
 }
 

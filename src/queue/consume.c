@@ -114,16 +114,13 @@ enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_w
     return status;
 }
 
-/* Ends one processing and sees to what follows from it. A consumer that goes on to get takes a
- * re-queued item itself, and nobody need be told of it: wake is 0 then, else 1. */
+/* Ends one processing and sees to what follows from it. */
 WEIRI_INLINE enum weir_status done_locked(weir_queue *queue, const struct weir_work *work,
-                                          size_t wake, struct weiri_ended *ret_ended)
-    WEIRI_REQUIRES(queue->lock)
+                                          struct weiri_ended *ret_ended) WEIRI_REQUIRES(queue->lock)
 {
     weiri_queue_pass_time_locked(queue);
     enum weir_status status = weiri_core_done(&queue->core, work, ret_ended, false);
     if (status == WEIR_OK) {
-        weiri_queue_wake_locked(queue, ret_ended->is_queued ? wake : 0);
         weiri_queue_tell_drains_locked(queue);
     }
     return status;
@@ -133,7 +130,7 @@ static WEIRI_NOINLINE enum weir_status done_slow(weir_queue *queue, const struct
                                                  struct weiri_ended *ret_ended)
     WEIRI_RELEASE(queue->lock)
 {
-    enum weir_status status = done_locked(queue, work, 1, ret_ended);
+    enum weir_status status = done_locked(queue, work, ret_ended);
     weiri_queue_unlock(queue);
     return status;
 }
@@ -175,7 +172,7 @@ static WEIRI_NOINLINE enum weir_status done_get_slow(weir_queue *queue, int64_t 
     WEIRI_RELEASE(queue->lock)
 {
     struct weiri_ended ended;
-    enum weir_status status = done_locked(queue, work, 0, &ended);
+    enum weir_status status = done_locked(queue, work, &ended);
     if (status == WEIR_OK) {
         *ret_left = ended.has_left;
         /* done_locked() has let the time pass. */
@@ -236,15 +233,12 @@ enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work
         return status;
     }
     weiri_queue_pass_time_locked(queue);
-    size_t queued = 0;
     for (size_t i = 0; i < count; i++) {
-        struct weiri_ended ended = {.is_queued = false};
+        struct weiri_ended ended;
         if (weiri_core_done(&queue->core, &work[i], &ended, false) != WEIR_OK) {
             status = WEIR_ENOTPROCESSING;
         }
-        queued += ended.is_queued;
     }
-    weiri_queue_wake_locked(queue, queued);
     weiri_queue_tell_drains_locked(queue);
     weiri_queue_unlock(queue);
     return status;

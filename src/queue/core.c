@@ -100,19 +100,17 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
     return WEIR_OK;
 }
 
-size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
+void weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
 {
-    size_t queued = 0;
     int64_t time_ns;
     for (struct weir_item *item = weiri_delay_pop_due(&core->delay, now_ns, &time_ns); item != NULL;
          item = weiri_delay_pop_due(&core->delay, now_ns, &time_ns)) {
         core->ready.ranks.now_ns = time_ns; /* it ages since then */
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
         int32_t priority = weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
-        queued += weiri_core_enqueue(core, item, priority, false);
+        weiri_core_enqueue(core, item, priority, false);
     }
     weiri_delay_trim(&core->delay, &core->allocator);
-    return queued;
 }
 
 enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key, bool *ret_taken)

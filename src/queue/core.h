@@ -54,7 +54,6 @@ void weiri_core_fini(struct weiri_core *core);
 
 /* What an add came to. */
 struct weiri_added {
-    bool is_queued;    /* it is queued now and was not */
     bool has_entered;  /* it was free before */
     bool has_joined;   /* it was queued, dirty or waiting before, and has no more coming for this */
     bool was_queued;   /* an immediate add: it was queued before */
@@ -85,11 +84,11 @@ struct weiri_admitted {
 WEIR_NODISCARD struct weiri_admitted weiri_core_admit_slow(struct weiri_core *core,
                                                            struct weir_key key);
 
-/* Adds count valid keys, all or none; *ret_queued is how many were queued, and ret_were_queued (may
- * be NULL) receives of each whether it was before. Errors as weiri_core_add(). */
+/* Adds count valid keys, all or none; ret_were_queued (may be NULL) receives of each whether it was
+ * queued before. Errors as weiri_core_add(). */
 WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,
                                                      const struct weir_key *keys, size_t count,
-                                                     size_t *ret_queued, bool *ret_were_queued);
+                                                     bool *ret_were_queued);
 
 /* weiri_core_add_batch() to a quiet core. */
 WEIR_NODISCARD enum weir_status weiri_core_add_batch_quiet(struct weiri_core *core,
@@ -109,9 +108,8 @@ WEIR_NODISCARD enum weir_status weiri_core_wait(struct weiri_core *core, struct 
                                                 int64_t time_ns, bool move, int32_t priority,
                                                 struct weiri_added *ret_added);
 
-/* Queues every waiting item whose time is at most now_ns, in order of time; returns how many were
- * queued that were not. */
-size_t weiri_core_pass_time(struct weiri_core *core, int64_t now_ns);
+/* Queues every waiting item whose time is at most now_ns, in order of time. */
+void weiri_core_pass_time(struct weiri_core *core, int64_t now_ns);
 
 /* Takes a valid key's queued place, dirty mark and pending time away; *ret_taken: it had some.
  * WEIR_EBUSY: it is an item that another queue holds; nothing changed. */

@@ -20,7 +20,9 @@
 /* The shell around the core: one lock, one clock, the threads that sleep.
  *
  * Sleeping: each thread that sleeps stands in a list with a parker of its own, so that a wake-up
- * goes to one chosen thread, and a burst of adds never wakes a thread twice. One of the consumers
+ * goes to one chosen thread, and a burst of adds never wakes a thread twice. Whoever unlocks a
+ * queue with something queued sees to it that a consumer is on its way, or awake; one that comes
+ * and leaves something behind has the next one called by its own unlock. One of the consumers
  * at most, the timer, sleeps only until the earliest pending time; the others until they are woken.
  * Whoever leaves while times are pending and no timer is left wakes another one, which takes its
  * place. The system calls that end sleeps are collected and made after the unlock.
@@ -68,6 +70,7 @@ struct weir_queue {
     struct weiri_sleeper *timer WEIRI_GUARDED_BY(lock); /* one of them, or NULL */
     struct weiri_list drainers WEIRI_GUARDED_BY(lock);  /* threads that drain */
     struct weiri_wakes wakes WEIRI_GUARDED_BY(lock);
+    size_t called WEIRI_GUARDED_BY(lock); /* consumers that were woken and have not been here yet */
     uint64_t forced WEIRI_GUARDED_BY(lock); /* plain shutdowns so far */
     bool shutting_down WEIRI_GUARDED_BY(lock);
     bool has_event_fd WEIRI_GUARDED_BY(lock); /* somebody asked for it */
@@ -83,10 +86,10 @@ static inline void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->lock
 /* Makes the event loop's descriptor show the state of the queue, which has one. */
 void weiri_queue_show_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
 
-/* Unlocks, and notes whether the queue is quiet: its core is, and nobody sleeps, drains, watches or
- * is to be told of anything. That is found out here, by every call but those that only make the
- * moves of a quiet queue: of all that it depends on they change nothing. Wakes whom the caller
- * chose. */
+/* Unlocks. Before, calls consumers for what is queued, and notes whether the queue is quiet: its
+ * core is, and nobody sleeps, drains, watches or is to be told of anything. That is found out here,
+ * by every call but those that only make the moves of a quiet queue: of all that it depends on they
+ * change nothing. Afterwards wakes who was called, here or by the caller. */
 void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock);
 
 /* The end of a call that found the queue quiet and made nothing but its moves. */
@@ -133,8 +136,8 @@ int64_t weiri_queue_pass_time_to_locked(weir_queue *queue, int64_t now_ns)
     WEIRI_REQUIRES(queue->lock);
 void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count) WEIRI_REQUIRES(queue->lock);
 
-/* Queues what is due, so that what is added or gotten next finds it in its order; wakes consumers
- * for it. In a queue with metrics or aging this is where each call reads the clock, once. */
+/* Queues what is due, so that what is added or gotten next finds it in its order. In a queue with
+ * metrics or aging this is where each call reads the clock, once. */
 static inline void weiri_queue_pass_time_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
     if ((queue->core.delay.count | (uintptr_t)queue->core.meter |

@@ -104,9 +104,8 @@ static inline void weiri_core_ask(struct weiri_core *core, const struct weir_ite
     }
 }
 
-/* The move of an add, whoever asks for it. There is room for its place and its priority. True: the
- * item was queued. */
-WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *item,
+/* The move of an add, whoever asks for it. There is room for its place and its priority. */
+WEIRI_INLINE void weiri_core_enqueue(struct weiri_core *core, struct weir_item *item,
                                      int32_t priority, const bool is_quiet)
 {
     switch (weiri_item_place(item)) {
@@ -114,13 +113,13 @@ WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *
         weiri_item_set(item, core->mark, WEIRI_QUEUED);
         if (is_quiet) {
             weiri_ring_push(&core->ready.ring, item);
-            return true;
+            return;
         }
         weiri_ready_push(&core->ready, item, priority);
         if (core->meter != NULL) {
             weiri_meter_queued(core->meter, item);
         }
-        return true;
+        return;
     case WEIRI_PROCESSING:
         weiri_item_set(item, core->mark, WEIRI_DIRTY);
         core->dirty++;
@@ -130,17 +129,17 @@ WEIRI_INLINE bool weiri_core_enqueue(struct weiri_core *core, struct weir_item *
         if (!is_quiet && priority != 0) {
             weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY, priority);
         }
-        return false;
+        return;
     case WEIRI_QUEUED:
         if (!is_quiet && core->ready.has_priorities) {
             weiri_ranks_raise(&core->ready.ranks, item, priority);
         }
-        return false;
+        return;
     case WEIRI_DIRTY:
         if (!is_quiet && core->ready.has_priorities) {
             weiri_core_ask(core, item, WEIRI_ASK_DIRTY, priority);
         }
-        return false;
+        return;
     }
     weiri_panic(__FILE__, __LINE__, "an item's place is none of the four");
 }
@@ -181,7 +180,7 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *c
     ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
     ret_added->was_queued = place == WEIRI_QUEUED;
     ret_added->has_new_time = takes_time;
-    ret_added->is_queued = weiri_core_enqueue(core, item, priority, false);
+    weiri_core_enqueue(core, item, priority, false);
     return WEIR_OK;
 }
 
@@ -191,7 +190,7 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add_quiet(struct weiri_c
 {
     struct weiri_admitted admitted = weiri_core_admit(core, key, true);
     if (admitted.status == WEIR_OK) {
-        (void)weiri_core_enqueue(core, admitted.item, 0, true);
+        weiri_core_enqueue(core, admitted.item, 0, true);
     }
     return admitted.status;
 }

@@ -40,12 +40,7 @@ static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
     }
     if (order->delay_ns <= 0) {
         weiri_queue_pass_time_locked(queue);
-        enum weir_status status =
-            weiri_core_add(&queue->core, key, order->replaces, order->priority, ret_added);
-        if (status == WEIR_OK && ret_added->is_queued) {
-            weiri_queue_wake_locked(queue, 1);
-        }
-        return status;
+        return weiri_core_add(&queue->core, key, order->replaces, order->priority, ret_added);
     }
     int64_t time_ns =
         weiri_time_add(weiri_queue_pass_time_to_locked(queue, now_ns), order->delay_ns);
@@ -90,11 +85,10 @@ static enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key)
     WEIRI_RELEASE(queue->lock)
 {
     enum weir_status status = WEIR_ESHUTDOWN;
-    struct weiri_added added = {.is_queued = false, .was_queued = false};
+    struct weiri_added added = {.was_queued = false};
     if (!queue->shutting_down) {
         weiri_queue_pass_time_locked(queue);
         status = weiri_core_add(&queue->core, key, false, 0, &added);
-        weiri_queue_wake_locked(queue, added.is_queued);
     }
     weiri_queue_unlock(queue);
     touch(queue, key, added.was_queued);
@@ -213,9 +207,7 @@ static enum weir_status add_batch(weir_queue *queue, const struct weir_key *keys
     }
     if (!queue->shutting_down) {
         weiri_queue_pass_time_locked(queue);
-        size_t queued = 0;
-        status = weiri_core_add_batch(&queue->core, keys, count, &queued, ret_were_queued);
-        weiri_queue_wake_locked(queue, queued);
+        status = weiri_core_add_batch(&queue->core, keys, count, ret_were_queued);
     }
     weiri_queue_unlock(queue);
     return status;

@@ -4,6 +4,8 @@
 
 #include "queue/internal.h"
 
+#include "base/processors.h"
+
 #include "queue/moves.h"
 
 static void take_out(weir_queue *queue, struct weiri_sleeper *sleeper)
@@ -26,8 +28,48 @@ static void wake(weir_queue *queue, struct weiri_sleeper *sleeper) WEIRI_REQUIRE
     }
 }
 
+static void wake_consumer(weir_queue *queue, struct weiri_sleeper *sleeper)
+    WEIRI_REQUIRES(queue->lock)
+{
+    queue->called++;
+    wake(queue, sleeper);
+}
+
+/* How many consumers may be on their way at once. To wake one costs more than a thousand adds, and
+ * more at once than there are processors for come no sooner. */
+static size_t calls_at_once(void)
+{
+#ifdef WEIRI_EXPLORER
+    return 1; /* on any machine the same schedules */
+#else
+    static _Atomic size_t known;
+    size_t calls = atomic_load_explicit(&known, memory_order_relaxed);
+    if (calls == 0) {
+        calls = (weiri_processors() + 1) / 2;
+        atomic_store_explicit(&known, calls, memory_order_relaxed);
+    }
+    return calls;
+#endif
+}
+
+/* Calls consumers for what is queued, unless enough are on their way: each that comes and leaves
+ * something behind will call the next. */
+static void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+{
+    size_t queued = weiri_ready_count(&queue->core.ready);
+    if (queued == 0 || weiri_list_is_empty(&queue->sleepers)) {
+        return;
+    }
+    size_t calls = calls_at_once();
+    calls = queued < calls ? queued : calls;
+    if (queue->called < calls) {
+        weiri_queue_wake_slow_locked(queue, calls - queue->called);
+    }
+}
+
 void weiri_queue_unlock(weir_queue *queue)
 {
+    call_consumers(queue);
     queue->is_quiet = weiri_core_is_quiet(&queue->core) && weiri_list_is_empty(&queue->sleepers) &&
                       !queue->shutting_down && !queue->has_event_fd && queue->touch == NULL;
     if (queue->has_event_fd) {
@@ -53,14 +95,14 @@ void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count)
         if (queue->timer == sleeper && queue->timer != NULL && link->next != &queue->sleepers) {
             sleeper = WEIRI_CONTAINER(link->next, struct weiri_sleeper, link);
         }
-        wake(queue, sleeper);
+        wake_consumer(queue, sleeper);
     }
 }
 
 void weiri_queue_wake_timer_locked(weir_queue *queue)
 {
     if (queue->timer != NULL) {
-        wake(queue, queue->timer);
+        wake_consumer(queue, queue->timer);
     } else {
         weiri_queue_wake_locked(queue, 1);
     }
@@ -92,6 +134,7 @@ enum weir_status weiri_queue_sleep_locked(weir_queue *queue, int64_t limit_ns)
         limit_ns = next_ns < limit_ns ? next_ns : limit_ns;
     }
     sleep_in(queue, &self, limit_ns);
+    queue->called -= self.is_woken;
     return WEIR_OK;
 }
 
@@ -122,7 +165,7 @@ int64_t weiri_queue_pass_time_to_locked(weir_queue *queue, int64_t now_ns)
         queue->core.meter->now_ns = now_ns;
     }
     if (queue->core.delay.count > 0) {
-        weiri_queue_wake_locked(queue, weiri_core_pass_time(&queue->core, now_ns));
+        weiri_core_pass_time(&queue->core, now_ns);
     }
     queue->core.ready.ranks.now_ns = now_ns;
     return now_ns;

@@ -13,6 +13,7 @@
     byte number; /* its ticket */                                                                  \
     byte status;                                                                                   \
     bool quietly; /* the call has found the queue quiet, and asks no more */                       \
+    bool calls_nobody; /* planted: it has consumers sleep on */                                    \
     byte count, who, next, result
 
 /* item.h: weiri_item_joins */
@@ -56,11 +57,7 @@ inline add(supersede)
         fi;
 #endif
         core_enqueue(item, result);
-#ifdef NO_SIGNAL
-        result = 0;
-#endif
-        owed[item] = true;
-        wake_some(result)
+        owed[item] = true
     fi;
     unlock()
 }
@@ -75,19 +72,13 @@ inline add_batch()
     :: else ->
         status = OK;
         item = 0;
-        count = 0;
         do
         :: item < ITEMS ->
             core_enqueue(item, result);
             owed[item] = true;
-            count = count + result;
             item++
         :: else -> break
-        od;
-        if
-        :: quietly
-        :: else -> wake_some(count)
-        fi
+        od
     fi;
     unlock()
 }
@@ -215,6 +206,9 @@ inline get(self, limit, has_work, is_stale)
     :: status != ENOTPROCESSING && HAS_NEXT ->
         core_next(self);
         status = OK;
+#ifdef NO_CALL_AT_GET
+        calls_nobody = true;
+#endif
         if
         :: quietly
         :: else -> hand_over_timer()
@@ -251,13 +245,13 @@ inline done(is_stale)
     busy[item] = busy[item] - !(is_stale);
     core_done(result);
     assert((status == ENOTPROCESSING) == (is_stale));
-#ifdef NO_WAKE_AT_DONE
-    result = 0;
-#endif
     if
-    :: status == OK && !quietly -> wake_some(result); tell_drains()
+    :: status == OK && !quietly -> tell_drains()
     :: else
     fi;
+#ifdef NO_CALL_AT_DONE
+    calls_nobody = true;
+#endif
     unlock()
 }
 

@@ -9,10 +9,13 @@
  * check three-items ITEMS=3
  * check one-leaves CONSUMERS=3 LAST_TURNS=1
  * check one-does-not-sleep LAST_LIMIT=AT_ONCE
+ * check two-calls-at-once CALLS_AT_ONCE=2 CONSUMERS=3
  * ends few-calls CALLS=3 STALE=1
  * fails no-signal NO_SIGNAL BOOKS_ONLY => owed[0]!=0
- * fails no-signal-seen-at-once NO_SIGNAL => q_len(ready)<=
- * fails no-wake-at-done NO_WAKE_AT_DONE BOOKS_ONLY LAST_TURNS=1 => owed[0]!=0
+ * fails no-signal-seen-at-once NO_SIGNAL => sleepers==0
+ * fails only-the-first-item-calls CALLS_ONE_AT_MOST BOOKS_ONLY => owed[
+ * fails no-call-at-done NO_CALL_AT_DONE BOOKS_ONLY LAST_TURNS=1 => owed[0]!=0
+ * fails no-call-at-get NO_CALL_AT_GET => sleepers==0
  * fails woken-does-not-look IF_WAIT => q_len(ready)>0
  * fails woken-before-asleep NO_SET => invalid end state
  * fails processing-is-forgotten FORGETS_PROCESSING BOOKS_ONLY => status==5

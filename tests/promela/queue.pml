@@ -14,7 +14,8 @@
  * end by that bound is an end for no reason (SPURIOUS).
  *
  * The including model says how much there is: ITEMS (1 to 3), CONSUMERS (1 to 3), DRAINERS (at most
- * 4 threads that sleep in all), END (the last time), SPURIOUS (sleeps that end for no reason).
+ * 4 threads that sleep in all), END (the last time), SPURIOUS (sleeps that end for no reason),
+ * CALLS_AT_ONCE (calls_at_once(), 1 unless said).
  * BOOKS_ONLY leaves out the checks of the queue's own state, so that a planted fault has to come
  * out in what callers were promised. All other names that are asked for by #ifdef plant a fault. */
 
@@ -29,6 +30,10 @@
 #define QUEUED 1
 #define PROCESSING 2
 #define DIRTY 3
+
+#ifndef CALLS_AT_ONCE
+#define CALLS_AT_ONCE 1
+#endif
 
 /* Times. */
 #define FOREVER 255
@@ -103,6 +108,11 @@ byte pending[ITEMS] = FOREVER; /* the time for which an add is accepted */
 byte busy[ITEMS];              /* consumers that have it in hand */
 byte timer_limit;              /* until when the timer sleeps */
 
+/* internal.h: called, the consumers that were woken and have not been here yet; sleep.c:
+ * call_consumers, how many it wants. */
+#define CALLED COUNT(is_woken & ALL_CONSUMERS)
+#define CALLS_WANTED (len(ready) < CALLS_AT_ONCE -> len(ready) : CALLS_AT_ONCE)
+
 /* What holds whenever nobody has the lock. */
 inline check_state()
 {
@@ -116,8 +126,8 @@ inline check_state()
         assert(waiting == OVER_ITEMS(IS_WAITING));
         assert(only_waiting == OVER_ITEMS(IS_ONLY_WAITING));
         assert(OVER_ITEMS(IS_MISJUDGED) == 0);
-        /* Who sleeps while something is queued has a wake-up under way: one for each item. */
-        assert(sleepers == 0 || len(ready) <= COUNT(is_woken & ALL_CONSUMERS));
+        /* Where somebody sleeps while something is queued, consumers are on their way to it. */
+        assert(sleepers == 0 || CALLS_WANTED <= CALLED);
         /* Where something waits and somebody sleeps, one sleeps no longer than until the earliest
          * time, or somebody is about to look. */
         assert(waiting == 0 || sleepers == 0 || timer != 0 || (is_woken & ALL_CONSUMERS) != 0);
@@ -143,10 +153,28 @@ inline check_state()
 #define IS_QUIET (waiting == 0 && sleepers == 0 && !shutting_down)
 #endif
 
+/* sleep.c: call_consumers */
+inline call_consumers()
+{
+    if
+#ifdef NO_SIGNAL
+    :: false
+#elif defined(CALLS_ONE_AT_MOST)
+    :: !quietly && len(ready) == 1 && CALLED == 0 -> count = 1
+#else
+    :: !quietly && !calls_nobody && CALLED < CALLS_WANTED -> count = CALLS_WANTED - CALLED
+#endif
+    :: else -> count = 0
+    fi;
+    calls_nobody = false;
+    wake_some(count)
+}
+
 /* sleep.c: weiri_queue_unlock; internal.h: weiri_queue_unlock_quiet, of a call that found the queue
  * quiet and made nothing but its moves. Ends an atomic sequence. */
 inline unlock()
 {
+    call_consumers();
     is_quiet = (quietly -> is_quiet : IS_QUIET);
     quietly = false;
     check_state();
@@ -320,18 +348,15 @@ inline pass_time(now)
 {
 #if END > 0
     book_time(now);
-    count = 0;
     do
     :: waiting > 0 && wait[NEXT_ITEM] <= SOON(now) ->
         next = NEXT_ITEM;
         wait[next] = FOREVER;
         waiting--;
         only_waiting = only_waiting - (place[next] == IDLE);
-        core_enqueue(next, result);
-        count = count + result
+        core_enqueue(next, result)
     :: else -> break
-    od;
-    wake_some(count)
+    od
 #else
     skip
 #endif
