@@ -34,16 +34,20 @@ typedef struct weir_limiter weir_limiter;
  *
  * Called by weir_limiter_…() and by queues from any thread, possibly at once, with no lock held;
  * they may block no longer than the caller's add may, and may call anything but the queue they
- * serve. Keys are valid, their bytes borrowed during the call. */
+ * serve. Keys are valid, their bytes borrowed during the call; they are of either kind (those of
+ * embedded items have the size WEIR_KEY_ITEM). Another thread may forget an item at any time, also
+ * between a when() and its give_back or undo. examples/custom_limiter.c is one. */
 struct weir_limiter_ops {
     size_t size; /**< sizeof(struct weir_limiter_ops). */
-    /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns, and counts it. On
-     * any other status than WEIR_OK nothing is counted or set. */
+    /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns (a queue's: what
+     * its clock shows), and counts it. Any other status than WEIR_OK, one of weir's or from
+     * WEIR_EUSER up, is what the caller's add returns; on it nothing is counted or set, and neither
+     * give_back nor undo follows. */
     enum weir_status (*when)(void *self, struct weir_key key, int64_t now_ns,
                              int64_t *ret_delay_ns);
-    /** Forgets the item. */
+    /** Forgets the item, which need not be known. */
     void (*forget)(void *self, struct weir_key key);
-    /** Tries counted since the item was last forgotten. */
+    /** Tries counted since the item was last forgotten; 0 where they are not counted per item. */
     uint64_t (*num_requeues)(void *self, struct weir_key key);
     /** Frees self; called once. */
     void (*destroy)(void *self);
@@ -77,9 +81,9 @@ struct weir_limiter_options {
     }
 
 /** Makes a limiter of one's own. ops are copied; self is taken: destroyed with the limiter.
- * allocator is copied, NULL: libc's. Errors: WEIR_EINVAL (ops or ret_limiter NULL, ops of an
- * unknown size or without a required member, an allocator with some members NULL), WEIR_ENOMEM;
- * self is then not taken. */
+ * allocator is copied, NULL: libc's; it serves the limiter around self, not self. Errors:
+ * WEIR_EINVAL (ops or ret_limiter NULL, ops of an unknown size or without a required member, an
+ * allocator with some members NULL), WEIR_ENOMEM; self is then not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops,
                                                           void *self,
                                                           const struct weir_allocator *allocator,
