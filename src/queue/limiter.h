@@ -13,7 +13,7 @@
 
 /* The supplied limiters are made with the public interface, as one of a user's own would be: a
  * struct of their own and a const table of functions, given to weir_limiter_new(). What several of
- * them share is here. */
+ * them share is here; how it works: docs/internals/limiters.md. */
 
 /* Those that are per item differ in their arithmetic only; the rest of them is limiter_item.c. */
 struct weiri_item_terms {
