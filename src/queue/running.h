@@ -65,9 +65,12 @@ static inline void weiri_running_take(struct weiri_running *running, struct weir
     if (item->weir_running == WEIRI_RUNNING_UNNAMED) {
         running->unnamed--;
     } else {
-        struct weir_item *last = running->items[--running->named];
-        running->items[item->weir_running] = last;
-        last->weir_running = item->weir_running;
+        size_t end = --running->named;
+        if (item->weir_running != end) {
+            struct weir_item *last = running->items[end];
+            running->items[item->weir_running] = last;
+            last->weir_running = item->weir_running;
+        }
     }
     item->weir_running = 0;
 }
