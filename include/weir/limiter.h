@@ -21,7 +21,8 @@ WEIR_BEGIN_DECLS
  * Limiters have no clock: the caller passes the time, in nanoseconds of a clock of its own. Times
  * of several threads may arrive a little out of order. What ends in _ns is in nanoseconds. None of
  * the calls blocks; all are thread-safe but weir_limiter_free(). A call that fails has changed
- * nothing, its results neither; of a limiter of one's own that holds as far as it has undo.
+ * nothing, its results neither (but for the item, if any, that a full table forgot for its sake);
+ * of a limiter of one's own that holds as far as it has undo.
  *
  * The limiters that are per item remember items that failed until they are forgotten, and within
  * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
