@@ -39,6 +39,12 @@ WEIR_BEGIN_DECLS
  * done_get and the drains block, all without using the processor. Who waits in an event loop
  * instead watches weir_queue_fd().
  *
+ * Of several consumers that sleep no more are woken at once than half as many as there were
+ * processors for the thread that made the queue; each that comes and leaves something behind has
+ * the next one woken. One that the kernel does not let run then, such as one of low priority on a
+ * busy processor, holds up what is queued although others sleep: the consumers of a queue are to be
+ * scheduled alike.
+ *
  * An add coalesces with an earlier one where it changes nothing because what was asked earlier is
  * still to come: an add at once, where the item is queued or processing-and-dirty; an add for a
  * time, where the item is waiting. Each processing covers all adds that coalesced.

@@ -53,6 +53,7 @@ struct weir_queue {
     weir_limiter *limiter;
     weir_limiter *own_limiter; /* NULL: the limiter is the user's */
     size_t key_size_max;
+    size_t calls_at_once; /* consumers that may be on their way */
     weir_touch_fn *touch; /* NULL: none */
     void *touch_arg;
     struct weiri_clock_user clock_user;

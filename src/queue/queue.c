@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "base/processors.h"
 #include "base/random.h"
 #include "queue/moves.h"
 
@@ -94,6 +95,10 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
     queue->clock = options->clock;
     queue->limiter = options->limiter != NULL ? options->limiter : queue->own_limiter;
     queue->key_size_max = options->key_size_max;
+    /* To wake a consumer costs more than a thousand adds, and more at once than there are
+     * processors for come no sooner. The system is asked here, not when a consumer is first called:
+     * by then the process may have given that call up, and the lock is held. */
+    queue->calls_at_once = (weiri_processors() + 1) / 2;
     queue->touch = options->touch;
     queue->touch_arg = options->touch_arg;
     weiri_core_init(&queue->core, &options->allocator, weiri_random_seed(), new_mark());

@@ -4,8 +4,6 @@
 
 #include "queue/internal.h"
 
-#include "base/processors.h"
-
 #include "queue/moves.h"
 
 static void take_out(weir_queue *queue, struct weiri_sleeper *sleeper)
@@ -35,23 +33,6 @@ static void wake_consumer(weir_queue *queue, struct weiri_sleeper *sleeper)
     wake(queue, sleeper);
 }
 
-/* How many consumers may be on their way at once. To wake one costs more than a thousand adds, and
- * more at once than there are processors for come no sooner. */
-static size_t calls_at_once(void)
-{
-#ifdef WEIRI_EXPLORER
-    return 1; /* on any machine the same schedules */
-#else
-    static _Atomic size_t known;
-    size_t calls = atomic_load_explicit(&known, memory_order_relaxed);
-    if (calls == 0) {
-        calls = (weiri_processors() + 1) / 2;
-        atomic_store_explicit(&known, calls, memory_order_relaxed);
-    }
-    return calls;
-#endif
-}
-
 /* Calls consumers for what is queued, unless enough are on their way: each that comes and leaves
  * something behind will call the next. */
 static void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
@@ -60,8 +41,7 @@ static void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
     if (queued == 0 || weiri_list_is_empty(&queue->sleepers)) {
         return;
     }
-    size_t calls = calls_at_once();
-    calls = queued < calls ? queued : calls;
+    size_t calls = queued < queue->calls_at_once ? queued : queue->calls_at_once;
     if (queue->called < calls) {
         weiri_queue_wake_slow_locked(queue, calls - queue->called);
     }

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Processes that lose membarrier(2) while they run. */
+/* Processes that give up system calls while they run. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,12 +17,13 @@ enum {
     KEYS = 50
 };
 
-static void forbid_membarrier(void)
+/* From here on what the calling thread and those it starts ask of this call ends so. */
+static void forbid(unsigned call, unsigned action)
 {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, action),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
@@ -49,7 +50,7 @@ static void use_in_sandbox(void *arg)
     options.limiter = limiter;
     weir_queue *queue = NULL;
     CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
-    forbid_membarrier();
+    forbid(SYS_membarrier, SECCOMP_RET_ERRNO | EPERM);
     struct test_thread *threads[] = {test_start(add_many, queue), test_start(add_many, queue)};
     for (int i = 0; i < ADDS; i++) {
         struct weir_work work;
@@ -73,7 +74,7 @@ TEST(prepared, "a process that said so beforehand goes on without membarrier(2)"
 
 static void use_refused(void *arg)
 {
-    forbid_membarrier();
+    forbid(SYS_membarrier, SECCOMP_RET_ERRNO | EPERM);
     use_in_sandbox(arg);
 }
 
@@ -85,4 +86,23 @@ TEST(refused, "so does one where it is refused from the start")
 TEST(unprepared, "one that did not is ended, and told what to do")
 {
     test_must_abort(use_in_sandbox, NULL, "see weir/sandbox.h");
+}
+
+static void consume(void *arg)
+{
+    struct weir_work work;
+    CHECK_STATUS(weir_queue_get(arg, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done(arg, &work), WEIR_OK);
+}
+
+TEST(processors_known, "a queue asks for the processors when it is made, and never again")
+{
+    weir_queue *queue = NULL;
+    CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_OK);
+    struct test_thread *consumer = test_start(consume, queue);
+    test_wait_asleep(consumer);
+    forbid(SYS_sched_getaffinity, SECCOMP_RET_KILL_PROCESS);
+    CHECK_STATUS(weir_queue_add(queue, weir_key_string("a")), WEIR_OK);
+    test_join(consumer);
+    weir_queue_free(queue);
 }

@@ -15,7 +15,7 @@
  *
  * The including model says how much there is: ITEMS (1 to 3), CONSUMERS (1 to 3), DRAINERS (at most
  * 4 threads that sleep in all), END (the last time), SPURIOUS (sleeps that end for no reason),
- * CALLS_AT_ONCE (calls_at_once(), 1 unless said).
+ * CALLS_AT_ONCE (calls_at_once, 1 unless said).
  * BOOKS_ONLY leaves out the checks of the queue's own state, so that a planted fault has to come
  * out in what callers were promised. All other names that are asked for by #ifdef plant a fault. */
 
