@@ -35,9 +35,9 @@ WEIR_BEGIN_DECLS
  * times in order of their adds, and never early.
  *
  * Every function is thread-safe except weir_queue_free(). None calls back into the caller's code
- * with a lock held, except the allocator (weir/allocator.h). Only get, get_until, get_batch,
- * done_get and the drains block, all without using the processor. Who waits in an event loop
- * instead watches weir_queue_fd().
+ * with a lock held, except the allocator (weir/allocator.h). Only get, done_get, get_batch,
+ * those of them until a time, and the drains block, all without using the processor. Who waits in
+ * an event loop instead watches weir_queue_fd().
  *
  * Of several consumers that sleep no more are woken at once than half as many as there were
  * processors for the thread that made the queue; each that comes and leaves something behind has
@@ -163,10 +163,9 @@ WEIR_API void weir_queue_free(weir_queue *queue);
 
 /** Adds an item: idle becomes queued at the tail, and a sleeping consumer is woken unless enough of
  * them are on their way; queued and processing-and-dirty stay as they are; processing becomes
- * processing-and-dirty. A pending time
- * stays, but in a queue with WEIR_QUEUE_SUPERSEDE. Errors: WEIR_ESHUTDOWN, WEIR_EINVAL,
- * WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded item that another queue holds); then
- * nothing changed.
+ * processing-and-dirty. A pending time stays, but in a queue with WEIR_QUEUE_SUPERSEDE. Errors:
+ * WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded item that
+ * another queue holds); then nothing changed.
  *
  * What the caller did before the add is seen by a processing of the item that begins after it, also
  * where the add changed nothing. */
@@ -246,6 +245,19 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch(weir_queue *queue,
                                                               struct weir_work *ret_work,
                                                               size_t size, size_t *ret_count);
 
+/** As weir_queue_get_batch(), without blocking. Errors: WEIR_EAGAIN (nothing is queued),
+ * WEIR_ESHUTDOWN, WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_try_get_batch(weir_queue *queue,
+                                                                  struct weir_work *ret_work,
+                                                                  size_t size, size_t *ret_count);
+
+/** As weir_queue_get_batch(), but blocks only until the queue's clock shows limit_ns. Errors:
+ * WEIR_ETIMEDOUT (it does, and nothing is queued), WEIR_ESHUTDOWN, WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch_until(weir_queue *queue,
+                                                                    int64_t limit_ns,
+                                                                    struct weir_work *ret_work,
+                                                                    size_t size, size_t *ret_count);
+
 /** Ends a processing: the item becomes idle, or queued at the tail where it is dirty.
  * Errors: WEIR_ENOTPROCESSING (this processing has ended before, or work is none of the queue's),
  * WEIR_EINVAL; then nothing changed. Works after shutdown. Never fails for lack of memory. */
@@ -257,6 +269,19 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done(weir_queue *queue,
  * WEIR_ESHUTDOWN: the item is done, and work is as it was. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get(weir_queue *queue,
                                                              struct weir_work *work);
+
+/** As weir_queue_done_get(), without blocking. Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL: nothing
+ * was done or gotten. WEIR_EAGAIN (nothing is queued), WEIR_ESHUTDOWN: the item is done, and work
+ * is as it was. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_try_get(weir_queue *queue,
+                                                                 struct weir_work *work);
+
+/** As weir_queue_done_get(), but blocks only until the queue's clock shows limit_ns. Errors:
+ * WEIR_ENOTPROCESSING, WEIR_EINVAL: nothing was done or gotten. WEIR_ETIMEDOUT (it does, and
+ * nothing is queued), WEIR_ESHUTDOWN: the item is done, and work is as it was. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get_until(weir_queue *queue,
+                                                                   int64_t limit_ns,
+                                                                   struct weir_work *work);
 
 /** weir_queue_add() of count items under one lock: all, or on an error none. count 0 is allowed,
  * keys may be NULL then. Errors as weir_queue_add(). */

@@ -77,16 +77,22 @@ enum weir_status weir_queue_try_get(weir_queue *queue, struct weir_work *ret_wor
     return get(queue, AT_ONCE, ret_work);
 }
 
+/* The limit that means "do not sleep" has passed like any other in the past, but has its own
+ * answer.
+ */
+static int64_t until(int64_t limit_ns)
+{
+    return limit_ns == AT_ONCE ? AT_ONCE + 1 : limit_ns;
+}
+
 enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
                                       struct weir_work *ret_work)
 {
-    /* The limit that means "do not sleep" has passed like any other in the past, but has its own
-     * answer. */
-    return get(queue, limit_ns == AT_ONCE ? AT_ONCE + 1 : limit_ns, ret_work);
+    return get(queue, until(limit_ns), ret_work);
 }
 
-enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_work, size_t size,
-                                      size_t *ret_count)
+static enum weir_status get_batch(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work,
+                                  size_t size, size_t *ret_count)
 {
     enum weir_status status = weiri_queue_check(queue);
     if (status != WEIR_OK || ret_work == NULL || size == 0 || ret_count == NULL) {
@@ -101,7 +107,7 @@ enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_w
             return WEIR_OK;
         }
     }
-    status = next_locked(queue, WEIR_FOREVER, &ret_work[0]);
+    status = next_locked(queue, limit_ns, &ret_work[0]);
     if (status == WEIR_OK) {
         size_t count = 1;
         while (count < size && weiri_core_next(&queue->core, &ret_work[count], false)) {
@@ -112,6 +118,25 @@ enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_w
     weiri_queue_hand_over_timer_locked(queue);
     weiri_queue_unlock(queue);
     return status;
+}
+
+enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_work, size_t size,
+                                      size_t *ret_count)
+{
+    return get_batch(queue, WEIR_FOREVER, ret_work, size, ret_count);
+}
+
+enum weir_status weir_queue_try_get_batch(weir_queue *queue, struct weir_work *ret_work,
+                                          size_t size, size_t *ret_count)
+{
+    return get_batch(queue, AT_ONCE, ret_work, size, ret_count);
+}
+
+enum weir_status weir_queue_get_batch_until(weir_queue *queue, int64_t limit_ns,
+                                            struct weir_work *ret_work, size_t size,
+                                            size_t *ret_count)
+{
+    return get_batch(queue, until(limit_ns), ret_work, size, ret_count);
 }
 
 /* Ends one processing and sees to what follows from it. */
@@ -212,6 +237,19 @@ enum weir_status weir_queue_done_get(weir_queue *queue, struct weir_work *work)
 {
     bool has_left;
     return done_get(queue, WEIR_FOREVER, work, &has_left);
+}
+
+enum weir_status weir_queue_done_try_get(weir_queue *queue, struct weir_work *work)
+{
+    bool has_left;
+    return done_get(queue, AT_ONCE, work, &has_left);
+}
+
+enum weir_status weir_queue_done_get_until(weir_queue *queue, int64_t limit_ns,
+                                           struct weir_work *work)
+{
+    bool has_left;
+    return done_get(queue, until(limit_ns), work, &has_left);
 }
 
 enum weir_status weiri_queue_done_try_get(weir_queue *queue, struct weir_work *work, bool *ret_left)

@@ -101,6 +101,82 @@ ROW(weir_queue_get_batch, ret_count, null, WEIR_EINVAL)
     return weir_queue_get_batch(w->queue, &w->result, 1, NULL);
 }
 
+ROW(weir_queue_try_get_batch, queue, null, WEIR_EINVAL)
+{
+    return weir_queue_try_get_batch(NULL, &w->result, 1, &w->count);
+}
+
+ROW(weir_queue_try_get_batch, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    empty_world(w);
+    return weir_queue_try_get_batch(w->queue, &w->result, 1, &w->count);
+}
+
+ROW(weir_queue_try_get_batch, queue, empty, WEIR_EAGAIN)
+{
+    empty_world(w);
+    return weir_queue_try_get_batch(w->queue, &w->result, 1, &w->count);
+}
+
+ROW(weir_queue_try_get_batch, ret_work, null, WEIR_EINVAL)
+{
+    return weir_queue_try_get_batch(w->queue, NULL, 1, &w->count);
+}
+
+ROW(weir_queue_try_get_batch, size, zero, WEIR_EINVAL)
+{
+    return weir_queue_try_get_batch(w->queue, &w->result, 0, &w->count);
+}
+
+ROW(weir_queue_try_get_batch, ret_count, null, WEIR_EINVAL)
+{
+    return weir_queue_try_get_batch(w->queue, &w->result, 1, NULL);
+}
+
+ROW(weir_queue_get_batch_until, queue, null, WEIR_EINVAL)
+{
+    return weir_queue_get_batch_until(NULL, START, &w->result, 1, &w->count);
+}
+
+ROW(weir_queue_get_batch_until, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    empty_world(w);
+    CHECK_STATUS(weir_queue_get_batch_until(w->queue, INT64_MIN, &w->result, 1, &w->count),
+                 WEIR_ESHUTDOWN);
+    return weir_queue_get_batch_until(w->queue, INT64_MAX, &w->result, 1, &w->count);
+}
+
+ROW(weir_queue_get_batch_until, limit_ns, least, WEIR_ETIMEDOUT)
+{
+    empty_world(w);
+    CHECK_STATUS(weir_queue_get_batch_until(w->queue, START, &w->result, 1, &w->count),
+                 WEIR_ETIMEDOUT);
+    return weir_queue_get_batch_until(w->queue, INT64_MIN, &w->result, 1, &w->count);
+}
+
+ROW(weir_queue_get_batch_until, limit_ns, most, WEIR_OK)
+{
+    CHECK_STATUS(weir_queue_get_batch_until(w->queue, INT64_MAX, &w->result, 1, &w->count),
+                 WEIR_OK);
+    CHECK_INT(item_of(&w->f, &w->result), ==, IS_QUEUED);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_get_batch_until, ret_work, null, WEIR_EINVAL)
+{
+    return weir_queue_get_batch_until(w->queue, START, NULL, 1, &w->count);
+}
+
+ROW(weir_queue_get_batch_until, size, zero, WEIR_EINVAL)
+{
+    return weir_queue_get_batch_until(w->queue, START, &w->result, 0, &w->count);
+}
+
+ROW(weir_queue_get_batch_until, ret_count, null, WEIR_EINVAL)
+{
+    return weir_queue_get_batch_until(w->queue, START, &w->result, 1, NULL);
+}
+
 /* ---- done ---- */
 
 ROW(weir_queue_done, queue, null, WEIR_EINVAL)
@@ -148,6 +224,97 @@ ROW(weir_queue_done_get, work, stale, WEIR_ENOTPROCESSING)
 {
     struct weir_work work = w->stale;
     enum weir_status status = weir_queue_done_get(w->queue, &work);
+    CHECK(memcmp(&work, &w->stale, sizeof(work)) == 0);
+    return status;
+}
+
+/* A done that is followed by no get: the item is done, and work is as it was. */
+static void check_done_only(struct world *w, const struct weir_work *work, size_t waiting)
+{
+    CHECK(memcmp(work, &w->work[0], sizeof(*work)) == 0);
+    CHECK_COUNTS(&w->f, 0, waiting, 1);
+}
+
+ROW(weir_queue_done_try_get, queue, null, WEIR_EINVAL)
+{
+    return weir_queue_done_try_get(NULL, &w->work[0]);
+}
+
+ROW(weir_queue_done_try_get, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    empty_world(w);
+    accept_change(w);
+    struct weir_work work = w->work[0];
+    enum weir_status status = weir_queue_done_try_get(w->queue, &work);
+    check_done_only(w, &work, 0);
+    return status;
+}
+
+ROW(weir_queue_done_try_get, queue, empty, WEIR_EAGAIN)
+{
+    empty_world(w);
+    accept_change(w);
+    struct weir_work work = w->work[0];
+    enum weir_status status = weir_queue_done_try_get(w->queue, &work);
+    check_done_only(w, &work, 2);
+    return status;
+}
+
+ROW(weir_queue_done_try_get, work, null, WEIR_EINVAL)
+{
+    return weir_queue_done_try_get(w->queue, NULL);
+}
+
+ROW(weir_queue_done_try_get, work, stale, WEIR_ENOTPROCESSING)
+{
+    struct weir_work work = w->stale;
+    enum weir_status status = weir_queue_done_try_get(w->queue, &work);
+    CHECK(memcmp(&work, &w->stale, sizeof(work)) == 0);
+    return status;
+}
+
+ROW(weir_queue_done_get_until, queue, null, WEIR_EINVAL)
+{
+    return weir_queue_done_get_until(NULL, START, &w->work[0]);
+}
+
+ROW(weir_queue_done_get_until, queue, shut_down, WEIR_ESHUTDOWN)
+{
+    empty_world(w);
+    accept_change(w);
+    struct weir_work work = w->work[0];
+    enum weir_status status = weir_queue_done_get_until(w->queue, INT64_MIN, &work);
+    check_done_only(w, &work, 0);
+    return status;
+}
+
+ROW(weir_queue_done_get_until, limit_ns, least, WEIR_ETIMEDOUT)
+{
+    empty_world(w);
+    accept_change(w);
+    struct weir_work work = w->work[0];
+    enum weir_status status = weir_queue_done_get_until(w->queue, INT64_MIN, &work);
+    check_done_only(w, &work, 2);
+    return status;
+}
+
+ROW(weir_queue_done_get_until, limit_ns, most, WEIR_OK)
+{
+    struct weir_work work = w->work[0];
+    CHECK_STATUS(weir_queue_done_get_until(w->queue, INT64_MAX, &work), WEIR_OK);
+    CHECK_INT(item_of(&w->f, &work), ==, IS_QUEUED);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_done_get_until, work, null, WEIR_EINVAL)
+{
+    return weir_queue_done_get_until(w->queue, START, NULL);
+}
+
+ROW(weir_queue_done_get_until, work, stale, WEIR_ENOTPROCESSING)
+{
+    struct weir_work work = w->stale;
+    enum weir_status status = weir_queue_done_get_until(w->queue, START, &work);
     CHECK(memcmp(&work, &w->stale, sizeof(work)) == 0);
     return status;
 }

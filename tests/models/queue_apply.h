@@ -111,13 +111,15 @@ static inline bool apply_get_batch(struct model *m, const struct operation *op)
 {
     const struct reference *r = &m->reference;
     size_t size = operation_batch_size(op);
-    if (size > 0 && r->queued == 0 && !r->shut) {
-        return true; /* it would block */
-    }
-    enum weir_status want = size == 0 ? WEIR_EINVAL : r->queued > 0 ? WEIR_OK : WEIR_ESHUTDOWN;
+    bool would_block = size > 0 && r->queued == 0 && !r->shut;
+    enum weir_status want = size == 0       ? WEIR_EINVAL
+                            : would_block   ? WEIR_EAGAIN
+                            : r->queued > 0 ? WEIR_OK
+                                            : WEIR_ESHUTDOWN;
     struct weir_work works[8];
     size_t count = 0;
-    enum weir_status got = weir_queue_get_batch(m->queue, works, size, &count);
+    enum weir_status got = would_block ? weir_queue_try_get_batch(m->queue, works, size, &count)
+                                       : weir_queue_get_batch(m->queue, works, size, &count);
     EXPECT_STATUS(m, got, want);
     size_t want_count = got != WEIR_OK ? 0 : r->queued < size ? r->queued : size;
     EXPECT(m, count == want_count, "%zu handed out, expected %zu", count, want_count);
@@ -151,15 +153,14 @@ static inline bool model_may_done_get(struct model *m, const struct hand *hand)
 
 static inline bool apply_done_get(struct model *m, struct hand hand)
 {
-    if (!model_may_done_get(m, &hand)) {
-        return apply_done(m, hand);
-    }
     struct weir_work work = hand.work;
-    enum weir_status got = weir_queue_done_get(m->queue, &work);
+    enum weir_status got = model_may_done_get(m, &hand) ? weir_queue_done_get(m->queue, &work)
+                                                        : weir_queue_done_try_get(m->queue, &work);
+    const struct reference *r = &m->reference;
     enum weir_status want = reference_done(&m->reference, hand.item, hand.processing);
     if (want == WEIR_OK) {
         model_put_down(m, &hand);
-        want = m->reference.queued > 0 ? WEIR_OK : WEIR_ESHUTDOWN;
+        want = r->queued > 0 ? WEIR_OK : r->shut ? WEIR_ESHUTDOWN : WEIR_EAGAIN;
     }
     EXPECT_STATUS(m, got, want);
     if (got == WEIR_OK) {
