@@ -47,7 +47,8 @@ WEIR_BEGIN_DECLS
  *
  * An add coalesces with an earlier one where it changes nothing because what was asked earlier is
  * still to come: an add at once, where the item is queued or processing-and-dirty; an add for a
- * time, where the item is waiting. Each processing covers all adds that coalesced.
+ * time, where the item is waiting and keeps its pending time. Each processing covers all adds that
+ * coalesced.
  *
  * What ends in _ns is in nanoseconds; times are readings of the queue's clock. Keys, arrays and
  * options are borrowed during the call; the queue copies the bytes of the keys it keeps. NULL where

@@ -88,7 +88,6 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
         ret_added->has_new_time = true;
         return WEIR_OK;
     }
-    ret_added->has_joined = true;
     if (core->ready.has_priorities) {
         weiri_core_ask(core, item, WEIRI_ASK_WAITING, priority);
     }
@@ -97,6 +96,7 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
         weiri_delay_move(&core->delay, item, time_ns);
         ret_added->has_new_time = true;
     }
+    ret_added->has_joined = !ret_added->has_new_time;
     return WEIR_OK;
 }
 

@@ -55,7 +55,7 @@ void weiri_core_fini(struct weiri_core *core);
 /* What an add came to. */
 struct weiri_added {
     bool has_entered;  /* it was free before */
-    bool has_joined;   /* it was queued, dirty or waiting before, and has no more coming for this */
+    bool has_joined;   /* it was queued, dirty or waiting before, and comes when it would have */
     bool was_queued;   /* an immediate add: it was queued before */
     bool has_new_time; /* its pending time is another than before */
 };

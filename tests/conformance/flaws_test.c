@@ -245,6 +245,30 @@ TEST_EACH(w7_tokens_of_queued, "W7: nor do adds of an item that is queued or dir
     weir_limiter_free(limiter);
 }
 
+TEST_EACH(w7_tokens_of_moved, "W7: an add that brings an item forward takes the token for it")
+{
+    weir_limiter *limiter = one_token_per_second();
+    struct fixture f;
+    setup_with(&f, kind, limiter);
+    CHECK_INT(wait_of(&f, 0), ==, 0);
+    for (unsigned item = 0; item < 3; item++) {
+        add_after(&f, item, WEIR_SECONDS(3600));
+    }
+    /* Each waits for a time that no token was taken for. Tries that came to nothing take none. */
+    for (unsigned item = 0; item < 3; item++) {
+        for (int i = 0; i < 10; i++) {
+            CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, item)), WEIR_OK);
+        }
+    }
+    for (unsigned item = 0; item < 3; item++) {
+        pass(&f, WEIR_SECONDS(1));
+        CHECK_COUNTS(&f, 1, 2 - item, 0);
+        get_and_done(&f, item);
+    }
+    teardown(&f);
+    weir_limiter_free(limiter);
+}
+
 TEST_EACH(w7_refused, "W7: an add that is refused takes neither a token nor a count")
 {
     weir_limiter *parts[2];

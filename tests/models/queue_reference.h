@@ -40,6 +40,7 @@
     X(BATCH_NOT_ALL, "a batch leaves out its last item")                                           \
     X(LIMITED_SHORTER, "of the limiter's delay and the one asked for the shorter counts")          \
     X(LIMITER_NOT_TOLD, "a coalesced rate-limited add gives nothing back")                         \
+    X(MOVED_GIVES_BACK, "a rate-limited add that changes the pending time gives something back")   \
     X(FORGET_IGNORED, "a forget of a waiting item is ignored")
 
 enum flaw {
@@ -158,8 +159,9 @@ static inline void reference_pass(struct reference *r, int64_t step_ns)
     }
 }
 
-/* The item's pending time becomes the earlier one, or the new one where it moves. */
-static inline void reference_wait(struct reference *r, unsigned item, int64_t delay_ns, bool move)
+/* The item's pending time becomes the earlier one, or the new one where it moves. False: it stays
+ * as it is. */
+static inline bool reference_wait(struct reference *r, unsigned item, int64_t delay_ns, bool move)
 {
     struct reference_item *it = &r->items[item];
     int64_t time_ns = delay_ns > INT64_MAX - r->now_ns ? INT64_MAX : r->now_ns + delay_ns;
@@ -172,7 +174,9 @@ static inline void reference_wait(struct reference *r, unsigned item, int64_t de
         it->waiting = true;
         it->time_ns = time_ns;
         it->arrival = r->arrivals++;
+        return true;
     }
+    return false;
 }
 
 /* *ret_joined: the add came together with one there was. */
@@ -189,8 +193,9 @@ static inline enum weir_status reference_add(struct reference *r, unsigned item,
         return WEIR_ESHUTDOWN;
     }
     if (delay_ns > 0) {
-        *ret_joined = it->waiting;
-        reference_wait(r, item, delay_ns, move);
+        bool was_waiting = it->waiting;
+        bool is_new = reference_wait(r, item, delay_ns, move);
+        *ret_joined = was_waiting && (!is_new || r->flaw == MOVED_GIVES_BACK);
         reference_pass(r, 0); /* at the end of time it is due at once */
         return WEIR_OK;
     }
