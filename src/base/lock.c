@@ -29,6 +29,7 @@ void weiri_lock_forgo_fences(void)
 #        define LOOKS 1
 #        define PAUSES_MIN 1
 #        define PAUSES_MAX 1
+#        define TRIES_IN_TURN 1
 #    else
 #        define STREAK_FIRST 256
 /* Of a thread that waits awake: how often it looks, and the pauses before a look, each time twice
@@ -36,6 +37,8 @@ void weiri_lock_forgo_fences(void)
 #        define LOOKS 7
 #        define PAUSES_MIN 8
 #        define PAUSES_MAX 256
+/* Tries after which a waiter counts as passed over: more than come in a storm of short calls. */
+#        define TRIES_IN_TURN 64
 _Thread_local uint64_t weiri_lock_self;
 #    endif
 
@@ -92,6 +95,7 @@ enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
     atomic_init(&lock->waiters, is_fast ? 0 : 1);
     atomic_init(&lock->turn, 0);
     atomic_init(&lock->waking, 0);
+    atomic_init(&lock->passed_over, 0);
     atomic_init(&lock->plain, is_fast ? WEIRI_LOCK_FENCELESS : WEIRI_LOCK_PLAIN);
     atomic_init(&lock->open, is_fast ? 0 : 1);
     lock->entered_by = 0;
@@ -106,10 +110,14 @@ void weiri_lock_fini(struct weiri_lock *lock)
     WEIRI_ASSERT(atomic_load_explicit(&lock->word, memory_order_relaxed) == 0);
 }
 
+/* A waiter that is woken comes too late wherever the lock is taken again at once. Whoever would do
+ * that leaves one that was passed over the time to come, and then sleeps like others: there word
+ * is tried whatever passed_over says, so that nobody's wake-up hangs on it. */
 static bool try_word(struct weiri_lock *lock)
 {
     weiri_sync_point();
-    return atomic_load_explicit(&lock->word, memory_order_relaxed) == 0 &&
+    return atomic_load_explicit(&lock->passed_over, memory_order_relaxed) == 0 &&
+           atomic_load_explicit(&lock->word, memory_order_relaxed) == 0 &&
            atomic_exchange_explicit(&lock->word, 1, memory_order_seq_cst) == 0;
 }
 
@@ -137,6 +145,7 @@ static void sleep_for_word(struct weiri_lock *lock)
     weiri_sync_point();
     (void)atomic_fetch_add_explicit(&lock->waiters, 1, memory_order_seq_cst);
     make_plain(lock);
+    uint32_t tries = 0;
     for (;;) {
         /* In this order, because a holder that leaves after our try looks at waking and then
          * changes turn: either it finds waking clear and wakes us, or whoever set it again since
@@ -149,7 +158,15 @@ static void sleep_for_word(struct weiri_lock *lock)
         if (atomic_exchange_explicit(&lock->word, 1, memory_order_seq_cst) == 0) {
             break;
         }
+        if (++tries == TRIES_IN_TURN) {
+            weiri_sync_point();
+            (void)atomic_fetch_add_explicit(&lock->passed_over, 1, memory_order_relaxed);
+        }
         (void)weiri_futex_wait(&lock->turn, turn, INT64_MAX);
+    }
+    if (tries >= TRIES_IN_TURN) {
+        weiri_sync_point();
+        (void)atomic_fetch_sub_explicit(&lock->passed_over, 1, memory_order_relaxed);
     }
     (void)atomic_fetch_sub_explicit(&lock->waiters, 1, memory_order_relaxed);
 }

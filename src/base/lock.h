@@ -94,6 +94,7 @@ struct WEIRI_CAPABILITY("mutex") weiri_lock {
     _Atomic uint32_t waiters; /* threads that sleep on turn, or are about to; and see plain */
     _Atomic uint32_t turn;    /* counts wake-ups */
     _Atomic uint32_t waking;  /* a woken waiter has not tried yet: no need to wake another one */
+    _Atomic uint32_t passed_over; /* waiters that have tried often: who comes now looks no more */
     /* Guarded by the lock itself. */
     uint32_t entered_by; /* 1 + number of the bias its holder entered by; 0: by word */
     uint32_t biases;     /* given so far */

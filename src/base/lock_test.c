@@ -154,6 +154,37 @@ TEST(sleeper_is_woken, "a thread that sleeps for the lock gets it when it is giv
     }
 }
 
+/* Turns that a holder has before a waiter that tries after each of them. */
+static int turns_before_waiter(void)
+{
+    struct shared shared;
+    start(&shared, false); /* no bias to take away */
+    weiri_lock_lock(&shared.lock);
+    struct test_thread *waiter = test_start(hold_until_asleep, &shared);
+    test_wait_asleep(waiter);
+    int turns = 0;
+    for (; shared.count == 0 && turns < 1000; turns++) {
+        long sleeps = test_sleeps(waiter);
+        weiri_lock_unlock(&shared.lock);
+        weiri_lock_lock(&shared.lock);
+        while (shared.count == 0 && test_sleeps(waiter) == sleeps) {
+            (void)sched_yield();
+        }
+    }
+    weiri_lock_unlock(&shared.lock);
+    test_join(waiter);
+    CHECK_INT(atomic_load(&shared.lock.passed_over), ==, 0);
+    weiri_lock_fini(&shared.lock);
+    return turns;
+}
+
+TEST(passed_over, "a waiter gets the lock although its holder takes it again at once each time")
+{
+    for (int round = 0; round < 20; round++) {
+        CHECK_INT(turns_before_waiter(), <, 1000);
+    }
+}
+
 static void check_may_not_look(void *opaque)
 {
     struct shared *shared = opaque;
