@@ -67,8 +67,8 @@ typedef int weir_metrics_write_fn(const char *text, size_t size, void *arg);
 
 /** Writes the metrics of all queues of a registry in the Prometheus text format 0.0.4, to be served
  * as `text/plain; version=0.0.4; charset=utf-8`; nothing where there are no queues. Queues come in
- * the order of their names. Thread-safe, also beside calls on the queues, each of which it holds up
- * for well under a microsecond.
+ * the order of their names. Thread-safe, also beside calls on the queues: it holds up each queue
+ * for well under a microsecond, and for queueing what has become due since the last call on it.
  *
  * Returns the status of write that ended the writing. Errors: WEIR_EINVAL (metrics or write NULL),
  * WEIR_ENOMEM; then nothing was written. */

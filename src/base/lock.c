@@ -33,7 +33,7 @@ void weiri_lock_forgo_fences(void)
 #    else
 #        define STREAK_FIRST 256
 /* Of a thread that waits awake: how often it looks, and the pauses before a look, each time twice
- * as many. In all some ten microseconds, which is what a sleep would cost. */
+ * as many. In all some twenty microseconds, which is what a sleep and its end would cost. */
 #        define LOOKS 7
 #        define PAUSES_MIN 8
 #        define PAUSES_MAX 256

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* The lock of src/base/lock.{h,c}, step by step: bias, revocation, bias again, sleep, becoming
  * plain. Each access to what threads share is a step, named after its place in the code; each
- * thread has a buffer for its stores.
+ * thread has a buffer for its stores. Left out is passed_over: a hint to those who do not sleep.
  *
  * Memory. A store goes into its thread's buffer, where only that thread sees it, and reaches memory
  * at any time later: a relaxed one or one to plain data may pass earlier ones to other words, a
