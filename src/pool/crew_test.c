@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "pool/pieces.h"
+#include "support/one_processor.h"
 #include "support/sanitizer.h"
 
 #define PIECES 1000
@@ -133,12 +134,7 @@ TEST(signals, "a crew's threads have all signals blocked, the caller's as before
 
 TEST(one_processor, "pieces that block get all the workers on a single processor, too")
 {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    int here = sched_getcpu();
-    CHECK_INT(here, >=, 0);
-    CPU_SET((size_t)here, &one);
-    CHECK_INT(sched_setaffinity(0, sizeof(one), &one), ==, 0);
+    test_keep_to_one_processor();
     weir_crew *crew = crew_of(6);
     for (size_t i = 0; i < 30; i++) {
         check_meets(crew, 2 + i % 5);

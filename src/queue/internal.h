@@ -118,6 +118,14 @@ WEIR_NODISCARD static inline enum weir_status weiri_queue_check_key(const weir_q
     return key.data != NULL || key.size == 0 ? WEIR_OK : WEIR_EINVAL;
 }
 
+/* Checks both, for a call about one key. */
+WEIR_NODISCARD static inline enum weir_status weiri_queue_check_call(const weir_queue *queue,
+                                                                     struct weir_key key)
+{
+    enum weir_status status = weiri_queue_check(queue);
+    return status == WEIR_OK ? weiri_queue_check_key(queue, key) : status;
+}
+
 /* Whether an add comes to nothing because it joins an earlier one, as can be seen without the lock:
  * the item is queued or dirty, so that a processing will come that began after this look. What the
  * caller did before the add is seen by it (weiri_lock_may_look). */

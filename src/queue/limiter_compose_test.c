@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "support/answering_limiter.h"
+
 /* What the supplied limiters answer, alone and inside one another; what client-go's own tests ask
  * of them is in tests/conformance/client_go_limiters_test.c. */
 
@@ -120,44 +122,10 @@ TEST(undo, "a try that was not made leaves neither a count nor a token behind")
     weir_limiter_free(limiter);
 }
 
-static enum weir_status refuse(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay)
-{
-    (void)self;
-    (void)key;
-    (void)now_ns;
-    (void)ret_delay;
-    return WEIR_EFULL;
-}
-
-static void ignore_key(void *self, struct weir_key key)
-{
-    (void)self;
-    (void)key;
-}
-
-static uint64_t count_none(void *self, struct weir_key key)
-{
-    (void)self;
-    (void)key;
-    return 0;
-}
-
-static void ignore(void *self)
-{
-    (void)self;
-}
-
 TEST(max_of_undoes, "when one limiter refuses, those asked before it have counted nothing")
 {
-    static const struct weir_limiter_ops ops = {
-        .size = sizeof(ops),
-        .when = refuse,
-        .forget = ignore_key,
-        .num_requeues = count_none,
-        .destroy = ignore,
-    };
-    weir_limiter *refusing;
-    CHECK_STATUS(weir_limiter_new(&ops, NULL, test_allocator(), &refusing), WEIR_OK);
+    struct answer refusal = {.status = WEIR_EFULL};
+    weir_limiter *refusing = answering_limiter(&refusal);
     weir_limiter *tokens = bucket(10, 1);
     weir_limiter *parts[] = {exponential(1, 1000), tokens, refusing};
     weir_limiter *limiter;

@@ -73,10 +73,7 @@ static enum weir_status add_checked(weir_queue *queue, struct weir_key key,
 static enum weir_status add(weir_queue *queue, struct weir_key key, const struct order *order,
                             struct weiri_added *ret_added)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = weiri_queue_check_key(queue, key);
-    }
+    enum weir_status status = weiri_queue_check_call(queue, key);
     return status == WEIR_OK ? add_checked(queue, key, order, ret_added) : status;
 }
 
@@ -108,10 +105,7 @@ static WEIRI_NOINLINE enum weir_status add_at_once(weir_queue *queue, struct wei
 
 enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = weiri_queue_check_key(queue, key);
-    }
+    enum weir_status status = weiri_queue_check_call(queue, key);
     if (status != WEIR_OK || weiri_queue_joins(queue, key)) {
         return status;
     }
@@ -128,10 +122,7 @@ enum weir_status weir_queue_add_after(weir_queue *queue, struct weir_key key, in
 static enum weir_status add_limited(weir_queue *queue, struct weir_key key,
                                     const struct order *asked)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = weiri_queue_check_key(queue, key);
-    }
+    enum weir_status status = weiri_queue_check_call(queue, key);
     if (status != WEIR_OK) {
         return status;
     }
@@ -251,10 +242,7 @@ enum weir_status weir_queue_add_batch(weir_queue *queue, const struct weir_key *
 
 enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = weiri_queue_check_key(queue, key);
-    }
+    enum weir_status status = weiri_queue_check_call(queue, key);
     if (status == WEIR_OK) {
         weir_limiter_forget(queue->limiter, key);
     }
@@ -264,10 +252,7 @@ enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key)
 enum weir_status weir_queue_num_requeues(weir_queue *queue, struct weir_key key,
                                          uint64_t *ret_count)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = ret_count == NULL ? WEIR_EINVAL : weiri_queue_check_key(queue, key);
-    }
+    enum weir_status status = ret_count == NULL ? WEIR_EINVAL : weiri_queue_check_call(queue, key);
     if (status == WEIR_OK) {
         *ret_count = weir_limiter_num_requeues(queue->limiter, key);
     }
@@ -276,10 +261,7 @@ enum weir_status weir_queue_num_requeues(weir_queue *queue, struct weir_key key,
 
 enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key, bool *ret_taken)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = weiri_queue_check_key(queue, key);
-    }
+    enum weir_status status = weiri_queue_check_call(queue, key);
     if (status != WEIR_OK) {
         return status;
     }

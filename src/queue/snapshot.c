@@ -138,10 +138,7 @@ enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
                                    struct weir_snapshot_item *ret_item)
 {
     static const struct weir_item unknown;
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK) {
-        status = ret_item == NULL ? WEIR_EINVAL : weiri_queue_check_key(queue, key);
-    }
+    enum weir_status status = ret_item == NULL ? WEIR_EINVAL : weiri_queue_check_call(queue, key);
     if (status != WEIR_OK) {
         return status;
     }

@@ -1,57 +1,18 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "conformance/durations.h"
-
-/* A limiter that answers what it is told to. */
-static enum weir_status answer(void *self, struct weir_key key, int64_t now_ns,
-                               int64_t *ret_delay_ns)
-{
-    (void)key;
-    (void)now_ns;
-    *ret_delay_ns = *(const int64_t *)self;
-    return WEIR_OK;
-}
-
-static void forget(void *self, struct weir_key key)
-{
-    (void)self;
-    (void)key;
-}
-
-static uint64_t count_none(void *self, struct weir_key key)
-{
-    (void)self;
-    (void)key;
-    return 0;
-}
-
-static void keep(void *self)
-{
-    (void)self;
-}
-
-static weir_limiter *new_answering(int64_t *answer_ns)
-{
-    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
-                                                .when = answer,
-                                                .forget = forget,
-                                                .num_requeues = count_none,
-                                                .destroy = keep};
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, answer_ns, test_allocator(), &limiter), WEIR_OK);
-    return limiter;
-}
+#include "support/answering_limiter.h"
 
 TEST(rate_limited, "an item comes after whatever its limiter answers")
 {
-    int64_t answer_ns;
-    weir_limiter *limiter = new_answering(&answer_ns);
+    struct answer answer = {.status = WEIR_OK};
+    weir_limiter *limiter = answering_limiter(&answer);
     for (size_t i = 0; i < STARTS * EDGES * EDGES; i++) {
         struct bench b;
         set_up(&b, starts[i / EDGES / EDGES], limiter);
-        answer_ns = edges[i / EDGES % EDGES];
+        answer.delay_ns = edges[i / EDGES % EDGES];
         CHECK_STATUS(weir_queue_add_rate_limited(b.queue, weir_key_string("a")), WEIR_OK);
-        expect_add(&b, answer_ns, 0);
+        expect_add(&b, answer.delay_ns, 0);
         check(&b);
         step(&b, edges[i % EDGES]);
         check(&b);
@@ -96,11 +57,12 @@ static void try_limiters(int64_t first_ns, int64_t second_ns)
     if (are_times) {
         ask_at_edges(limiter, first_ns > second_ns ? first_ns : second_ns);
     }
-    weir_limiter *inner = new_answering(&first_ns);
+    struct answer first = {.status = WEIR_OK, .delay_ns = first_ns};
+    weir_limiter *inner = answering_limiter(&first);
     CHECK_STATUS(weir_limiter_with_max_wait_new(inner, second_ns, test_allocator(), &limiter),
                  second_ns >= 0 ? WEIR_OK : WEIR_ERANGE);
     ask_at_edges(second_ns >= 0 ? limiter : inner, second_ns >= 0 ? second_ns : INT64_MAX);
-    CHECK_STATUS(weir_limiter_with_jitter_new(new_answering(&first_ns), 1e300, 1, test_allocator(),
+    CHECK_STATUS(weir_limiter_with_jitter_new(answering_limiter(&first), 1e300, 1, test_allocator(),
                                               &limiter),
                  WEIR_OK);
     ask_at_edges(limiter, INT64_MAX);

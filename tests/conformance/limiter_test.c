@@ -199,19 +199,28 @@ static void own_destroy(void *self)
     ((struct own *)self)->destroyed++;
 }
 
+/* Sets f up with such a limiter, that is asked by this function; returns it. */
+static weir_limiter *setup_own(struct fixture *f, enum kind kind, struct own *own,
+                               enum weir_status (*asked)(void *, struct weir_key, int64_t,
+                                                         int64_t *))
+{
+    struct weir_limiter_ops ops = {.size = sizeof(ops),
+                                   .when = asked,
+                                   .forget = own_forget,
+                                   .num_requeues = own_count,
+                                   .destroy = own_destroy};
+    *own = (struct own){.f = f};
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_new(&ops, own, test_allocator(), &limiter), WEIR_OK);
+    setup_with(f, kind, limiter);
+    return limiter;
+}
+
 TEST_EACH(own, "one of one's own is asked with the item and the queue's time, and destroyed once")
 {
-    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
-                                                .when = own_when,
-                                                .forget = own_forget,
-                                                .num_requeues = own_count,
-                                                .destroy = own_destroy};
-    static struct own own;
+    struct own own;
     struct fixture f;
-    own = (struct own){.f = &f};
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, &own, test_allocator(), &limiter), WEIR_OK);
-    setup_with(&f, kind, limiter);
+    weir_limiter *limiter = setup_own(&f, kind, &own, own_when);
     for (int i = 1; i <= 3; i++) {
         check_wait(&f, 0, WEIR_SECONDS(i));
         check_wait(&f, 7, WEIR_SECONDS(i));
@@ -240,17 +249,9 @@ static enum weir_status slow_when(void *self, struct weir_key key, int64_t now_n
 
 TEST_EACH(own_slow, "a wait begins when the limiter is asked, however long its answer takes")
 {
-    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
-                                                .when = slow_when,
-                                                .forget = own_forget,
-                                                .num_requeues = own_count,
-                                                .destroy = own_destroy};
-    static struct own own;
+    struct own own;
     struct fixture f;
-    own = (struct own){.f = &f};
-    weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, &own, test_allocator(), &limiter), WEIR_OK);
-    setup_with(&f, kind, limiter);
+    weir_limiter *limiter = setup_own(&f, kind, &own, slow_when);
     CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 0)), WEIR_OK);
     pass(&f, WEIR_SECONDS(7) - 1);
     CHECK_COUNTS(&f, 0, 1, 0);

@@ -6,33 +6,9 @@
 
 /* The queue in every order of its threads: shutdown and drain. */
 
-static void shut_down(void *arg)
-{
-    (void)arg;
-    weir_queue_shutdown(world.queue);
-    explorer_note("has shut down");
-}
-
-/* Consumers that sleep are told; both return. */
-static void shutdown_beside_get(void *arg)
-{
-    (void)arg;
-    struct weiri_thread consumers[2];
-    struct weiri_thread closer;
-    world_init();
-    world_start_two(consumers, "consumer", world_consume);
-    world_start(&closer, "closer", shut_down, NULL);
-    enum weir_status status = world_add(0);
-    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
-    weiri_thread_join(&closer);
-    world_join_two(consumers);
-    CHECK_INT(world.runs[0], ==, status == WEIR_OK ? 1 : 0);
-    world_fini();
-}
-
 TEST(shutdown_wakes, "a shutdown wakes every consumer; what was accepted before it is processed")
 {
-    explorer_must_pass(shutdown_beside_get, NULL, NULL);
+    explorer_must_pass(world_shutdown_beside_get, NULL, NULL);
 }
 
 /* Shuts down, with the second item queued, and takes what is there. */
@@ -40,7 +16,7 @@ static void shut_down_and_take(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    shut_down(NULL);
+    world_shut_down(NULL);
     CHECK_STATUS(world_add(1), WEIR_ESHUTDOWN);
     while (weir_queue_try_get(world.queue, &work) == WEIR_OK) {
         world_process(&work);
@@ -99,7 +75,7 @@ static void shutdown_beside_delay(void *arg)
     struct weiri_thread closer;
     world_init();
     world_start_two(consumers, "consumer", world_consume);
-    world_start(&closer, "closer", shut_down, NULL);
+    world_start(&closer, "closer", world_shut_down, NULL);
     enum weir_status status = world_add_after(0, 10);
     CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
     weiri_thread_join(&closer);

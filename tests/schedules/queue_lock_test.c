@@ -32,32 +32,10 @@ TEST(work, "two producers and two consumers on the real lock: each add is answer
     explorer_must_pass(contended, &is_embedded, NULL);
 }
 
-static void shut_down(void *arg)
-{
-    (void)arg;
-    weir_queue_shutdown(world.queue);
-}
-
 /* Sleepers of both kinds, for an item and for the lock, when the queue shuts down. */
-static void shutdown_beside_get(void *arg)
-{
-    (void)arg;
-    struct weiri_thread consumers[2];
-    struct weiri_thread closer;
-    world_init();
-    world_start_two(consumers, "consumer", world_consume);
-    world_start(&closer, "closer", shut_down, NULL);
-    enum weir_status status = world_add(0);
-    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
-    weiri_thread_join(&closer);
-    world_join_two(consumers);
-    CHECK_INT(world.runs[0], ==, status == WEIR_OK ? 1 : 0);
-    world_fini();
-}
-
 TEST(shutdown, "a shutdown on the real lock wakes every consumer, wherever it sleeps")
 {
-    explorer_must_pass(shutdown_beside_get, NULL, NULL);
+    explorer_must_pass(world_shutdown_beside_get, NULL, NULL);
 }
 
 static void earlier_time(void *arg)

@@ -254,4 +254,29 @@ static inline void world_end_consumers(struct weiri_thread consumers[2])
     world_fini();
 }
 
+/* A thread that shuts the queue down. */
+static inline void world_shut_down(void *arg)
+{
+    (void)arg;
+    weir_queue_shutdown(world.queue);
+    explorer_note("has shut down");
+}
+
+/* A scenario: consumers that sleep are told, and both return; what was accepted is processed. */
+static inline void world_shutdown_beside_get(void *arg)
+{
+    (void)arg;
+    struct weiri_thread consumers[2];
+    struct weiri_thread closer;
+    world_init();
+    world_start_two(consumers, "consumer", world_consume);
+    world_start(&closer, "closer", world_shut_down, NULL);
+    enum weir_status status = world_add(0);
+    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+    weiri_thread_join(&closer);
+    world_join_two(consumers);
+    CHECK_INT(world.runs[0], ==, status == WEIR_OK ? 1 : 0);
+    world_fini();
+}
+
 #endif

@@ -1,0 +1,162 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "conformance/bad_input.h"
+
+/* Bad input to what makes and frees a queue. */
+
+static enum weir_status make(const struct weir_queue_options *options)
+{
+    weir_queue *untouched = (weir_queue *)&rows;
+    weir_queue *queue = untouched;
+    enum weir_status status = weir_queue_new(options, &queue);
+    CHECK((queue == untouched) == (status != WEIR_OK));
+    if (status == WEIR_OK) {
+        weir_queue_free(queue);
+    }
+    return status;
+}
+
+static struct weir_queue_options good_options(void)
+{
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    return options;
+}
+
+ROW(weir_queue_new, options, null, WEIR_OK)
+{
+    return make(NULL);
+}
+
+ROW(weir_queue_new, options, size, WEIR_EINVAL)
+{
+    static const size_t sizes[] = {0, 1, 7, sizeof(struct weir_queue_options) - 4, SIZE_MAX};
+    struct weir_queue_options options = good_options();
+    for (size_t i = 0; i < 4; i++) {
+        options.size = sizes[i];
+        CHECK_STATUS(make(&options), WEIR_EINVAL);
+    }
+    options.size = sizes[4];
+    return make(&options);
+}
+
+ROW(weir_queue_new, options, later, WEIR_EINVAL)
+{
+    struct {
+        struct weir_queue_options options;
+        uint64_t later;
+    } newer = {.options = good_options()};
+    newer.options.size = sizeof(newer);
+    CHECK_STATUS(make(&newer.options), WEIR_OK); /* a newer program that does not use it */
+    newer.later = 1;
+    return make(&newer.options);
+}
+
+ROW(weir_queue_new, options, allocator, WEIR_EINVAL)
+{
+    for (unsigned members = 1; members < 7; members++) {
+        struct weir_queue_options options = good_options();
+        options.allocator.alloc = (members & 1) != 0 ? test_allocator()->alloc : NULL;
+        options.allocator.resize = (members & 2) != 0 ? test_allocator()->resize : NULL;
+        options.allocator.release = (members & 4) != 0 ? test_allocator()->release : NULL;
+        CHECK_STATUS(make(&options), WEIR_EINVAL);
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_queue_new, options, key_size_max, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    options.key_size_max = WEIR_KEY_SIZE_LIMIT;
+    CHECK_STATUS(make(&options), WEIR_OK);
+    options.key_size_max++;
+    CHECK_STATUS(make(&options), WEIR_EINVAL);
+    options.key_size_max = SIZE_MAX;
+    return make(&options);
+}
+
+ROW(weir_queue_new, options, flags, WEIR_EINVAL)
+{
+    static const uint32_t flags[] = {8, 15, UINT32_C(1) << 31, UINT32_MAX};
+    struct weir_queue_options options = good_options();
+    for (size_t i = 0; i < 4; i++) {
+        options.flags = flags[i];
+        CHECK_STATUS(make(&options), WEIR_EINVAL);
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_queue_new, options, reserved0, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    options.reserved0 = 1;
+    return make(&options);
+}
+
+ROW(weir_queue_new, options, aging_ns, WEIR_ERANGE)
+{
+    struct weir_queue_options options = good_options();
+    options.aging_ns = 1; /* there are no priorities */
+    CHECK_STATUS(make(&options), WEIR_EINVAL);
+    options.flags = WEIR_QUEUE_PRIORITIES;
+    CHECK_STATUS(make(&options), WEIR_OK);
+    options.aging_ns = INT64_MAX;
+    CHECK_STATUS(make(&options), WEIR_OK);
+    options.aging_ns = INT64_MIN;
+    CHECK_STATUS(make(&options), WEIR_ERANGE);
+    options.aging_ns = -1;
+    return make(&options);
+}
+
+static enum weir_status make_named(struct weir_queue_options *options, const char *name,
+                                   const char *taken)
+{
+    CHECK_STATUS(weir_metrics_new(NULL, &options->metrics), WEIR_OK);
+    options->name = taken;
+    weir_queue *first;
+    CHECK_STATUS(weir_queue_new(options, &first), WEIR_OK);
+    options->name = name;
+    enum weir_status status = make(options);
+    weir_queue_free(first);
+    weir_metrics_free(options->metrics);
+    return status;
+}
+
+ROW(weir_queue_new, options, name, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    return make_named(&options, "\xff", "a");
+}
+
+ROW(weir_queue_new, options, name_taken, WEIR_EBUSY)
+{
+    struct weir_queue_options options = good_options();
+    return make_named(&options, "a", "a");
+}
+
+ROW(weir_queue_new, memory, none, WEIR_ENOMEM)
+{
+    struct weir_queue_options options = good_options();
+    test_fail_allocation(1, true);
+    return make(&options);
+}
+
+ROW(weir_queue_new, ret_queue, null, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    CHECK_STATUS(weir_queue_new(NULL, NULL), WEIR_EINVAL);
+    return weir_queue_new(&options, NULL);
+}
+
+ROW(weir_queue_free, queue, null, WEIR_OK)
+{
+    weir_queue_free(NULL);
+    return WEIR_OK;
+}
+
+ROW(weir_queue_free, queue, shut_down, WEIR_OK)
+{
+    weir_queue_free(w->f.queue);
+    w->f.queue = NULL;
+    return WEIR_OK;
+}
