@@ -22,13 +22,8 @@ static size_t next(struct cycle *cycle)
 static void plain(void *state, size_t count)
 {
     struct cycle *cycle = state;
-    struct weir_work work;
-    for (size_t i = 0; i < count; i++) {
-        BENCH_OK(weir_queue_add(cycle->queue, bench_key(&cycle->items, next(cycle))));
-        BENCH_OK(weir_queue_get(cycle->queue, &work));
-        BENCH_OK(weir_queue_done(cycle->queue, &work));
-        cycle->got++;
-    }
+    cycle->at = bench_cycle(cycle->queue, &cycle->items, cycle->at, count);
+    cycle->got += count;
 }
 
 static void fused(void *state, size_t count)

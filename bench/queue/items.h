@@ -45,6 +45,20 @@ size_t *bench_shuffled(size_t count);
         }                                                                                          \
     } while (0)
 
+/* add, get and done of count items one by one, from at on and round; returns where it ended. */
+static inline size_t bench_cycle(weir_queue *queue, const struct bench_items *items, size_t at,
+                                 size_t count)
+{
+    struct weir_work work;
+    for (size_t i = 0; i < count; i++) {
+        BENCH_OK(weir_queue_add(queue, bench_key(items, at)));
+        BENCH_OK(weir_queue_get(queue, &work));
+        BENCH_OK(weir_queue_done(queue, &work));
+        at = at + 1 == items->count ? 0 : at + 1;
+    }
+    return at;
+}
+
 /* A queue with default options. */
 weir_queue *bench_queue_new(void);
 /* The same with priorities. */
@@ -55,6 +69,7 @@ weir_queue *bench_queue_manual(weir_clock **ret_clock);
 extern const struct bench_measurement bench_cycles[];
 extern const struct bench_measurement bench_coalesced[];
 extern const struct bench_measurement bench_visited[];
+extern const struct bench_measurement bench_metered[];
 extern const struct bench_measurement bench_pending[];
 extern const struct bench_measurement bench_threads[];
 extern const struct bench_measurement bench_storms[];

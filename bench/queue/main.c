@@ -24,6 +24,7 @@ static const struct bench_measurement *const tables[] = {
     bench_cycles,
     bench_coalesced,
     bench_visited,
+    bench_metered,
     bench_pending,
     bench_threads,
     bench_storms,

@@ -28,14 +28,8 @@ static void visit(void *state, size_t number)
 static void cycle(void *state, size_t count)
 {
     struct visited *visited = state;
-    struct weir_work work;
-    for (size_t i = 0; i < count; i++) {
-        BENCH_OK(weir_queue_add(visited->queue, bench_key(&visited->items, visited->at)));
-        BENCH_OK(weir_queue_get(visited->queue, &work));
-        BENCH_OK(weir_queue_done(visited->queue, &work));
-        visited->got++;
-        visited->at = visited->at + 1 == visited->items.count ? 0 : visited->at + 1;
-    }
+    visited->at = bench_cycle(visited->queue, &visited->items, visited->at, count);
+    visited->got += count;
 }
 
 static void visited(struct bench_run *run)
