@@ -5,20 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <weir/weir.h>
 
+#include "support/forbid_call.h"
 #include "support/harness.h"
 
 /* One run on a worker of a pool, with what it wrote. */
@@ -104,23 +100,9 @@ static void wait_for_file(const char *path)
     }
 }
 
-/* From here on pidfd_open() fails as where no descriptor is left. */
-static void take_pidfds(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EMFILE),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
-    CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), ==, 0);
-    CHECK_INT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), ==, 0);
-}
-
 TEST(no_pidfd, "a child that no descriptor is left for runs to its end, or to the deadline")
 {
-    take_pidfds();
+    test_forbid_call(SYS_pidfd_open, SECCOMP_RET_ERRNO | EMFILE);
     struct scene scene;
     scene_init(&scene, NULL);
     run_script(&scene, "sleep 0.1; exit 3");

@@ -5,14 +5,10 @@
 #include <weir/snapshot.h>
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 
 #include "conformance/bad_input.h"
+#include "support/forbid_call.h"
 
 /* Bad input to what looks at a queue: its descriptor, a snapshot, metrics. */
 
@@ -52,25 +48,11 @@ ROW(weir_queue_fd, descriptors, none, WEIR_EIO)
     return status;
 }
 
-/* From now on the calling thread's timerfd_create() says that the kernel has no memory. */
-static void deny_timers(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_timerfd_create, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = sizeof(filter) / sizeof(filter[0]), .filter = filter};
-    CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), ==, 0);
-    CHECK_INT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), ==, 0);
-}
-
 static void run_fd_without_timers(void *arg)
 {
     struct blocked *call = arg;
     int fd = UNTOUCHED;
-    deny_timers();
+    test_forbid_call(SYS_timerfd_create, SECCOMP_RET_ERRNO | ENOMEM);
     call->status = weir_queue_fd(call->f->queue, &fd);
     CHECK_INT(fd, ==, UNTOUCHED);
 }

@@ -2,34 +2,15 @@
  * SPDX-License-Identifier: MIT */
 /* Processes that give up system calls while they run. */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include <weir/weir.h>
 
-#include "support/harness.h"
+#include "support/forbid_call.h"
 
 enum {
     ADDS = 20000,
     KEYS = 50
 };
-
-/* From here on what the calling thread and those it starts ask of this call ends so. */
-static void forbid(unsigned call, unsigned action)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, action),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
-    CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), ==, 0);
-    CHECK_INT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), ==, 0);
-}
 
 static void add_many(void *arg)
 {
@@ -50,7 +31,7 @@ static void use_in_sandbox(void *arg)
     options.limiter = limiter;
     weir_queue *queue = NULL;
     CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
-    forbid(SYS_membarrier, SECCOMP_RET_ERRNO | EPERM);
+    test_forbid_call(SYS_membarrier, SECCOMP_RET_ERRNO | EPERM);
     struct test_thread *threads[] = {test_start(add_many, queue), test_start(add_many, queue)};
     for (int i = 0; i < ADDS; i++) {
         struct weir_work work;
@@ -74,7 +55,7 @@ TEST(prepared, "a process that said so beforehand goes on without membarrier(2)"
 
 static void use_refused(void *arg)
 {
-    forbid(SYS_membarrier, SECCOMP_RET_ERRNO | EPERM);
+    test_forbid_call(SYS_membarrier, SECCOMP_RET_ERRNO | EPERM);
     use_in_sandbox(arg);
 }
 
@@ -101,7 +82,7 @@ TEST(processors_known, "a queue asks for the processors when it is made, and nev
     CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_OK);
     struct test_thread *consumer = test_start(consume, queue);
     test_wait_asleep(consumer);
-    forbid(SYS_sched_getaffinity, SECCOMP_RET_KILL_PROCESS);
+    test_forbid_call(SYS_sched_getaffinity, SECCOMP_RET_KILL_PROCESS);
     CHECK_STATUS(weir_queue_add(queue, weir_key_string("a")), WEIR_OK);
     test_join(consumer);
     weir_queue_free(queue);
