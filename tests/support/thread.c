@@ -5,6 +5,7 @@
 #include "support/internal.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,12 +16,14 @@ struct test_thread {
     void (*fn)(void *arg);
     void *arg;
     _Atomic pid_t tid; /* 0 until the thread runs, -1 once fn has returned */
+    pid_t task;        /* the same, for good */
 };
 
 static void *thread_main(void *opaque)
 {
     struct test_thread *thread = opaque;
-    atomic_store(&thread->tid, gettid());
+    thread->task = gettid();
+    atomic_store(&thread->tid, thread->task);
     thread->fn(thread->arg);
     atomic_store(&thread->tid, -1);
     return NULL;
@@ -45,6 +48,13 @@ void test_join(struct test_thread *thread)
 {
     if (pthread_join(thread->impl, NULL) != 0) {
         test_fail(__FILE__, __LINE__, "pthread_join");
+    }
+    /* The kernel says that a thread has ended shortly before it takes it off the list, from which
+     * test_thread_count() counts. */
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d", (int)thread->task);
+    while (access(path, F_OK) == 0) {
+        (void)sched_yield();
     }
     free(thread);
 }
