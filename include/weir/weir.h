@@ -22,6 +22,7 @@
 #include <weir/pool.h>
 #include <weir/queue.h>
 #include <weir/sandbox.h>
+#include <weir/schedule.h>
 #include <weir/snapshot.h>
 #include <weir/status.h>
 #include <weir/version.h>

@@ -1,0 +1,82 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_SCHEDULE_H
+#define WEIR_SCHEDULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/duration.h>
+#include <weir/export.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * When a periodic envelope runs.
+ *
+ * A schedule is a row of firings: times at which a run should begin. A run takes some time, workers
+ * may be busy, and a pool may be stopped for hours; so firings pass without a run, in two ways. One
+ * that passes before its run begins is missed, one that passes during a run of the same envelope,
+ * which never runs twice at once, is overlapped. What becomes of them is said for either.
+ *
+ * With a fixed delay neither happens: the next firing is only made when a run ends. */
+
+/** What makes firings. */
+enum weir_schedule_kind {
+    WEIR_SCHEDULE_DELAY = 0, /**< interval_ns after the end of a run: never two without a pause. */
+    WEIR_SCHEDULE_RATE = 1   /**< Every interval_ns from the first on, however long runs take. */
+};
+
+/** When the first firing is, seen from the send. */
+enum weir_first_run {
+    WEIR_FIRST_USUAL = 0,    /**< At once. */
+    WEIR_FIRST_NOW = 1,      /**< At once. */
+    WEIR_FIRST_INTERVAL = 2, /**< After one interval. */
+    /** At first_at_ns. Where that has passed: WEIR_SCHEDULE_DELAY at once; WEIR_SCHEDULE_RATE at
+     * the next of the times that are whole intervals after it. */
+    WEIR_FIRST_AT = 3
+};
+
+/** What becomes of firings that passed before a run began, or during a run. */
+enum weir_firing_policy {
+    /** They are not run. Of missed ones the latest is, where it is late by tolerance_ns at most. */
+    WEIR_FIRING_SKIP = 0,
+    WEIR_FIRING_ONCE = 1, /**< One run for all of them, as soon as possible. */
+    /** A run for each of them, one after the other as soon as possible; of more than catch_up_max
+     * the latest ones. */
+    WEIR_FIRING_ALL = 2
+};
+
+/** The largest catch_up_max. */
+#define WEIR_CATCH_UP_LIMIT 10000
+
+/** When to run. Zero means the default of every field. */
+struct weir_schedule {
+    size_t size;         /**< Set by WEIR_SCHEDULE_INIT. */
+    int64_t interval_ns; /**< Between firings; 0: the interval_ns of the envelope. */
+    int64_t first_at_ns; /**< Of the pool's clock; used with WEIR_FIRST_AT only. */
+    /** Each firing that is not counted from the end of a run is put off by a part of jitter_ns, so
+     * that envelopes of the same schedule do not all run at once. The part is made from the
+     * envelope's id, and the same in every process, on every host and in every version: an envelope
+     * keeps its place. */
+    int64_t jitter_ns;
+    /** A missed firing is run although missed is WEIR_FIRING_SKIP while it is no later than this.
+     * 0: a minute; WEIR_FOREVER: however late. */
+    int64_t tolerance_ns;
+    size_t catch_up_max; /**< Of WEIR_FIRING_ALL; 0: 100; at most WEIR_CATCH_UP_LIMIT. */
+    uint32_t kind;       /**< Of enum weir_schedule_kind. */
+    uint32_t first;      /**< Of enum weir_first_run. */
+    uint32_t missed;     /**< Of enum weir_firing_policy: firings that passed before a run. */
+    uint32_t overlap;    /**< Of enum weir_firing_policy: firings that passed during a run. While
+                              missed ones are made up for, those that pass count as these. */
+};
+
+/** Initialiser of struct weir_schedule. */
+#define WEIR_SCHEDULE_INIT                                                                         \
+    {                                                                                              \
+        sizeof(struct weir_schedule), 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
+    }
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,363 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/plan.h"
+
+#include "support/harness.h"
+
+/* One envelope's plan and the clock it is on. */
+struct world {
+    struct weiri_plan plan;
+    struct weiri_plan_state state;
+    int64_t now_ns;
+};
+
+static struct weiri_moment now(const struct world *w)
+{
+    return (struct weiri_moment){.clock_ns = w->now_ns};
+}
+
+static struct weir_schedule rate(int64_t interval_ns)
+{
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    schedule.kind = WEIR_SCHEDULE_RATE;
+    schedule.interval_ns = interval_ns;
+    return schedule;
+}
+
+static struct world start(const struct weir_schedule *schedule, int64_t now_ns, int64_t wake_ns)
+{
+    struct world w = {.now_ns = now_ns};
+    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, 7), WEIR_OK);
+    CHECK(weiri_plan_is_periodic(&w.plan));
+    CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, wake_ns);
+    return w;
+}
+
+static void check_run(struct world *w, int64_t now_ns, int64_t due_ns, uint64_t skipped)
+{
+    w->now_ns = now_ns;
+    struct weiri_turn turn = weiri_plan_begin(&w->plan, &w->state, now(w));
+    CHECK(turn.run);
+    CHECK_INT(turn.due_ns, ==, due_ns);
+    CHECK_INT(turn.skipped, ==, skipped);
+}
+
+static void check_no_run(struct world *w, int64_t now_ns, int64_t wake_ns, uint64_t skipped)
+{
+    w->now_ns = now_ns;
+    struct weiri_turn turn = weiri_plan_begin(&w->plan, &w->state, now(w));
+    CHECK(!turn.run);
+    CHECK_INT(turn.wake_ns, ==, wake_ns);
+    CHECK_INT(turn.skipped, ==, skipped);
+}
+
+static void check_end(struct world *w, int64_t now_ns, int64_t wake_ns, uint64_t skipped)
+{
+    w->now_ns = now_ns;
+    struct weiri_turn turn = weiri_plan_end(&w->plan, &w->state, now(w));
+    CHECK(!turn.run);
+    CHECK_INT(turn.wake_ns, ==, wake_ns);
+    CHECK_INT(turn.skipped, ==, skipped);
+}
+
+TEST(delay, "a fixed delay counts from the end of each run")
+{
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    schedule.interval_ns = 100;
+    struct world w = start(&schedule, 1000, 1000);
+    check_run(&w, 1005, 1000, 0);
+    check_no_run(&w, 1006, WEIR_FOREVER, 0); /* of one firing there is one run */
+    check_end(&w, 1250, 1350, 0);
+    check_no_run(&w, 1349, 1350, 0);
+    check_run(&w, 9000, 1350, 0);
+    check_end(&w, 9001, 9101, 0);
+}
+
+TEST(delay_simple, "without a schedule it is a fixed delay by the envelope's interval")
+{
+    struct world w = {.now_ns = 50};
+    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 10, 0, 0), WEIR_OK);
+    CHECK(weiri_plan_is_periodic(&w.plan));
+    CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 50);
+    check_run(&w, 50, 50, 0);
+    check_end(&w, 52, 62, 0);
+    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 0, 5, 0), WEIR_OK);
+    CHECK(!weiri_plan_is_periodic(&w.plan));
+}
+
+TEST(delay_asked_for, "a run asked for in between puts the next one off")
+{
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    schedule.interval_ns = 100;
+    schedule.first = WEIR_FIRST_INTERVAL;
+    struct world w = start(&schedule, 0, 100);
+    check_end(&w, 40, 140, 0);
+    check_no_run(&w, 100, 140, 0);
+    check_run(&w, 140, 140, 0);
+}
+
+TEST(rate_keeps_time, "a fixed rate keeps its times however long runs take")
+{
+    struct weir_schedule schedule = rate(100);
+    struct world w = start(&schedule, 1000, 1000);
+    check_run(&w, 1007, 1000, 0);
+    check_end(&w, 1060, 1100, 0);
+    check_run(&w, 1100, 1100, 0);
+    check_end(&w, 1199, 1200, 0);
+    check_run(&w, 1201, 1200, 0);
+    check_end(&w, 1202, 1300, 0);
+}
+
+TEST(rate_asked_for, "a run asked for in between shifts no firing")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.first = WEIR_FIRST_INTERVAL;
+    struct world w = start(&schedule, 0, 100);
+    check_end(&w, 40, 100, 0);
+    check_run(&w, 100, 100, 0);
+}
+
+TEST(first, "the first firing is at once, after an interval, or at a time")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.first = WEIR_FIRST_NOW;
+    (void)start(&schedule, 1010, 1010);
+    schedule.first = WEIR_FIRST_INTERVAL;
+    (void)start(&schedule, 1010, 1110);
+    schedule.first = WEIR_FIRST_AT;
+    schedule.first_at_ns = 5000;
+    (void)start(&schedule, 1010, 5000);
+    (void)start(&schedule, 5000, 5000);
+    (void)start(&schedule, 5001, 5100);
+    (void)start(&schedule, 5700, 5700);
+    schedule.kind = WEIR_SCHEDULE_DELAY;
+    struct world w = start(&schedule, 1010, 5000);
+    check_no_run(&w, 4999, 5000, 0);
+    w = start(&schedule, 5001, 5000);
+    check_run(&w, 5001, 5000, 0);
+}
+
+TEST(missed_skip, "missed firings are skipped, but for the latest where it is not too late")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.tolerance_ns = 30;
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, 330, 300, 3);
+    check_end(&w, 335, 400, 0);
+    check_no_run(&w, 631, 700, 3);
+    check_run(&w, 700, 700, 0);
+}
+
+TEST(missed_tolerance, "a minute late is not too late, unless told otherwise")
+{
+    struct weir_schedule schedule = rate(WEIR_SECONDS(3600));
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, WEIR_SECONDS(60), 0, 0);
+    check_end(&w, WEIR_SECONDS(60), WEIR_SECONDS(3600), 0);
+    check_no_run(&w, WEIR_SECONDS(3660) + 1, WEIR_SECONDS(7200), 1);
+    schedule.tolerance_ns = WEIR_FOREVER;
+    w = start(&schedule, 0, 0);
+    check_run(&w, WEIR_SECONDS(3599), 0, 0);
+}
+
+TEST(missed_once, "missed firings are run as one, however late")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.missed = WEIR_FIRING_ONCE;
+    schedule.tolerance_ns = 1;
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, 390, 300, 3);
+    check_end(&w, 395, 400, 0);
+}
+
+TEST(missed_all, "missed firings are run one after the other, the latest so many of them")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.missed = WEIR_FIRING_ALL;
+    schedule.catch_up_max = 3;
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, 560, 300, 3);
+    check_end(&w, 570, 570, 0);
+    check_run(&w, 571, 400, 0);
+    check_end(&w, 572, 572, 0);
+    check_run(&w, 573, 500, 0);
+    check_end(&w, 574, 600, 0);
+    check_run(&w, 600, 600, 0);
+    schedule.catch_up_max = 0;
+    w = start(&schedule, 0, 0);
+    check_run(&w, 20000, 10100, 101);
+}
+
+TEST(overlap_skip, "firings during a run are skipped")
+{
+    struct weir_schedule schedule = rate(100);
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, 0, 0, 0);
+    check_end(&w, 300, 400, 3);
+    check_run(&w, 400, 400, 0);
+}
+
+TEST(overlap_once, "firings during a run are made up for by one run")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.overlap = WEIR_FIRING_ONCE;
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, 0, 0, 0);
+    check_end(&w, 350, 350, 2);
+    check_run(&w, 351, 300, 0);
+    check_end(&w, 360, 400, 0);
+}
+
+TEST(overlap_all, "firings during runs are made up for one by one, the latest so many of them")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.overlap = WEIR_FIRING_ALL;
+    schedule.catch_up_max = 3;
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, 0, 0, 0);
+    check_end(&w, 250, 250, 0);
+    check_run(&w, 250, 100, 0);
+    check_end(&w, 500, 500, 1);
+    check_run(&w, 500, 300, 0);
+    check_end(&w, 501, 501, 0);
+    check_run(&w, 502, 400, 0);
+    check_end(&w, 503, 503, 0);
+    check_run(&w, 504, 500, 0);
+    check_end(&w, 505, 600, 0);
+}
+
+TEST(both_policies, "while missed firings are made up for, those that pass are overlapped")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.missed = WEIR_FIRING_ALL;
+    struct world w = start(&schedule, 0, 0);
+    check_run(&w, 250, 0, 0);
+    check_end(&w, 310, 310, 1);
+    check_run(&w, 420, 100, 0);
+    check_end(&w, 430, 430, 1);
+    check_run(&w, 430, 200, 0);
+    check_end(&w, 440, 500, 0);
+    schedule.overlap = WEIR_FIRING_ONCE;
+    w = start(&schedule, 0, 0);
+    check_run(&w, 150, 0, 0);
+    check_end(&w, 310, 310, 2); /* the run that is owed for 100 stands for 200 and 300 as well */
+    check_run(&w, 310, 100, 0);
+    check_end(&w, 320, 400, 0);
+}
+
+TEST(jitter, "jitter puts firings off by a part that an id keeps for ever")
+{
+    struct weir_schedule schedule = rate(1000);
+    schedule.jitter_ns = 1000000;
+    struct world w = {0};
+    int64_t least = INT64_MAX;
+    int64_t most = 0;
+    for (uint64_t id = 0; id < 1000; id++) {
+        CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, id), WEIR_OK);
+        int64_t first_ns = weiri_plan_start(&w.plan, &w.state, now(&w));
+        least = first_ns < least ? first_ns : least;
+        most = first_ns > most ? first_ns : most;
+        check_run(&w, first_ns + 50, first_ns, 0);
+        check_end(&w, first_ns + 60, first_ns + 1000, 0);
+        w.now_ns = 0;
+    }
+    CHECK_INT(least, >=, 0);
+    CHECK_INT(least, <, 10000);
+    CHECK_INT(most, >, 990000);
+    CHECK_INT(most, <, 1000000);
+    /* These two numbers are the promise that versions agree. */
+    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 0), WEIR_OK);
+    CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 883310);
+    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 42), WEIR_OK);
+    CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 741564);
+}
+
+TEST(ends_of_time, "at the end of the numbers a firing never comes")
+{
+    struct weir_schedule schedule = rate(WEIR_FOREVER);
+    struct world w = start(&schedule, 5, 5);
+    check_run(&w, 5, 5, 0);
+    check_end(&w, 6, WEIR_FOREVER, 0);
+    check_no_run(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
+    schedule.first = WEIR_FIRST_INTERVAL;
+    schedule.jitter_ns = WEIR_FOREVER;
+    w = start(&schedule, 5, WEIR_FOREVER);
+    check_end(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
+    schedule = rate(1);
+    schedule.missed = WEIR_FIRING_ALL;
+    schedule.overlap = WEIR_FIRING_ALL;
+    w = start(&schedule, 0, 0);
+    check_run(&w, WEIR_FOREVER, WEIR_FOREVER - 100, UINT64_C(9223372036854775707));
+    check_end(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
+    schedule.kind = WEIR_SCHEDULE_DELAY;
+    schedule.interval_ns = WEIR_FOREVER;
+    w = start(&schedule, 0, 0);
+    check_run(&w, 1, 0, 0);
+    check_end(&w, 1, WEIR_FOREVER, 0);
+    check_no_run(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
+}
+
+TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is written")
+{
+    static const struct {
+        const char *what;
+        struct weir_schedule schedule;
+        int64_t interval_ns, deadline_ns;
+        enum weir_status status;
+    } rows[] = {
+        {"no interval", {.size = sizeof(struct weir_schedule)}, 0, 0, WEIR_EINVAL},
+        {"kind", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 9, 0, 0, 0}, 0, 0, WEIR_EINVAL},
+        {"first", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 4, 0, 0}, 0, 0, WEIR_EINVAL},
+        {"missed", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 3, 0}, 0, 0, WEIR_EINVAL},
+        {"overlap", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 0, 3}, 0, 0, WEIR_EINVAL},
+        {"size", {7, 1, 0, 0, 0, 0, 0, 0, 0, 0}, 0, 0, WEIR_EINVAL},
+        {"two intervals",
+         {.size = sizeof(struct weir_schedule), .interval_ns = 1},
+         2,
+         0,
+         WEIR_EINVAL},
+        {"interval", {.size = sizeof(struct weir_schedule), .interval_ns = -1}, 0, 0, WEIR_ERANGE},
+        {"time", {sizeof(struct weir_schedule), 1, -1, 0, 0, 0, 0, 0, 0, 0}, 0, 0, WEIR_ERANGE},
+        {"jitter", {sizeof(struct weir_schedule), 1, 0, -1, 0, 0, 0, 0, 0, 0}, 0, 0, WEIR_ERANGE},
+        {"tolerance",
+         {sizeof(struct weir_schedule), 1, 0, 0, -1, 0, 0, 0, 0, 0},
+         0,
+         0,
+         WEIR_ERANGE},
+        {"count",
+         {sizeof(struct weir_schedule), 1, 0, 0, 0, WEIR_CATCH_UP_LIMIT + 1, 0, 0, 0, 0},
+         0,
+         0,
+         WEIR_ERANGE},
+        {"envelope's interval",
+         {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 0, 0},
+         -1,
+         0,
+         WEIR_ERANGE},
+        {"deadline", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 0, 0}, 0, -1, WEIR_ERANGE},
+        {"long deadline",
+         {sizeof(struct weir_schedule), 5, 0, 0, 0, 0, 0, 0, 0, 0},
+         0,
+         6,
+         WEIR_EINTERVAL},
+        {"long deadline", {.size = sizeof(struct weir_schedule)}, 5, 6, WEIR_EINTERVAL},
+        {"same interval", {sizeof(struct weir_schedule), 5, 0, 0, 0, 0, 0, 0, 0, 0}, 5, 5, WEIR_OK},
+        {"largest count",
+         {sizeof(struct weir_schedule), 5, 0, 0, 0, WEIR_CATCH_UP_LIMIT, 0, 0, 0, 0},
+         0,
+         0,
+         WEIR_OK},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weiri_plan plan;
+        struct weiri_plan before;
+        memset(&plan, 0xa5, sizeof(plan));
+        before = plan;
+        enum weir_status status =
+            weiri_plan_init(&plan, &rows[i].schedule, rows[i].interval_ns, rows[i].deadline_ns, 0);
+        if (status != rows[i].status) {
+            test_fail(__FILE__, __LINE__, "%s: %s", rows[i].what, weir_status_name((int)status));
+        }
+        CHECK(status == WEIR_OK || memcmp(&plan, &before, sizeof(plan)) == 0);
+    }
+}
