@@ -59,19 +59,26 @@ bool weiri_scope_is_cancelled(struct weiri_scope *scope)
     return atomic_load_explicit(&scope->is_cancelled, memory_order_acquire);
 }
 
-/* Of this run or of all. */
+/* Of this run, in the one way or the other, or of all. */
 static bool is_cancelled(weir_context *context)
 {
     if (weiri_scope_is_cancelled(context->scope)) {
         return true;
     }
     weiri_sync_point();
-    return atomic_load_explicit(&context->is_cancelled, memory_order_acquire);
+    if (atomic_load_explicit(&context->is_cancelled, memory_order_acquire)) {
+        return true;
+    }
+    weiri_sync_point();
+    return context->cancelled_run != NULL &&
+           atomic_load_explicit(context->cancelled_run, memory_order_acquire) == context->run;
 }
 
 enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *scope)
 {
     atomic_init(&context->is_cancelled, false);
+    context->run = 0;
+    context->cancelled_run = NULL;
     context->scope = scope;
     context->deadline_ns = WEIR_FOREVER;
     context->wake_ns = 0;
@@ -151,4 +158,17 @@ void weir_context_cancel(weir_context *context)
     atomic_store_explicit(&context->is_cancelled, true, memory_order_release);
     weiri_cond_signal(&context->wake);
     weiri_mutex_unlock(&context->scope->mutex);
+}
+
+void weiri_scope_cancel_run(struct weiri_scope *scope, uint64_t run)
+{
+    weiri_mutex_lock(&scope->mutex);
+    struct weiri_list *end = &scope->sleepers;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        weir_context *context = WEIRI_CONTAINER(link, struct weir_context, link);
+        if (context->run == run) {
+            weiri_cond_signal(&context->wake);
+        }
+    }
+    weiri_mutex_unlock(&scope->mutex);
 }

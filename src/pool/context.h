@@ -37,6 +37,10 @@ struct weir_context {
     /* This run alone. Written with the scope's mutex held during a run, without between two; read
      * without. */
     atomic_bool is_cancelled;
+    /* Which run this is, and where it says which run was cancelled from outside (pool/cancel.c);
+     * NULL: it cannot be. Written by the context's thread before the run. */
+    uint64_t run;
+    const _Atomic uint64_t *cancelled_run;
 
     /* Guarded by the scope's mutex. */
     struct weiri_list link;
@@ -54,5 +58,16 @@ WEIR_NODISCARD enum weir_status weiri_context_init(weir_context *context,
 void weiri_context_fini(weir_context *context);
 /* Starts a run with a time limit; 0: none. Reads the clock only where there is one. */
 void weiri_context_begin(weir_context *context, int64_t limit_ns);
+/* To be called before weiri_context_begin(): the run is this one, and is cancelled once
+ * *cancelled_run says so and weiri_scope_cancel_run() was called after. */
+static inline void weiri_context_name_run(weir_context *context, uint64_t run,
+                                          const _Atomic uint64_t *cancelled_run)
+{
+    context->run = run;
+    context->cancelled_run = cancelled_run;
+}
+/* Wakes a task that sleeps in its context in this run, which the caller has noted as cancelled. A
+ * task that is about to sleep finds the note: it looks with the scope's mutex held. */
+void weiri_scope_cancel_run(struct weiri_scope *scope, uint64_t run);
 
 #endif

@@ -47,3 +47,25 @@ TEST(sleeping, "a cancellation from another thread cuts a task's sleep short")
     weiri_context_fini(&context);
     weiri_scope_fini(&scope);
 }
+
+TEST(named_run, "a run that is cancelled by its name is cancelled; the one after it is not")
+{
+    struct weiri_scope scope;
+    weir_context context;
+    _Atomic uint64_t cancelled_run = 0;
+    CHECK_STATUS(weiri_scope_init(&scope, weir_clock_monotonic()), WEIR_OK);
+    CHECK_STATUS(weiri_context_init(&context, &scope), WEIR_OK);
+    weiri_context_name_run(&context, 7, &cancelled_run);
+    weiri_context_begin(&context, 0);
+    CHECK_STATUS(weir_context_check(&context), WEIR_OK);
+    struct test_thread *sleeper = test_start(sleep_for_ever, &context);
+    test_wait_asleep(sleeper);
+    atomic_store(&cancelled_run, 7);
+    weiri_scope_cancel_run(&scope, 7);
+    test_join(sleeper);
+    weiri_context_name_run(&context, 8, &cancelled_run);
+    weiri_context_begin(&context, 0);
+    CHECK_STATUS(weir_context_check(&context), WEIR_OK);
+    weiri_context_fini(&context);
+    weiri_scope_fini(&scope);
+}

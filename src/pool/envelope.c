@@ -52,6 +52,7 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     weir_item_init(&envelope->item);
     atomic_init(&envelope->references, 1);
     atomic_init(&envelope->flight, 0);
+    atomic_init(&envelope->cancelled_run, UINT64_MAX); /* no ticket: they start below 2^62 */
     envelope->allocator = options.allocator;
     envelope->id = options.id;
     envelope->payload = options.payload;

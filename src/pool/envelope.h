@@ -20,6 +20,9 @@ struct weir_envelope {
     struct weir_item item;
     atomic_size_t references;
     _Atomic uint64_t flight;
+    /* The ticket of the run that was cancelled last; written under the queue's lock. No ticket is
+     * ever used again, so nothing needs to take it back. */
+    _Atomic uint64_t cancelled_run;
 
     /* Immutable. */
     struct weir_allocator allocator;

@@ -27,7 +27,7 @@ static void leave(struct weiri_worker *worker)
     weiri_mutex_unlock(&worker->pool->mutex);
 }
 
-static void run_or_drop(struct weiri_worker *worker, weir_envelope *envelope)
+static void run_or_drop(struct weiri_worker *worker, weir_envelope *envelope, uint64_t ticket)
 {
     weir_pool *pool = worker->pool;
     if (weiri_scope_is_cancelled(&pool->scope)) {
@@ -35,6 +35,7 @@ static void run_or_drop(struct weiri_worker *worker, weir_envelope *envelope)
         atomic_fetch_add_explicit(&pool->dropped, 1, memory_order_relaxed);
         return;
     }
+    weiri_context_name_run(&worker->context, ticket, &envelope->cancelled_run);
     weiri_run(envelope, &worker->context);
     uint64_t runs = atomic_load_explicit(&worker->runs, memory_order_relaxed);
     weiri_sync_point();
@@ -48,7 +49,7 @@ static void work_off(struct weiri_worker *worker, struct weir_work *work)
     enum weir_status status;
     do {
         weir_envelope *envelope = weiri_envelope_of(work->item);
-        run_or_drop(worker, envelope);
+        run_or_drop(worker, envelope, work->ticket);
         bool has_left;
         status = weiri_queue_done_try_get(worker->pool->queue, work, &has_left);
         WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN);
