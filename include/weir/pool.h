@@ -23,12 +23,24 @@ WEIR_BEGIN_DECLS
  * say otherwise. NULL where an object is required is WEIR_EINVAL.
  *
  * A pool is in state init until it is started, then running, stopping from the first drain or stop,
- * and stopped once that has returned; there is no way back. Only start, drain, stop and free block.
+ * and stopped once that has returned; there is no way back. Only start, drain, stop, free,
+ * weir_pool_send_until() and, in a pool made with WEIR_FULL_WAIT, the other sends block.
  *
  * After fork() the child must not use the parent's pools. */
 
 /** A pool. Opaque. */
 typedef struct weir_pool weir_pool;
+
+/** What a send does that finds the capacity reached. */
+enum weir_when_full {
+    WEIR_FULL_REFUSE = 0, /**< It is refused with WEIR_EFULL. */
+    /** It waits until there is room, as weir_pool_send_until() without a limit. */
+    WEIR_FULL_WAIT = 1,
+    /** The envelope that has been queued longest is dropped, with its pending time, and gives its
+     * slot to the new one. Where nothing is queued (all run, or wait for their times), and of
+     * weir_pool_send_all(), the send is refused with WEIR_EFULL. */
+    WEIR_FULL_DROP_OLDEST = 2
+};
 
 /** What a pool is made with. Zero means the default of every field but workers. */
 struct weir_pool_options {
@@ -38,19 +50,21 @@ struct weir_pool_options {
     weir_log_fn *log;                /**< Optional; called by start, drain, stop and free. */
     void *log_arg;                   /**< Passed to log. */
     size_t workers;                  /**< Count of threads; required, 1 to 4096. */
-    size_t capacity; /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
+    size_t capacity;    /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
+    uint32_t when_full; /**< Of enum weir_when_full. */
+    uint32_t reserved0; /**< 0. */
 };
 
 /** Initialiser of struct weir_pool_options. */
 #define WEIR_POOL_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0                              \
+        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0                        \
     }
 
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
  * Returns owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too
  * many, options of an unknown size or with an unknown field set, an allocator with some members
- * NULL), WEIR_ENOMEM. */
+ * NULL, when_full none of the three), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 
@@ -65,13 +79,15 @@ WEIR_API void weir_pool_free(weir_pool *pool);
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
 
 /** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is
- * running is run again after. Does not block.
+ * running is run again after. Blocks only in a pool made with WEIR_FULL_WAIT.
  *
  * An envelope is in flight while it is queued, waits or runs. For that long the pool holds one slot
- * of the capacity and one reference for it, however often it is sent.
+ * of the capacity and one reference for it, however often it is sent. One that is in flight needs
+ * no further slot: its send never finds the pool full.
  *
- * Errors: WEIR_EFULL (capacity), WEIR_ESHUTDOWN (draining, stopped), WEIR_EBUSY (in flight in
- * another pool, or just being sent to it), WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
+ * Errors: WEIR_EFULL (capacity; see enum weir_when_full), WEIR_ESHUTDOWN (draining, stopped, also
+ * while the call blocks), WEIR_EBUSY (in flight in another pool, or just being sent to it),
+ * WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope);
 
 /** As weir_pool_send() once delay_ns of the pool's clock has passed; at once where delay_ns <= 0.
@@ -80,6 +96,27 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_en
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
                                                               weir_envelope *envelope,
                                                               int64_t delay_ns);
+
+/** As weir_pool_send(), but whatever the pool was made with a full one is waited for, until the
+ * pool's clock shows limit_ns (WEIR_FOREVER: without limit; a time that has passed: not at all).
+ * Those who wait get their slots in the order in which they came, and nobody else gets one
+ * meanwhile; in a pool that has not been started they wait for the start. A task of the pool itself
+ * does not wait, since it has a slot that others may be waiting for: WEIR_EFULL.
+ *
+ * Errors: WEIR_ETIMEDOUT (the limit has passed, and there was no room), WEIR_EFULL (a task of the
+ * pool), the others as weir_pool_send(); then nothing changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_until(weir_pool *pool,
+                                                              weir_envelope *envelope,
+                                                              int64_t limit_ns);
+
+/** weir_pool_send() of count envelopes at one moment: all, or on an error none. One that is among
+ * them more than once is sent once. count 0 is allowed, envelopes may be NULL then. In a pool made
+ * with WEIR_FULL_WAIT it waits until there is room for all. Errors as weir_pool_send(); WEIR_EFULL
+ * also for more envelopes than a pool that waits has slots, WEIR_EINVAL also for a NULL among
+ * them. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
+                                                            weir_envelope *const *envelopes,
+                                                            size_t count);
 
 /** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
  * workers have ended. Several threads may drain and stop at once: all return then. Of a pool that
@@ -101,7 +138,7 @@ struct weir_pool_counts {
     size_t running;   /**< Envelopes being run. */
     size_t in_flight; /**< Envelopes the pool holds, each counted once; what capacity limits. */
     uint64_t runs;    /**< Runs ended, with whatever status, ever. */
-    uint64_t dropped; /**< Runs, asked for by a send, that a stop or drain dropped, ever. */
+    uint64_t dropped; /**< Runs, asked for by a send, that were dropped, ever. */
 };
 
 /** Reads the counts. Errors: WEIR_EINVAL. */

@@ -42,6 +42,14 @@ static bool is_worker_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
     return false;
 }
 
+bool weiri_pool_is_worker(weir_pool *pool)
+{
+    weiri_mutex_lock(&pool->mutex);
+    bool is_worker = is_worker_locked(pool);
+    weiri_mutex_unlock(&pool->mutex);
+    return is_worker;
+}
+
 static void join_workers(weir_pool *pool, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

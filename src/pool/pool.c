@@ -10,7 +10,7 @@
 
 #define WORKERS_MAX 4096
 
-_Static_assert(offsetof(struct weir_pool_options, capacity) + sizeof(size_t) ==
+_Static_assert(offsetof(struct weir_pool_options, reserved0) + sizeof(uint32_t) ==
                    sizeof(struct weir_pool_options),
                "no padding at the end of an options struct");
 
@@ -28,6 +28,9 @@ static enum weir_status normalize(struct weir_pool_options *dst,
     }
     if (dst->clock == NULL) {
         dst->clock = weir_clock_monotonic();
+    }
+    if (dst->when_full > WEIR_FULL_DROP_OLDEST || dst->reserved0 != 0) {
+        return WEIR_EINVAL;
     }
     return dst->workers >= 1 && dst->workers <= WORKERS_MAX ? WEIR_OK : WEIR_EINVAL;
 }
@@ -92,6 +95,7 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     pool->allocator = options->allocator;
     pool->log = options->log;
     pool->log_arg = options->log_arg;
+    pool->when_full = options->when_full;
     atomic_init(&pool->dropped, 0);
     if (init_life(pool) != WEIR_OK) {
         return WEIR_ENOMEM;

@@ -48,6 +48,7 @@ struct weir_pool {
     struct weir_allocator allocator;
     weir_log_fn *log;
     void *log_arg;
+    uint32_t when_full; /* enum weir_when_full */
     uint64_t number; /* of this pool in the process, from 1: names it in the envelopes' flights */
     weir_queue *queue;
     size_t worker_count;
@@ -68,6 +69,10 @@ void weiri_worker_main(void *arg);
 
 /* Runs an envelope once: sets the context up, invokes, tells the outcome. */
 void weiri_run(weir_envelope *envelope, weir_context *context);
+
+/* Whether the caller is a task of this very pool: to wait for others there might be to wait for
+ * itself. */
+bool weiri_pool_is_worker(weir_pool *pool);
 
 /* Refuses sends from now on, and drops the envelopes that only wait for a time. */
 void weiri_pool_refuse_sends(weir_pool *pool);

@@ -2,36 +2,158 @@
  * SPDX-License-Identifier: MIT */
 /* What brings envelopes into a pool's queue, and what takes them out unrun. */
 
+#include "base/alloc.h"
 #include "base/panic.h"
 #include "pool/flight.h"
 #include "pool/pool.h"
-#include "queue/internal.h"
+#include "queue/room.h"
 
-static enum weir_status send(weir_pool *pool, weir_envelope *envelope, int64_t delay_ns)
+/* What one send asks for. */
+struct order {
+    int64_t delay_ns;
+    uint32_t when_full; /* enum weir_when_full */
+    int64_t limit_ns;   /* of a wait for room */
+};
+
+/* Drops the envelope that had to leave; its slot has gone to another one. */
+static void drop_displaced(weir_pool *pool, struct weir_item *item)
 {
-    if (pool == NULL || envelope == NULL) {
-        return WEIR_EINVAL;
+    weiri_sync_point();
+    atomic_fetch_add_explicit(&pool->dropped, 1, memory_order_relaxed);
+    weiri_flight_release(weiri_envelope_of(item));
+}
+
+/* A send that found no room. The envelopes' flights are held. */
+static enum weir_status send_to_full(weir_pool *pool, const struct weiri_entry *entry,
+                                     const struct order *order)
+{
+    if (order->when_full == WEIR_FULL_WAIT && !weiri_pool_is_worker(pool)) {
+        return weiri_queue_enter_until(pool->queue, entry, order->limit_ns);
     }
-    if (!weiri_flight_hold(envelope, pool->number)) {
-        return WEIR_EBUSY;
+    if (order->when_full != WEIR_FULL_DROP_OLDEST || entry->count != 1) {
+        return WEIR_EFULL;
     }
+    struct weir_item *displaced;
+    enum weir_status status = weiri_queue_enter_displacing(pool->queue, entry, &displaced);
+    if (displaced != NULL) {
+        drop_displaced(pool, displaced);
+    }
+    return status;
+}
+
+static enum weir_status send_held(weir_pool *pool, weir_envelope *envelope,
+                                  const struct order *order)
+{
     bool has_entered = false;
     enum weir_status status =
-        weiri_queue_send(pool->queue, &envelope->item, delay_ns, &has_entered);
+        order->delay_ns <= 0
+            ? weiri_queue_send_now(pool->queue, &envelope->item, &has_entered)
+            : weiri_queue_send(pool->queue, &envelope->item, order->delay_ns, &has_entered);
+    if (status == WEIR_EFULL) {
+        struct weir_key key = weir_key_item(&envelope->item);
+        struct weiri_entry entry = {
+            .keys = &key, .entered = &has_entered, .count = 1, .delay_ns = order->delay_ns};
+        status = send_to_full(pool, &entry, order);
+    }
     if (status != WEIR_OK || !has_entered) {
         weiri_flight_release(envelope);
     }
     return status;
 }
 
+static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const struct order *order)
+{
+    if (pool == NULL || envelope == NULL) {
+        return WEIR_EINVAL;
+    }
+    return weiri_flight_hold(envelope, pool->number) ? send_held(pool, envelope, order)
+                                                     : WEIR_EBUSY;
+}
+
 enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope)
 {
-    return send(pool, envelope, 0);
+    return weir_pool_send_after(pool, envelope, 0);
 }
 
 enum weir_status weir_pool_send_after(weir_pool *pool, weir_envelope *envelope, int64_t delay_ns)
 {
-    return send(pool, envelope, delay_ns);
+    struct order order = {.delay_ns = delay_ns, .limit_ns = WEIR_FOREVER};
+    if (pool != NULL) {
+        order.when_full = pool->when_full;
+    }
+    return send(pool, envelope, &order);
+}
+
+enum weir_status weir_pool_send_until(weir_pool *pool, weir_envelope *envelope, int64_t limit_ns)
+{
+    /* The limit that means "not at all" to the queue has passed like any other. */
+    struct order order = {.when_full = WEIR_FULL_WAIT,
+                          .limit_ns = limit_ns == INT64_MIN ? INT64_MIN + 1 : limit_ns};
+    return send(pool, envelope, &order);
+}
+
+static void release_flights(weir_envelope *const *envelopes, size_t count, const bool *entered)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (entered == NULL || !entered[i]) {
+            weiri_flight_release(envelopes[i]);
+        }
+    }
+}
+
+static enum weir_status hold_flights(weir_pool *pool, weir_envelope *const *envelopes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!weiri_flight_hold(envelopes[i], pool->number)) {
+            release_flights(envelopes, i, NULL);
+            return WEIR_EBUSY;
+        }
+    }
+    return WEIR_OK;
+}
+
+/* The room that the caller gives is for count keys, and whether they entered. */
+static enum weir_status send_all(weir_pool *pool, weir_envelope *const *envelopes, size_t count,
+                                 struct weir_key *keys, bool *entered)
+{
+    enum weir_status status = hold_flights(pool, envelopes, count);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = weir_key_item(&envelopes[i]->item);
+    }
+    struct weiri_entry entry = {.keys = keys, .entered = entered, .count = count};
+    status = weiri_queue_enter(pool->queue, &entry);
+    if (status == WEIR_EFULL) {
+        const struct order order = {.when_full = pool->when_full, .limit_ns = WEIR_FOREVER};
+        status = send_to_full(pool, &entry, &order);
+    }
+    release_flights(envelopes, count, status == WEIR_OK ? entered : NULL);
+    return status;
+}
+
+enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envelopes, size_t count)
+{
+    if (pool == NULL || (envelopes == NULL && count > 0)) {
+        return WEIR_EINVAL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (envelopes[i] == NULL) {
+            return WEIR_EINVAL;
+        }
+    }
+    if (count == 0) {
+        return WEIR_OK;
+    }
+    size_t size = sizeof(struct weir_key) + sizeof(bool);
+    struct weir_key *keys = weiri_alloc_zero(&pool->allocator, count, size);
+    if (keys == NULL) {
+        return WEIR_ENOMEM;
+    }
+    enum weir_status status = send_all(pool, envelopes, count, keys, (bool *)&keys[count]);
+    weiri_release(&pool->allocator, keys, count * size);
+    return status;
 }
 
 void weiri_pool_refuse_sends(weir_pool *pool)

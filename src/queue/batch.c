@@ -6,10 +6,10 @@
 
 #include "queue/moves.h"
 
-/* Whether the batch's items that are free now, each counted once, fit below the capacity. */
-static bool has_capacity(struct weiri_core *core, const struct weir_key *keys, size_t count)
+bool weiri_core_has_capacity(struct weiri_core *core, const struct weir_key *keys, size_t count)
 {
-    if (core->capacity == 0 || count <= core->capacity - weiri_core_held(core)) {
+    size_t room = core->is_room_kept ? 0 : core->capacity - weiri_core_held(core);
+    if (core->capacity == 0 || count <= room) {
         return true;
     }
     size_t entering = 0;
@@ -26,7 +26,7 @@ static bool has_capacity(struct weiri_core *core, const struct weir_key *keys, s
             item->weir_running = 0;
         }
     }
-    return entering <= core->capacity - weiri_core_held(core);
+    return entering <= room;
 }
 
 /* Takes back the interning of the first count keys. */
@@ -53,7 +53,7 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
             return item == NULL ? WEIR_ENOMEM : WEIR_EBUSY;
         }
     }
-    if (!has_capacity(core, keys, count)) {
+    if (!weiri_core_has_capacity(core, keys, count)) {
         release_batch(core, keys, count);
         return WEIR_EFULL;
     }

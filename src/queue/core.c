@@ -52,7 +52,8 @@ struct weiri_admitted weiri_core_admit_slow(struct weiri_core *core, struct weir
     if (weiri_core_reserve(core, 1) != WEIR_OK) {
         return refused;
     }
-    bool is_full = core->capacity != 0 && weiri_core_held(core) >= core->capacity;
+    bool is_full =
+        core->capacity != 0 && (core->is_room_kept || weiri_core_held(core) >= core->capacity);
     struct weir_item *item = is_full ? weiri_core_find(core, key) : weiri_core_intern(core, key);
     if (item == NULL || (is_full && weiri_item_is_free(item))) {
         refused.status = is_full ? WEIR_EFULL : WEIR_ENOMEM;

@@ -38,6 +38,7 @@ struct weiri_core {
     struct weiri_delay delay;
     uint32_t mark; /* of the items it holds (queue/item.h): no other queue's, the low bits clear */
     size_t capacity;           /* most items that may be held at once; 0: no limit */
+    bool is_room_kept;         /* what room there is is kept for who waits for it (queue/room.h) */
     struct weiri_meter *meter; /* NULL: the queue has no metrics */
     struct weiri_table table;
     struct weiri_asks asks;
@@ -83,6 +84,9 @@ struct weiri_admitted {
  * the capacity. On an error nothing changed. */
 WEIR_NODISCARD struct weiri_admitted weiri_core_admit_slow(struct weiri_core *core,
                                                            struct weir_key key);
+
+/* Whether those of count keys that are free now, each counted once, fit below the capacity. */
+bool weiri_core_has_capacity(struct weiri_core *core, const struct weir_key *keys, size_t count);
 
 /* Adds count valid keys, all or none; ret_were_queued (may be NULL) receives of each whether it was
  * queued before. Errors as weiri_core_add(). */

@@ -70,11 +70,14 @@ struct weir_queue {
         WEIRI_GUARDED_BY(lock); /* consumers, the latest first: its caches are warm */
     struct weiri_sleeper *timer WEIRI_GUARDED_BY(lock); /* one of them, or NULL */
     struct weiri_list drainers WEIRI_GUARDED_BY(lock);  /* threads that drain */
+    struct weiri_list seekers WEIRI_GUARDED_BY(lock);   /* threads that wait for room, in order */
+    struct weiri_list watchers WEIRI_GUARDED_BY(lock);  /* threads that wait for a run's end */
     struct weiri_wakes wakes WEIRI_GUARDED_BY(lock);
     size_t called WEIRI_GUARDED_BY(lock); /* consumers that were woken and have not been here yet */
     uint64_t forced WEIRI_GUARDED_BY(lock); /* plain shutdowns so far */
     bool shutting_down WEIRI_GUARDED_BY(lock);
     bool has_event_fd WEIRI_GUARDED_BY(lock); /* somebody asked for it */
+    bool has_guests WEIRI_GUARDED_BY(lock);   /* seekers or watchers: weiri_queue_serve_locked() */
     bool is_quiet WEIRI_GUARDED_BY(lock);     /* as weiri_queue_unlock() found it */
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
 };
@@ -83,6 +86,16 @@ static inline void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->lock
 {
     weiri_lock_lock(&queue->lock);
 }
+
+/* Lets those seekers and watchers go on whose wait is over (queue/room.c). Every unlock of a queue
+ * that has some does it, so that no call that makes room, or ends a run, need know of them. */
+void weiri_queue_serve_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+/* A manual clock was stepped: all of them look at their limits. */
+void weiri_queue_step_guests_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+
+/* Sets a parker, and has its thread woken after the unlock. */
+void weiri_queue_unpark_locked(weir_queue *queue, struct weiri_parker *parker)
+    WEIRI_REQUIRES(queue->lock);
 
 /* Makes the event loop's descriptor show the state of the queue, which has one. */
 void weiri_queue_show_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);

@@ -61,6 +61,7 @@ static void on_step(struct weiri_clock_user *user)
     weiri_queue_lock(queue);
     weiri_queue_wake_locked(queue, SIZE_MAX);
     weiri_queue_wake_drains_locked(queue);
+    weiri_queue_step_guests_locked(queue);
     weiri_queue_unlock(queue);
 }
 
@@ -114,6 +115,8 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
                 !has_priorities && !queue->core.supersedes && options->touch == NULL);
     weiri_list_init(&queue->sleepers);
     weiri_list_init(&queue->drainers);
+    weiri_list_init(&queue->seekers);
+    weiri_list_init(&queue->watchers);
     queue->clock_user.on_step = on_step;
     weiri_clock_attach(queue->clock, &queue->clock_user);
     return WEIR_OK;
@@ -158,6 +161,7 @@ void weir_queue_free(weir_queue *queue)
     weiri_clock_detach(queue->clock, &queue->clock_user);
     WEIRI_ASSERT(weiri_list_is_empty(&queue->sleepers));
     WEIRI_ASSERT(weiri_list_is_empty(&queue->drainers));
+    WEIRI_ASSERT(!queue->has_guests);
     queue->magic = 0;
     if (queue->has_event_fd) {
         weiri_event_fd_close(&queue->event_fd);

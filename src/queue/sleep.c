@@ -14,16 +14,21 @@ static void take_out(weir_queue *queue, struct weiri_sleeper *sleeper)
     }
 }
 
+void weiri_queue_unpark_locked(weir_queue *queue, struct weiri_parker *parker)
+{
+    weiri_parker_set(parker);
+    if (queue->wakes.count == WEIRI_WAKES_MAX) {
+        weiri_parker_wake(parker);
+    } else {
+        queue->wakes.parkers[queue->wakes.count++] = parker;
+    }
+}
+
 static void wake(weir_queue *queue, struct weiri_sleeper *sleeper) WEIRI_REQUIRES(queue->lock)
 {
     take_out(queue, sleeper);
     sleeper->is_woken = true;
-    weiri_parker_set(&sleeper->parker);
-    if (queue->wakes.count == WEIRI_WAKES_MAX) {
-        weiri_parker_wake(&sleeper->parker);
-    } else {
-        queue->wakes.parkers[queue->wakes.count++] = &sleeper->parker;
-    }
+    weiri_queue_unpark_locked(queue, &sleeper->parker);
 }
 
 static void wake_consumer(weir_queue *queue, struct weiri_sleeper *sleeper)
@@ -49,9 +54,13 @@ static void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 
 void weiri_queue_unlock(weir_queue *queue)
 {
+    if (queue->has_guests) {
+        weiri_queue_serve_locked(queue);
+    }
     call_consumers(queue);
     queue->is_quiet = weiri_core_is_quiet(&queue->core) && weiri_list_is_empty(&queue->sleepers) &&
-                      !queue->shutting_down && !queue->has_event_fd && queue->touch == NULL;
+                      !queue->shutting_down && !queue->has_event_fd && !queue->has_guests &&
+                      queue->touch == NULL;
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);
     }
