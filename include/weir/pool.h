@@ -8,6 +8,7 @@
 
 #include <weir/allocator.h>
 #include <weir/clock.h>
+#include <weir/drop.h>
 #include <weir/envelope.h>
 #include <weir/export.h>
 #include <weir/limiter.h>
@@ -53,12 +54,14 @@ struct weir_pool_options {
     size_t capacity;    /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
     uint32_t when_full; /**< Of enum weir_when_full. */
     uint32_t reserved0; /**< 0. */
+    weir_dropped_fn *dropped; /**< Optional: is told of envelopes that were dropped. */
+    void *dropped_arg;        /**< Passed to dropped. */
 };
 
 /** Initialiser of struct weir_pool_options. */
 #define WEIR_POOL_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0                        \
+        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0                  \
     }
 
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.

@@ -163,12 +163,12 @@ static enum weir_status end(weir_pool *pool, bool is_stop)
         return status;
     }
     if (before != WEIRI_POOL_STOPPED) {
-        weiri_pool_refuse_sends(pool);
+        weiri_pool_refuse_sends(pool, is_stop ? WEIR_DROP_STOPPED : WEIR_DROP_DRAINED);
         if (is_stop) {
             /* Sends are refused by now: a task that learns of its cancellation cannot bring itself
              * back. */
             weiri_scope_cancel(&pool->scope);
-            weiri_pool_drop_queued(pool);
+            weiri_pool_drop_queued(pool, WEIR_DROP_STOPPED);
         }
     }
     if (before == WEIRI_POOL_RUNNING) {

@@ -10,7 +10,7 @@
 
 #define WORKERS_MAX 4096
 
-_Static_assert(offsetof(struct weir_pool_options, reserved0) + sizeof(uint32_t) ==
+_Static_assert(offsetof(struct weir_pool_options, dropped_arg) + sizeof(void *) ==
                    sizeof(struct weir_pool_options),
                "no padding at the end of an options struct");
 
@@ -96,6 +96,8 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     pool->log = options->log;
     pool->log_arg = options->log_arg;
     pool->when_full = options->when_full;
+    pool->tell_dropped = options->dropped;
+    pool->dropped_arg = options->dropped_arg;
     atomic_init(&pool->dropped, 0);
     if (init_life(pool) != WEIR_OK) {
         return WEIR_ENOMEM;
@@ -156,8 +158,8 @@ void weir_pool_free(weir_pool *pool)
         bool was_started = pool->state != WEIRI_POOL_INIT;
         weiri_mutex_unlock(&pool->mutex);
         WEIRI_ASSERT(!was_started && "a pool is not freed from a task of its own");
-        weiri_pool_refuse_sends(pool);
-        weiri_pool_drop_queued(pool);
+        weiri_pool_refuse_sends(pool, WEIR_DROP_TERMINATED);
+        weiri_pool_drop_queued(pool, WEIR_DROP_TERMINATED);
     }
     weir_queue_free(pool->queue);
     fini_workers(pool);

@@ -50,6 +50,8 @@ struct weir_pool {
     void *log_arg;
     uint32_t when_full; /* enum weir_when_full */
     uint64_t number; /* of this pool in the process, from 1: names it in the envelopes' flights */
+    weir_dropped_fn *tell_dropped; /* NULL: nobody is told */
+    void *dropped_arg;
     weir_queue *queue;
     size_t worker_count;
     struct weiri_worker *workers;
@@ -74,9 +76,21 @@ void weiri_run(weir_envelope *envelope, weir_context *context);
  * itself. */
 bool weiri_pool_is_worker(weir_pool *pool);
 
+/* Tells the user of an envelope that was dropped. With no lock held, and before its flight is
+ * released. */
+void weiri_pool_tell_drop(const weir_pool *pool, weir_envelope *envelope,
+                          enum weir_drop_reason reason);
+
+/* Counts one run that was asked for and will not be. */
+static inline void weiri_pool_count_drop(weir_pool *pool)
+{
+    weiri_sync_point();
+    atomic_fetch_add_explicit(&pool->dropped, 1, memory_order_relaxed);
+}
+
 /* Refuses sends from now on, and drops the envelopes that only wait for a time. */
-void weiri_pool_refuse_sends(weir_pool *pool);
+void weiri_pool_refuse_sends(weir_pool *pool, enum weir_drop_reason reason);
 /* Drops the envelopes that are queued. */
-void weiri_pool_drop_queued(weir_pool *pool);
+void weiri_pool_drop_queued(weir_pool *pool, enum weir_drop_reason reason);
 
 #endif

@@ -3,7 +3,6 @@
 /* What brings envelopes into a pool's queue, and what takes them out unrun. */
 
 #include "base/alloc.h"
-#include "base/panic.h"
 #include "pool/flight.h"
 #include "pool/pool.h"
 #include "queue/room.h"
@@ -18,9 +17,10 @@ struct order {
 /* Drops the envelope that had to leave; its slot has gone to another one. */
 static void drop_displaced(weir_pool *pool, struct weir_item *item)
 {
-    weiri_sync_point();
-    atomic_fetch_add_explicit(&pool->dropped, 1, memory_order_relaxed);
-    weiri_flight_release(weiri_envelope_of(item));
+    weir_envelope *envelope = weiri_envelope_of(item);
+    weiri_pool_count_drop(pool);
+    weiri_pool_tell_drop(pool, envelope, WEIR_DROP_DISPLACED);
+    weiri_flight_release(envelope);
 }
 
 /* A send that found no room. The envelopes' flights are held. */
@@ -159,29 +159,4 @@ enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envel
     enum weir_status status = send_all(pool, envelopes, count, keys, (bool *)&keys[count]);
     weiri_release(&pool->allocator, keys, count * size);
     return status;
-}
-
-void weiri_pool_refuse_sends(weir_pool *pool)
-{
-    struct weir_item *dropped;
-    weiri_queue_shutdown_take(pool->queue, &dropped);
-    for (struct weir_item *item = weiri_core_chain_next(&dropped); item != NULL;
-         item = weiri_core_chain_next(&dropped)) {
-        weiri_flight_release(weiri_envelope_of(item));
-    }
-}
-
-void weiri_pool_drop_queued(weir_pool *pool)
-{
-    struct weir_work work;
-    while (weir_queue_try_get(pool->queue, &work) == WEIR_OK) {
-        weiri_sync_point();
-        atomic_fetch_add_explicit(&pool->dropped, 1, memory_order_relaxed);
-        bool has_left;
-        enum weir_status status = weiri_queue_done_left(pool->queue, &work, &has_left);
-        WEIRI_ASSERT(status == WEIR_OK);
-        if (has_left) {
-            weiri_flight_release(weiri_envelope_of(work.item));
-        }
-    }
 }
