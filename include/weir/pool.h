@@ -25,7 +25,8 @@ WEIR_BEGIN_DECLS
  *
  * A pool is in state init until it is started, then running, stopping from the first drain or stop,
  * and stopped once that has returned; there is no way back. Only start, drain, stop, free,
- * weir_pool_send_until() and, in a pool made with WEIR_FULL_WAIT, the other sends block.
+ * weir_pool_send_until() and, in a pool made with WEIR_FULL_WAIT, the other sends block,
+ * and weir_pool_cancel() where it is asked to.
  *
  * After fork() the child must not use the parent's pools. */
 
@@ -120,6 +121,32 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_until(weir_pool *pool,
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
                                                             weir_envelope *const *envelopes,
                                                             size_t count);
+
+/** Flags of weir_pool_cancel(). */
+enum weir_cancel_flags {
+    /** Return only once the run that was cancelled has ended. */
+    WEIR_CANCEL_WAIT = 1
+};
+
+/** What weir_pool_cancel() found, of which several may be true. */
+enum weir_canceled {
+    WEIR_CANCELED_PENDING = 1, /**< It was queued, waited, or was to run again; taken out. */
+    WEIR_CANCELED_RUNNING = 2  /**< It was running; that run's context was cancelled. */
+};
+
+/** Cancels an envelope: it is taken out where it is queued or waits for a time, and its context is
+ * cancelled where it runs, which includes one that a worker has just taken up. Of what else was
+ * sent before, and of a schedule, nothing begins any more once the call has returned; a periodic
+ * envelope ends. A send that comes after, also one that the cancelled task makes itself, is a new
+ * one, and begins a schedule anew.
+ *
+ * flags: of enum weir_cancel_flags. ret_found (may be NULL) receives what there was, of enum
+ * weir_canceled; 0: it was not in flight. Blocks only with WEIR_CANCEL_WAIT, and then as long as
+ * the task goes on. Works in every state of the pool. Errors: WEIR_EBUSY (in flight in another
+ * pool), WEIR_ESTATE (WEIR_CANCEL_WAIT from the very run that is to end), WEIR_EINVAL (also unknown
+ * flags); then nothing changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope,
+                                                          uint32_t flags, uint32_t *ret_found);
 
 /** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
  * workers have ended. Several threads may drain and stop at once: all return then. Of a pool that

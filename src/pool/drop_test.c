@@ -164,3 +164,29 @@ TEST(reasons, "each reason has a text of its own, and so has what is none")
         }
     }
 }
+
+TEST(canceled, "an envelope that is cancelled is told of where that ends its flight")
+{
+    struct drops drops;
+    struct task task;
+    weir_pool *pool = telling_pool(&drops, 0, WEIR_FULL_REFUSE);
+    task_init(&task);
+    task.is_held = true;
+    weir_envelope *envelope = envelope_for(&task, 0);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
+    CHECK_INT(counter_value(&drops.count), ==, 1);
+    check_drop(&drops, 0, envelope, WEIR_DROP_CANCELED);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    counter_wait(&task.entered, 1);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
+    counter_add(&task.allowed, 1);
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_INT(counter_value(&drops.count), ==, 1);
+    weir_envelope_unref(envelope);
+    weir_pool_free(pool);
+    task_fini(&task);
+    counter_fini(&drops.count);
+}

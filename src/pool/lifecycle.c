@@ -32,22 +32,22 @@ static void set_state(weir_pool *pool, enum weiri_pool_state state)
 }
 
 /* Called by a task of this very pool: to wait for the workers would be to wait for itself. */
-static bool is_worker_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
+static struct weiri_worker *self_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
 {
     for (size_t i = 0; i < pool->worker_count; i++) {
         if (pool->workers[i].is_working && weiri_thread_is_self(&pool->workers[i].thread)) {
-            return true;
+            return &pool->workers[i];
         }
     }
-    return false;
+    return NULL;
 }
 
-bool weiri_pool_is_worker(weir_pool *pool)
+struct weiri_worker *weiri_pool_self(weir_pool *pool)
 {
     weiri_mutex_lock(&pool->mutex);
-    bool is_worker = is_worker_locked(pool);
+    struct weiri_worker *self = self_locked(pool);
     weiri_mutex_unlock(&pool->mutex);
-    return is_worker;
+    return self;
 }
 
 static void join_workers(weir_pool *pool, size_t count)
@@ -139,7 +139,7 @@ static enum weir_status begin_end(weir_pool *pool, bool is_stop, enum weiri_pool
     weiri_mutex_lock(&pool->mutex);
     settle_locked(pool);
     enum weiri_pool_state before = pool->state;
-    bool is_allowed = before != WEIRI_POOL_INIT && !is_worker_locked(pool);
+    bool is_allowed = before != WEIRI_POOL_INIT && self_locked(pool) == NULL;
     if (is_allowed && before != WEIRI_POOL_STOPPED) {
         pool->is_stop = pool->is_stop || is_stop;
         if (before == WEIRI_POOL_RUNNING) {

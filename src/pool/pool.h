@@ -72,20 +72,25 @@ void weiri_worker_main(void *arg);
 /* Runs an envelope once: sets the context up, invokes, tells the outcome. */
 void weiri_run(weir_envelope *envelope, weir_context *context);
 
-/* Whether the caller is a task of this very pool: to wait for others there might be to wait for
- * itself. */
-bool weiri_pool_is_worker(weir_pool *pool);
+/* The worker that the caller is, where it is one of this very pool, else NULL: to wait for others
+ * there might be to wait for itself. */
+struct weiri_worker *weiri_pool_self(weir_pool *pool);
 
 /* Tells the user of an envelope that was dropped. With no lock held, and before its flight is
  * released. */
 void weiri_pool_tell_drop(const weir_pool *pool, weir_envelope *envelope,
                           enum weir_drop_reason reason);
 
-/* Counts one run that was asked for and will not be. */
-static inline void weiri_pool_count_drop(weir_pool *pool)
+/* Counts runs that were asked for and will not be. */
+static inline void weiri_pool_count_drops(weir_pool *pool, uint64_t runs)
 {
     weiri_sync_point();
-    atomic_fetch_add_explicit(&pool->dropped, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pool->dropped, runs, memory_order_relaxed);
+}
+
+static inline void weiri_pool_count_drop(weir_pool *pool)
+{
+    weiri_pool_count_drops(pool, 1);
 }
 
 /* Refuses sends from now on, and drops the envelopes that only wait for a time. */

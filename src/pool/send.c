@@ -15,10 +15,10 @@ struct order {
 };
 
 /* Drops the envelope that had to leave; its slot has gone to another one. */
-static void drop_displaced(weir_pool *pool, struct weir_item *item)
+static void drop_displaced(weir_pool *pool, const struct weiri_recalled *displaced)
 {
-    weir_envelope *envelope = weiri_envelope_of(item);
-    weiri_pool_count_drop(pool);
+    weir_envelope *envelope = weiri_envelope_of(displaced->item);
+    weiri_pool_count_drops(pool, displaced->pending);
     weiri_pool_tell_drop(pool, envelope, WEIR_DROP_DISPLACED);
     weiri_flight_release(envelope);
 }
@@ -27,16 +27,16 @@ static void drop_displaced(weir_pool *pool, struct weir_item *item)
 static enum weir_status send_to_full(weir_pool *pool, const struct weiri_entry *entry,
                                      const struct order *order)
 {
-    if (order->when_full == WEIR_FULL_WAIT && !weiri_pool_is_worker(pool)) {
+    if (order->when_full == WEIR_FULL_WAIT && weiri_pool_self(pool) == NULL) {
         return weiri_queue_enter_until(pool->queue, entry, order->limit_ns);
     }
     if (order->when_full != WEIR_FULL_DROP_OLDEST || entry->count != 1) {
         return WEIR_EFULL;
     }
-    struct weir_item *displaced;
+    struct weiri_recalled displaced;
     enum weir_status status = weiri_queue_enter_displacing(pool->queue, entry, &displaced);
-    if (displaced != NULL) {
-        drop_displaced(pool, displaced);
+    if (displaced.item != NULL) {
+        drop_displaced(pool, &displaced);
     }
     return status;
 }

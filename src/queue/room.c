@@ -80,7 +80,7 @@ static enum weir_status enter_locked(weir_queue *queue, const struct weiri_entry
     return WEIR_OK;
 }
 
-static void note_guests_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+void weiri_queue_note_guests_locked(weir_queue *queue)
 {
     queue->core.is_room_kept = !weiri_list_is_empty(&queue->seekers);
     queue->has_guests = queue->core.is_room_kept || !weiri_list_is_empty(&queue->watchers);
@@ -106,7 +106,8 @@ void weiri_queue_serve_locked(weir_queue *queue)
             settle_locked(queue, first, status);
         }
     }
-    note_guests_locked(queue);
+    weiri_queue_serve_watchers_locked(queue);
+    weiri_queue_note_guests_locked(queue);
 }
 
 void weiri_queue_step_guests_locked(weir_queue *queue)
@@ -122,16 +123,16 @@ static enum weir_status seek_locked(weir_queue *queue, struct seeker *self, int6
     WEIRI_REQUIRES(queue->lock)
 {
     weiri_list_insert_before(&queue->seekers, &self->link);
-    note_guests_locked(queue);
+    weiri_queue_note_guests_locked(queue);
     while (!self->is_settled) {
         if (limit_ns != WEIR_FOREVER && weir_clock_now(queue->clock) >= limit_ns) {
             weiri_list_remove(&self->link);
-            note_guests_locked(queue); /* the unlock serves who comes next */
+            weiri_queue_note_guests_locked(queue); /* the unlock serves who comes next */
             return WEIR_ETIMEDOUT;
         }
         if (weiri_parker_init(&self->parker) != WEIR_OK) {
             weiri_list_remove(&self->link);
-            note_guests_locked(queue);
+            weiri_queue_note_guests_locked(queue);
             return WEIR_ENOMEM;
         }
         weiri_queue_unlock(queue);
@@ -154,6 +155,25 @@ enum weir_status weiri_queue_enter(weir_queue *queue, const struct weiri_entry *
     return weiri_queue_enter_until(queue, entry, INT64_MIN);
 }
 
+enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item, int64_t delay_ns,
+                                        const _Atomic uint64_t *cancelled_run)
+{
+    const struct weir_key key = weir_key_item(item);
+    bool has_entered; /* never: it is held */
+    const struct weiri_entry entry = {
+        .keys = &key, .entered = &has_entered, .count = 1, .delay_ns = delay_ns};
+    int64_t time_ns = time_of(queue, &entry);
+    weiri_queue_lock(queue);
+    weiri_queue_pass_time_locked(queue);
+    WEIRI_ASSERT(weiri_item_is_processing(item));
+    weiri_sync_point();
+    bool is_cancelled =
+        atomic_load_explicit(cancelled_run, memory_order_relaxed) == item->weir_position;
+    enum weir_status status = is_cancelled ? WEIR_ECANCELED : enter_locked(queue, &entry, time_ns);
+    weiri_queue_unlock(queue);
+    return status;
+}
+
 enum weir_status weiri_queue_enter_until(weir_queue *queue, const struct weiri_entry *entry,
                                          int64_t limit_ns)
 {
@@ -170,10 +190,10 @@ enum weir_status weiri_queue_enter_until(weir_queue *queue, const struct weiri_e
 }
 
 enum weir_status weiri_queue_enter_displacing(weir_queue *queue, const struct weiri_entry *entry,
-                                              struct weir_item **ret_displaced)
+                                              struct weiri_recalled *ret_displaced)
 {
     int64_t time_ns = time_of(queue, entry);
-    *ret_displaced = NULL;
+    *ret_displaced = (struct weiri_recalled){.item = NULL};
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
     enum weir_status status = enter_locked(queue, entry, time_ns);
@@ -182,13 +202,11 @@ enum weir_status weiri_queue_enter_displacing(weir_queue *queue, const struct we
         uint64_t position = weiri_ready_first(&queue->core.ready);
         struct weir_item *oldest = weiri_ready_from(&queue->core.ready, &position);
         if (oldest != NULL) {
-            bool was_taken = false;
-            status = weiri_core_cancel(&queue->core, weir_key_item(oldest), &was_taken);
-            WEIRI_ASSERT(status == WEIR_OK && was_taken && weiri_item_is_free(oldest));
+            weiri_queue_take_out_locked(queue, oldest, ret_displaced);
+            WEIRI_ASSERT(ret_displaced->item == oldest);
             queue->core.is_room_kept = false; /* the room just made is this entry's */
             status = enter_locked(queue, entry, time_ns);
             queue->core.is_room_kept = is_room_kept;
-            *ret_displaced = oldest;
         }
     }
     weiri_queue_unlock(queue);

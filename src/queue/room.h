@@ -42,10 +42,42 @@ WEIR_NODISCARD enum weir_status weiri_queue_enter_until(weir_queue *queue,
                                                         const struct weiri_entry *entry,
                                                         int64_t limit_ns);
 
-/* The same for one item, but makes room by taking out the item that has been queued longest, with
- * its pending time: *ret_displaced, else NULL. WEIR_EFULL: nothing is queued. */
+/* What was taken out of the queue. */
+struct weiri_recalled {
+    struct weir_item *item; /* it was held, and is free now; else NULL */
+    unsigned pending;       /* runs that were asked for: a queued or dirty place, a pending time */
+    uint64_t run;           /* the ticket of the processing under way; 0: none */
+};
+
+/* weiri_queue_enter() for one item, but makes room by taking out the item that has been queued
+ * longest, with its pending time. WEIR_EFULL: nothing is queued. */
 WEIR_NODISCARD enum weir_status weiri_queue_enter_displacing(weir_queue *queue,
                                                              const struct weiri_entry *entry,
-                                                             struct weir_item **ret_displaced);
+                                                             struct weiri_recalled *ret_displaced);
+
+/* Takes an item's place in the queue, dirty mark and pending time away, and notes in
+ * *cancelled_run, where it is processing, the ticket of that. The caller has a hold of its flight.
+ */
+void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint64_t *cancelled_run,
+                        struct weiri_recalled *ret_recalled);
+
+/* Returns once the processing of this ticket has ended. The caller has a hold of the item's flight.
+ */
+WEIR_NODISCARD enum weir_status weiri_queue_await_end(weir_queue *queue,
+                                                      const struct weir_item *item, uint64_t run);
+
+/* weiri_queue_send() of an item by whoever is processing it; WEIR_ECANCELED: *cancelled_run says
+ * that this very processing was cancelled, and nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item,
+                                                       int64_t delay_ns,
+                                                       const _Atomic uint64_t *cancelled_run);
+
+/* Between room.c and recall.c. Notes whether there are guests, after one came or went. */
+void weiri_queue_note_guests_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+/* Lets watchers go on whose processing has ended. */
+void weiri_queue_serve_watchers_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
+/* Takes an item of this queue out, but for a processing under way. */
+void weiri_queue_take_out_locked(weir_queue *queue, struct weir_item *item,
+                                 struct weiri_recalled *ret_recalled) WEIRI_REQUIRES(queue->lock);
 
 #endif

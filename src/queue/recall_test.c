@@ -1,0 +1,94 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "queue/room.h"
+
+#include "support/harness.h"
+
+/* What only the pool calls of src/queue/recall.c and room.c. */
+
+static weir_queue *new_queue(weir_clock *clock)
+{
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.clock = clock;
+    weir_queue *queue;
+    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    return queue;
+}
+
+TEST(again, "what a cancelled processing would bring back stays away; what others send does not")
+{
+    weir_clock *clock;
+    CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &clock), WEIR_OK);
+    weir_queue *queue = new_queue(clock);
+    struct weir_item item = {0};
+    struct weir_work work;
+    struct weiri_recalled recalled;
+    _Atomic uint64_t cancelled_run = 0;
+    CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
+    CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run), WEIR_OK);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run), WEIR_OK);
+
+    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    CHECK_INT(recalled.pending, ==, 2);
+    CHECK(recalled.item == NULL && recalled.run == work.ticket);
+    CHECK(atomic_load(&cancelled_run) == work.ticket);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run), WEIR_ECANCELED);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run), WEIR_ECANCELED);
+    struct weir_queue_counts counts;
+    CHECK_STATUS(weir_queue_count(queue, &counts), WEIR_OK);
+    CHECK_INT(counts.waiting + counts.queued, ==, 0);
+    bool has_entered = true;
+    CHECK_STATUS(weiri_queue_send_now(queue, &item, &has_entered), WEIR_OK);
+    CHECK(!has_entered);
+    bool has_left = true;
+    CHECK_STATUS(weiri_queue_done_left(queue, &work, &has_left), WEIR_OK);
+    CHECK(!has_left);
+
+    /* The next processing has another ticket. */
+    CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run), WEIR_OK);
+    CHECK_STATUS(weiri_queue_done_left(queue, &work, &has_left), WEIR_OK);
+    CHECK(!has_left);
+    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    CHECK(recalled.item == &item && recalled.pending == 1 && recalled.run == 0);
+    weir_queue_free(queue);
+    weir_clock_free(clock);
+}
+
+struct watch {
+    weir_queue *queue;
+    const struct weir_item *item;
+    uint64_t run;
+};
+
+static void await(void *arg)
+{
+    struct watch *watch = arg;
+    CHECK_STATUS(weiri_queue_await_end(watch->queue, watch->item, watch->run), WEIR_OK);
+}
+
+TEST(await_end, "who waits for a processing's end is woken by it, in a quiet queue too")
+{
+    weir_queue *queue = new_queue(NULL);
+    struct weir_item items[2] = {{0}, {0}};
+    struct weir_work works[2];
+    struct test_thread *threads[2];
+    struct watch watches[2];
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(weir_queue_add(queue, weir_key_item(&items[i])), WEIR_OK);
+        CHECK_STATUS(weir_queue_try_get(queue, &works[i]), WEIR_OK);
+        watches[i] = (struct watch){.queue = queue, .item = &items[i], .run = works[i].ticket};
+        threads[i] = test_start(await, &watches[i]);
+        test_wait_asleep(threads[i]);
+    }
+    for (int i = 1; i >= 0; i--) {
+        CHECK(!test_has_ended(threads[i]));
+        CHECK_STATUS(weir_queue_add(queue, weir_key_item(&items[i])), WEIR_OK);
+        CHECK_STATUS(weir_queue_done(queue, &works[i]), WEIR_OK);
+        test_join(threads[i]);
+        CHECK_STATUS(weiri_queue_await_end(queue, &items[i], works[i].ticket), WEIR_OK);
+    }
+    weir_queue_free(queue);
+}
