@@ -20,6 +20,26 @@ WEIR_BEGIN_DECLS
  * thread-safe: the caller ensures that the run lasts until they have returned. */
 typedef struct weir_context weir_context;
 
+/** A pool (weir/pool.h). Opaque. */
+typedef struct weir_pool weir_pool;
+/** An envelope (weir/envelope.h). Opaque. */
+typedef struct weir_envelope weir_envelope;
+
+/** The pool that runs the task; NULL for NULL. */
+WEIR_API weir_pool *weir_context_pool(weir_context *context);
+
+/** The envelope that is run, valid during the run; NULL for NULL. */
+WEIR_API weir_envelope *weir_context_envelope(weir_context *context);
+
+/** Which attempt this is: 1 more than the envelope's runs in a row that have failed up to now; 0
+ * for NULL. */
+WEIR_API uint32_t weir_context_attempt(weir_context *context);
+
+/** The time, a reading of the pool's clock, for which this run was planned: the pending time of a
+ * delayed send or retry, or of a periodic envelope's firing. 0 for a run that was asked for at
+ * once, and for NULL. */
+WEIR_API int64_t weir_context_due(weir_context *context);
+
 /** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A
  * cancellation does not change it. */
 WEIR_API int64_t weir_context_remaining(weir_context *context);

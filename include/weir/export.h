@@ -12,11 +12,14 @@
 /** Ignoring the result is a bug. */
 #    define WEIR_NODISCARD __attribute__((warn_unused_result))
 /** The function checks its arguments as printf does. */
-#    define WEIR_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#    define WEIR_PRINTF(nth, first) __attribute__((format(printf, nth, first)))
+/** The function does not return. */
+#    define WEIR_NORETURN __attribute__((noreturn))
 #else
 #    define WEIR_API
 #    define WEIR_NODISCARD
-#    define WEIR_PRINTF(format, first)
+#    define WEIR_PRINTF(nth, first)
+#    define WEIR_NORETURN
 #endif
 
 #ifdef __cplusplus

@@ -19,6 +19,7 @@
 #include <weir/limiter.h>
 #include <weir/log.h>
 #include <weir/metrics.h>
+#include <weir/panic.h>
 #include <weir/parallel.h>
 #include <weir/pool.h>
 #include <weir/queue.h>

@@ -80,6 +80,11 @@ enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *s
     context->run = 0;
     context->cancelled_run = NULL;
     context->scope = scope;
+    context->pool = NULL;
+    context->thread = NULL;
+    context->catch.is_set = false;
+    context->message[0] = '\0';
+    weiri_context_describe(context, NULL, 1, 0);
     context->deadline_ns = WEIR_FOREVER;
     context->wake_ns = 0;
     weiri_list_init(&context->link);
@@ -97,6 +102,26 @@ void weiri_context_begin(weir_context *context, int64_t limit_ns)
     context->deadline_ns = limit_ns == 0
                                ? WEIR_FOREVER
                                : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
+}
+
+weir_pool *weir_context_pool(weir_context *context)
+{
+    return context == NULL ? NULL : context->pool;
+}
+
+weir_envelope *weir_context_envelope(weir_context *context)
+{
+    return context == NULL ? NULL : context->envelope;
+}
+
+uint32_t weir_context_attempt(weir_context *context)
+{
+    return context == NULL ? 0 : context->attempt;
+}
+
+int64_t weir_context_due(weir_context *context)
+{
+    return context == NULL ? 0 : context->due_ns;
 }
 
 int64_t weir_context_remaining(weir_context *context)

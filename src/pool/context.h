@@ -9,10 +9,13 @@
 
 #include <weir/clock.h>
 #include <weir/context.h>
+#include <weir/envelope.h>
+#include <weir/pool.h>
 
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/sync.h"
+#include "pool/guard.h"
 
 /* What the contexts of one pool share: its clock, and that it was cancelled. */
 struct weiri_scope {
@@ -28,9 +31,22 @@ struct weiri_scope {
     atomic_bool is_cancelled;
 };
 
+#define WEIRI_MESSAGE_SIZE 256
+
 /* A worker's context, made anew for each run. */
 struct weir_context {
     struct weiri_scope *scope;
+    /* Immutable. NULL in a context without a worker. */
+    weir_pool *pool;
+    const struct weiri_thread *thread;
+
+    /* Of the run; the worker's thread alone. */
+    weir_envelope *envelope;
+    int64_t due_ns;
+    uint32_t attempt;
+    struct weiri_catch catch;
+    char message[WEIRI_MESSAGE_SIZE]; /* of the last panic, or of how the last child was lost */
+
     struct weiri_cond wake;
     int64_t deadline_ns; /* a time; WEIR_FOREVER: none */
 
@@ -69,5 +85,14 @@ static inline void weiri_context_name_run(weir_context *context, uint64_t run,
 /* Wakes a task that sleeps in its context in this run, which the caller has noted as cancelled. A
  * task that is about to sleep finds the note: it looks with the scope's mutex held. */
 void weiri_scope_cancel_run(struct weiri_scope *scope, uint64_t run);
+/* Says what the run is of: the envelope, which failure in a row it would be, and the time it was
+ * planned for (0: none). */
+static inline void weiri_context_describe(weir_context *context, weir_envelope *envelope,
+                                          uint32_t attempt, int64_t due_ns)
+{
+    context->envelope = envelope;
+    context->attempt = attempt;
+    context->due_ns = due_ns;
+}
 
 #endif

@@ -238,8 +238,37 @@ TEST(several_sleepers, "tasks of one pool wake each at its own time")
     weir_clock_free(clock);
 }
 
+static int look_around(weir_context *context, struct task *task)
+{
+    CHECK(weir_context_pool(context) == task->pool);
+    CHECK(weir_context_envelope(context) == task->envelope);
+    CHECK_INT(weir_context_attempt(context), ==, 1);
+    CHECK_INT(weir_context_due(context), ==, 0);
+    return WEIR_OK;
+}
+
+TEST(whose, "a task finds its pool, its envelope and which attempt it is in its context")
+{
+    struct task task;
+    task_init(&task);
+    task.body = look_around;
+    task.pool = pool_with(1, 0, NULL);
+    task.envelope = envelope_for(&task, 0);
+    CHECK_STATUS(weir_pool_start(task.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(task.pool, task.envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(task.pool), WEIR_OK);
+    CHECK_INT(task_runs(&task), ==, 1);
+    weir_pool_free(task.pool);
+    weir_envelope_unref(task.envelope);
+    task_fini(&task);
+}
+
 TEST(nulls, "a context that is NULL is refused")
 {
+    CHECK(weir_context_pool(NULL) == NULL);
+    CHECK(weir_context_envelope(NULL) == NULL);
+    CHECK_INT(weir_context_attempt(NULL), ==, 0);
+    CHECK_INT(weir_context_due(NULL), ==, 0);
     CHECK_INT(weir_context_remaining(NULL), ==, 0);
     CHECK_STATUS(weir_context_check(NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_context_sleep(NULL, 1), WEIR_EINVAL);

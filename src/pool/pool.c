@@ -63,6 +63,8 @@ static enum weir_status init_workers(weir_pool *pool, size_t count)
             return WEIR_ENOMEM;
         }
         worker->pool = pool;
+        worker->context.pool = pool;
+        worker->context.thread = &worker->thread;
         worker->is_working = false;
         atomic_init(&worker->runs, 0);
     }
