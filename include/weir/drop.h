@@ -20,7 +20,8 @@ enum weir_drop_reason {
     WEIR_DROP_CANCELED = 4,   /**< The envelope was cancelled. */
     WEIR_DROP_DISPLACED = 5,  /**< A later one took its slot (WEIR_FULL_DROP_OLDEST). */
     WEIR_DROP_FAILED = 6,     /**< It failed, and its failure hook did not ask for another run. */
-    WEIR_DROP_EXHAUSTED = 7   /**< It failed too often for another run. */
+    WEIR_DROP_EXHAUSTED = 7,  /**< It failed too often for another run. */
+    WEIR_DROP_NO_MEMORY = 8   /**< There was no memory to bring it back with. */
 };
 
 /** Is told of an envelope that was dropped: once for each flight that ends so, however many runs

@@ -9,6 +9,7 @@
 #include <weir/allocator.h>
 #include <weir/context.h>
 #include <weir/export.h>
+#include <weir/stamp.h>
 #include <weir/status.h>
 
 WEIR_BEGIN_DECLS
@@ -16,26 +17,119 @@ WEIR_BEGIN_DECLS
 /** @file
  * An envelope is a task with what a pool needs to run it. Its identity is its address: sending one
  * that is already in flight coalesces. Envelopes are reference-counted, so that one may be sent and
- * forgotten. */
+ * forgotten.
+ *
+ * One run, on one worker, in this order: before hook, stamps of the pool, stamps of the envelope,
+ * invoke, after hook; then what came of it is settled, the success or failure hook is called, and
+ * the outcome function last. All of them run on the worker's thread with no lock held, and may call
+ * anything, also send to their own pool, except what waits for the pool to end.
+ *
+ * What a run's status leads to. A status of one's own starts at WEIR_EUSER.
+ *
+ * | status of the run               | one-off                     | periodic                      |
+ * |---------------------------------|-----------------------------|-------------------------------|
+ * | WEIR_OK                         | success hook; ends          | success hook; again           |
+ * | WEIR_ESTOP                      | ends, no hook               | ends, no hook                 |
+ * | WEIR_ECANCELED, WEIR_ETIMEDOUT  | ends, no hook (but see      | again, no hook                |
+ * |                                 | WEIR_POOL_TIMEOUTS_FAIL)    |                               |
+ * | any other, WEIR_EPANIC included | failure hook, which decides | failure hook; again, whatever |
+ * |                                 | (without one: ends)         | it decides                    |
+ *
+ * "Again" means at its next time, while the pool runs. A task that returned WEIR_OK has succeeded,
+ * also where it took longer than its deadline: that is counted as late, and changes nothing. */
 
 /** An envelope. Opaque. */
 typedef struct weir_envelope weir_envelope;
 
-/** The task. Runs on a worker's thread, with no lock held; of one envelope never two runs at once.
- * It may call anything, also send to its own pool, except what waits for the pool to end. Returns
- * WEIR_OK, another status of weir, or one of its own from WEIR_EUSER up, which goes to the outcome
- * function and nowhere else: a pool by itself neither logs nor repeats what failed. */
+/** The task. Of one envelope never two runs at once. Returns WEIR_OK, another status of weir, or
+ * one of its own. */
 typedef int weir_invoke_fn(weir_context *context, void *payload);
 
-/** Tells how a run ended, after it, on the same thread and under the same rules. status is what the
- * task returned. The envelope still counts as running, so a send of it from here needs no slot of
- * the capacity; weir_pool_send_after() is how a failed one is tried again. Not called for a run
- * that was dropped. */
+/** Called before the task. A status other than WEIR_OK becomes the run's: stamps and task are left
+ * out. Limited in time as struct weir_pool_options says. */
+typedef int weir_before_fn(weir_context *context, weir_envelope *envelope, void *payload);
+
+/** Called after the task with the status so far: where that is WEIR_OK or WEIR_ESTOP, and after
+ * every run of an envelope with WEIR_ENVELOPE_AFTER_ALWAYS. WEIR_ESTOP becomes the run's status;
+ * any other than WEIR_OK is counted and otherwise ignored. Limited in time as struct
+ * weir_pool_options says. */
+typedef int weir_after_fn(weir_context *context, weir_envelope *envelope, int status,
+                          void *payload);
+
+/** Called when a run has succeeded, after the next one of a periodic envelope has been scheduled.
+ * Limited in time as struct weir_pool_options says. */
+typedef void weir_success_fn(weir_context *context, weir_envelope *envelope, void *payload);
+
+/** How a run failed. */
+struct weir_failure {
+    int status;          /**< Of the run. */
+    uint32_t attempt;    /**< This run among those that failed since the last one that did not; from
+                              1. */
+    const char *message; /**< Of a panic; else "". Valid during the call. */
+    int signal;          /**< That ended an isolated task; else 0. */
+    int exit_status;     /**< Of an isolated task that exited; else -1. */
+};
+
+/** What is to become of a one-off envelope whose run failed. */
+enum weir_decision_kind {
+    WEIR_DROP = 0,    /**< The envelope ends. */
+    WEIR_RETRY_NOW,   /**< Again, behind what is queued. */
+    WEIR_RETRY_AFTER, /**< Again after delay_ns of the pool's clock; at once where that is <= 0. */
+    WEIR_RETRY_LIMITED, /**< Again when the pool's limiter says (struct weir_pool_options). */
+};
+
+/** A failure hook's answer. */
+struct weir_decision {
+    enum weir_decision_kind kind; /**< An unknown one is taken as WEIR_DROP. */
+    int64_t delay_ns;             /**< Of WEIR_RETRY_AFTER. */
+};
+
+/** The four decisions. */
+static inline struct weir_decision weir_decision_drop(void)
+{
+    struct weir_decision decision = {WEIR_DROP, 0};
+    return decision;
+}
+
+static inline struct weir_decision weir_decision_retry_now(void)
+{
+    struct weir_decision decision = {WEIR_RETRY_NOW, 0};
+    return decision;
+}
+
+static inline struct weir_decision weir_decision_retry_after(int64_t delay_ns)
+{
+    struct weir_decision decision = {WEIR_RETRY_AFTER, delay_ns};
+    return decision;
+}
+
+static inline struct weir_decision weir_decision_retry_limited(void)
+{
+    struct weir_decision decision = {WEIR_RETRY_LIMITED, 0};
+    return decision;
+}
+
+/** Called when a run has failed; its answer decides about a one-off envelope, and about a periodic
+ * one nothing. A retry past attempts_max is a drop. The envelope counts as running until the answer
+ * has been obeyed, so a retry needs no slot of the capacity; one while the pool drains or stops
+ * is dropped. Limited in time as struct weir_pool_options says: after a time-out it has its own
+ * time, since the task's is spent. */
+typedef struct weir_decision weir_failure_fn(weir_context *context, weir_envelope *envelope,
+                                             const struct weir_failure *failure, void *payload);
+
+/** Tells how a run ended, last of all: status is the run's. The envelope still counts as running,
+ * so a send of it from here needs no slot of the capacity. Not called for a run that was dropped.
+ */
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
 /** Takes back a payload when the last reference to its envelope goes: once, on whichever thread
  * that happens, with no lock held. It may call anything except what waits for a pool to end. */
 typedef void weir_release_fn(void *payload);
+
+/** Flags of an envelope. */
+enum weir_envelope_flags {
+    WEIR_ENVELOPE_AFTER_ALWAYS = 1, /**< The after hook is called whatever came before it. */
+};
 
 /** What an envelope is made with. Zero means the default of every field. */
 struct weir_envelope_options {
@@ -43,24 +137,40 @@ struct weir_envelope_options {
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     uint64_t id;                     /**< The user's: weir_envelope_id(). */
     const char *type;                /**< The user's: weir_envelope_type(); copied; NULL: "". */
-    void *payload; /**< Passed to all three functions. Taken where release is set; else borrowed
-                        until the last reference goes. */
-    weir_invoke_fn *invoke;   /**< Required: the task. */
-    weir_outcome_fn *outcome; /**< Optional: is told of each run's end. */
-    weir_release_fn *release; /**< Optional: takes the payload back. */
-    int64_t deadline_ns;      /**< Time limit of one run, from its start; 0: none. */
+    void *payload; /**< Passed to all functions. Taken where release is set; else borrowed until the
+                        last reference goes. */
+    weir_invoke_fn *invoke;          /**< Required: the task. */
+    weir_outcome_fn *outcome;        /**< Optional: is told of each run's end. */
+    weir_release_fn *release;        /**< Optional: takes the payload back. */
+    int64_t deadline_ns;             /**< Time limit of one run, from its start; 0: none. */
+    weir_before_fn *before;          /**< Optional hook. */
+    weir_after_fn *after;            /**< Optional hook. */
+    weir_success_fn *success;        /**< Optional hook. */
+    weir_failure_fn *failure;        /**< Optional hook. */
+    const struct weir_stamp *stamps; /**< Copied; the first is the outermost. */
+    size_t stamp_count;              /**< Of stamps. */
+    /** Above 0: the envelope is periodic. Once sent it runs at once and then again and again, each
+     * run due so long after the end of the one before. A send of one that waits runs it once more,
+     * and leaves its schedule alone. The deadline may not be longer. 0: it is one-off. */
+    int64_t interval_ns;
+    uint32_t attempts_max; /**< Runs in a row that may fail before a retry becomes a drop; 0: no
+                                limit. */
+    uint32_t flags;        /**< Of enum weir_envelope_flags. */
 };
 
 /** Initialiser of struct weir_envelope_options. */
 #define WEIR_ENVELOPE_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(struct weir_envelope_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0                    \
+        sizeof(struct weir_envelope_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0                                                                                \
     }
 
 /** Makes an envelope with one reference, the caller's: weir_envelope_unref().
  * Errors: WEIR_EINVAL (options or ret_envelope NULL, no invoke, options of an unknown size or with
- * an unknown field set, an allocator with some members NULL), WEIR_ERANGE (deadline_ns negative),
- * WEIR_ENOMEM; the payload is then not taken. */
+ * an unknown field or flag set, an allocator with some members NULL, stamps NULL or one without
+ * its function), WEIR_ERANGE (deadline_ns or interval_ns negative, stamp_count past 1024),
+ * WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then not
+ * taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
     const struct weir_envelope_options *options, weir_envelope **ret_envelope);
 

@@ -13,6 +13,7 @@
 #include <weir/export.h>
 #include <weir/limiter.h>
 #include <weir/log.h>
+#include <weir/stamp.h>
 #include <weir/status.h>
 
 WEIR_BEGIN_DECLS
@@ -44,6 +45,13 @@ enum weir_when_full {
     WEIR_FULL_DROP_OLDEST = 2
 };
 
+/** Flags of a pool. */
+enum weir_pool_flags {
+    /** A one-off envelope whose run timed out (WEIR_ETIMEDOUT) has failed: its failure hook is
+     * asked. */
+    WEIR_POOL_TIMEOUTS_FAIL = 1,
+};
+
 /** What a pool is made with. Zero means the default of every field but workers. */
 struct weir_pool_options {
     size_t size;                     /**< Set by WEIR_POOL_OPTIONS_INIT. */
@@ -54,21 +62,35 @@ struct weir_pool_options {
     size_t workers;                  /**< Count of threads; required, 1 to 4096. */
     size_t capacity;    /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
     uint32_t when_full; /**< Of enum weir_when_full. */
-    uint32_t reserved0; /**< 0. */
-    weir_dropped_fn *dropped; /**< Optional: is told of envelopes that were dropped. */
-    void *dropped_arg;        /**< Passed to dropped. */
+    uint32_t flags;     /**< Of enum weir_pool_flags. */
+    weir_dropped_fn *dropped;        /**< Optional: is told of envelopes that were dropped. */
+    void *dropped_arg;               /**< Passed to dropped. */
+    const struct weir_stamp *stamps; /**< Copied: around every envelope's own. */
+    size_t stamp_count;              /**< Of stamps. */
+    /** Says when envelopes are tried again whose failure hook asks for that; borrowed until free;
+     * keyed by the envelope's address, which is forgotten when a run succeeds and when the envelope
+     * ends. NULL: exponential, 5 ms to 1000 s, per envelope. */
+    weir_limiter *limiter;
+    /** The time limit of a hook, from its start: hook_fraction thousandths of the envelope's
+     * deadline, at least hook_min_ns, and not past the deadline of the run unless that has passed
+     * when the hook begins. 0: 800 ms, and one half (500). Without a deadline it is hook_min_ns. */
+    int64_t hook_min_ns;
+    uint32_t hook_fraction; /**< At most 1000. */
+    uint32_t reserved0;     /**< 0. */
 };
 
 /** Initialiser of struct weir_pool_options. */
 #define WEIR_POOL_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0                  \
+        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
+            0                                                                                      \
     }
 
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
  * Returns owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too
- * many, options of an unknown size or with an unknown field set, an allocator with some members
- * NULL, when_full none of the three), WEIR_ENOMEM. */
+ * many, options of an unknown size or with an unknown field or flag set, an allocator with some
+ * members NULL, when_full none of the three, stamps NULL or one without its function), WEIR_ERANGE
+ * (hook_min_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 
@@ -167,8 +189,19 @@ struct weir_pool_counts {
     size_t waiting;   /**< Envelopes with a pending time, whether or not they are queued or run. */
     size_t running;   /**< Envelopes being run. */
     size_t in_flight; /**< Envelopes the pool holds, each counted once; what capacity limits. */
-    uint64_t runs;    /**< Runs ended, with whatever status, ever. */
+    uint64_t runs;    /**< Runs ended, with whatever status, ever: the sum of the next six. */
     uint64_t dropped; /**< Runs, asked for by a send, that were dropped, ever. */
+    uint64_t succeeded;   /**< WEIR_OK. */
+    uint64_t failed;      /**< Any status that is not one of the others. */
+    uint64_t panics;      /**< WEIR_EPANIC. */
+    uint64_t timed_out;   /**< WEIR_ETIMEDOUT. */
+    uint64_t canceled;    /**< WEIR_ECANCELED. */
+    uint64_t stopped;     /**< WEIR_ESTOP. */
+    uint64_t late;        /**< Runs that succeeded after their deadline. */
+    uint64_t retries;     /**< Retries that failure hooks asked for and that were made. */
+    uint64_t exhausted;   /**< Retries that attempts_max forbade. */
+    uint64_t hook_errors; /**< Before and after hooks with a status other than WEIR_OK. */
+    uint64_t skipped;     /**< Firings of periodic envelopes left out by their policy. */
 };
 
 /** Reads the counts. Errors: WEIR_EINVAL. */

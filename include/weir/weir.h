@@ -26,6 +26,7 @@
 #include <weir/sandbox.h>
 #include <weir/schedule.h>
 #include <weir/snapshot.h>
+#include <weir/stamp.h>
 #include <weir/status.h>
 #include <weir/version.h>
 

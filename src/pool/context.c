@@ -85,7 +85,8 @@ enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *s
     context->catch.is_set = false;
     context->message[0] = '\0';
     weiri_context_describe(context, NULL, 1, 0);
-    context->deadline_ns = WEIR_FOREVER;
+    atomic_init(&context->deadline_ns, WEIR_FOREVER);
+    atomic_init(&context->run_deadline_ns, WEIR_FOREVER);
     context->wake_ns = 0;
     weiri_list_init(&context->link);
     return weiri_cond_init(&context->wake, &scope->mutex);
@@ -96,12 +97,50 @@ void weiri_context_fini(weir_context *context)
     weiri_cond_fini(&context->wake);
 }
 
+static int64_t deadline_of(weir_context *context)
+{
+    weiri_sync_point();
+    return atomic_load_explicit(&context->deadline_ns, memory_order_relaxed);
+}
+
+static void set_deadline(weir_context *context, int64_t deadline_ns)
+{
+    weiri_sync_point();
+    atomic_store_explicit(&context->deadline_ns, deadline_ns, memory_order_relaxed);
+}
+
 void weiri_context_begin(weir_context *context, int64_t limit_ns)
 {
     atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
-    context->deadline_ns = limit_ns == 0
-                               ? WEIR_FOREVER
-                               : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
+    int64_t deadline = limit_ns == 0
+                           ? WEIR_FOREVER
+                           : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
+    set_deadline(context, deadline);
+    atomic_store_explicit(&context->run_deadline_ns, deadline, memory_order_relaxed);
+}
+
+static int64_t run_deadline_of(weir_context *context)
+{
+    return atomic_load_explicit(&context->run_deadline_ns, memory_order_relaxed);
+}
+
+bool weiri_context_is_spent(weir_context *context)
+{
+    int64_t deadline = run_deadline_of(context);
+    return deadline != WEIR_FOREVER && weir_clock_now(context->scope->clock) >= deadline;
+}
+
+void weiri_context_begin_phase(weir_context *context, int64_t limit_ns)
+{
+    int64_t now = weir_clock_now(context->scope->clock);
+    int64_t until = weiri_time_add(now, limit_ns);
+    int64_t deadline = run_deadline_of(context);
+    set_deadline(context, deadline > now && deadline < until ? deadline : until);
+}
+
+void weiri_context_end_phase(weir_context *context)
+{
+    set_deadline(context, run_deadline_of(context));
 }
 
 weir_pool *weir_context_pool(weir_context *context)
@@ -129,11 +168,12 @@ int64_t weir_context_remaining(weir_context *context)
     if (context == NULL) {
         return 0;
     }
-    if (context->deadline_ns == WEIR_FOREVER) {
+    int64_t deadline = deadline_of(context);
+    if (deadline == WEIR_FOREVER) {
         return WEIR_FOREVER;
     }
     int64_t now = weir_clock_now(context->scope->clock);
-    return now < context->deadline_ns ? context->deadline_ns - now : 0;
+    return now < deadline ? deadline - now : 0;
 }
 
 enum weir_status weir_context_check(weir_context *context)
@@ -155,9 +195,8 @@ enum weir_status weir_context_sleep(weir_context *context, int64_t delay_ns)
     struct weiri_scope *scope = context->scope;
     if (delay_ns > 0) {
         int64_t until = weiri_time_add(weir_clock_now(scope->clock), delay_ns);
-        if (until > context->deadline_ns) {
-            until = context->deadline_ns;
-        }
+        int64_t deadline = deadline_of(context);
+        until = until < deadline ? until : deadline;
         int64_t limit = weiri_clock_wait_limit(scope->clock, until);
         weiri_mutex_lock(&scope->mutex);
         /* Linked before the clock is read under the mutex: a step that this reading misses finds

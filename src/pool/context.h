@@ -48,7 +48,9 @@ struct weir_context {
     char message[WEIRI_MESSAGE_SIZE]; /* of the last panic, or of how the last child was lost */
 
     struct weiri_cond wake;
-    int64_t deadline_ns; /* a time; WEIR_FOREVER: none */
+    /* Times; WEIR_FOREVER: none. Written by the worker, read by whoever asks meanwhile. */
+    _Atomic int64_t deadline_ns; /* of what is being run: the task, or a hook */
+    _Atomic int64_t run_deadline_ns;
 
     /* This run alone. Written with the scope's mutex held during a run, without between two; read
      * without. */
@@ -94,5 +96,11 @@ static inline void weiri_context_describe(weir_context *context, weir_envelope *
     context->attempt = attempt;
     context->due_ns = due_ns;
 }
+/* Whether the run's deadline has passed. */
+bool weiri_context_is_spent(weir_context *context);
+/* Gives a hook limit_ns of its own, but not past the run's deadline, unless that has passed: then
+ * the hook is about it. */
+void weiri_context_begin_phase(weir_context *context, int64_t limit_ns);
+void weiri_context_end_phase(weir_context *context);
 
 #endif

@@ -26,16 +26,46 @@ const char *weir_drop_reason_text(enum weir_drop_reason reason)
         return "failed";
     case WEIR_DROP_EXHAUSTED:
         return "exhausted";
+    case WEIR_DROP_NO_MEMORY:
+        return "out of memory";
     }
     return "unknown reason";
 }
 
-void weiri_pool_tell_drop(const weir_pool *pool, weir_envelope *envelope,
-                          enum weir_drop_reason reason)
+void weiri_pool_tell_drop(weir_pool *pool, weir_envelope *envelope, enum weir_drop_reason reason)
 {
+    weiri_pool_forget(pool, envelope);
     if (pool->tell_dropped != NULL) {
         pool->tell_dropped(envelope, reason, pool->dropped_arg);
     }
+}
+
+void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending,
+                            uint64_t ticket)
+{
+    switch (ending) {
+    case WEIRI_ENDS:
+        return;
+    case WEIRI_ENDS_FAILED:
+        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_FAILED);
+        return;
+    case WEIRI_ENDS_EXHAUSTED:
+        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_EXHAUSTED);
+        return;
+    case WEIRI_ENDS_NO_MEMORY:
+        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_NO_MEMORY);
+        return;
+    case WEIRI_ENDS_UNRUN:
+    case WEIRI_ENDS_PENDING:
+        break;
+    }
+    weiri_sync_point();
+    if (atomic_load_explicit(&envelope->cancelled_run, memory_order_relaxed) == ticket) {
+        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_CANCELED);
+        return;
+    }
+    bool is_stop = weiri_scope_is_cancelled(&pool->scope);
+    weiri_pool_tell_drop(pool, envelope, is_stop ? WEIR_DROP_STOPPED : WEIR_DROP_DRAINED);
 }
 
 void weiri_pool_refuse_sends(weir_pool *pool, enum weir_drop_reason reason)

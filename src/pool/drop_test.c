@@ -154,13 +154,13 @@ TEST(displaced, "an envelope that had to give its slot to a later one is told of
 
 TEST(reasons, "each reason has a text of its own, and so has what is none")
 {
-    for (int i = 0; i <= WEIR_DROP_EXHAUSTED + 1; i++) {
+    for (int i = 0; i <= WEIR_DROP_NO_MEMORY + 1; i++) {
         const char *text = weir_drop_reason_text((enum weir_drop_reason)i);
-        bool is_known = i >= WEIR_DROP_STOPPED && i <= WEIR_DROP_EXHAUSTED;
+        bool is_known = i >= WEIR_DROP_STOPPED && i <= WEIR_DROP_NO_MEMORY;
         CHECK_INT(strcmp(text, "unknown reason") != 0, ==, is_known);
         for (int j = 0; j < i; j++) {
             CHECK_INT(strcmp(text, weir_drop_reason_text((enum weir_drop_reason)j)) == 0, ==,
-                      i > WEIR_DROP_EXHAUSTED && j == 0);
+                      i > WEIR_DROP_NO_MEMORY && j == 0);
         }
     }
 }

@@ -9,6 +9,22 @@
 #include "base/options.h"
 #include "base/panic.h"
 #include "base/sync.h"
+#include "pool/stamps.h"
+
+_Static_assert(offsetof(struct weir_envelope_options, flags) + sizeof(uint32_t) ==
+                   sizeof(struct weir_envelope_options),
+               "no padding at the end of an options struct");
+
+#define FLAGS_KNOWN ((uint32_t)WEIR_ENVELOPE_AFTER_ALWAYS)
+
+static enum weir_status check_times(const struct weir_envelope_options *options)
+{
+    if (options->deadline_ns < 0 || options->interval_ns < 0) {
+        return WEIR_ERANGE;
+    }
+    bool is_periodic = options->interval_ns > 0;
+    return is_periodic && options->deadline_ns > options->interval_ns ? WEIR_EINTERVAL : WEIR_OK;
+}
 
 static enum weir_status normalize(const struct weir_envelope_options *given,
                                   struct weir_envelope_options *options)
@@ -17,21 +33,33 @@ static enum weir_status normalize(const struct weir_envelope_options *given,
         return WEIR_EINVAL;
     }
     struct weir_allocator memory = options->allocator;
-    if (weiri_allocator_init(&options->allocator, &memory) != WEIR_OK || options->invoke == NULL) {
+    if (weiri_allocator_init(&options->allocator, &memory) != WEIR_OK || options->invoke == NULL ||
+        (options->flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
-    }
-    if (options->deadline_ns < 0) {
-        return WEIR_ERANGE;
     }
     if (options->type == NULL) {
         options->type = "";
     }
-    return WEIR_OK;
+    enum weir_status status = weiri_stamps_check(options->stamps, options->stamp_count);
+    return status == WEIR_OK ? check_times(options) : status;
 }
 
-static size_t size_with_type(const char *type)
+static size_t block_size(size_t stamp_count, const char *type)
 {
-    return sizeof(struct weir_envelope) + strlen(type) + 1;
+    return sizeof(struct weir_envelope) + stamp_count * sizeof(struct weir_stamp) + strlen(type) +
+           1;
+}
+
+/* Fills what is immutable and lies behind the record. */
+static void copy_in(weir_envelope *envelope, const struct weir_envelope_options *options)
+{
+    envelope->stamp_count = (uint32_t)options->stamp_count;
+    for (size_t i = 0; i < options->stamp_count; i++) {
+        envelope->stamps[i] = options->stamps[i];
+    }
+    char *type = (char *)&envelope->stamps[options->stamp_count];
+    memcpy(type, options->type, strlen(options->type) + 1);
+    envelope->type = type;
 }
 
 enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
@@ -45,13 +73,16 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     if (status != WEIR_OK) {
         return status;
     }
-    weir_envelope *envelope = weiri_alloc_zero(&options.allocator, 1, size_with_type(options.type));
+    weir_envelope *envelope =
+        weiri_alloc_zero(&options.allocator, 1, block_size(options.stamp_count, options.type));
     if (envelope == NULL) {
         return WEIR_ENOMEM;
     }
     weir_item_init(&envelope->item);
     atomic_init(&envelope->references, 1);
     atomic_init(&envelope->flight, 0);
+    atomic_init(&envelope->attempts, 0);
+    atomic_init(&envelope->is_limited, false);
     atomic_init(&envelope->cancelled_run, UINT64_MAX); /* no ticket: they start below 2^62 */
     envelope->allocator = options.allocator;
     envelope->id = options.id;
@@ -60,7 +91,14 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     envelope->outcome = options.outcome;
     envelope->release = options.release;
     envelope->deadline_ns = options.deadline_ns;
-    memcpy(envelope->type, options.type, strlen(options.type) + 1);
+    envelope->before = options.before;
+    envelope->after = options.after;
+    envelope->success = options.success;
+    envelope->failure = options.failure;
+    envelope->interval_ns = options.interval_ns;
+    envelope->attempts_max = options.attempts_max;
+    envelope->flags = options.flags;
+    copy_in(envelope, &options);
     *ret_envelope = envelope;
     return WEIR_OK;
 }
@@ -93,7 +131,7 @@ void weir_envelope_unref(weir_envelope *envelope)
         envelope->release(envelope->payload);
     }
     struct weir_allocator memory = envelope->allocator;
-    weiri_release(&memory, envelope, size_with_type(envelope->type));
+    weiri_release(&memory, envelope, block_size(envelope->stamp_count, envelope->type));
 }
 
 uint64_t weir_envelope_id(const weir_envelope *envelope)

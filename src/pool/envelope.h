@@ -12,7 +12,7 @@
 
 #include "base/list.h"
 
-/* An envelope's record: one block, its type included.
+/* An envelope's record: one block, with its stamps and its type behind it.
  *
  * What is known of its place and time is known by the item, which belongs to the queue of the pool
  * that holds it. The flight says which pool that is (pool/flight.h). */
@@ -31,9 +31,30 @@ struct weir_envelope {
     weir_invoke_fn *invoke;
     weir_outcome_fn *outcome;
     weir_release_fn *release;
+    weir_before_fn *before;
+    weir_after_fn *after;
+    weir_success_fn *success;
+    weir_failure_fn *failure;
     int64_t deadline_ns; /* 0: none */
-    char type[];
+    int64_t interval_ns; /* 0: one-off */
+    const char *type;
+    uint32_t attempts_max; /* 0: no limit */
+    uint32_t flags;
+    uint32_t stamp_count;
+
+    /* Of whoever runs the envelope, or has its flight to give back. A run of another flight may
+     * begin while the last one's end is still noted here: a retry then comes sooner than it might,
+     * and that is all. */
+    _Atomic uint32_t attempts; /* failed in a row */
+    atomic_bool is_limited;    /* the pool's limiter knows it */
+
+    struct weir_stamp stamps[];
 };
+
+static inline bool weiri_envelope_is_periodic(const weir_envelope *envelope)
+{
+    return envelope->interval_ns > 0;
+}
 
 /* The envelope of an item that a pool's queue handed out. */
 static inline weir_envelope *weiri_envelope_of(struct weir_item *item)

@@ -192,12 +192,34 @@ TEST(bad_input, "each bad option is refused with its status; nothing is made and
     negative.deadline_ns = -1;
     struct weir_envelope_options half_allocator = good;
     half_allocator.allocator.release = NULL;
+    struct weir_envelope_options negative_interval = good;
+    negative_interval.interval_ns = -1;
+    struct weir_envelope_options least_interval = good;
+    least_interval.interval_ns = INT64_MIN;
+    struct weir_envelope_options late = good;
+    late.interval_ns = 10;
+    late.deadline_ns = 11;
+    struct weir_envelope_options unknown_flag = good;
+    unknown_flag.flags = 1u << 31;
+    struct weir_envelope_options no_stamps = good;
+    no_stamps.stamp_count = 1;
+    struct weir_stamp empty = {NULL, NULL};
+    struct weir_envelope_options empty_stamp = good;
+    empty_stamp.stamps = &empty;
+    empty_stamp.stamp_count = 1;
+    struct weir_envelope_options many_stamps = empty_stamp;
+    many_stamps.stamp_count = SIZE_MAX;
     const struct {
         const struct weir_envelope_options *options;
         enum weir_status status;
     } rows[] = {
-        {NULL, WEIR_EINVAL},       {&no_invoke, WEIR_EINVAL}, {&no_size, WEIR_EINVAL},
-        {&huge_size, WEIR_EINVAL}, {&negative, WEIR_ERANGE},  {&half_allocator, WEIR_EINVAL},
+        {&negative_interval, WEIR_ERANGE}, {&least_interval, WEIR_ERANGE},
+        {&late, WEIR_EINTERVAL},           {&unknown_flag, WEIR_EINVAL},
+        {&no_stamps, WEIR_EINVAL},         {&empty_stamp, WEIR_EINVAL},
+        {&many_stamps, WEIR_ERANGE},       {NULL, WEIR_EINVAL},
+        {&no_invoke, WEIR_EINVAL},         {&no_size, WEIR_EINVAL},
+        {&huge_size, WEIR_EINVAL},         {&negative, WEIR_ERANGE},
+        {&half_allocator, WEIR_EINVAL},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         weir_envelope *envelope = NULL;
@@ -226,4 +248,21 @@ TEST_OOM(no_memory, "without memory no envelope is made and the payload is not t
 TEST(size, "an envelope costs at most 256 bytes beyond what the user gave")
 {
     CHECK_INT(sizeof(struct weir_envelope), <=, 256);
+}
+
+TEST(deadline_of_interval, "a deadline may be as long as the interval, and of a one-off any length")
+{
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options options = options_for(&task);
+    options.deadline_ns = 10;
+    options.interval_ns = 10;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    weir_envelope_unref(envelope);
+    options.deadline_ns = INT64_MAX;
+    options.interval_ns = 0;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    weir_envelope_unref(envelope);
+    task_fini(&task);
 }

@@ -2,19 +2,39 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/pool.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/panic.h"
 #include "pool/flight.h"
+#include "pool/stamps.h"
 #include "queue/internal.h"
 
 #define WORKERS_MAX 4096
+#define HOOK_MIN_NS WEIR_MS(800)
+#define HOOK_FRACTION 500 /* per mille */
+#define HOOK_FRACTION_MAX 1000
+#define FLAGS_KNOWN ((uint32_t)WEIR_POOL_TIMEOUTS_FAIL)
 
-_Static_assert(offsetof(struct weir_pool_options, dropped_arg) + sizeof(void *) ==
+_Static_assert(offsetof(struct weir_pool_options, reserved0) + sizeof(uint32_t) ==
                    sizeof(struct weir_pool_options),
                "no padding at the end of an options struct");
 
 static _Atomic uint64_t last_number;
+
+static enum weir_status normalize_runs(struct weir_pool_options *options)
+{
+    if ((options->flags & ~FLAGS_KNOWN) != 0) {
+        return WEIR_EINVAL;
+    }
+    if (options->hook_min_ns < 0 || options->hook_fraction > HOOK_FRACTION_MAX) {
+        return WEIR_ERANGE;
+    }
+    options->hook_min_ns = options->hook_min_ns != 0 ? options->hook_min_ns : HOOK_MIN_NS;
+    options->hook_fraction = options->hook_fraction != 0 ? options->hook_fraction : HOOK_FRACTION;
+    return weiri_stamps_check(options->stamps, options->stamp_count);
+}
 
 static enum weir_status normalize(struct weir_pool_options *dst,
                                   const struct weir_pool_options *src)
@@ -32,7 +52,10 @@ static enum weir_status normalize(struct weir_pool_options *dst,
     if (dst->when_full > WEIR_FULL_DROP_OLDEST || dst->reserved0 != 0) {
         return WEIR_EINVAL;
     }
-    return dst->workers >= 1 && dst->workers <= WORKERS_MAX ? WEIR_OK : WEIR_EINVAL;
+    if (dst->workers < 1 || dst->workers > WORKERS_MAX) {
+        return WEIR_EINVAL;
+    }
+    return normalize_runs(dst);
 }
 
 static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_options *options)
@@ -40,6 +63,7 @@ static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_optio
     struct weir_queue_options of_queue = WEIR_QUEUE_OPTIONS_INIT;
     of_queue.allocator = options->allocator;
     of_queue.clock = options->clock;
+    of_queue.limiter = options->limiter;
     enum weir_status status = weir_queue_new(&of_queue, &pool->queue);
     if (status == WEIR_OK) {
         weiri_queue_set_capacity(pool->queue, options->capacity);
@@ -66,7 +90,9 @@ static enum weir_status init_workers(weir_pool *pool, size_t count)
         worker->context.pool = pool;
         worker->context.thread = &worker->thread;
         worker->is_working = false;
-        atomic_init(&worker->runs, 0);
+        for (int what = 0; what < WEIRI_COUNTS; what++) {
+            atomic_init(&worker->counts[what], 0);
+        }
     }
     return WEIR_OK;
 }
@@ -91,6 +117,26 @@ static void fini_life(weir_pool *pool)
     weiri_mutex_fini(&pool->mutex);
 }
 
+static enum weir_status copy_stamps(weir_pool *pool, const struct weir_pool_options *options)
+{
+    if (options->stamp_count == 0) {
+        return WEIR_OK;
+    }
+    pool->stamps =
+        weiri_alloc_zero(&pool->allocator, options->stamp_count, sizeof(struct weir_stamp));
+    if (pool->stamps == NULL) {
+        return WEIR_ENOMEM;
+    }
+    pool->stamp_count = options->stamp_count;
+    memcpy(pool->stamps, options->stamps, pool->stamp_count * sizeof(struct weir_stamp));
+    return WEIR_OK;
+}
+
+static void release_stamps(weir_pool *pool)
+{
+    weiri_release(&pool->allocator, pool->stamps, pool->stamp_count * sizeof(struct weir_stamp));
+}
+
 /* Makes what a pool consists of; on failure nothing is left to undo. */
 static enum weir_status init(weir_pool *pool, const struct weir_pool_options *options)
 {
@@ -100,9 +146,15 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     pool->when_full = options->when_full;
     pool->tell_dropped = options->dropped;
     pool->dropped_arg = options->dropped_arg;
+    pool->hook_min_ns = options->hook_min_ns;
+    pool->hook_fraction = options->hook_fraction;
+    pool->timeouts_fail = (options->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0;
     atomic_init(&pool->dropped, 0);
-    if (init_life(pool) != WEIR_OK) {
+    if (copy_stamps(pool, options) != WEIR_OK) {
         return WEIR_ENOMEM;
+    }
+    if (init_life(pool) != WEIR_OK) {
+        goto no_life;
     }
     if (weiri_scope_init(&pool->scope, options->clock) != WEIR_OK) {
         goto no_scope;
@@ -124,14 +176,17 @@ no_workers:
     weiri_scope_fini(&pool->scope);
 no_scope:
     fini_life(pool);
+no_life:
+    release_stamps(pool);
     return WEIR_ENOMEM;
 }
 
 enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool **ret_pool)
 {
     struct weir_pool_options options;
-    if (ret_pool == NULL || normalize(&options, given) != WEIR_OK) {
-        return WEIR_EINVAL;
+    enum weir_status status = ret_pool == NULL ? WEIR_EINVAL : normalize(&options, given);
+    if (status != WEIR_OK) {
+        return status;
     }
     weir_pool *pool = weiri_alloc_zero(&options.allocator, 1, sizeof(*pool));
     if (pool == NULL) {
@@ -139,7 +194,7 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
     }
     pool->workers =
         weiri_alloc_zero(&options.allocator, options.workers, sizeof(struct weiri_worker));
-    enum weir_status status = pool->workers == NULL ? WEIR_ENOMEM : init(pool, &options);
+    status = pool->workers == NULL ? WEIR_ENOMEM : init(pool, &options);
     if (status != WEIR_OK) {
         weiri_release(&options.allocator, pool->workers,
                       options.workers * sizeof(struct weiri_worker));
@@ -167,9 +222,37 @@ void weir_pool_free(weir_pool *pool)
     fini_workers(pool);
     weiri_scope_fini(&pool->scope);
     fini_life(pool);
+    release_stamps(pool);
     struct weir_allocator memory = pool->allocator;
     weiri_release(&memory, pool->workers, pool->worker_count * sizeof(struct weiri_worker));
     weiri_release(&memory, pool, sizeof(*pool));
+}
+
+static uint64_t sum_of(weir_pool *pool, enum weiri_count what)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        weiri_sync_point();
+        sum += atomic_load_explicit(&pool->workers[i].counts[what], memory_order_relaxed);
+    }
+    return sum;
+}
+
+static void sum_counts(weir_pool *pool, struct weir_pool_counts *counts)
+{
+    counts->succeeded = sum_of(pool, (enum weiri_count)WEIRI_SUCCEEDED);
+    counts->failed = sum_of(pool, (enum weiri_count)WEIRI_FAILED);
+    counts->panics = sum_of(pool, (enum weiri_count)WEIRI_PANICKED);
+    counts->timed_out = sum_of(pool, (enum weiri_count)WEIRI_TIMED_OUT);
+    counts->canceled = sum_of(pool, (enum weiri_count)WEIRI_CANCELED);
+    counts->stopped = sum_of(pool, (enum weiri_count)WEIRI_STOPPED);
+    counts->runs = counts->succeeded + counts->failed + counts->panics + counts->timed_out +
+                   counts->canceled + counts->stopped;
+    counts->late = sum_of(pool, WEIRI_COUNT_LATE);
+    counts->retries = sum_of(pool, WEIRI_COUNT_RETRIES);
+    counts->exhausted = sum_of(pool, WEIRI_COUNT_EXHAUSTED);
+    counts->hook_errors = sum_of(pool, WEIRI_COUNT_HOOK_ERRORS);
+    counts->skipped = sum_of(pool, WEIRI_COUNT_SKIPPED);
 }
 
 enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_counts)
@@ -192,10 +275,7 @@ enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_c
     };
     weiri_sync_point();
     counts.dropped += atomic_load_explicit(&pool->dropped, memory_order_relaxed);
-    for (size_t i = 0; i < pool->worker_count; i++) {
-        weiri_sync_point();
-        counts.runs += atomic_load_explicit(&pool->workers[i].runs, memory_order_relaxed);
-    }
+    sum_counts(pool, &counts);
     *ret_counts = counts;
     return WEIR_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/sync.h"
 #include "pool/context.h"
 #include "pool/envelope.h"
+#include "pool/outcome.h"
 
 /* A pool is threads on a queue. Which envelopes it holds, how many, and whether it accepts more is
  * known by that queue and by nothing else; the pool adds the threads and their life (design notes:
@@ -32,12 +33,23 @@ enum weiri_pool_state {
     WEIRI_POOL_STOPPED   /* no threads */
 };
 
+/* What a worker counts. The first are the outcomes of runs, each of which has one. */
+enum weiri_count {
+    WEIRI_COUNT_OUTCOMES = WEIRI_STOPPED + 1, /* how many they are */
+    WEIRI_COUNT_LATE = WEIRI_COUNT_OUTCOMES,
+    WEIRI_COUNT_RETRIES,
+    WEIRI_COUNT_EXHAUSTED,
+    WEIRI_COUNT_HOOK_ERRORS,
+    WEIRI_COUNT_SKIPPED,
+    WEIRI_COUNTS
+};
+
 struct weiri_worker {
     weir_pool *pool;
     struct weiri_thread thread;
     weir_context context;
-    /* Written by the worker alone. */
-    _Atomic uint64_t runs;
+    /* Written by the worker alone, summed by whoever asks. */
+    _Atomic uint64_t counts[WEIRI_COUNTS];
     /* Guarded by the pool's mutex: the thread is past the gate and has not left its loop. Only
      * then its identity may be asked for: the system gives that of an ended thread to new ones. */
     bool is_working;
@@ -55,6 +67,11 @@ struct weir_pool {
     weir_queue *queue;
     size_t worker_count;
     struct weiri_worker *workers;
+    struct weir_stamp *stamps; /* NULL: none */
+    size_t stamp_count;
+    int64_t hook_min_ns;
+    uint32_t hook_fraction; /* per mille */
+    bool timeouts_fail;
 
     struct weiri_scope scope; /* cancelled by a stop */
     _Atomic uint64_t dropped; /* what was queued; the queue counts what waited */
@@ -69,8 +86,34 @@ struct weir_pool {
 /* What a worker's thread does; arg is its struct weiri_worker. */
 void weiri_worker_main(void *arg);
 
-/* Runs an envelope once: sets the context up, invokes, tells the outcome. */
-void weiri_run(weir_envelope *envelope, weir_context *context);
+static inline void weiri_count(struct weiri_worker *worker, enum weiri_count what)
+{
+    uint64_t count = atomic_load_explicit(&worker->counts[what], memory_order_relaxed);
+    weiri_sync_point();
+    atomic_store_explicit(&worker->counts[what], count + 1, memory_order_relaxed);
+}
+
+/* What it means that an envelope leaves the queue with the end of a run. */
+enum weiri_ending {
+    WEIRI_ENDS,           /* that is as it should be */
+    WEIRI_ENDS_UNRUN,     /* a stop had it dropped instead of run */
+    WEIRI_ENDS_FAILED,    /* it is dropped, as decided */
+    WEIRI_ENDS_EXHAUSTED, /* the same, against the decision */
+    WEIRI_ENDS_NO_MEMORY, /* it was to come back, and could not */
+    WEIRI_ENDS_PENDING    /* it was to come back, which the end of the pool forbade or undid */
+};
+
+/* Runs an envelope once, in the order that weir/envelope.h gives. */
+enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope);
+
+/* Tells the user of an envelope that has left with the end of the run of this ticket, and was
+ * dropped. */
+void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending,
+                            uint64_t ticket);
+
+/* Ends an envelope's row of failures, here and in the limiter. For whoever runs it, or drops it and
+ * has its flight still to give back. */
+void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope);
 
 /* The worker that the caller is, where it is one of this very pool, else NULL: to wait for others
  * there might be to wait for itself. */
@@ -78,8 +121,7 @@ struct weiri_worker *weiri_pool_self(weir_pool *pool);
 
 /* Tells the user of an envelope that was dropped. With no lock held, and before its flight is
  * released. */
-void weiri_pool_tell_drop(const weir_pool *pool, weir_envelope *envelope,
-                          enum weir_drop_reason reason);
+void weiri_pool_tell_drop(weir_pool *pool, weir_envelope *envelope, enum weir_drop_reason reason);
 
 /* Counts runs that were asked for and will not be. */
 static inline void weiri_pool_count_drops(weir_pool *pool, uint64_t runs)

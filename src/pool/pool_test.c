@@ -187,6 +187,61 @@ TEST(bad_input, "each bad option is refused with its status, and nothing is made
     weir_pool_free(pool);
 }
 
+TEST(bad_runs, "options about runs out of range are refused with their status")
+{
+    struct weir_pool_options good = WEIR_POOL_OPTIONS_INIT;
+    good.allocator = *test_allocator();
+    good.workers = 1;
+    struct weir_pool_options unknown_flag = good;
+    unknown_flag.flags = 1u << 31;
+    struct weir_pool_options negative = good;
+    negative.hook_min_ns = -1;
+    struct weir_pool_options whole = good;
+    whole.hook_fraction = 1001;
+    struct weir_pool_options no_stamps = good;
+    no_stamps.stamp_count = 1;
+    struct weir_stamp empty = {NULL, NULL};
+    struct weir_pool_options empty_stamp = good;
+    empty_stamp.stamps = &empty;
+    empty_stamp.stamp_count = 1;
+    struct weir_pool_options many_stamps = empty_stamp;
+    many_stamps.stamp_count = 1025;
+    const struct {
+        const struct weir_pool_options *options;
+        enum weir_status status;
+    } rows[] = {
+        {&unknown_flag, WEIR_EINVAL}, {&negative, WEIR_ERANGE},    {&whole, WEIR_ERANGE},
+        {&no_stamps, WEIR_EINVAL},    {&empty_stamp, WEIR_EINVAL}, {&many_stamps, WEIR_ERANGE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        weir_pool *pool = NULL;
+        CHECK_STATUS(weir_pool_new(rows[i].options, &pool), rows[i].status);
+        CHECK(pool == NULL);
+    }
+    CHECK_INT(test_allocated_blocks(), ==, 0);
+}
+
+static int pass(weir_context *context, weir_envelope *envelope, const weir_next *next, void *arg)
+{
+    (void)envelope;
+    (void)arg;
+    return weir_next_run(next, context);
+}
+
+TEST_OOM(no_memory_for_stamps, "the same of a pool with stamps")
+{
+    struct weir_stamp stamps[] = {{pass, NULL}, {pass, NULL}};
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.stamps = stamps;
+    options.stamp_count = 2;
+    weir_pool *pool = NULL;
+    if (!CHECK_OR_OOM(weir_pool_new(&options, &pool))) {
+        weir_pool_free(pool);
+    }
+}
+
 TEST(most_workers, "4096 workers are not too many to ask for")
 {
     weir_pool *pool = pool_with(4096, 0, NULL);

@@ -27,20 +27,17 @@ static void leave(struct weiri_worker *worker)
     weiri_mutex_unlock(&worker->pool->mutex);
 }
 
-/* False: the pool is being stopped, and the envelope is dropped. */
-static bool run_or_drop(struct weiri_worker *worker, weir_envelope *envelope, uint64_t ticket)
+/* What it came to (pool/pool.h). */
+static enum weiri_ending run_or_drop(struct weiri_worker *worker, weir_envelope *envelope,
+                                     uint64_t ticket)
 {
     weir_pool *pool = worker->pool;
     if (weiri_scope_is_cancelled(&pool->scope)) {
         weiri_pool_count_drop(pool);
-        return false;
+        return WEIRI_ENDS_UNRUN;
     }
     weiri_context_name_run(&worker->context, ticket, &envelope->cancelled_run);
-    weiri_run(envelope, &worker->context);
-    uint64_t runs = atomic_load_explicit(&worker->runs, memory_order_relaxed);
-    weiri_sync_point();
-    atomic_store_explicit(&worker->runs, runs + 1, memory_order_relaxed);
-    return true;
+    return weiri_run(worker, envelope);
 }
 
 /* Works until nothing is queued. An envelope is given back before the worker may sleep: its last
@@ -50,14 +47,13 @@ static void work_off(struct weiri_worker *worker, struct weir_work *work)
     enum weir_status status;
     do {
         weir_envelope *envelope = weiri_envelope_of(work->item);
-        bool has_run = run_or_drop(worker, envelope, work->ticket);
+        uint64_t ticket = work->ticket;
+        enum weiri_ending ending = run_or_drop(worker, envelope, ticket);
         bool has_left;
         status = weiri_queue_done_try_get(worker->pool->queue, work, &has_left);
         WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN);
         if (has_left) {
-            if (!has_run) {
-                weiri_pool_tell_drop(worker->pool, envelope, WEIR_DROP_STOPPED);
-            }
+            weiri_pool_tell_ending(worker->pool, envelope, ending, ticket);
             weiri_flight_release(envelope);
         }
     } while (status == WEIR_OK);

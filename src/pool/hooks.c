@@ -1,0 +1,89 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Hooks and their time limits. */
+
+#include "pool/guard.h"
+#include "pool/turn.h"
+
+#define PER_MILLE 1000
+
+/* The fraction of a deadline, rounded down; it cannot overflow. */
+static int64_t fraction_of(int64_t deadline_ns, uint32_t per_mille)
+{
+    int64_t whole = deadline_ns / PER_MILLE * per_mille;
+    return whole + deadline_ns % PER_MILLE * per_mille / PER_MILLE;
+}
+
+static int64_t limit_of(const weir_pool *pool, const weir_envelope *envelope)
+{
+    int64_t limit = fraction_of(envelope->deadline_ns, pool->hook_fraction);
+    return limit > pool->hook_min_ns ? limit : pool->hook_min_ns;
+}
+
+/* Calls a hook of the turn within its time; its status. An answer that is neither consent nor the
+ * wish to stop is an error of the hook's own. */
+static int call(struct weiri_turn *turn, int (*hook)(void *turn))
+{
+    if (turn->hook_limit_ns == 0) {
+        turn->hook_limit_ns = limit_of(turn->worker->pool, turn->envelope);
+    }
+    weir_context *context = &turn->worker->context;
+    weiri_context_begin_phase(context, turn->hook_limit_ns);
+    int status = weiri_guarded(context, hook, turn);
+    weiri_context_end_phase(context);
+    if (status != WEIR_OK && status != WEIR_ESTOP) {
+        weiri_count(turn->worker, WEIRI_COUNT_HOOK_ERRORS);
+    }
+    return status;
+}
+
+static int before(void *arg)
+{
+    const struct weiri_turn *turn = arg;
+    weir_envelope *envelope = turn->envelope;
+    return envelope->before(&turn->worker->context, envelope, envelope->payload);
+}
+
+int weiri_hook_before(struct weiri_turn *turn)
+{
+    return call(turn, before);
+}
+
+static int after(void *arg)
+{
+    const struct weiri_turn *turn = arg;
+    weir_envelope *envelope = turn->envelope;
+    return envelope->after(&turn->worker->context, envelope, turn->status, envelope->payload);
+}
+
+int weiri_hook_after(struct weiri_turn *turn)
+{
+    return call(turn, after);
+}
+
+static int success(void *arg)
+{
+    const struct weiri_turn *turn = arg;
+    weir_envelope *envelope = turn->envelope;
+    envelope->success(&turn->worker->context, envelope, envelope->payload);
+    return WEIR_OK;
+}
+
+void weiri_hook_success(struct weiri_turn *turn)
+{
+    (void)call(turn, success);
+}
+
+static int failure(void *arg)
+{
+    struct weiri_turn *turn = arg;
+    weir_envelope *envelope = turn->envelope;
+    turn->decision =
+        envelope->failure(&turn->worker->context, envelope, &turn->failure, envelope->payload);
+    return WEIR_OK;
+}
+
+void weiri_hook_failure(struct weiri_turn *turn)
+{
+    (void)call(turn, failure);
+}

@@ -1,0 +1,47 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_OUTCOME_H
+#define WEIRI_OUTCOME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weir/envelope.h>
+
+/* What a run's status leads to: the table in weir/envelope.h, as plain functions. */
+
+enum weiri_outcome {
+    WEIRI_SUCCEEDED,
+    WEIRI_FAILED,
+    WEIRI_PANICKED,
+    WEIRI_TIMED_OUT,
+    WEIRI_CANCELED,
+    WEIRI_STOPPED
+};
+
+enum weiri_outcome weiri_outcome_of(int status);
+
+/* What the table asks about an envelope and its pool. */
+struct weiri_terms {
+    bool is_periodic;
+    bool timeouts_fail;
+    uint32_t attempt; /* this one, from 1 */
+    uint32_t attempts_max;
+};
+
+/* Whether the failure hook is called. */
+bool weiri_outcome_is_failure(enum weiri_outcome outcome, const struct weiri_terms *terms);
+
+enum weiri_sequel {
+    WEIRI_END,       /* nothing follows */
+    WEIRI_AGAIN,     /* the next run of a periodic envelope */
+    WEIRI_DROP,      /* it failed, and nothing follows */
+    WEIRI_EXHAUSTED, /* the same, although a retry was asked for */
+    WEIRI_RETRY      /* as the decision says */
+};
+
+/* decision is looked at for failures of one-off envelopes only. */
+enum weiri_sequel weiri_outcome_sequel(enum weiri_outcome outcome, const struct weiri_terms *terms,
+                                       const struct weir_decision *decision);
+
+#endif

@@ -1,0 +1,59 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/stamps.h"
+
+#include "pool/turn.h"
+
+/* As many frames of the user's own are on a worker's stack at once. */
+#define STAMPS_MAX 1024
+
+enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count)
+{
+    if (count > STAMPS_MAX) {
+        return WEIR_ERANGE;
+    }
+    if (stamps == NULL && count > 0) {
+        return WEIR_EINVAL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (stamps[i].fn == NULL) {
+            return WEIR_EINVAL;
+        }
+    }
+    return WEIR_OK;
+}
+
+/* NULL: all are behind, what comes is the task. */
+static const struct weir_stamp *stamp_at(const struct weiri_turn *turn, size_t index)
+{
+    const weir_pool *pool = turn->worker->pool;
+    if (index < pool->stamp_count) {
+        return &pool->stamps[index];
+    }
+    index -= pool->stamp_count;
+    return index < turn->envelope->stamp_count ? &turn->envelope->stamps[index] : NULL;
+}
+
+static int run_from(const struct weiri_turn *turn, size_t index, weir_context *context)
+{
+    weir_envelope *envelope = turn->envelope;
+    const struct weir_stamp *stamp = stamp_at(turn, index);
+    if (stamp == NULL) {
+        return envelope->invoke(context, envelope->payload);
+    }
+    const struct weir_next inside = {turn, index + 1};
+    return stamp->fn(context, envelope, &inside, stamp->arg);
+}
+
+int weir_next_run(const weir_next *next, weir_context *context)
+{
+    if (next == NULL || context == NULL) {
+        return WEIR_EINVAL;
+    }
+    return run_from(next->turn, next->index, context);
+}
+
+int weiri_stamps_run(const struct weiri_turn *turn)
+{
+    return run_from(turn, 0, &turn->worker->context);
+}
