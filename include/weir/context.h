@@ -50,6 +50,25 @@ WEIR_API int64_t weir_context_remaining(weir_context *context);
  * that without a deadline. */
 WEIR_API enum weir_status weir_context_check(weir_context *context);
 
+/** A file descriptor that is readable when weir_context_check() says other than WEIR_OK, for a task
+ * that waits in poll() or in an event loop of its own. The task only watches it: to read from it or
+ * to close it would be to change it. Valid until the run ends; what runs later on the same worker
+ * gets the same one. A run that does not ask for it pays nothing, one that does a system call or
+ * two. Errors: WEIR_EINVAL, WEIR_ENOMEM, WEIR_EIO (such as no descriptors left; it takes one); then
+ * it may be asked for again. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_context_fd(weir_context *context, int *ret_fd);
+
+/** Leaves a value for what runs later in this run: the stamps inside, the task, the hooks. A key is
+ * an address that means something to those who share it, such as that of a static variable. value
+ * replaces the one that was there; NULL takes it out. Eight take no memory. weir only keeps the
+ * pointers, and forgets them at the end of the run. Errors: WEIR_EINVAL (also key NULL),
+ * WEIR_ENOMEM; then nothing changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_context_set(weir_context *context, const void *key,
+                                                          void *value);
+
+/** The value that was left under this key in this run; NULL where there is none, and for NULL. */
+WEIR_API void *weir_context_get(weir_context *context, const void *key);
+
 /** Sleeps for delay_ns of the pool's clock, or until the deadline or a cancellation, whichever is
  * first; not at all where delay_ns <= 0. Returns as weir_context_check(): WEIR_OK only when the
  * whole delay has passed in time. */

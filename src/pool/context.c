@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/time.h"
+#include "pool/pool.h"
 
 /* A step wakes those whose time it made due; the others need not look. */
 static void on_step(struct weiri_clock_user *user)
@@ -19,6 +20,7 @@ static void on_step(struct weiri_clock_user *user)
             weiri_cond_signal(&context->wake);
         }
     }
+    weiri_scope_show_locked(scope);
     weiri_mutex_unlock(&scope->mutex);
 }
 
@@ -29,6 +31,7 @@ enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock)
     }
     scope->clock = clock;
     weiri_list_init(&scope->sleepers);
+    weiri_list_init(&scope->shown);
     atomic_init(&scope->is_cancelled, false);
     scope->user.on_step = on_step;
     weiri_clock_attach(clock, &scope->user);
@@ -50,6 +53,7 @@ void weiri_scope_cancel(struct weiri_scope *scope)
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         weiri_cond_signal(&WEIRI_CONTAINER(link, struct weir_context, link)->wake);
     }
+    weiri_scope_show_locked(scope);
     weiri_mutex_unlock(&scope->mutex);
 }
 
@@ -60,7 +64,7 @@ bool weiri_scope_is_cancelled(struct weiri_scope *scope)
 }
 
 /* Of this run, in the one way or the other, or of all. */
-static bool is_cancelled(weir_context *context)
+bool weiri_context_is_cancelled(weir_context *context)
 {
     if (weiri_scope_is_cancelled(context->scope)) {
         return true;
@@ -83,17 +87,22 @@ enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *s
     context->pool = NULL;
     context->thread = NULL;
     context->catch.is_set = false;
-    context->message[0] = '\0';
+    context->has_message = false;
     weiri_context_describe(context, NULL, 1, 0);
     atomic_init(&context->deadline_ns, WEIR_FOREVER);
     atomic_init(&context->run_deadline_ns, WEIR_FOREVER);
     context->wake_ns = 0;
     weiri_list_init(&context->link);
+    weiri_list_init(&context->shown_link);
+    context->alarm = (struct weiri_alarm_fd)WEIRI_ALARM_FD_INIT;
+    context->is_shown = false;
+    weiri_values_init(&context->values);
     return weiri_cond_init(&context->wake, &scope->mutex);
 }
 
 void weiri_context_fini(weir_context *context)
 {
+    weiri_alarm_fd_close(&context->alarm);
     weiri_cond_fini(&context->wake);
 }
 
@@ -107,11 +116,15 @@ static void set_deadline(weir_context *context, int64_t deadline_ns)
 {
     weiri_sync_point();
     atomic_store_explicit(&context->deadline_ns, deadline_ns, memory_order_relaxed);
+    if (context->is_shown) {
+        weiri_context_show(context);
+    }
 }
 
 void weiri_context_begin(weir_context *context, int64_t limit_ns)
 {
     atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
+    context->has_message = false;
     int64_t deadline = limit_ns == 0
                            ? WEIR_FOREVER
                            : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
@@ -143,6 +156,16 @@ void weiri_context_end_phase(weir_context *context)
     set_deadline(context, run_deadline_of(context));
 }
 
+void weiri_context_end(weir_context *context)
+{
+    if (context->is_shown) {
+        weiri_context_hide(context);
+    }
+    if (context->values.count > 0) {
+        weiri_values_clear(&context->values, &context->pool->allocator);
+    }
+}
+
 weir_pool *weir_context_pool(weir_context *context)
 {
     return context == NULL ? NULL : context->pool;
@@ -163,6 +186,19 @@ int64_t weir_context_due(weir_context *context)
     return context == NULL ? 0 : context->due_ns;
 }
 
+enum weir_status weir_context_set(weir_context *context, const void *key, void *value)
+{
+    if (context == NULL || key == NULL) {
+        return WEIR_EINVAL;
+    }
+    return weiri_values_set(&context->values, &context->pool->allocator, key, value);
+}
+
+void *weir_context_get(weir_context *context, const void *key)
+{
+    return context == NULL ? NULL : weiri_values_get(&context->values, key);
+}
+
 int64_t weir_context_remaining(weir_context *context)
 {
     if (context == NULL) {
@@ -181,7 +217,7 @@ enum weir_status weir_context_check(weir_context *context)
     if (context == NULL) {
         return WEIR_EINVAL;
     }
-    if (is_cancelled(context)) {
+    if (weiri_context_is_cancelled(context)) {
         return WEIR_ECANCELED;
     }
     return weir_context_remaining(context) == 0 ? WEIR_ETIMEDOUT : WEIR_OK;
@@ -203,7 +239,7 @@ enum weir_status weir_context_sleep(weir_context *context, int64_t delay_ns)
          * the context here. */
         context->wake_ns = until;
         weiri_list_insert_before(&scope->sleepers, &context->link);
-        while (!is_cancelled(context) && weir_clock_now(scope->clock) < until) {
+        while (!weiri_context_is_cancelled(context) && weir_clock_now(scope->clock) < until) {
             (void)weiri_cond_wait_until(&context->wake, limit);
         }
         weiri_list_remove(&context->link);
@@ -221,6 +257,7 @@ void weir_context_cancel(weir_context *context)
     weiri_sync_point();
     atomic_store_explicit(&context->is_cancelled, true, memory_order_release);
     weiri_cond_signal(&context->wake);
+    weiri_scope_show_locked(context->scope);
     weiri_mutex_unlock(&context->scope->mutex);
 }
 
@@ -234,5 +271,6 @@ void weiri_scope_cancel_run(struct weiri_scope *scope, uint64_t run)
             weiri_cond_signal(&context->wake);
         }
     }
+    weiri_scope_show_locked(scope);
     weiri_mutex_unlock(&scope->mutex);
 }

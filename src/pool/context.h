@@ -12,10 +12,12 @@
 #include <weir/envelope.h>
 #include <weir/pool.h>
 
+#include "base/alarm_fd.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/sync.h"
 #include "pool/guard.h"
+#include "pool/values.h"
 
 /* What the contexts of one pool share: its clock, and that it was cancelled. */
 struct weiri_scope {
@@ -26,6 +28,7 @@ struct weiri_scope {
     struct weiri_mutex mutex;
     /* Guarded by the mutex. */
     struct weiri_list sleepers; /* contexts in weir_context_sleep() */
+    struct weiri_list shown;    /* contexts whose descriptor was asked for in this run */
 
     /* Written with the mutex held, from false to true once; read without. */
     atomic_bool is_cancelled;
@@ -44,8 +47,10 @@ struct weir_context {
     weir_envelope *envelope;
     int64_t due_ns;
     uint32_t attempt;
+    struct weiri_values values;
     struct weiri_catch catch;
-    char message[WEIRI_MESSAGE_SIZE]; /* of the last panic, or of how the last child was lost */
+    bool has_message;
+    char message[WEIRI_MESSAGE_SIZE]; /* of the run's first panic */
 
     struct weiri_cond wake;
     /* Times; WEIR_FOREVER: none. Written by the worker, read by whoever asks meanwhile. */
@@ -63,6 +68,9 @@ struct weir_context {
     /* Guarded by the scope's mutex. */
     struct weiri_list link;
     int64_t wake_ns;
+    struct weiri_list shown_link;
+    struct weiri_alarm_fd alarm;
+    bool is_shown; /* written by the worker alone, which so may read it without the mutex */
 };
 
 WEIR_NODISCARD enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock);
@@ -76,6 +84,22 @@ WEIR_NODISCARD enum weir_status weiri_context_init(weir_context *context,
 void weiri_context_fini(weir_context *context);
 /* Starts a run with a time limit; 0: none. Reads the clock only where there is one. */
 void weiri_context_begin(weir_context *context, int64_t limit_ns);
+/* Why the run panicked; "": it did not. */
+static inline const char *weiri_context_message(const weir_context *context)
+{
+    return context->has_message ? context->message : "";
+}
+/* Ends it: takes back what the task was given for it. */
+void weiri_context_end(weir_context *context);
+bool weiri_context_is_cancelled(weir_context *context);
+
+/* Brings the descriptors of all runs that asked for theirs up to date (context_fd.c). */
+void weiri_scope_show_locked(struct weiri_scope *scope);
+/* The same for one run, of the calling thread, which has asked for its own. */
+void weiri_context_show(weir_context *context);
+/* The run's descriptor is of no use any more. */
+void weiri_context_hide(weir_context *context);
+
 /* To be called before weiri_context_begin(): the run is this one, and is cancelled once
  * *cancelled_run says so and weiri_scope_cancel_run() was called after. */
 static inline void weiri_context_name_run(weir_context *context, uint64_t run,

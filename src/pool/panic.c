@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #if defined(__has_include)
 #    if __has_include(<execinfo.h>)
 #        include <execinfo.h>
@@ -39,7 +40,7 @@ static void log_stack(const weir_pool *pool)
 #endif
 }
 
-static __attribute__((noinline)) void log_panic(const weir_context *context)
+static __attribute__((noinline)) void log_panic(const weir_context *context, const char *message)
 {
     const weir_pool *pool = context->pool;
     const weir_envelope *envelope = context->envelope;
@@ -48,7 +49,7 @@ static __attribute__((noinline)) void log_panic(const weir_context *context)
     }
     char line[LINE_SIZE];
     (void)snprintf(line, sizeof(line), "panic in envelope %" PRIu64 " \"%s\": %s",
-                   weir_envelope_id(envelope), weir_envelope_type(envelope), context->message);
+                   weir_envelope_id(envelope), weir_envelope_type(envelope), message);
     pool->log(WEIR_LOG_ERROR, line, pool->log_arg);
     log_stack(pool);
 }
@@ -59,10 +60,16 @@ void weir_panic(weir_context *context, const char *format, ...)
                  "weir_panic() is for a task, stamp or hook that is being run");
     WEIRI_ASSERT((context->thread == NULL || weiri_thread_is_self(context->thread)) &&
                  "weir_panic() is for the worker's own thread");
+    char message[WEIRI_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(context->message, sizeof(context->message), format, arguments);
+    (void)vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    log_panic(context);
+    log_panic(context, message);
+    /* The run may have an earlier panic in it, which is what it came to: this one is a hook's. */
+    if (!context->has_message) {
+        memcpy(context->message, message, sizeof(message));
+        context->has_message = true;
+    }
     weiri_guard_leave(context);
 }

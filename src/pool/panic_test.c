@@ -201,15 +201,25 @@ static int panic_now(void *arg)
     weir_panic(arg, "now");
 }
 
-TEST(guarded, "what is guarded comes to its own status, or to WEIR_EPANIC with the message")
+static int panic_later(void *arg)
+{
+    weir_panic(arg, "later");
+}
+
+TEST(guarded,
+     "what is guarded comes to its own status, or to WEIR_EPANIC; a run keeps its first message")
 {
     struct scene scene;
     scene_init(&scene);
     CHECK_INT(weiri_guarded(&scene.context, return_77, NULL), ==, 77);
-    CHECK_STRING(scene.context.message, "");
+    CHECK_STRING(weiri_context_message(&scene.context), "");
     CHECK_STATUS(weiri_guarded(&scene.context, panic_now, &scene.context), WEIR_EPANIC);
-    CHECK_STRING(scene.context.message, "now");
+    CHECK_STRING(weiri_context_message(&scene.context), "now");
     CHECK_INT(weiri_guarded(&scene.context, return_77, NULL), ==, 77);
+    CHECK_STATUS(weiri_guarded(&scene.context, panic_later, &scene.context), WEIR_EPANIC);
+    CHECK_STRING(weiri_context_message(&scene.context), "now");
+    weiri_context_begin(&scene.context, 0);
+    CHECK_STRING(weiri_context_message(&scene.context), "");
     scene_fini(&scene);
 }
 

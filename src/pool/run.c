@@ -51,5 +51,6 @@ enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope
     if (envelope->outcome != NULL) {
         envelope->outcome(envelope, turn.status, envelope->payload);
     }
+    weiri_context_end(&worker->context);
     return turn.ending;
 }

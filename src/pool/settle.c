@@ -124,11 +124,10 @@ static uint32_t remember(struct weiri_turn *turn, bool has_failed)
 
 static void tell_failure(struct weiri_turn *turn, uint32_t attempt)
 {
-    bool has_panicked = turn->status == WEIR_EPANIC;
     turn->failure = (struct weir_failure){
         .status = turn->status,
         .attempt = attempt,
-        .message = has_panicked ? turn->worker->context.message : "",
+        .message = weiri_context_message(&turn->worker->context),
         .exit_status = -1,
     };
     weiri_hook_failure(turn);

@@ -70,3 +70,43 @@ TEST(sleep_cancel, "so does a cancellation, of the run or of all")
 {
     explorer_must_pass(sleep_against_cancel, NULL, NULL);
 }
+
+static void cancel_run(void *arg)
+{
+    (void)arg;
+    weir_context_cancel(&sleeper.context);
+}
+
+static void cancel_all(void *arg)
+{
+    (void)arg;
+    weiri_scope_cancel(&sleeper.scope);
+}
+
+/* A run that asks for its descriptor while it is being ended, and then looks at that alone. */
+static void watch_against(void *arg)
+{
+    static void (*const ends[])(void *) = {advance, cancel_run, cancel_all};
+    (void)arg;
+    struct weiri_thread ender;
+    CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &sleeper.clock), WEIR_OK);
+    CHECK_STATUS(weiri_scope_init(&sleeper.scope, sleeper.clock), WEIR_OK);
+    CHECK_STATUS(weiri_context_init(&sleeper.context, &sleeper.scope), WEIR_OK);
+    weiri_context_begin(&sleeper.context, 10);
+    CHECK_STATUS(weiri_thread_start(&ender, "ender", ends[explorer_choose(3)], NULL), WEIR_OK);
+    int fd;
+    CHECK_STATUS(weir_context_fd(&sleeper.context, &fd), WEIR_OK);
+    weiri_thread_join(&ender);
+    /* What the kernel was told: it acts on that in an interrupt, which may be a moment away. */
+    CHECK_INT(sleeper.context.alarm.time_ns, ==, 0);
+    CHECK(weir_context_check(&sleeper.context) != WEIR_OK);
+    weiri_context_end(&sleeper.context);
+    weiri_context_fini(&sleeper.context);
+    weiri_scope_fini(&sleeper.scope);
+    weir_clock_free(sleeper.clock);
+}
+
+TEST(watch, "whatever ends a run while its descriptor is asked for makes that readable")
+{
+    explorer_must_pass(watch_against, NULL, NULL);
+}
