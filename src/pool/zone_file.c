@@ -1,0 +1,120 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "pool/zone.h"
+
+/* The largest files of the tz database have 4 KiB. */
+#define FILE_SIZE_MAX (INT64_C(256) * 1024)
+#define NAME_SIZE_MAX 128
+
+/* Names are paths inside the folder. Nothing in them leads out of it, and nothing else than the
+ * names of zones are made of goes to the system. */
+static bool is_name(const char *name)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-.";
+    size_t length = strlen(name);
+    if (length == 0 || length > NAME_SIZE_MAX) {
+        return false;
+    }
+    for (const char *part = name; part != NULL;) {
+        size_t size = strcspn(part, "/");
+        if (size == 0 || part[0] == '.' || part[0] == '-' || strspn(part, allowed) < size) {
+            return false;
+        }
+        part = part[size] == '/' ? part + size + 1 : NULL;
+    }
+    return true;
+}
+
+/* Reads up to a byte more than a zone may have. */
+static int read_all(int fd, unsigned char *bytes, size_t room, size_t *ret_size)
+{
+    size_t size = 0;
+    while (size < room) {
+        ssize_t got = read(fd, bytes + size, room - size);
+        if (got == 0) {
+            break;
+        }
+        if (got < 0 && errno != EINTR) {
+            return errno;
+        }
+        size += got > 0 ? (size_t)got : 0;
+    }
+    *ret_size = size;
+    return 0;
+}
+
+static enum weir_status load_open(const struct weir_allocator *allocator, int fd,
+                                  struct weiri_zone **ret_zone)
+{
+    struct stat about;
+    if (fstat(fd, &about) != 0) {
+        return weiri_errno_status(errno);
+    }
+    if (!S_ISREG(about.st_mode) || about.st_size < 0 || about.st_size > FILE_SIZE_MAX) {
+        return WEIR_ECORRUPT;
+    }
+    /* One byte more than it has now: a file that grows meanwhile is noticed. */
+    size_t room = (size_t)about.st_size + 1;
+    unsigned char *bytes = weiri_alloc(allocator, room);
+    if (bytes == NULL) {
+        return WEIR_ENOMEM;
+    }
+    size_t size = 0;
+    int error = read_all(fd, bytes, room, &size);
+    enum weir_status status = WEIR_ECORRUPT;
+    if (error != 0) {
+        status = weiri_errno_status(error);
+    } else if (size < room) {
+        status = weiri_zone_decode(allocator, bytes, size, ret_zone);
+    }
+    weiri_release(allocator, bytes, room);
+    return status;
+}
+
+/* Does not wait for whoever writes into a pipe of that name, and becomes no terminal's owner. */
+static enum weir_status load_at(const struct weir_allocator *allocator, int folder_fd,
+                                const char *path, struct weiri_zone **ret_zone)
+{
+    int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return weiri_errno_status(errno);
+    }
+    enum weir_status status = load_open(allocator, fd, ret_zone);
+    (void)close(fd);
+    return status;
+}
+
+enum weir_status weiri_zone_load(const struct weir_allocator *allocator, const char *folder,
+                                 const char *name, struct weiri_zone **ret_zone)
+{
+    if (!is_name(name)) {
+        return WEIR_EINVAL;
+    }
+    if (strcmp(name, "UTC") == 0) {
+        return weiri_zone_utc(allocator, ret_zone);
+    }
+    int fd = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    if (fd < 0) {
+        return weiri_errno_status(errno);
+    }
+    enum weir_status status = load_at(allocator, fd, name, ret_zone);
+    (void)close(fd);
+    return status;
+}
+
+enum weir_status weiri_zone_load_local(const struct weir_allocator *allocator, const char *path,
+                                       struct weiri_zone **ret_zone)
+{
+    enum weir_status status = load_at(allocator, AT_FDCWD, path, ret_zone);
+    return status == WEIR_ENOTFOUND ? weiri_zone_utc(allocator, ret_zone) : status;
+}
