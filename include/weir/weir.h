@@ -12,6 +12,7 @@
 #include <weir/allocator.h>
 #include <weir/clock.h>
 #include <weir/context.h>
+#include <weir/cron.h>
 #include <weir/drop.h>
 #include <weir/duration.h>
 #include <weir/envelope.h>
