@@ -12,7 +12,7 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * Metrics of named queues, as text for Prometheus.
+ * Metrics of named queues and pools, as text for Prometheus.
  *
  * A registry is given to queues in their options, together with a name for each; there is none for
  * the whole process. It shows the seven families that Kubernetes' work queues have, with their
@@ -29,10 +29,24 @@ WEIR_BEGIN_DECLS
  * - `workqueue_retries_total`, a counter: add_after and add_rate_limited that were accepted,
  *   whatever the delay; add_with where it has one or is rate-limited.
  *
+ * A pool with a name shows its queue under it, and in eleven families of its own, with the same
+ * label:
+ *
+ * - `weir_pool_workers`, `weir_pool_running`, `weir_pool_in_flight`, `weir_pool_capacity`, gauges:
+ *   its threads, the envelopes being run, those it holds, and how many it may (`+Inf`: no limit);
+ * - `weir_pool_runs_total`, a counter with the label `outcome`: runs that ended as `success`,
+ *   `error`, `panic`, `timeout`, `canceled` or `stop`;
+ * - `weir_pool_late_runs_total`, a counter: runs that succeeded after their deadline;
+ * - `weir_pool_retries_total`, `weir_pool_exhausted_total`, counters: retries that failure hooks
+ *   asked for and that were made, and that the envelope's most attempts forbade;
+ * - `weir_pool_hook_errors_total`, a counter: before and after hooks that ended with an error;
+ * - `weir_pool_skipped_firings_total`, a counter: what the policies of periodic envelopes left out;
+ * - `weir_pool_dropped_total`, a counter: runs that were asked for and will not be.
+ *
  * The buckets are Kubernetes' ten, and two more: 100 and 1000 seconds. Times are the queue's
  * clock's. Ages are those of the moment of reading. */
 
-/** A registry of named queues. Opaque. */
+/** A registry of named queues and pools. Opaque. */
 typedef struct weir_metrics weir_metrics;
 
 /** What a registry is made with. Zero means the default of every field. */
@@ -65,10 +79,11 @@ WEIR_API void weir_metrics_free(weir_metrics *metrics);
  * 4096 bytes. Any status but WEIR_OK (also WEIR_EUSER and up) ends the writing. */
 typedef int weir_metrics_write_fn(const char *text, size_t size, void *arg);
 
-/** Writes the metrics of all queues of a registry in the Prometheus text format 0.0.4, to be served
- * as `text/plain; version=0.0.4; charset=utf-8`; nothing where there are no queues. Queues come in
- * the order of their names. Thread-safe, also beside calls on the queues: it holds up each queue
- * for well under a microsecond, and for queueing what has become due since the last call on it.
+/** Writes the metrics of all queues and pools of a registry in the Prometheus text format 0.0.4, to
+ * be served as `text/plain; version=0.0.4; charset=utf-8`; nothing where there are none. Queues
+ * come in the order of their names, then pools. Thread-safe, also beside calls on the queues: it
+ * holds up each queue for well under a microsecond, and for queueing what has become due since the
+ * last call on it.
  *
  * Returns the status of write that ended the writing. Errors: WEIR_EINVAL (metrics or write NULL),
  * WEIR_ENOMEM; then nothing was written. */

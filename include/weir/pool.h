@@ -13,6 +13,7 @@
 #include <weir/export.h>
 #include <weir/limiter.h>
 #include <weir/log.h>
+#include <weir/metrics.h>
 #include <weir/stamp.h>
 #include <weir/status.h>
 
@@ -77,20 +78,25 @@ struct weir_pool_options {
     int64_t hook_min_ns;
     uint32_t hook_fraction; /**< At most 1000. */
     uint32_t reserved0;     /**< 0. */
+    const char *name;       /**< Copied; UTF-8. The pool's name in metrics, needed there. */
+    weir_metrics *metrics;  /**< Borrowed until free: where the pool, and its queue with it, show
+                               their metrics, under the name; NULL: nowhere. */
 };
 
 /** Initialiser of struct weir_pool_options. */
 #define WEIR_POOL_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0                                                                                      \
+            0, 0, 0                                                                                \
     }
 
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
  * Returns owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too
  * many, options of an unknown size or with an unknown field or flag set, an allocator with some
- * members NULL, when_full none of the three, stamps NULL or one without its function), WEIR_ERANGE
- * (hook_min_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_ENOMEM. */
+ * members NULL, when_full none of the three, stamps NULL or one without its function, metrics
+ * without a name or with one that is not UTF-8), WEIR_ERANGE
+ * (hook_min_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_EBUSY (the name is
+ * taken in the registry), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/panic.h"
 #include "base/sync.h"
+#include "metrics/pool_families.h"
 #include "metrics/text.h"
 #include "metrics/workqueue.h"
 
@@ -25,8 +26,9 @@ struct weir_metrics {
     uint32_t magic;
     struct weir_allocator allocator; /* immutable after new */
     struct weiri_mutex mutex;
-    struct weiri_list sources WEIRI_GUARDED_BY(mutex); /* in order of their names */
-    size_t count WEIRI_GUARDED_BY(mutex);
+    /* By kind, each in order of their names. */
+    struct weiri_list sources[WEIRI_SOURCE_KINDS] WEIRI_GUARDED_BY(mutex);
+    size_t count WEIRI_GUARDED_BY(mutex);      /* of all kinds */
     size_t name_bytes WEIRI_GUARDED_BY(mutex); /* of all names, NULs included */
 };
 
@@ -54,7 +56,9 @@ enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
     }
     metrics->magic = METRICS_MAGIC;
     metrics->allocator = allocator;
-    weiri_list_init(&metrics->sources);
+    for (size_t kind = 0; kind < WEIRI_SOURCE_KINDS; kind++) {
+        weiri_list_init(&metrics->sources[kind]);
+    }
     *ret_metrics = metrics;
     return WEIR_OK;
 }
@@ -66,7 +70,8 @@ void weir_metrics_free(weir_metrics *metrics)
     }
     weiri_mutex_lock(&metrics->mutex);
     if (metrics->count > 0) {
-        weiri_panic(__FILE__, __LINE__, "a metrics registry is freed while a queue uses it");
+        weiri_panic(__FILE__, __LINE__,
+                    "a metrics registry is freed while a queue or pool uses it");
     }
     weiri_mutex_unlock(&metrics->mutex);
     struct weir_allocator allocator = metrics->allocator;
@@ -87,11 +92,12 @@ enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *s
     }
     enum weir_status status = WEIR_OK;
     weiri_mutex_lock(&metrics->mutex);
-    struct weiri_list *at = metrics->sources.next;
-    while (at != &metrics->sources && strcmp(source_of(at)->name, source->name) < 0) {
+    struct weiri_list *end = &metrics->sources[source->kind];
+    struct weiri_list *at = end->next;
+    while (at != end && strcmp(source_of(at)->name, source->name) < 0) {
         at = at->next;
     }
-    if (at != &metrics->sources && strcmp(source_of(at)->name, source->name) == 0) {
+    if (at != end && strcmp(source_of(at)->name, source->name) == 0) {
         status = WEIR_EBUSY;
     } else {
         weiri_list_insert_before(at, &source->link);
@@ -111,10 +117,10 @@ void weiri_metrics_remove(weir_metrics *metrics, struct weiri_source *source)
     weiri_mutex_unlock(&metrics->mutex);
 }
 
-/* Samples of all sources, and behind them their names, in one block. */
+/* Samples of all sources by kind, and behind them their names, in one block. */
 struct set {
     struct weiri_named_sample *samples;
-    size_t count;
+    size_t counts[WEIRI_SOURCE_KINDS];
     size_t size; /* of the block */
 };
 
@@ -129,22 +135,27 @@ static void collect_locked(weir_metrics *metrics, struct set *set) WEIRI_REQUIRE
     if (set->samples == NULL) {
         return;
     }
+    struct weiri_named_sample *named = set->samples;
     char *name = (char *)(set->samples + metrics->count);
-    for (struct weiri_list *at = metrics->sources.next; at != &metrics->sources; at = at->next) {
-        struct weiri_source *source = source_of(at);
-        struct weiri_named_sample *named = &set->samples[set->count++];
-        size_t size = strlen(source->name) + 1;
-        memcpy(name, source->name, size);
-        named->name = name;
-        name += size;
-        source->collect(source, &named->sample);
+    for (size_t kind = 0; kind < WEIRI_SOURCE_KINDS; kind++) {
+        struct weiri_list *end = &metrics->sources[kind];
+        for (struct weiri_list *at = end->next; at != end; at = at->next) {
+            struct weiri_source *source = source_of(at);
+            size_t size = strlen(source->name) + 1;
+            memcpy(name, source->name, size);
+            named->name = name;
+            name += size;
+            source->collect(source, &named->sample);
+            named++;
+            set->counts[kind]++;
+        }
     }
 }
 
 /* Room is made with no lock held, and again where sources have come meanwhile. */
 static enum weir_status collect(weir_metrics *metrics, struct set *ret_set)
 {
-    struct set set = {NULL, 0, 0};
+    struct set set = {NULL, {0}, 0};
     weiri_mutex_lock(&metrics->mutex);
     for (size_t needed = needed_locked(metrics); needed > set.size;
          needed = needed_locked(metrics)) {
@@ -175,7 +186,10 @@ int weir_metrics_write(weir_metrics *metrics, weir_metrics_write_fn *write, void
     }
     struct weiri_text text;
     weiri_text_init(&text, write, arg);
-    weiri_workqueue_write(&text, set.samples, set.count);
+    const struct weiri_named_sample *samples = set.samples;
+    weiri_workqueue_write(&text, samples, set.counts[WEIRI_SOURCE_QUEUE]);
+    weiri_pool_families_write(&text, samples + set.counts[WEIRI_SOURCE_QUEUE],
+                              set.counts[WEIRI_SOURCE_POOL]);
     int written = weiri_text_end(&text);
     weiri_release(&metrics->allocator, set.samples, set.size);
     return written;

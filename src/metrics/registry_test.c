@@ -13,10 +13,10 @@ static weir_metrics *make(void)
     return metrics;
 }
 
-static void collect(struct weiri_source *source, struct weiri_sample *ret_sample)
+static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
 {
     memset(ret_sample, 0, sizeof(*ret_sample));
-    ret_sample->depth = (uint64_t)(unsigned char)source->name[0];
+    ret_sample->queue.depth = (uint64_t)(unsigned char)source->name[0];
 }
 
 static char text[65536];
@@ -128,5 +128,5 @@ static void free_used(void *arg)
 
 TEST(freed_while_used, "freeing a registry that a queue uses ends the program with a message")
 {
-    test_must_abort(free_used, NULL, "a metrics registry is freed while a queue uses it");
+    test_must_abort(free_used, NULL, "a metrics registry is freed while a queue or pool uses it");
 }

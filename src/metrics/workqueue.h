@@ -5,14 +5,8 @@
 
 #include <stddef.h>
 
-#include "metrics/registry.h"
+#include "metrics/sample.h"
 #include "metrics/text.h"
-
-/* A sample and whose it is. */
-struct weiri_named_sample {
-    const char *name;
-    struct weiri_sample sample;
-};
 
 /* Writes the seven families of Kubernetes' work queues; nothing where there are no samples. */
 void weiri_workqueue_write(struct weiri_text *text, const struct weiri_named_sample *samples,

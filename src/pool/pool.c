@@ -17,7 +17,7 @@
 #define HOOK_FRACTION_MAX 1000
 #define FLAGS_KNOWN ((uint32_t)WEIR_POOL_TIMEOUTS_FAIL)
 
-_Static_assert(offsetof(struct weir_pool_options, reserved0) + sizeof(uint32_t) ==
+_Static_assert(offsetof(struct weir_pool_options, metrics) + sizeof(weir_metrics *) ==
                    sizeof(struct weir_pool_options),
                "no padding at the end of an options struct");
 
@@ -64,9 +64,16 @@ static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_optio
     of_queue.allocator = options->allocator;
     of_queue.clock = options->clock;
     of_queue.limiter = options->limiter;
+    of_queue.metrics = options->metrics;
+    of_queue.name = options->name;
     enum weir_status status = weir_queue_new(&of_queue, &pool->queue);
-    if (status == WEIR_OK) {
-        weiri_queue_set_capacity(pool->queue, options->capacity);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_queue_set_capacity(pool->queue, options->capacity);
+    status = weiri_pool_measure(pool, options);
+    if (status != WEIR_OK) {
+        weir_queue_free(pool->queue);
     }
     return status;
 }
@@ -140,6 +147,7 @@ static void release_stamps(weir_pool *pool)
 /* Makes what a pool consists of; on failure nothing is left to undo. */
 static enum weir_status init(weir_pool *pool, const struct weir_pool_options *options)
 {
+    enum weir_status status = WEIR_ENOMEM;
     pool->allocator = options->allocator;
     pool->log = options->log;
     pool->log_arg = options->log_arg;
@@ -162,7 +170,8 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     if (init_workers(pool, options->workers) != WEIR_OK) {
         goto no_workers;
     }
-    if (init_queue(pool, options) != WEIR_OK) {
+    status = init_queue(pool, options);
+    if (status != WEIR_OK) {
         goto no_queue;
     }
     weiri_sync_point();
@@ -178,7 +187,7 @@ no_scope:
     fini_life(pool);
 no_life:
     release_stamps(pool);
-    return WEIR_ENOMEM;
+    return status;
 }
 
 enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool **ret_pool)
@@ -218,6 +227,7 @@ void weir_pool_free(weir_pool *pool)
         weiri_pool_refuse_sends(pool, WEIR_DROP_TERMINATED);
         weiri_pool_drop_queued(pool, WEIR_DROP_TERMINATED);
     }
+    weiri_pool_unmeasure(pool);
     weir_queue_free(pool->queue);
     fini_workers(pool);
     weiri_scope_fini(&pool->scope);

@@ -65,6 +65,7 @@ struct weir_pool {
     weir_dropped_fn *tell_dropped; /* NULL: nobody is told */
     void *dropped_arg;
     weir_queue *queue;
+    struct weiri_pool_source *source; /* NULL: it has no metrics */
     size_t worker_count;
     struct weiri_worker *workers;
     struct weir_stamp *stamps; /* NULL: none */
@@ -114,6 +115,13 @@ void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri
 /* Ends an envelope's row of failures, here and in the limiter. For whoever runs it, or drops it and
  * has its flight still to give back. */
 void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope);
+
+/* Gives the pool, whose queue there is, its name in the registry of its options, if they have one.
+ * WEIR_ENOMEM, WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is empty or not UTF-8). */
+WEIR_NODISCARD enum weir_status weiri_pool_measure(weir_pool *pool,
+                                                   const struct weir_pool_options *options);
+/* Takes it out of there again; then nobody reads it any more. */
+void weiri_pool_unmeasure(weir_pool *pool);
 
 /* The worker that the caller is, where it is one of this very pool, else NULL: to wait for others
  * there might be to wait for itself. */

@@ -19,13 +19,13 @@ struct measured {
 };
 
 /* With the registry's lock held. */
-static void collect(struct weiri_source *source, struct weiri_sample *ret_sample)
+static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
 {
     weir_queue *queue = WEIRI_CONTAINER(source, struct measured, source)->queue;
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
-    weiri_meter_read(queue->core.meter, ret_sample);
-    ret_sample->depth = weiri_ready_count(&queue->core.ready) + queue->core.dirty;
+    weiri_meter_read(queue->core.meter, &ret_sample->queue);
+    ret_sample->queue.depth = weiri_ready_count(&queue->core.ready) + queue->core.dirty;
     weiri_queue_unlock(queue);
 }
 
@@ -40,6 +40,7 @@ enum weir_status weiri_queue_measure(weir_queue *queue, weir_metrics *metrics, c
         return WEIR_ENOMEM;
     }
     strcpy(measured->name, name);
+    measured->source.kind = WEIRI_SOURCE_QUEUE;
     measured->source.name = measured->name;
     measured->source.collect = collect;
     measured->queue = queue;

@@ -278,7 +278,7 @@ int64_t weiri_meter_running_age(const struct weiri_meter *meter, const struct we
     return -1;
 }
 
-void weiri_meter_read(const struct weiri_meter *meter, struct weiri_sample *ret_sample)
+void weiri_meter_read(const struct weiri_meter *meter, struct weiri_queue_sample *ret_sample)
 {
     ret_sample->queue_duration = meter->queue_duration;
     ret_sample->work_duration = meter->work_duration;

@@ -76,6 +76,6 @@ int64_t weiri_meter_queued_age(const struct weiri_meter *meter, const struct wei
 int64_t weiri_meter_running_age(const struct weiri_meter *meter, const struct weir_item *item);
 
 /* Fills in all of a sample but the depth. */
-void weiri_meter_read(const struct weiri_meter *meter, struct weiri_sample *ret_sample);
+void weiri_meter_read(const struct weiri_meter *meter, struct weiri_queue_sample *ret_sample);
 
 #endif

@@ -86,7 +86,7 @@ static void check_item(size_t i, bool is_complete)
 
 static void check(bool is_complete)
 {
-    struct weiri_sample sample;
+    struct weiri_queue_sample sample;
     int64_t longest_ns = 0;
     weiri_wide unfinished_ns = 0;
     for (size_t i = 0; i < ITEMS; i++) {

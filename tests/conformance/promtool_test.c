@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include "conformance/metrics.h"
+#include "pool/script.h"
 
 /* The metrics as Prometheus' own tool judges them; tools/promtool.sh fetches it. $WEIR_PROMTOOL
  * names it, or it is in $PATH. */
@@ -54,6 +55,25 @@ TEST(accepted, "promtool check metrics has nothing to say against a used queue a
     CHECK_INT(judge(page.text), ==, 0);
     weir_queue_free(odd);
     teardown_named(&f, &page);
+}
+
+TEST(pool, "promtool check metrics has nothing to say against a used pool without a capacity")
+{
+    struct script script;
+    struct page page;
+    page_init(&page);
+    script_init(&script);
+    struct weir_pool_options options = script_pool(&script);
+    options.name = "q";
+    options.metrics = page.metrics;
+    script_start(&script, NULL, &options);
+    script_wait(&script, 1);
+    script_end(&script, 1, 0);
+    page_read(&page);
+    CHECK(strstr(page.text, "weir_pool_runs_total") != NULL);
+    CHECK_INT(judge(page.text), ==, 0);
+    script_fini(&script);
+    weir_metrics_free(page.metrics);
 }
 
 TEST(judges, "promtool does refuse what is wrong")

@@ -1,0 +1,201 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "conformance/metrics.h"
+#include "pool/script.h"
+
+/* A pool in a registry, on which one scripted envelope runs. */
+
+static struct weir_pool_options named(struct script *script, struct page *page)
+{
+    struct weir_pool_options options = script_pool(script);
+    options.name = "q";
+    options.metrics = page->metrics;
+    return options;
+}
+
+static void begin(struct script *script, struct page *page)
+{
+    page_init(page);
+    script_init(script);
+    script->decision = weir_decision_retry_now();
+}
+
+static void start(struct script *script, struct page *page)
+{
+    struct weir_pool_options pool = named(script, page);
+    struct weir_envelope_options envelope = script_envelope(script, 0);
+    pool.capacity = 5;
+    envelope.attempts_max = 2;
+    script_start(script, &envelope, &pool);
+}
+
+static void end(struct script *script, struct page *page)
+{
+    script_fini(script);
+    page_read(page);
+    CHECK_STRING(page->text, "");
+    weir_metrics_free(page->metrics);
+}
+
+#define CHECK_RUNS(page, outcome, value)                                                           \
+    CHECK_SERIES(page, "weir_pool_runs_total{name=\"q\",outcome=\"" outcome "\"}", value)
+
+TEST(failures, "runs are counted by how they ended, and retries by whether they were made")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    script.statuses[0] = WEIR_EUSER;
+    script.statuses[1] = WEIR_EPANIC;
+    start(&script, &page);
+    script_wait(&script, 2);
+    script_end(&script, 2, 0);
+    page_read(&page);
+    CHECK_RUNS(&page, "success", "0");
+    CHECK_RUNS(&page, "error", "1");
+    CHECK_RUNS(&page, "panic", "1");
+    CHECK_RUNS(&page, "timeout", "0");
+    CHECK_RUNS(&page, "canceled", "0");
+    CHECK_RUNS(&page, "stop", "0");
+    CHECK_SERIES(&page, "weir_pool_retries_total{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "weir_pool_exhausted_total{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "weir_pool_hook_errors_total{name=\"q\"}", "0");
+    CHECK_SERIES(&page, "weir_pool_late_runs_total{name=\"q\"}", "0");
+    CHECK_SERIES(&page, "weir_pool_skipped_firings_total{name=\"q\"}", "0");
+    CHECK_SERIES(&page, "weir_pool_dropped_total{name=\"q\"}", "0");
+    end(&script, &page);
+}
+
+TEST(other_ends, "time-outs, cancellations and stops are ends of their own")
+{
+    static const struct {
+        int status;
+        const char *series;
+    } ends[] = {{WEIR_ETIMEDOUT, "weir_pool_runs_total{name=\"q\",outcome=\"timeout\"}"},
+                {WEIR_ECANCELED, "weir_pool_runs_total{name=\"q\",outcome=\"canceled\"}"},
+                {WEIR_ESTOP, "weir_pool_runs_total{name=\"q\",outcome=\"stop\"}"},
+                {WEIR_OK, "weir_pool_runs_total{name=\"q\",outcome=\"success\"}"}};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct script script;
+        struct page page;
+        begin(&script, &page);
+        script.statuses[0] = ends[i].status;
+        start(&script, &page);
+        script_wait(&script, 1);
+        script_end(&script, 1, 0);
+        page_read(&page);
+        CHECK_SERIES(&page, ends[i].series, "1");
+        end(&script, &page);
+    }
+}
+
+TEST(hooks, "errors of hooks and runs that end late are counted")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    script.after = WEIR_EUSER;
+    script.invoke_ns = SCRIPT_DEADLINE_NS + 1;
+    start(&script, &page);
+    script_wait(&script, 1);
+    script_end(&script, 1, 0);
+    page_read(&page);
+    CHECK_SERIES(&page, "weir_pool_hook_errors_total{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "weir_pool_late_runs_total{name=\"q\"}", "1");
+    CHECK_RUNS(&page, "success", "1");
+    end(&script, &page);
+}
+
+TEST(gauges, "capacity, what is taken of it, and what runs are those of the moment")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    script.sleeps = true;
+    start(&script, &page);
+    counter_wait(&script.begun, 1);
+    page_read(&page);
+    CHECK_SERIES(&page, "weir_pool_workers{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "weir_pool_running{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "weir_pool_in_flight{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "weir_pool_capacity{name=\"q\"}", "5");
+    CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    page_read(&page);
+    CHECK_SERIES(&page, "weir_pool_running{name=\"q\"}", "0");
+    CHECK_SERIES(&page, "weir_pool_in_flight{name=\"q\"}", "0");
+    CHECK_RUNS(&page, "canceled", "1");
+    script_end(&script, 1, 0);
+    end(&script, &page);
+}
+
+TEST(dropped, "runs that were asked for and dropped are counted; no capacity is +Inf")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    struct weir_pool_options pool = named(&script, &page);
+    script_start(&script, NULL, &pool);
+    script_wait(&script, 1);
+    CHECK_STATUS(weir_pool_send_after(script.pool, script.envelope, WEIR_SECONDS(1)), WEIR_OK);
+    script_end(&script, 1, 1);
+    page_read(&page);
+    CHECK_SERIES(&page, "weir_pool_dropped_total{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "weir_pool_capacity{name=\"q\"}", "+Inf");
+    end(&script, &page);
+}
+
+TEST(queue, "the pool's queue is shown under the pool's name")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    start(&script, &page);
+    script_wait(&script, 1);
+    script_end(&script, 1, 0);
+    page_read(&page);
+    CHECK_SERIES(&page, "workqueue_adds_total{name=\"q\"}", "1");
+    CHECK_SERIES(&page, "workqueue_work_duration_seconds_count{name=\"q\"}", "1");
+    end(&script, &page);
+}
+
+TEST(names, "a name is UTF-8 and no other's of the registry; else there is no pool")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    start(&script, &page);
+    weir_pool *pool = NULL;
+    struct weir_pool_options options = named(&script, &page);
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EBUSY);
+    options.name = "\xff";
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EINVAL);
+    options.name = "";
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EINVAL);
+    options.name = NULL;
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EINVAL);
+    CHECK(pool == NULL);
+    script_wait(&script, 1);
+    script_end(&script, 1, 0);
+    end(&script, &page);
+}
+
+TEST(name_of_queue, "a queue of the same name keeps a pool out, which leaves nothing behind")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    struct weir_queue_options of_queue = WEIR_QUEUE_OPTIONS_INIT;
+    of_queue.allocator = *test_allocator();
+    of_queue.name = "q";
+    of_queue.metrics = page.metrics;
+    weir_queue *queue;
+    CHECK_STATUS(weir_queue_new(&of_queue, &queue), WEIR_OK);
+    weir_pool *pool = NULL;
+    struct weir_pool_options options = named(&script, &page);
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EBUSY);
+    CHECK(pool == NULL);
+    page_read(&page);
+    CHECK(strstr(page.text, "weir_pool_") == NULL);
+    weir_queue_free(queue);
+    end(&script, &page);
+}
