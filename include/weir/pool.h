@@ -26,9 +26,10 @@ WEIR_BEGIN_DECLS
  * say otherwise. NULL where an object is required is WEIR_EINVAL.
  *
  * A pool is in state init until it is started, then running, stopping from the first drain or stop,
- * and stopped once that has returned; there is no way back. Only start, drain, stop, free,
- * weir_pool_send_until() and, in a pool made with WEIR_FULL_WAIT, the other sends block,
- * and weir_pool_cancel() where it is asked to.
+ * and stopped once its workers have ended; then it can be started again (weir/lifecycle.h has the
+ * whole of it). Only start, drain, stop, terminate, end, free, weir_pool_send_until() and, in a
+ * pool made with WEIR_FULL_WAIT, the other sends block, and weir_pool_cancel() where it is asked
+ * to.
  *
  * After fork() the child must not use the parent's pools. */
 
@@ -58,7 +59,7 @@ struct weir_pool_options {
     size_t size;                     /**< Set by WEIR_POOL_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
-    weir_log_fn *log;                /**< Optional; called by start, drain, stop and free. */
+    weir_log_fn *log;                /**< Optional; told of each start and end. */
     void *log_arg;                   /**< Passed to log. */
     size_t workers;                  /**< Count of threads; required, 1 to 4096. */
     size_t capacity;    /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
@@ -100,14 +101,15 @@ struct weir_pool_options {
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 
-/** Frees a pool; one that runs is stopped first as by weir_pool_stop(), and one that was never
- * started drops what it holds. Blocks until its workers have ended. Takes NULL. No other thread may
+/** Frees a pool, which is terminated first as by weir_pool_terminate(): what it holds is dropped.
+ * Blocks until its workers have ended. Takes NULL. No other thread may
  * be in a call on it. From a task of the pool itself it ends the program with a message. */
 WEIR_API void weir_pool_free(weir_pool *pool);
 
-/** Starts the workers; none runs an envelope before all are there. Errors: WEIR_ESTATE (not in
- * state init), WEIR_ETHREAD (the system refused a thread: no worker is left, nothing was run, and
- * the state is init still), WEIR_EINVAL. */
+/** Starts the workers, for the first time or again; none runs an envelope before all are there, nor
+ * before the last worker of an end that is under way has ended. Errors: WEIR_ESTATE (running,
+ * terminated, or called from a task of this pool), WEIR_ETHREAD (the system refused a thread: no
+ * worker is left, nothing was run, and the state is as before), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
 
 /** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is
@@ -178,15 +180,16 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_cancel(weir_pool *pool, weir_
 
 /** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
  * workers have ended. Several threads may drain and stop at once: all return then. Of a pool that
- * has been drained before it is WEIR_OK. Errors: WEIR_ECANCELED (a stop came before or meanwhile;
- * the workers have ended all the same), WEIR_ESTATE (never started, or called from a task of this
- * pool; nothing changed), WEIR_EINVAL. */
+ * has been drained last it is WEIR_OK. weir_pool_end() has more forms of it. Errors: WEIR_ECANCELED
+ * (a stop came before or meanwhile; the workers have ended all the same), WEIR_ESTATE (never
+ * started, or called from a task of this pool; nothing changed), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_drain(weir_pool *pool);
 
 /** Refuses further sends, cancels the contexts of running tasks, drops what is queued or waits, and
  * returns when all workers have ended: a task that does not ask its context keeps it waiting. What
- * is dropped is given back at once, also while a task still runs. Of a pool that has ended before
- * it is WEIR_OK and changes nothing. Errors: WEIR_ESTATE (as weir_pool_drain()), WEIR_EINVAL. */
+ * is dropped is given back at once, also while a task still runs; what was sent again, or for
+ * later, of an envelope that runs, when that run has ended. Of a pool that has stopped it is
+ * WEIR_OK. Errors: WEIR_ESTATE (as weir_pool_drain()), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_stop(weir_pool *pool);
 
 /** Counts of a pool. The first four are of one moment. */

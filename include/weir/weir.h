@@ -17,6 +17,7 @@
 #include <weir/duration.h>
 #include <weir/envelope.h>
 #include <weir/key.h>
+#include <weir/lifecycle.h>
 #include <weir/limiter.h>
 #include <weir/log.h>
 #include <weir/metrics.h>

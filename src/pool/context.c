@@ -57,6 +57,12 @@ void weiri_scope_cancel(struct weiri_scope *scope)
     weiri_mutex_unlock(&scope->mutex);
 }
 
+void weiri_scope_renew(struct weiri_scope *scope)
+{
+    weiri_sync_point();
+    atomic_store_explicit(&scope->is_cancelled, false, memory_order_relaxed);
+}
+
 bool weiri_scope_is_cancelled(struct weiri_scope *scope)
 {
     weiri_sync_point();

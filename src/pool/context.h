@@ -77,6 +77,8 @@ WEIR_NODISCARD enum weir_status weiri_scope_init(struct weiri_scope *scope, weir
 void weiri_scope_fini(struct weiri_scope *scope);
 /* Cancels every context of the scope, now and later. */
 void weiri_scope_cancel(struct weiri_scope *scope);
+/* Takes the cancellation back, while no context of the scope is in a run. */
+void weiri_scope_renew(struct weiri_scope *scope);
 bool weiri_scope_is_cancelled(struct weiri_scope *scope);
 
 WEIR_NODISCARD enum weir_status weiri_context_init(weir_context *context,

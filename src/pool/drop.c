@@ -4,10 +4,9 @@
 
 #include <weir/drop.h>
 
-#include "base/panic.h"
 #include "pool/flight.h"
 #include "pool/pool.h"
-#include "queue/internal.h"
+#include "queue/close.h"
 
 const char *weir_drop_reason_text(enum weir_drop_reason reason)
 {
@@ -55,7 +54,6 @@ void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri
     case WEIRI_ENDS_NO_MEMORY:
         weiri_pool_tell_drop(pool, envelope, WEIR_DROP_NO_MEMORY);
         return;
-    case WEIRI_ENDS_UNRUN:
     case WEIRI_ENDS_PENDING:
         break;
     }
@@ -64,34 +62,20 @@ void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri
         weiri_pool_tell_drop(pool, envelope, WEIR_DROP_CANCELED);
         return;
     }
-    bool is_stop = weiri_scope_is_cancelled(&pool->scope);
-    weiri_pool_tell_drop(pool, envelope, is_stop ? WEIR_DROP_STOPPED : WEIR_DROP_DRAINED);
+    weiri_pool_tell_drop(pool, envelope, weiri_pool_drop_reason(pool));
 }
 
-void weiri_pool_refuse_sends(weir_pool *pool, enum weir_drop_reason reason)
+void weiri_pool_sweep(weir_pool *pool)
 {
-    struct weir_item *dropped;
-    weiri_queue_shutdown_take(pool->queue, &dropped);
+    struct weir_item *dropped = weiri_queue_take_closed(pool->queue);
+    if (dropped == NULL) {
+        return;
+    }
+    enum weir_drop_reason reason = weiri_pool_drop_reason(pool);
     for (struct weir_item *item = weiri_core_chain_next(&dropped); item != NULL;
          item = weiri_core_chain_next(&dropped)) {
         weir_envelope *envelope = weiri_envelope_of(item);
         weiri_pool_tell_drop(pool, envelope, reason);
         weiri_flight_release(envelope);
-    }
-}
-
-void weiri_pool_drop_queued(weir_pool *pool, enum weir_drop_reason reason)
-{
-    struct weir_work work;
-    while (weir_queue_try_get(pool->queue, &work) == WEIR_OK) {
-        weiri_pool_count_drop(pool);
-        bool has_left;
-        enum weir_status status = weiri_queue_done_left(pool->queue, &work, &has_left);
-        WEIRI_ASSERT(status == WEIR_OK);
-        if (has_left) {
-            weir_envelope *envelope = weiri_envelope_of(work.item);
-            weiri_pool_tell_drop(pool, envelope, reason);
-            weiri_flight_release(envelope);
-        }
     }
 }

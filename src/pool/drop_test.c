@@ -83,8 +83,8 @@ TEST(stop, "a stop tells of what was queued and what waited, before it gives the
     test_join(thread);
     CHECK_STATUS(stopper.status, WEIR_OK);
     CHECK_INT(counter_value(&drops.count), ==, 2);
-    check_drop(&drops, 0, envelopes[2], WEIR_DROP_STOPPED);
-    check_drop(&drops, 1, envelopes[1], WEIR_DROP_STOPPED);
+    check_drop(&drops, 0, envelopes[1], WEIR_DROP_STOPPED);
+    check_drop(&drops, 1, envelopes[2], WEIR_DROP_STOPPED);
     weir_pool_free(pool);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(counter_value(&tasks[i].released), ==, 1);
@@ -124,8 +124,8 @@ TEST(freed, "a pool that is freed before it was started tells of what it held")
     weir_envelope *late = send_new(pool, &tasks[1], WEIR_SECONDS(3600));
     weir_pool_free(pool);
     CHECK_INT(counter_value(&drops.count), ==, 2);
-    check_drop(&drops, 0, late, WEIR_DROP_TERMINATED);
-    check_drop(&drops, 1, queued, WEIR_DROP_TERMINATED);
+    check_drop(&drops, 0, queued, WEIR_DROP_TERMINATED);
+    check_drop(&drops, 1, late, WEIR_DROP_TERMINATED);
     task_fini(&tasks[0]);
     task_fini(&tasks[1]);
     counter_fini(&drops.count);

@@ -1,38 +1,54 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* init -> running -> stopping -> stopped. One thread at a time changes the state: a start is
- * waited for by everything else, and of several drains and stops the first joins the workers, the
- * others wait for it. */
+/* init -> running -> stopping -> stopped -> running …, and terminated: the states, and the way to
+ * running. The way from there is in end.c.
+ *
+ * A start has the state in hand while it makes threads (is_changing), and everything else waits for
+ * it. An end is the matter of all who want it: each closes the queue as far as it wants, and with
+ * the workers counts among the busy; who leaves as the last makes the pool stopped. A start waits
+ * for that, and for all who wait for the end: so of two generations of workers never both have a
+ * thread. */
 
-#include <inttypes.h>
 #include <stdio.h>
 
+#include "base/panic.h"
 #include "pool/pool.h"
+#include "queue/close.h"
 
-/* Waits until no start is under way. */
-static void settle_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
+void weiri_pool_settle_locked(weir_pool *pool)
 {
-    while (pool->state == WEIRI_POOL_STARTING || pool->state == WEIRI_POOL_ABORTING) {
+    while (pool->is_changing) {
         weiri_cond_wait(&pool->changed);
     }
 }
 
-static void set_state_locked(weir_pool *pool, enum weiri_pool_state state)
-    WEIRI_REQUIRES(pool->mutex)
+void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
 {
     pool->state = state;
     weiri_cond_broadcast(&pool->changed);
 }
 
-static void set_state(weir_pool *pool, enum weiri_pool_state state)
+/* Gives the state back that the caller had in hand. */
+static void set_state(weir_pool *pool, enum weir_pool_state state)
 {
     weiri_mutex_lock(&pool->mutex);
-    set_state_locked(pool, state);
+    pool->is_changing = false;
+    weiri_pool_set_state_locked(pool, state);
     weiri_mutex_unlock(&pool->mutex);
 }
 
-/* Called by a task of this very pool: to wait for the workers would be to wait for itself. */
-static struct weiri_worker *self_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
+enum weir_pool_state weir_pool_state(weir_pool *pool)
+{
+    if (pool == NULL) {
+        return WEIR_POOL_STATE_TERMINATED;
+    }
+    weiri_mutex_lock(&pool->mutex);
+    enum weir_pool_state state = pool->state;
+    weiri_mutex_unlock(&pool->mutex);
+    return state;
+}
+
+struct weiri_worker *weiri_pool_self_locked(weir_pool *pool)
 {
     for (size_t i = 0; i < pool->worker_count; i++) {
         if (pool->workers[i].is_working && weiri_thread_is_self(&pool->workers[i].thread)) {
@@ -45,7 +61,7 @@ static struct weiri_worker *self_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mu
 struct weiri_worker *weiri_pool_self(weir_pool *pool)
 {
     weiri_mutex_lock(&pool->mutex);
-    struct weiri_worker *self = self_locked(pool);
+    struct weiri_worker *self = weiri_pool_self_locked(pool);
     weiri_mutex_unlock(&pool->mutex);
     return self;
 }
@@ -54,6 +70,24 @@ static void join_workers(weir_pool *pool, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         weiri_thread_join(&pool->workers[i].thread);
+    }
+}
+
+void weiri_pool_join_locked(weir_pool *pool)
+{
+    while (pool->unjoined > 0) {
+        if (pool->is_joining) {
+            weiri_cond_wait(&pool->changed);
+            continue;
+        }
+        size_t count = pool->unjoined;
+        pool->is_joining = true;
+        weiri_mutex_unlock(&pool->mutex);
+        join_workers(pool, count);
+        weiri_mutex_lock(&pool->mutex);
+        pool->unjoined = 0;
+        pool->is_joining = false;
+        weiri_cond_broadcast(&pool->changed);
     }
 }
 
@@ -91,16 +125,56 @@ static void log_start(const weir_pool *pool, enum weir_status status, size_t cou
     }
 }
 
-static void log_end(weir_pool *pool)
+/* Waits until the pool can be started, and takes its state in hand. */
+static enum weir_status begin_start(weir_pool *pool, enum weir_pool_state *ret_before)
 {
-    struct weir_pool_counts counts;
-    if (pool->log == NULL || weir_pool_count(pool, &counts) != WEIR_OK) {
-        return;
+    enum weir_status status = WEIR_EAGAIN;
+    weiri_mutex_lock(&pool->mutex);
+    while (status == WEIR_EAGAIN) {
+        weiri_pool_settle_locked(pool);
+        enum weir_pool_state state = pool->state;
+        if (state == WEIR_POOL_STATE_RUNNING || state == WEIR_POOL_STATE_TERMINATED ||
+            pool->is_terminating || weiri_pool_self_locked(pool) != NULL) {
+            status = WEIR_ESTATE;
+        } else if (state == WEIR_POOL_STATE_STOPPING || pool->waiting > 0) {
+            weiri_cond_wait(&pool->changed);
+        } else {
+            status = WEIR_OK;
+        }
     }
-    char message[MESSAGE_SIZE];
-    (void)snprintf(message, sizeof(message), "pool stopped: %" PRIu64 " runs, %" PRIu64 " dropped",
-                   counts.runs, counts.dropped);
-    pool->log(counts.dropped > 0 ? WEIR_LOG_WARNING : WEIR_LOG_INFO, message, pool->log_arg);
+    if (status == WEIR_OK) {
+        *ret_before = pool->state;
+        pool->is_changing = true;
+        pool->gate = WEIRI_GATE_SHUT;
+        weiri_pool_join_locked(pool);
+    }
+    weiri_mutex_unlock(&pool->mutex);
+    return status;
+}
+
+/* All threads are made: lets them go. Sends are accepted before the first of them works. */
+static void open_pool(weir_pool *pool)
+{
+    weiri_scope_renew(&pool->scope);
+    weiri_queue_reopen(pool->queue);
+    weiri_mutex_lock(&pool->mutex);
+    pool->gate = WEIRI_GATE_OPEN;
+    pool->unjoined = pool->worker_count;
+    pool->busy = pool->worker_count;
+    pool->is_stop = false;
+    pool->keeps = true;
+    weiri_mutex_unlock(&pool->mutex);
+    set_state(pool, WEIR_POOL_STATE_RUNNING);
+}
+
+static void abort_start(weir_pool *pool, size_t made, enum weir_pool_state before)
+{
+    weiri_mutex_lock(&pool->mutex);
+    pool->gate = WEIRI_GATE_ABORTED;
+    weiri_cond_broadcast(&pool->changed);
+    weiri_mutex_unlock(&pool->mutex);
+    join_workers(pool, made);
+    set_state(pool, before);
 }
 
 enum weir_status weir_pool_start(weir_pool *pool)
@@ -108,89 +182,18 @@ enum weir_status weir_pool_start(weir_pool *pool)
     if (pool == NULL) {
         return WEIR_EINVAL;
     }
-    weiri_mutex_lock(&pool->mutex);
-    settle_locked(pool);
-    bool is_startable = pool->state == WEIRI_POOL_INIT;
-    if (is_startable) {
-        set_state_locked(pool, WEIRI_POOL_STARTING);
-    }
-    weiri_mutex_unlock(&pool->mutex);
-    if (!is_startable) {
-        return WEIR_ESTATE;
-    }
-
-    size_t count;
-    enum weir_status status = make_workers(pool, &count);
-    if (status == WEIR_OK) {
-        set_state(pool, WEIRI_POOL_RUNNING);
-    } else {
-        set_state(pool, WEIRI_POOL_ABORTING);
-        join_workers(pool, count);
-        set_state(pool, WEIRI_POOL_INIT);
-    }
-    log_start(pool, status, count);
-    return status;
-}
-
-/* Finds a pool that can be ended, and tells in ret_before what state it was in; RUNNING: the caller
- * is the first to end it. */
-static enum weir_status begin_end(weir_pool *pool, bool is_stop, enum weiri_pool_state *ret_before)
-{
-    weiri_mutex_lock(&pool->mutex);
-    settle_locked(pool);
-    enum weiri_pool_state before = pool->state;
-    bool is_allowed = before != WEIRI_POOL_INIT && self_locked(pool) == NULL;
-    if (is_allowed && before != WEIRI_POOL_STOPPED) {
-        pool->is_stop = pool->is_stop || is_stop;
-        if (before == WEIRI_POOL_RUNNING) {
-            set_state_locked(pool, WEIRI_POOL_STOPPING);
-        }
-    }
-    weiri_mutex_unlock(&pool->mutex);
-    *ret_before = before;
-    return is_allowed ? WEIR_OK : WEIR_ESTATE;
-}
-
-/* Ends the pool, or waits until whoever was first has. */
-static enum weir_status end(weir_pool *pool, bool is_stop)
-{
-    if (pool == NULL) {
-        return WEIR_EINVAL;
-    }
-    enum weiri_pool_state before;
-    enum weir_status status = begin_end(pool, is_stop, &before);
+    enum weir_pool_state before;
+    enum weir_status status = begin_start(pool, &before);
     if (status != WEIR_OK) {
         return status;
     }
-    if (before != WEIRI_POOL_STOPPED) {
-        weiri_pool_refuse_sends(pool, is_stop ? WEIR_DROP_STOPPED : WEIR_DROP_DRAINED);
-        if (is_stop) {
-            /* Sends are refused by now: a task that learns of its cancellation cannot bring itself
-             * back. */
-            weiri_scope_cancel(&pool->scope);
-            weiri_pool_drop_queued(pool, WEIR_DROP_STOPPED);
-        }
+    size_t count;
+    status = make_workers(pool, &count);
+    if (status == WEIR_OK) {
+        open_pool(pool);
+    } else {
+        abort_start(pool, count, before);
     }
-    if (before == WEIRI_POOL_RUNNING) {
-        join_workers(pool, pool->worker_count);
-        log_end(pool);
-        set_state(pool, WEIRI_POOL_STOPPED);
-    }
-    weiri_mutex_lock(&pool->mutex);
-    while (pool->state != WEIRI_POOL_STOPPED) {
-        weiri_cond_wait(&pool->changed);
-    }
-    status = pool->is_stop && !is_stop ? WEIR_ECANCELED : WEIR_OK;
-    weiri_mutex_unlock(&pool->mutex);
+    log_start(pool, status, count);
     return status;
-}
-
-enum weir_status weir_pool_drain(weir_pool *pool)
-{
-    return end(pool, false);
-}
-
-enum weir_status weir_pool_stop(weir_pool *pool)
-{
-    return end(pool, true);
 }

@@ -26,18 +26,6 @@ TEST(init_buffers, "what is sent before the start waits for it, and is run then"
     crew_fini(&crew);
 }
 
-TEST(start_states, "a pool starts from init only")
-{
-    struct crew crew;
-    crew_init(&crew, 1);
-    CHECK_STATUS(weir_pool_start(NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_ESTATE);
-    crew_fini(&crew);
-}
-
 TEST(end_of_unstarted,
      "a pool that was never started neither drains nor stops, and goes on accepting")
 {

@@ -106,8 +106,8 @@ static enum weir_status init_workers(weir_pool *pool, size_t count)
 
 static enum weir_status init_life(weir_pool *pool)
 {
-    pool->state = WEIRI_POOL_INIT;
-    pool->is_stop = false;
+    pool->state = WEIR_POOL_STATE_INIT;
+    pool->reason = WEIR_DROP_TERMINATED;
     if (weiri_mutex_init(&pool->mutex) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
@@ -219,14 +219,8 @@ void weir_pool_free(weir_pool *pool)
     if (pool == NULL) {
         return;
     }
-    if (weir_pool_stop(pool) != WEIR_OK) {
-        weiri_mutex_lock(&pool->mutex);
-        bool was_started = pool->state != WEIRI_POOL_INIT;
-        weiri_mutex_unlock(&pool->mutex);
-        WEIRI_ASSERT(!was_started && "a pool is not freed from a task of its own");
-        weiri_pool_refuse_sends(pool, WEIR_DROP_TERMINATED);
-        weiri_pool_drop_queued(pool, WEIR_DROP_TERMINATED);
-    }
+    enum weir_status status = weir_pool_terminate(pool);
+    WEIRI_ASSERT(status == WEIR_OK && "a pool is not freed from a task of its own");
     weiri_pool_unmeasure(pool);
     weir_queue_free(pool->queue);
     fini_workers(pool);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir/lifecycle.h>
 #include <weir/pool.h>
 #include <weir/queue.h>
 
@@ -24,13 +25,11 @@
  * may be held when the scope's is taken. No other two are ever held at once, and none while a task,
  * a callback or the queue is called. */
 
-enum weiri_pool_state {
-    WEIRI_POOL_INIT,     /* no threads; the queue is the buffer */
-    WEIRI_POOL_STARTING, /* threads are being made, and wait at the gate */
-    WEIRI_POOL_ABORTING, /* not all could be made; the others are going */
-    WEIRI_POOL_RUNNING,
-    WEIRI_POOL_STOPPING, /* the queue is shut down; the threads are ending */
-    WEIRI_POOL_STOPPED   /* no threads */
+/* Where a worker's thread waits until all are made. */
+enum weiri_gate {
+    WEIRI_GATE_SHUT,
+    WEIRI_GATE_OPEN,
+    WEIRI_GATE_ABORTED
 };
 
 /* What a worker counts. The first are the outcomes of runs, each of which has one. */
@@ -75,13 +74,26 @@ struct weir_pool {
     bool timeouts_fail;
 
     struct weiri_scope scope; /* cancelled by a stop */
-    _Atomic uint64_t dropped; /* what was queued; the queue counts what waited */
+    _Atomic uint64_t dropped; /* what the queue does not count */
 
     struct weiri_mutex mutex;
     struct weiri_cond changed; /* the state */
     /* Guarded by the mutex. */
-    enum weiri_pool_state state WEIRI_GUARDED_BY(mutex);
-    bool is_stop WEIRI_GUARDED_BY(mutex); /* a stop came before the last worker ended */
+    enum weir_pool_state state WEIRI_GUARDED_BY(mutex);
+    enum weiri_gate gate WEIRI_GUARDED_BY(mutex);
+    bool is_changing
+        WEIRI_GUARDED_BY(mutex);             /* one thread has the state in hand: all others wait */
+    bool is_joining WEIRI_GUARDED_BY(mutex); /* one thread joins those that have left */
+    bool is_stop WEIRI_GUARDED_BY(mutex);    /* this end, or the last one, was a stop's too */
+    bool keeps WEIRI_GUARDED_BY(mutex);      /* and all whose it is want to keep what is left */
+    bool is_terminating WEIRI_GUARDED_BY(mutex);
+    enum weir_drop_reason reason WEIRI_GUARDED_BY(mutex); /* of what this end drops */
+    /* While it runs or stops: workers that have not left, and threads that are closing it. Who
+     * takes the last one away ends the end. */
+    size_t busy WEIRI_GUARDED_BY(mutex);
+    size_t unjoined WEIRI_GUARDED_BY(mutex); /* so many of the first workers have threads */
+    size_t waiting WEIRI_GUARDED_BY(mutex);  /* threads that wait for the end: no start before */
+    uint64_t dropped_before WEIRI_GUARDED_BY(mutex); /* what was, at the end before */
 };
 
 /* What a worker's thread does; arg is its struct weiri_worker. */
@@ -97,7 +109,6 @@ static inline void weiri_count(struct weiri_worker *worker, enum weiri_count wha
 /* What it means that an envelope leaves the queue with the end of a run. */
 enum weiri_ending {
     WEIRI_ENDS,           /* that is as it should be */
-    WEIRI_ENDS_UNRUN,     /* a stop had it dropped instead of run */
     WEIRI_ENDS_FAILED,    /* it is dropped, as decided */
     WEIRI_ENDS_EXHAUSTED, /* the same, against the decision */
     WEIRI_ENDS_NO_MEMORY, /* it was to come back, and could not */
@@ -143,9 +154,24 @@ static inline void weiri_pool_count_drop(weir_pool *pool)
     weiri_pool_count_drops(pool, 1);
 }
 
-/* Refuses sends from now on, and drops the envelopes that only wait for a time. */
-void weiri_pool_refuse_sends(weir_pool *pool, enum weir_drop_reason reason);
-/* Drops the envelopes that are queued. */
-void weiri_pool_drop_queued(weir_pool *pool, enum weir_drop_reason reason);
+/* Why what a closed pool does not keep is dropped. */
+enum weir_drop_reason weiri_pool_drop_reason(weir_pool *pool);
+
+/* Drops what the pool's queue, which is closed, is not to keep. To be called by whoever has closed
+ * it, and by each worker that leaves it: what was in a worker's hand came back since. */
+void weiri_pool_sweep(weir_pool *pool);
+
+/* The calling worker, or thread that has closed the pool (NULL), is through with it. The last one
+ * makes it stopped. */
+void weiri_pool_leave(weir_pool *pool, struct weiri_worker *worker);
+
+/* The parts of an end, and of a start, that lie in two files. Each is called with the mutex held,
+ * and lets it go meanwhile. Waits until nobody has the state in hand. */
+void weiri_pool_settle_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
+void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
+    WEIRI_REQUIRES(pool->mutex);
+struct weiri_worker *weiri_pool_self_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
+/* Joins the threads that have left, or waits for who does. */
+void weiri_pool_join_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
 
 #endif

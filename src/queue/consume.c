@@ -28,7 +28,7 @@ static WEIRI_NOINLINE enum weir_status next_slow_locked(weir_queue *queue, int64
             return WEIR_ENOMEM;
         }
         weiri_queue_pass_time_locked(queue);
-        if (weiri_core_next(&queue->core, ret_work, false)) {
+        if (!queue->is_gated && weiri_core_next(&queue->core, ret_work, false)) {
             return WEIR_OK;
         }
     }
@@ -38,7 +38,7 @@ WEIRI_INLINE enum weir_status next_locked(weir_queue *queue, int64_t limit_ns,
                                           struct weir_work *ret_work) WEIRI_REQUIRES(queue->lock)
 {
     weiri_queue_pass_time_locked(queue);
-    if (weiri_core_next(&queue->core, ret_work, false)) {
+    if (!queue->is_gated && weiri_core_next(&queue->core, ret_work, false)) {
         return WEIR_OK;
     }
     return next_slow_locked(queue, limit_ns, ret_work);
@@ -201,7 +201,7 @@ static WEIRI_NOINLINE enum weir_status done_get_slow(weir_queue *queue, int64_t 
     if (status == WEIR_OK) {
         *ret_left = ended.has_left;
         /* done_locked() has let the time pass. */
-        status = weiri_core_next(&queue->core, work, false)
+        status = !queue->is_gated && weiri_core_next(&queue->core, work, false)
                      ? WEIR_OK
                      : next_slow_locked(queue, limit_ns, work);
         weiri_queue_hand_over_timer_locked(queue);

@@ -76,9 +76,14 @@ struct weir_queue {
     size_t called WEIRI_GUARDED_BY(lock); /* consumers that were woken and have not been here yet */
     uint64_t forced WEIRI_GUARDED_BY(lock); /* plain shutdowns so far */
     bool shutting_down WEIRI_GUARDED_BY(lock);
-    bool has_event_fd WEIRI_GUARDED_BY(lock); /* somebody asked for it */
-    bool has_guests WEIRI_GUARDED_BY(lock);   /* seekers or watchers: weiri_queue_serve_locked() */
-    bool is_quiet WEIRI_GUARDED_BY(lock);     /* as weiri_queue_unlock() found it */
+    bool is_gated WEIRI_GUARDED_BY(lock);   /* nothing is handed out now: is_stopped */
+    bool is_closed WEIRI_GUARDED_BY(lock);  /* shutting down, but with a way back: queue/close.h */
+    bool is_stopped WEIRI_GUARDED_BY(lock); /* closed, and what is queued is not handed out */
+    bool keeps WEIRI_GUARDED_BY(lock);      /* closed, and what is left unrun stays */
+    bool takes_joins_open WEIRI_GUARDED_BY(lock); /* takes_joins before it was closed */
+    bool has_event_fd WEIRI_GUARDED_BY(lock);     /* somebody asked for it */
+    bool has_guests WEIRI_GUARDED_BY(lock); /* seekers or watchers: weiri_queue_serve_locked() */
+    bool is_quiet WEIRI_GUARDED_BY(lock);   /* as weiri_queue_unlock() found it */
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
 };
 
@@ -242,10 +247,6 @@ WEIR_NODISCARD enum weir_status weiri_queue_done_left(weir_queue *queue,
  * whatever was gotten. */
 WEIR_NODISCARD enum weir_status weiri_queue_done_try_get(weir_queue *queue, struct weir_work *work,
                                                          bool *ret_left);
-
-/* weir_queue_shutdown(); *ret_dropped receives the embedded items that it made free, in order of
- * their times, to be walked with weiri_core_chain_next(). */
-void weiri_queue_shutdown_take(weir_queue *queue, struct weir_item **ret_dropped);
 
 /* weir_queue_count(), and how many items are held, at one moment. */
 WEIR_NODISCARD enum weir_status weiri_queue_count_held(weir_queue *queue,

@@ -45,7 +45,7 @@ static enum weir_status enter_locked(weir_queue *queue, const struct weiri_entry
 {
     struct weiri_core *core = &queue->core;
     struct weiri_added added;
-    if (queue->shutting_down) {
+    if (queue->shutting_down && !(queue->keeps && entry->comes_back)) {
         return WEIR_ESHUTDOWN;
     }
     if (entry->delay_ns > 0) {
@@ -160,8 +160,11 @@ enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *ite
 {
     const struct weir_key key = weir_key_item(item);
     bool has_entered; /* never: it is held */
-    const struct weiri_entry entry = {
-        .keys = &key, .entered = &has_entered, .count = 1, .delay_ns = delay_ns};
+    const struct weiri_entry entry = {.keys = &key,
+                                      .entered = &has_entered,
+                                      .count = 1,
+                                      .delay_ns = delay_ns,
+                                      .comes_back = true};
     int64_t time_ns = time_of(queue, &entry);
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);

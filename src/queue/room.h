@@ -24,6 +24,7 @@ struct weiri_entry {
     bool *entered;               /* receives of each, on WEIR_OK: it was free, and is held now */
     size_t count;
     int64_t delay_ns; /* for a count of 1 only */
+    bool comes_back;  /* it is being processed: a closed queue that keeps takes it too */
 };
 
 /* weiri_queue_send() of an item at once, by the short way where the queue is quiet. */

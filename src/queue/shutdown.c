@@ -4,34 +4,29 @@
 
 #include "queue/internal.h"
 
-/* Begins a shutdown, once. Returns the embedded items that this made free. */
-static struct weir_item *begin_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+/* Begins a shutdown, once. */
+static void begin_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
     if (queue->shutting_down) {
-        return NULL;
+        return;
     }
     weiri_queue_pass_time_locked(queue); /* what was due before is still handed out */
     queue->shutting_down = true;
     atomic_store_explicit(&queue->takes_joins, false, memory_order_relaxed);
     weiri_queue_wake_locked(queue, SIZE_MAX);
-    return weiri_core_drop_waiting(&queue->core);
-}
-
-void weiri_queue_shutdown_take(weir_queue *queue, struct weir_item **ret_dropped)
-{
-    weiri_queue_lock(queue);
-    *ret_dropped = begin_locked(queue);
-    queue->forced++;
-    weiri_queue_wake_drains_locked(queue);
-    weiri_queue_unlock(queue);
+    (void)weiri_core_drop_waiting(&queue->core);
 }
 
 void weir_queue_shutdown(weir_queue *queue)
 {
-    if (weiri_queue_check(queue) == WEIR_OK) {
-        struct weir_item *dropped;
-        weiri_queue_shutdown_take(queue, &dropped);
+    if (weiri_queue_check(queue) != WEIR_OK) {
+        return;
     }
+    weiri_queue_lock(queue);
+    begin_locked(queue);
+    queue->forced++;
+    weiri_queue_wake_drains_locked(queue);
+    weiri_queue_unlock(queue);
 }
 
 enum weir_status weir_queue_shutdown_drain(weir_queue *queue)
@@ -45,7 +40,7 @@ enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue, int64_t limi
         return WEIR_EINVAL;
     }
     weiri_queue_lock(queue);
-    (void)begin_locked(queue);
+    begin_locked(queue);
     enum weir_status status = WEIR_OK;
     uint64_t forced = queue->forced;
     while (status == WEIR_OK && !weiri_queue_is_idle_locked(queue)) {

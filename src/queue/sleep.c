@@ -43,7 +43,7 @@ static void wake_consumer(weir_queue *queue, struct weiri_sleeper *sleeper)
 static void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
     size_t queued = weiri_ready_count(&queue->core.ready);
-    if (queued == 0 || weiri_list_is_empty(&queue->sleepers)) {
+    if (queued == 0 || queue->is_gated || weiri_list_is_empty(&queue->sleepers)) {
         return;
     }
     size_t calls = queued < queue->calls_at_once ? queued : queue->calls_at_once;
@@ -59,8 +59,8 @@ void weiri_queue_unlock(weir_queue *queue)
     }
     call_consumers(queue);
     queue->is_quiet = weiri_core_is_quiet(&queue->core) && weiri_list_is_empty(&queue->sleepers) &&
-                      !queue->shutting_down && !queue->has_event_fd && !queue->has_guests &&
-                      queue->touch == NULL;
+                      !queue->shutting_down && !queue->is_gated && !queue->has_event_fd &&
+                      !queue->has_guests && queue->touch == NULL;
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);
     }
@@ -153,7 +153,7 @@ int64_t weiri_queue_pass_time_to_locked(weir_queue *queue, int64_t now_ns)
     if (queue->core.meter != NULL) {
         queue->core.meter->now_ns = now_ns;
     }
-    if (queue->core.delay.count > 0) {
+    if (queue->core.delay.count > 0 && !queue->is_closed) {
         weiri_core_pass_time(&queue->core, now_ns);
     }
     queue->core.ready.ranks.now_ns = now_ns;

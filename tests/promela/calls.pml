@@ -278,7 +278,7 @@ inline begin_shutdown()
     fi
 }
 
-/* shutdown.c: weiri_queue_shutdown_take */
+/* shutdown.c: weir_queue_shutdown */
 inline shutdown()
 {
     begin_shutdown();

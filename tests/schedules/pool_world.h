@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include <weir/clock.h>
+#include <weir/lifecycle.h>
 #include <weir/pool.h>
 
 #include "base/sync.h"
@@ -27,8 +28,10 @@ struct record {
     int runs;
     int outcomes;
     int released;
+    int told; /* drops */
     bool is_running;
-    bool sleeps; /* until it is cancelled */
+    bool sleeps;                  /* until it is cancelled */
+    enum weir_drop_reason reason; /* of the last drop */
 };
 
 /* The world of a schedule; set up anew by each. */
@@ -38,6 +41,9 @@ static struct {
     weir_pool *other;
     struct record records[ENVELOPES];
     weir_envelope *envelopes[ENVELOPES];
+    int inside; /* tasks */
+    int most_inside;
+    void (*on_drop)(void);  /* called at each drop */
     enum weir_status ended; /* what the second thread's drain or stop came to */
 } world;
 
@@ -46,10 +52,13 @@ static inline int invoke(weir_context *context, void *payload)
     struct record *record = payload;
     CHECK(!record->is_running);
     record->is_running = true;
+    world.inside++;
+    world.most_inside = world.inside > world.most_inside ? world.inside : world.most_inside;
     record->covered = record->asked;
     record->runs++;
     weiri_sync_point();
     int status = record->sleeps ? (int)weir_context_sleep(context, WEIR_FOREVER) : WEIR_OK;
+    world.inside--;
     record->is_running = false;
     return status;
 }
@@ -67,6 +76,20 @@ static inline void release(void *payload)
     ((struct record *)payload)->released++;
 }
 
+/* A drop is told of before the reference goes. */
+static inline void dropped(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+{
+    struct record *record = weir_envelope_payload(envelope);
+    CHECK(arg == &world);
+    CHECK(reason >= WEIR_DROP_STOPPED && reason <= WEIR_DROP_EXHAUSTED);
+    CHECK_INT(record->released, ==, 0);
+    record->told++;
+    record->reason = reason;
+    if (world.on_drop != NULL) {
+        world.on_drop();
+    }
+}
+
 static inline weir_pool *new_pool(size_t workers, size_t capacity)
 {
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
@@ -74,6 +97,8 @@ static inline weir_pool *new_pool(size_t workers, size_t capacity)
     options.clock = world.clock;
     options.workers = workers;
     options.capacity = capacity;
+    options.dropped = dropped;
+    options.dropped_arg = &world;
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
     return pool;

@@ -1,0 +1,112 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_LIFECYCLE_H
+#define WEIR_LIFECYCLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/envelope.h>
+#include <weir/export.h>
+#include <weir/pool.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * The life of a pool: init -> running -> stopping -> stopped -> running …, and terminated, from
+ * which nothing returns.
+ *
+ * The calls below and weir_pool_start(), weir_pool_drain() and weir_pool_stop() may be made from
+ * any thread, any number of times and at once: they take effect one after the other. What a call
+ * does in each state:
+ *
+ * | call      | init       | running      | stopping         | stopped        | terminated     |
+ * |-----------|------------|--------------|------------------|----------------|----------------|
+ * | send      | kept       | run          | WEIR_ESHUTDOWN   | WEIR_ESHUTDOWN | WEIR_ESHUTDOWN |
+ * | start     | running    | WEIR_ESTATE  | waits, running   | running        | WEIR_ESTATE    |
+ * | drain     | WEIR_ESTATE| stopped      | waits with it    | as it ended    | as it ended    |
+ * | stop      | WEIR_ESTATE| stopped      | hastens it       | WEIR_OK        | WEIR_OK        |
+ * | terminate | terminated | terminated   | hastens it       | terminated     | WEIR_OK        |
+ *
+ * "As it ended" is WEIR_OK, or WEIR_ECANCELED where what was queued was not all run, because of a
+ * stop. A start that finds a termination under way is refused with WEIR_ESTATE. */
+
+/** The states. The numbers are part of the ABI. */
+enum weir_pool_state {
+    WEIR_POOL_STATE_INIT = 0,       /**< Never started; what is sent waits for the start. */
+    WEIR_POOL_STATE_RUNNING = 1,    /**< Its workers run what is sent. */
+    WEIR_POOL_STATE_STOPPING = 2,   /**< It is ending; sends are refused, some workers are left. */
+    WEIR_POOL_STATE_STOPPED = 3,    /**< No worker is left; it can be started again. */
+    WEIR_POOL_STATE_TERMINATED = 4, /**< No worker is left, and none will be. */
+};
+
+/** The state of a moment ago; terminated for NULL. */
+WEIR_API enum weir_pool_state weir_pool_state(weir_pool *pool);
+
+/** How a pool is ended. */
+enum weir_end_mode {
+    /** What is queued is run, what waits for a time is dropped; running tasks go on. */
+    WEIR_END_DRAIN = 0,
+    /** What is queued or waits is dropped, running tasks are cancelled. */
+    WEIR_END_STOP = 1,
+    /** As a stop, and for good. */
+    WEIR_END_TERMINATE = 2
+};
+
+/** Flags of an end. */
+enum weir_end_flags {
+    /** Returns at once; the pool is stopping until its last worker has ended. Allowed to a task of
+     * the pool itself. */
+    WEIR_END_NO_WAIT = 1,
+    /** What would be dropped is kept for the next start, in the slots that it has: queued
+     * envelopes, pending times, the next runs of periodic envelopes, retries that failure hooks ask
+     * for meanwhile. No time passes for it until then. Of ends that meet, one without this flag has
+     * it dropped, also when the pool has stopped before. Not with WEIR_END_TERMINATE. */
+    WEIR_END_KEEP = 2
+};
+
+/** Is told of an envelope whose run goes on when weir_pool_end() has reached its limit; envelope is
+ * valid during the call. On the caller's thread, with no lock held; arg is running_arg. */
+typedef void weir_running_fn(weir_envelope *envelope, void *arg);
+
+/** How to end a pool. Zero means the default of every field. */
+struct weir_end_options {
+    size_t size;     /**< Set by WEIR_END_OPTIONS_INIT. */
+    uint32_t mode;   /**< Of enum weir_end_mode. */
+    uint32_t flags;  /**< Of enum weir_end_flags. */
+    int64_t wait_ns; /**< Longest wait for the workers, by the pool's clock; 0: no limit. */
+    weir_running_fn *running; /**< Optional: is told of what still runs then. */
+    void *running_arg;        /**< Passed to running. */
+};
+
+/** Initialiser of struct weir_end_options. */
+#define WEIR_END_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(struct weir_end_options), 0, 0, 0, 0, 0                                             \
+    }
+
+/** Ends a pool; weir_pool_drain() and weir_pool_stop() are the common forms of it. options NULL: a
+ * drain that waits.
+ *
+ * With a limit it returns WEIR_ETIMEDOUT when that has passed: the end goes on, what still runs was
+ * told to running and to the log, and the call can be made again, also with another mode. Nobody
+ * ends a task by force: one that does not ask its context keeps the pool stopping.
+ *
+ * Errors: WEIR_ETIMEDOUT; WEIR_ECANCELED (a drain: a stop came before or meanwhile); WEIR_ESTATE (a
+ * drain or stop of a pool that was never started; or from a task of the pool, without
+ * WEIR_END_NO_WAIT), WEIR_ERANGE (wait_ns negative),
+ * WEIR_EINVAL (pool NULL; options of an unknown size, with an unknown mode or flag, or that do not
+ * go together). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_end(weir_pool *pool,
+                                                       const struct weir_end_options *options);
+
+/** Ends a pool for good, whatever its state: as by weir_pool_stop() where it runs, else by dropping
+ * what it holds. When it returns no worker is left and the state is terminated. Of a terminated
+ * pool it is WEIR_OK and changes nothing. Errors: WEIR_ESTATE (from a task of this pool; nothing
+ * changed), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_terminate(weir_pool *pool);
+
+WEIR_END_DECLS
+
+#endif

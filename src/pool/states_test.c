@@ -1,0 +1,223 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Every call in every state: the table of weir/lifecycle.h. */
+
+#include <weir/lifecycle.h>
+
+#include "pool/crew.h"
+
+static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
+{
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = mode;
+    options.flags = flags;
+    return weir_pool_end(pool, &options);
+}
+
+/* Brings a new pool, whose first task is held up once it runs, to a state. */
+static void go_to(struct crew *crew, enum weir_pool_state state)
+{
+    crew_init(crew, 1);
+    crew->tasks[0].is_held = true;
+    if (state == WEIR_POOL_STATE_TERMINATED) {
+        CHECK_STATUS(weir_pool_terminate(crew->pool), WEIR_OK);
+    } else if (state != WEIR_POOL_STATE_INIT) {
+        CHECK_STATUS(weir_pool_start(crew->pool), WEIR_OK);
+    }
+    if (state == WEIR_POOL_STATE_STOPPING) {
+        crew_send(crew, 0);
+        counter_wait(&crew->tasks[0].entered, 1);
+        CHECK_STATUS(end_pool(crew->pool, WEIR_END_DRAIN, WEIR_END_NO_WAIT), WEIR_OK);
+    } else if (state == WEIR_POOL_STATE_STOPPED) {
+        CHECK_STATUS(weir_pool_drain(crew->pool), WEIR_OK);
+    }
+    CHECK_INT(weir_pool_state(crew->pool), ==, state);
+}
+
+static enum weir_status send_one(weir_pool *pool)
+{
+    static struct task task;
+    task_init(&task);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    enum weir_status status = weir_pool_send(pool, envelope);
+    CHECK_INT(status == WEIR_OK, ==, counts_of(pool).queued + counts_of(pool).runs > 0);
+    CHECK_STATUS(weir_pool_terminate(pool), WEIR_OK);
+    weir_envelope_unref(envelope);
+    CHECK_INT(counter_value(&task.released), ==, 1);
+    task_fini(&task);
+    return status;
+}
+
+static const struct {
+    const char *name;
+    enum weir_status (*call)(weir_pool *pool);
+    struct {
+        enum weir_status status;
+        enum weir_pool_state state; /* after it */
+    } expected[WEIR_POOL_STATE_TERMINATED + 1];
+} rows[] = {
+#define INIT WEIR_POOL_STATE_INIT
+#define RUNNING WEIR_POOL_STATE_RUNNING
+#define STOPPED WEIR_POOL_STATE_STOPPED
+#define TERMINATED WEIR_POOL_STATE_TERMINATED
+    {"start",
+     weir_pool_start,
+     {{WEIR_OK, RUNNING},
+      {WEIR_ESTATE, RUNNING},
+      {WEIR_OK, RUNNING},
+      {WEIR_OK, RUNNING},
+      {WEIR_ESTATE, TERMINATED}}},
+    {"drain",
+     weir_pool_drain,
+     {{WEIR_ESTATE, INIT},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, TERMINATED}}},
+    {"stop",
+     weir_pool_stop,
+     {{WEIR_ESTATE, INIT},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, TERMINATED}}},
+    {"terminate",
+     weir_pool_terminate,
+     {{WEIR_OK, TERMINATED},
+      {WEIR_OK, TERMINATED},
+      {WEIR_OK, TERMINATED},
+      {WEIR_OK, TERMINATED},
+      {WEIR_OK, TERMINATED}}},
+};
+
+/* The calls that wait for a pool which is stopping need somebody to let its task go. */
+static void check_row(size_t row, enum weir_pool_state state)
+{
+    struct crew crew;
+    go_to(&crew, state);
+    struct ender caller = {crew.pool, rows[row].call, WEIR_EINVAL};
+    struct test_thread *thread = test_start(ender_run, &caller);
+    if (state == WEIR_POOL_STATE_STOPPING) {
+        test_wait_asleep(thread);
+        CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPING);
+        counter_add(&crew.tasks[0].allowed, 1);
+    }
+    test_join(thread);
+    if (caller.status != rows[row].expected[state].status ||
+        weir_pool_state(crew.pool) != rows[row].expected[state].state) {
+        test_fail(__FILE__, __LINE__, "%s in state %d: %s, then state %d", rows[row].name,
+                  (int)state, weir_status_name((int)caller.status),
+                  (int)weir_pool_state(crew.pool));
+    }
+    crew_fini(&crew);
+}
+
+TEST(table, "start, drain, stop and terminate in each of the five states (R15)")
+{
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        for (int state = WEIR_POOL_STATE_INIT; state <= WEIR_POOL_STATE_TERMINATED; state++) {
+            check_row(row, (enum weir_pool_state)state);
+        }
+    }
+}
+
+TEST(sends, "a send is kept in init, run while it runs, and refused in the other three states")
+{
+    static const enum weir_status expected[] = {WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN,
+                                                WEIR_ESHUTDOWN};
+    for (int state = WEIR_POOL_STATE_INIT; state <= WEIR_POOL_STATE_TERMINATED; state++) {
+        struct crew crew;
+        go_to(&crew, (enum weir_pool_state)state);
+        if (state == WEIR_POOL_STATE_STOPPING) {
+            CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN);
+            CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[1]), WEIR_ESHUTDOWN);
+            counter_add(&crew.tasks[0].allowed, 1);
+        } else {
+            CHECK_STATUS(send_one(crew.pool), expected[state]);
+        }
+        crew_fini(&crew);
+    }
+}
+
+TEST(state_of_null, "NULL has no pool to be in a state, and never will; other calls refuse it")
+{
+    CHECK_INT(weir_pool_state(NULL), ==, WEIR_POOL_STATE_TERMINATED);
+    CHECK_STATUS(weir_pool_start(NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_drain(NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_stop(NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_terminate(NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_end(NULL, NULL), WEIR_EINVAL);
+}
+
+static void not_to_be_told(weir_envelope *envelope, void *arg)
+{
+    (void)arg;
+    test_fail(__FILE__, __LINE__, "told of %p", (void *)envelope);
+}
+
+TEST(bad_ends, "options of an end that are unknown or do not go together are refused, and nothing "
+               "changes")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    static const struct {
+        uint32_t mode;
+        uint32_t flags;
+        int64_t wait_ns;
+        bool has_running;
+        enum weir_status status;
+    } bad[] = {
+        {WEIR_END_TERMINATE + 1, 0, 0, false, WEIR_EINVAL},
+        {WEIR_END_STOP, 4, 0, false, WEIR_EINVAL},
+        {WEIR_END_TERMINATE, WEIR_END_KEEP, 0, false, WEIR_EINVAL},
+        {WEIR_END_STOP, WEIR_END_NO_WAIT, 1, false, WEIR_EINVAL},
+        {WEIR_END_STOP, WEIR_END_NO_WAIT, 0, true, WEIR_EINVAL},
+        {WEIR_END_STOP, 0, -1, false, WEIR_ERANGE},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+        options.mode = bad[i].mode;
+        options.flags = bad[i].flags;
+        options.wait_ns = bad[i].wait_ns;
+        options.running = bad[i].has_running ? not_to_be_told : NULL;
+        CHECK_STATUS(weir_pool_end(crew.pool, &options), bad[i].status);
+    }
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.size = 7;
+    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_EINVAL);
+    CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_RUNNING);
+    CHECK_STATUS(weir_pool_end(crew.pool, NULL), WEIR_OK);
+    CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPED);
+    crew_fini(&crew);
+}
+
+static int end_own(weir_context *context, struct task *task)
+{
+    CHECK_STATUS(weir_pool_terminate(task->pool), WEIR_ESTATE);
+    CHECK_STATUS(end_pool(task->pool, WEIR_END_STOP, 0), WEIR_ESTATE);
+    CHECK_STATUS(weir_context_check(context), WEIR_OK);
+    CHECK_INT(weir_pool_state(task->pool), ==, WEIR_POOL_STATE_RUNNING);
+    CHECK_STATUS(end_pool(task->pool, WEIR_END_STOP, WEIR_END_NO_WAIT), WEIR_OK);
+    CHECK_STATUS(weir_context_check(context), WEIR_ECANCELED);
+    CHECK_INT(weir_pool_state(task->pool), ==, WEIR_POOL_STATE_STOPPING);
+    CHECK_STATUS(weir_pool_start(task->pool), WEIR_ESTATE);
+    return WEIR_OK;
+}
+
+TEST(from_own_task, "a task may end its own pool where nobody waits, and neither restart nor await "
+                    "it; others may")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    crew.tasks[0].body = end_own;
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    crew_send(&crew, 0);
+    counter_wait(&crew.tasks[0].outcomes, 1);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    crew.tasks[0].body = NULL;
+    crew_send(&crew, 0);
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_INT(task_runs(&crew.tasks[0]), ==, 2);
+    crew_fini(&crew);
+}

@@ -1,0 +1,45 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLOSE_H
+#define WEIRI_CLOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "queue/internal.h"
+
+/* What the life of a pool asks of its queue beyond a shutdown, which has no way back. All items are
+ * embedded ones.
+ *
+ * A closed queue refuses adds as one that is shut down does, and its gets end; but it can be opened
+ * again. Time stands still in it: what waits goes on waiting, so that what is pending at the close
+ * is pending still when somebody decides about it, and nothing comes due behind the last consumer.
+ */
+enum weiri_close {
+    WEIRI_CLOSE_DRAIN, /* gets hand out what is queued, then end */
+    WEIRI_CLOSE_STOP   /* gets end at once; what is queued stays */
+};
+
+/* Closes the queue. Of several closes the stronger counts: STOP, and not to keep. keeps: what is
+ * left unrun stays in the queue, and a run may bring its item back (weiri_queue_send_again). */
+void weiri_queue_close(weir_queue *queue, enum weiri_close mode, bool keeps);
+
+/* Opens a closed queue again, in which nobody is. */
+void weiri_queue_reopen(weir_queue *queue);
+
+/* Takes out what a closed queue is not to keep: items that only wait and, after a STOP, queued
+ * ones. All of them are free then, and are returned as a chain (weiri_core_chain_next). What is
+ * processing is left alone: once it is done, this has to be called again. */
+struct weir_item *weiri_queue_take_closed(weir_queue *queue);
+
+/* Ends the processing of an item that was handed out and not begun: it is queued again.
+ * WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_queue_put_back(weir_queue *queue,
+                                                     const struct weir_work *work);
+
+/* Of the items that are processing, the one that was handed out first after *ticket, which becomes
+ * its own; NULL: there is none. hold is called for it with the lock held, and must be short. */
+struct weir_item *weiri_queue_next_processing(weir_queue *queue, uint64_t *ticket,
+                                              void (*hold)(struct weir_item *item));
+
+#endif
