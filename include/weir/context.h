@@ -35,9 +35,8 @@ WEIR_API weir_envelope *weir_context_envelope(weir_context *context);
  * for NULL. */
 WEIR_API uint32_t weir_context_attempt(weir_context *context);
 
-/** The time, a reading of the pool's clock, for which this run was planned: the pending time of a
- * delayed send or retry, or of a periodic envelope's firing. 0 for a run that was asked for at
- * once, and for NULL. */
+/** The time, a reading of the pool's clock, of the firing that this run of a periodic envelope is
+ * for. 0 for a run that a send or a failure hook asked for, and for NULL. */
 WEIR_API int64_t weir_context_due(weir_context *context);
 
 /** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A

@@ -9,6 +9,7 @@
 #include <weir/allocator.h>
 #include <weir/context.h>
 #include <weir/export.h>
+#include <weir/schedule.h>
 #include <weir/stamp.h>
 #include <weir/status.h>
 
@@ -150,27 +151,29 @@ struct weir_envelope_options {
     const struct weir_stamp *stamps; /**< Copied; the first is the outermost. */
     size_t stamp_count;              /**< Of stamps. */
     /** Above 0: the envelope is periodic. Once sent it runs at once and then again and again, each
-     * run due so long after the end of the one before. A send of one that waits runs it once more,
-     * and leaves its schedule alone. The deadline may not be longer. 0: it is one-off. */
+     * run due so long after the end of the one before, or as schedule says. A send of one that
+     * waits runs it once more, and leaves its schedule alone. The deadline may not be longer. 0,
+     * and no schedule: it is one-off. */
     int64_t interval_ns;
     uint32_t attempts_max; /**< Runs in a row that may fail before a retry becomes a drop; 0: no
                                 limit. */
     uint32_t flags;        /**< Of enum weir_envelope_flags. */
+    const struct weir_schedule *schedule; /**< Optional, copied: when a periodic one runs. */
 };
 
 /** Initialiser of struct weir_envelope_options. */
 #define WEIR_ENVELOPE_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(struct weir_envelope_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0                                                                                \
+            0, 0, 0, 0                                                                             \
     }
 
 /** Makes an envelope with one reference, the caller's: weir_envelope_unref().
  * Errors: WEIR_EINVAL (options or ret_envelope NULL, no invoke, options of an unknown size or with
  * an unknown field or flag set, an allocator with some members NULL, stamps NULL or one without
- * its function), WEIR_ERANGE (deadline_ns or interval_ns negative, stamp_count past 1024),
- * WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then not
- * taken. */
+ * its function, a schedule not as described), WEIR_ERANGE (deadline_ns or interval_ns negative,
+ * stamp_count past 1024), WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM;
+ * the payload is then not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
     const struct weir_envelope_options *options, weir_envelope **ret_envelope);
 

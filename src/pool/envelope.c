@@ -11,23 +11,17 @@
 #include "base/sync.h"
 #include "pool/stamps.h"
 
-_Static_assert(offsetof(struct weir_envelope_options, flags) + sizeof(uint32_t) ==
+_Static_assert(offsetof(struct weir_envelope_options, schedule) + sizeof(void *) ==
                    sizeof(struct weir_envelope_options),
                "no padding at the end of an options struct");
 
+_Static_assert(_Alignof(struct weir_stamp) % _Alignof(struct weiri_recurrence) == 0,
+               "a recurrence may lie behind stamps");
+
 #define FLAGS_KNOWN ((uint32_t)WEIR_ENVELOPE_AFTER_ALWAYS)
 
-static enum weir_status check_times(const struct weir_envelope_options *options)
-{
-    if (options->deadline_ns < 0 || options->interval_ns < 0) {
-        return WEIR_ERANGE;
-    }
-    bool is_periodic = options->interval_ns > 0;
-    return is_periodic && options->deadline_ns > options->interval_ns ? WEIR_EINTERVAL : WEIR_OK;
-}
-
 static enum weir_status normalize(const struct weir_envelope_options *given,
-                                  struct weir_envelope_options *options)
+                                  struct weir_envelope_options *options, struct weiri_plan *plan)
 {
     if (given == NULL || weiri_options_copy(options, sizeof(*options), given) != WEIR_OK) {
         return WEIR_EINVAL;
@@ -41,25 +35,38 @@ static enum weir_status normalize(const struct weir_envelope_options *given,
         options->type = "";
     }
     enum weir_status status = weiri_stamps_check(options->stamps, options->stamp_count);
-    return status == WEIR_OK ? check_times(options) : status;
+    if (status != WEIR_OK) {
+        return status;
+    }
+    return weiri_plan_init(plan, options->schedule, options->interval_ns, options->deadline_ns,
+                           options->id);
 }
 
-static size_t block_size(size_t stamp_count, const char *type)
+/* What lies behind the record: stamps, recurrence, type, each of which needs no more alignment than
+ * what is before it. */
+static size_t block_size(size_t stamp_count, bool is_periodic, const char *type)
 {
-    return sizeof(struct weir_envelope) + stamp_count * sizeof(struct weir_stamp) + strlen(type) +
-           1;
+    return sizeof(struct weir_envelope) + stamp_count * sizeof(struct weir_stamp) +
+           (is_periodic ? sizeof(struct weiri_recurrence) : 0) + strlen(type) + 1;
 }
 
-/* Fills what is immutable and lies behind the record. */
-static void copy_in(weir_envelope *envelope, const struct weir_envelope_options *options)
+static void fill_behind(weir_envelope *envelope, const struct weir_envelope_options *options,
+                        const struct weiri_plan *plan)
 {
     envelope->stamp_count = (uint32_t)options->stamp_count;
     for (size_t i = 0; i < options->stamp_count; i++) {
         envelope->stamps[i] = options->stamps[i];
     }
-    char *type = (char *)&envelope->stamps[options->stamp_count];
-    memcpy(type, options->type, strlen(options->type) + 1);
-    envelope->type = type;
+    void *rest = &envelope->stamps[options->stamp_count];
+    if (weiri_plan_is_periodic(plan)) {
+        envelope->recurrence = rest;
+        envelope->recurrence->plan = *plan;
+        atomic_init(&envelope->recurrence->is_asked, false);
+        atomic_init(&envelope->recurrence->is_begun, false);
+        rest = envelope->recurrence + 1;
+    }
+    memcpy(rest, options->type, strlen(options->type) + 1);
+    envelope->type = rest;
 }
 
 enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
@@ -69,12 +76,14 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     if (ret_envelope == NULL) {
         return WEIR_EINVAL;
     }
-    enum weir_status status = normalize(given, &options);
+    struct weiri_plan plan;
+    enum weir_status status = normalize(given, &options, &plan);
     if (status != WEIR_OK) {
         return status;
     }
-    weir_envelope *envelope =
-        weiri_alloc_zero(&options.allocator, 1, block_size(options.stamp_count, options.type));
+    weir_envelope *envelope = weiri_alloc_zero(
+        &options.allocator, 1,
+        block_size(options.stamp_count, weiri_plan_is_periodic(&plan), options.type));
     if (envelope == NULL) {
         return WEIR_ENOMEM;
     }
@@ -95,10 +104,9 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     envelope->after = options.after;
     envelope->success = options.success;
     envelope->failure = options.failure;
-    envelope->interval_ns = options.interval_ns;
     envelope->attempts_max = options.attempts_max;
     envelope->flags = options.flags;
-    copy_in(envelope, &options);
+    fill_behind(envelope, &options, &plan);
     *ret_envelope = envelope;
     return WEIR_OK;
 }
@@ -131,7 +139,8 @@ void weir_envelope_unref(weir_envelope *envelope)
         envelope->release(envelope->payload);
     }
     struct weir_allocator memory = envelope->allocator;
-    weiri_release(&memory, envelope, block_size(envelope->stamp_count, envelope->type));
+    weiri_release(&memory, envelope,
+                  block_size(envelope->stamp_count, envelope->recurrence != NULL, envelope->type));
 }
 
 uint64_t weir_envelope_id(const weir_envelope *envelope)

@@ -11,8 +11,11 @@
 #include <weir/key.h>
 
 #include "base/list.h"
+#include "base/sync.h"
+#include "pool/recur.h"
 
-/* An envelope's record: one block, with its stamps and its type behind it.
+/* An envelope's record: one block, with its stamps, its schedule and its type
+ * behind it.
  *
  * What is known of its place and time is known by the item, which belongs to the queue of the pool
  * that holds it. The flight says which pool that is (pool/flight.h). */
@@ -36,9 +39,9 @@ struct weir_envelope {
     weir_success_fn *success;
     weir_failure_fn *failure;
     int64_t deadline_ns; /* 0: none */
-    int64_t interval_ns; /* 0: one-off */
     const char *type;
-    uint32_t attempts_max; /* 0: no limit */
+    struct weiri_recurrence *recurrence; /* NULL: one-off */
+    uint32_t attempts_max;               /* 0: no limit */
     uint32_t flags;
     uint32_t stamp_count;
 
@@ -53,7 +56,7 @@ struct weir_envelope {
 
 static inline bool weiri_envelope_is_periodic(const weir_envelope *envelope)
 {
-    return envelope->interval_ns > 0;
+    return envelope->recurrence != NULL;
 }
 
 /* The envelope of an item that a pool's queue handed out. */

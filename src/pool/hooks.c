@@ -3,7 +3,7 @@
 /* Hooks and their time limits. */
 
 #include "pool/guard.h"
-#include "pool/turn.h"
+#include "pool/round.h"
 
 #define PER_MILLE 1000
 
@@ -20,70 +20,70 @@ static int64_t limit_of(const weir_pool *pool, const weir_envelope *envelope)
     return limit > pool->hook_min_ns ? limit : pool->hook_min_ns;
 }
 
-/* Calls a hook of the turn within its time; its status. An answer that is neither consent nor the
+/* Calls a hook of the round within its time; its status. An answer that is neither consent nor the
  * wish to stop is an error of the hook's own. */
-static int call(struct weiri_turn *turn, int (*hook)(void *turn))
+static int call(struct weiri_round *round, int (*hook)(void *round))
 {
-    if (turn->hook_limit_ns == 0) {
-        turn->hook_limit_ns = limit_of(turn->worker->pool, turn->envelope);
+    if (round->hook_limit_ns == 0) {
+        round->hook_limit_ns = limit_of(round->worker->pool, round->envelope);
     }
-    weir_context *context = &turn->worker->context;
-    weiri_context_begin_phase(context, turn->hook_limit_ns);
-    int status = weiri_guarded(context, hook, turn);
+    weir_context *context = &round->worker->context;
+    weiri_context_begin_phase(context, round->hook_limit_ns);
+    int status = weiri_guarded(context, hook, round);
     weiri_context_end_phase(context);
     if (status != WEIR_OK && status != WEIR_ESTOP) {
-        weiri_count(turn->worker, WEIRI_COUNT_HOOK_ERRORS);
+        weiri_count(round->worker, WEIRI_COUNT_HOOK_ERRORS);
     }
     return status;
 }
 
 static int before(void *arg)
 {
-    const struct weiri_turn *turn = arg;
-    weir_envelope *envelope = turn->envelope;
-    return envelope->before(&turn->worker->context, envelope, envelope->payload);
+    const struct weiri_round *round = arg;
+    weir_envelope *envelope = round->envelope;
+    return envelope->before(&round->worker->context, envelope, envelope->payload);
 }
 
-int weiri_hook_before(struct weiri_turn *turn)
+int weiri_hook_before(struct weiri_round *round)
 {
-    return call(turn, before);
+    return call(round, before);
 }
 
 static int after(void *arg)
 {
-    const struct weiri_turn *turn = arg;
-    weir_envelope *envelope = turn->envelope;
-    return envelope->after(&turn->worker->context, envelope, turn->status, envelope->payload);
+    const struct weiri_round *round = arg;
+    weir_envelope *envelope = round->envelope;
+    return envelope->after(&round->worker->context, envelope, round->status, envelope->payload);
 }
 
-int weiri_hook_after(struct weiri_turn *turn)
+int weiri_hook_after(struct weiri_round *round)
 {
-    return call(turn, after);
+    return call(round, after);
 }
 
 static int success(void *arg)
 {
-    const struct weiri_turn *turn = arg;
-    weir_envelope *envelope = turn->envelope;
-    envelope->success(&turn->worker->context, envelope, envelope->payload);
+    const struct weiri_round *round = arg;
+    weir_envelope *envelope = round->envelope;
+    envelope->success(&round->worker->context, envelope, envelope->payload);
     return WEIR_OK;
 }
 
-void weiri_hook_success(struct weiri_turn *turn)
+void weiri_hook_success(struct weiri_round *round)
 {
-    (void)call(turn, success);
+    (void)call(round, success);
 }
 
 static int failure(void *arg)
 {
-    struct weiri_turn *turn = arg;
-    weir_envelope *envelope = turn->envelope;
-    turn->decision =
-        envelope->failure(&turn->worker->context, envelope, &turn->failure, envelope->payload);
+    struct weiri_round *round = arg;
+    weir_envelope *envelope = round->envelope;
+    round->decision =
+        envelope->failure(&round->worker->context, envelope, &round->failure, envelope->payload);
     return WEIR_OK;
 }
 
-void weiri_hook_failure(struct weiri_turn *turn)
+void weiri_hook_failure(struct weiri_round *round)
 {
-    (void)call(turn, failure);
+    (void)call(round, failure);
 }

@@ -99,11 +99,17 @@ struct weir_pool {
 /* What a worker's thread does; arg is its struct weiri_worker. */
 void weiri_worker_main(void *arg);
 
-static inline void weiri_count(struct weiri_worker *worker, enum weiri_count what)
+static inline void weiri_count_more(struct weiri_worker *worker, enum weiri_count what,
+                                    uint64_t more)
 {
     uint64_t count = atomic_load_explicit(&worker->counts[what], memory_order_relaxed);
     weiri_sync_point();
-    atomic_store_explicit(&worker->counts[what], count + 1, memory_order_relaxed);
+    atomic_store_explicit(&worker->counts[what], count + more, memory_order_relaxed);
+}
+
+static inline void weiri_count(struct weiri_worker *worker, enum weiri_count what)
+{
+    weiri_count_more(worker, what, 1);
 }
 
 /* What it means that an envelope leaves the queue with the end of a run. */
@@ -123,8 +129,8 @@ enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope
 void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending,
                             uint64_t ticket);
 
-/* Ends an envelope's row of failures, here and in the limiter. For whoever runs it, or drops it and
- * has its flight still to give back. */
+/* Forgets what an envelope has come to: its row of failures, here and in the limiter, and where in
+ * its schedule it was. For who drops it and has its flight still to give back. */
 void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope);
 
 /* Gives the pool, whose queue there is, its name in the registry of its options, if they have one.

@@ -1,32 +1,32 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "pool/guard.h"
+#include "pool/round.h"
 #include "pool/stamps.h"
-#include "pool/turn.h"
 
 static int do_task(void *arg)
 {
-    const struct weiri_turn *turn = arg;
-    weir_envelope *envelope = turn->envelope;
-    if (turn->worker->pool->stamp_count + envelope->stamp_count > 0) {
-        return weiri_stamps_run(turn);
+    const struct weiri_round *round = arg;
+    weir_envelope *envelope = round->envelope;
+    if (round->worker->pool->stamp_count + envelope->stamp_count > 0) {
+        return weiri_stamps_run(round);
     }
-    return envelope->invoke(&turn->worker->context, envelope->payload);
+    return envelope->invoke(&round->worker->context, envelope->payload);
 }
 
 /* Whatever may refuse or do the task; the run's status so far. */
-static int perform(struct weiri_turn *turn)
+static int perform(struct weiri_round *round)
 {
-    weir_context *context = &turn->worker->context;
-    if (turn->envelope->before != NULL) {
-        int status = weiri_hook_before(turn);
+    weir_context *context = &round->worker->context;
+    if (round->envelope->before != NULL) {
+        int status = weiri_hook_before(round);
         if (status != WEIR_OK) {
             return status;
         }
     }
-    int status = weiri_guarded(context, do_task, turn);
-    if (status == WEIR_OK && turn->envelope->deadline_ns != 0 && weiri_context_is_spent(context)) {
-        weiri_count(turn->worker, WEIRI_COUNT_LATE);
+    int status = weiri_guarded(context, do_task, round);
+    if (status == WEIR_OK && round->envelope->deadline_ns != 0 && weiri_context_is_spent(context)) {
+        weiri_count(round->worker, WEIRI_COUNT_LATE);
     }
     return status;
 }
@@ -39,18 +39,21 @@ static bool wants_after(const weir_envelope *envelope, int status)
 
 enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope)
 {
-    struct weiri_turn turn = {.worker = worker, .envelope = envelope};
-    uint32_t failed = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
-    weiri_context_describe(&worker->context, envelope, failed + 1, 0);
-    weiri_context_begin(&worker->context, envelope->deadline_ns);
-    turn.status = perform(&turn);
-    if (wants_after(envelope, turn.status) && weiri_hook_after(&turn) == WEIR_ESTOP) {
-        turn.status = WEIR_ESTOP;
+    struct weiri_round round = {.worker = worker, .envelope = envelope};
+    if (envelope->recurrence != NULL && !weiri_recur_begin(&round)) {
+        return round.ending;
     }
-    weiri_settle(&turn);
+    uint32_t failed = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
+    weiri_context_describe(&worker->context, envelope, failed + 1, round.due_ns);
+    weiri_context_begin(&worker->context, envelope->deadline_ns);
+    round.status = perform(&round);
+    if (wants_after(envelope, round.status) && weiri_hook_after(&round) == WEIR_ESTOP) {
+        round.status = WEIR_ESTOP;
+    }
+    weiri_settle(&round);
     if (envelope->outcome != NULL) {
-        envelope->outcome(envelope, turn.status, envelope->payload);
+        envelope->outcome(envelope, round.status, envelope->payload);
     }
     weiri_context_end(&worker->context);
-    return turn.ending;
+    return round.ending;
 }

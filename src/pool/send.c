@@ -66,6 +66,9 @@ static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const str
     if (pool == NULL || envelope == NULL) {
         return WEIR_EINVAL;
     }
+    if (envelope->recurrence != NULL) {
+        weiri_recurrence_ask(envelope->recurrence);
+    }
     /* Most sends of a storm find the envelope queued already. They need no hold: nothing of it is
      * touched but the word that is looked at, and for that the caller's reference is enough. */
     if (order->delay_ns <= 0 && weiri_queue_joins(pool->queue, weir_key_item(&envelope->item))) {
@@ -127,6 +130,9 @@ static enum weir_status send_all(weir_pool *pool, weir_envelope *const *envelope
     }
     for (size_t i = 0; i < count; i++) {
         keys[i] = weir_key_item(&envelopes[i]->item);
+        if (envelopes[i]->recurrence != NULL) {
+            weiri_recurrence_ask(envelopes[i]->recurrence);
+        }
     }
     struct weiri_entry entry = {.keys = keys, .entered = entered, .count = count};
     status = weiri_queue_enter(pool->queue, &entry);

@@ -5,13 +5,14 @@
 
 #include "base/panic.h"
 #include "pool/outcome.h"
-#include "pool/turn.h"
+#include "pool/round.h"
 #include "queue/room.h"
 
 /* When a retry comes whose limiter could not say. */
 #define UNANSWERED_NS WEIR_SECONDS(1)
 
-void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
+/* Ends its row of failures, here and in the limiter. */
+static void forgive(weir_pool *pool, weir_envelope *envelope)
 {
     atomic_store_explicit(&envelope->attempts, 0, memory_order_relaxed);
     if (atomic_load_explicit(&envelope->is_limited, memory_order_relaxed)) {
@@ -21,99 +22,92 @@ void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
     }
 }
 
-/* Brings the envelope back; refused, it is dropped once it has left. */
-static enum weir_status bring_back(struct weiri_turn *turn, int64_t delay_ns)
+void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
 {
-    weir_pool *pool = turn->worker->pool;
-    weir_envelope *envelope = turn->envelope;
+    forgive(pool, envelope);
+    if (envelope->recurrence != NULL) {
+        atomic_store_explicit(&envelope->recurrence->is_begun, false, memory_order_relaxed);
+    }
+}
+
+enum weir_status weiri_bring_back(struct weiri_round *round, int64_t delay_ns)
+{
+    weir_pool *pool = round->worker->pool;
+    weir_envelope *envelope = round->envelope;
     enum weir_status status =
         weiri_queue_send_again(pool->queue, &envelope->item, delay_ns, &envelope->cancelled_run);
-    turn->ending = status == WEIR_ENOMEM ? WEIRI_ENDS_NO_MEMORY : WEIRI_ENDS_PENDING;
+    round->ending = status == WEIR_ENOMEM ? WEIRI_ENDS_NO_MEMORY : WEIRI_ENDS_PENDING;
     if (status != WEIR_OK) {
         weiri_pool_count_drop(pool);
     }
     return status;
 }
 
-static enum weir_status retry_limited(struct weiri_turn *turn)
+static enum weir_status retry_limited(struct weiri_round *round)
 {
-    weir_queue *queue = turn->worker->pool->queue;
-    struct weir_key key = weir_key_item(&turn->envelope->item);
+    weir_queue *queue = round->worker->pool->queue;
+    struct weir_key key = weir_key_item(&round->envelope->item);
     int64_t now_ns = weir_clock_now(queue->clock);
     int64_t delay_ns;
     /* A limiter that fails, for lack of memory or of its own will, must not cost the envelope. */
     if (weir_limiter_when(queue->limiter, key, now_ns, &delay_ns) != WEIR_OK) {
-        return bring_back(turn, UNANSWERED_NS);
+        return weiri_bring_back(round, UNANSWERED_NS);
     }
-    atomic_store_explicit(&turn->envelope->is_limited, true, memory_order_relaxed);
-    enum weir_status status = bring_back(turn, delay_ns);
+    atomic_store_explicit(&round->envelope->is_limited, true, memory_order_relaxed);
+    enum weir_status status = weiri_bring_back(round, delay_ns);
     if (status != WEIR_OK) {
         weir_limiter_undo(queue->limiter, key, now_ns);
     }
     return status;
 }
 
-static void retry(struct weiri_turn *turn)
+static void retry(struct weiri_round *round)
 {
     enum weir_status status;
-    if (turn->decision.kind == WEIR_RETRY_LIMITED) {
-        status = retry_limited(turn);
+    if (round->decision.kind == WEIR_RETRY_LIMITED) {
+        status = retry_limited(round);
     } else {
-        bool is_now = turn->decision.kind == WEIR_RETRY_NOW;
-        status = bring_back(turn, is_now ? 0 : turn->decision.delay_ns);
+        bool is_now = round->decision.kind == WEIR_RETRY_NOW;
+        status = weiri_bring_back(round, is_now ? 0 : round->decision.delay_ns);
     }
     if (status == WEIR_OK) {
-        weiri_count(turn->worker, WEIRI_COUNT_RETRIES);
+        weiri_count(round->worker, WEIRI_COUNT_RETRIES);
     }
 }
 
-/* A periodic envelope wants to be stopped: nothing of it may be left pending that would begin its
- * schedule anew. */
-static void end_schedule(struct weiri_turn *turn)
+static void obey(struct weiri_round *round, enum weiri_sequel sequel)
 {
-    weir_pool *pool = turn->worker->pool;
-    bool was_taken = false;
-    enum weir_status status =
-        weir_queue_cancel(pool->queue, weir_key_item(&turn->envelope->item), &was_taken);
-    WEIRI_ASSERT(status == WEIR_OK);
-    if (was_taken) {
-        weiri_pool_count_drop(pool);
-    }
-}
-
-static void obey(struct weiri_turn *turn, enum weiri_sequel sequel)
-{
-    weir_envelope *envelope = turn->envelope;
+    weir_envelope *envelope = round->envelope;
     switch (sequel) {
     case WEIRI_END:
         if (weiri_envelope_is_periodic(envelope)) {
-            end_schedule(turn);
+            weiri_recur_end(round);
         }
         return;
     case WEIRI_AGAIN:
-        (void)bring_back(turn, envelope->interval_ns);
+        weiri_recur_again(round);
         return;
     case WEIRI_EXHAUSTED:
-        weiri_count(turn->worker, WEIRI_COUNT_EXHAUSTED);
-        turn->ending = WEIRI_ENDS_EXHAUSTED;
-        weiri_pool_forget(turn->worker->pool, envelope);
+        weiri_count(round->worker, WEIRI_COUNT_EXHAUSTED);
+        round->ending = WEIRI_ENDS_EXHAUSTED;
+        forgive(round->worker->pool, envelope);
         return;
     case WEIRI_DROP:
-        turn->ending = WEIRI_ENDS_FAILED;
-        weiri_pool_forget(turn->worker->pool, envelope);
+        round->ending = WEIRI_ENDS_FAILED;
+        forgive(round->worker->pool, envelope);
         return;
     case WEIRI_RETRY:
-        retry(turn);
+        retry(round);
         return;
     }
 }
 
 /* Counts the run among the failures in a row, or ends that row; how many there are. */
-static uint32_t remember(struct weiri_turn *turn, bool has_failed)
+static uint32_t remember(struct weiri_round *round, bool has_failed)
 {
-    weir_envelope *envelope = turn->envelope;
+    weir_envelope *envelope = round->envelope;
     if (!has_failed) {
-        weiri_pool_forget(turn->worker->pool, envelope);
+        forgive(round->worker->pool, envelope);
         return 0;
     }
     uint32_t attempts = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
@@ -122,42 +116,42 @@ static uint32_t remember(struct weiri_turn *turn, bool has_failed)
     return attempts;
 }
 
-static void tell_failure(struct weiri_turn *turn, uint32_t attempt)
+static void tell_failure(struct weiri_round *round, uint32_t attempt)
 {
-    turn->failure = (struct weir_failure){
-        .status = turn->status,
+    round->failure = (struct weir_failure){
+        .status = round->status,
         .attempt = attempt,
-        .message = weiri_context_message(&turn->worker->context),
+        .message = weiri_context_message(&round->worker->context),
         .exit_status = -1,
     };
-    weiri_hook_failure(turn);
+    weiri_hook_failure(round);
 }
 
-void weiri_settle(struct weiri_turn *turn)
+void weiri_settle(struct weiri_round *round)
 {
-    weir_envelope *envelope = turn->envelope;
-    enum weiri_outcome outcome = weiri_outcome_of(turn->status);
-    weiri_count(turn->worker, (enum weiri_count)outcome);
+    weir_envelope *envelope = round->envelope;
+    enum weiri_outcome outcome = weiri_outcome_of(round->status);
+    weiri_count(round->worker, (enum weiri_count)outcome);
     struct weiri_terms terms = {
         .is_periodic = weiri_envelope_is_periodic(envelope),
-        .timeouts_fail = turn->worker->pool->timeouts_fail,
+        .timeouts_fail = round->worker->pool->timeouts_fail,
         .attempts_max = envelope->attempts_max,
     };
     bool has_failed = weiri_outcome_is_failure(outcome, &terms);
-    terms.attempt = remember(turn, has_failed);
-    turn->decision = weir_decision_drop();
+    terms.attempt = remember(round, has_failed);
+    round->decision = weir_decision_drop();
 
     /* A schedule goes on whatever its hooks do, and without the time they take. */
     if (terms.is_periodic) {
-        obey(turn, weiri_outcome_sequel(outcome, &terms, &turn->decision));
+        obey(round, weiri_outcome_sequel(outcome, &terms, &round->decision));
     }
     if (outcome == WEIRI_SUCCEEDED && envelope->success != NULL) {
-        weiri_hook_success(turn);
+        weiri_hook_success(round);
     }
     if (has_failed && envelope->failure != NULL) {
-        tell_failure(turn, terms.attempt);
+        tell_failure(round, terms.attempt);
     }
     if (!terms.is_periodic) {
-        obey(turn, weiri_outcome_sequel(outcome, &terms, &turn->decision));
+        obey(round, weiri_outcome_sequel(outcome, &terms, &round->decision));
     }
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/stamps.h"
 
-#include "pool/turn.h"
+#include "pool/round.h"
 
 /* As many frames of the user's own are on a worker's stack at once. */
 #define STAMPS_MAX 1024
@@ -24,24 +24,24 @@ enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t coun
 }
 
 /* NULL: all are behind, what comes is the task. */
-static const struct weir_stamp *stamp_at(const struct weiri_turn *turn, size_t index)
+static const struct weir_stamp *stamp_at(const struct weiri_round *round, size_t index)
 {
-    const weir_pool *pool = turn->worker->pool;
+    const weir_pool *pool = round->worker->pool;
     if (index < pool->stamp_count) {
         return &pool->stamps[index];
     }
     index -= pool->stamp_count;
-    return index < turn->envelope->stamp_count ? &turn->envelope->stamps[index] : NULL;
+    return index < round->envelope->stamp_count ? &round->envelope->stamps[index] : NULL;
 }
 
-static int run_from(const struct weiri_turn *turn, size_t index, weir_context *context)
+static int run_from(const struct weiri_round *round, size_t index, weir_context *context)
 {
-    weir_envelope *envelope = turn->envelope;
-    const struct weir_stamp *stamp = stamp_at(turn, index);
+    weir_envelope *envelope = round->envelope;
+    const struct weir_stamp *stamp = stamp_at(round, index);
     if (stamp == NULL) {
         return envelope->invoke(context, envelope->payload);
     }
-    const struct weir_next inside = {turn, index + 1};
+    const struct weir_next inside = {round, index + 1};
     return stamp->fn(context, envelope, &inside, stamp->arg);
 }
 
@@ -50,10 +50,10 @@ int weir_next_run(const weir_next *next, weir_context *context)
     if (next == NULL || context == NULL) {
         return WEIR_EINVAL;
     }
-    return run_from(next->turn, next->index, context);
+    return run_from(next->round, next->index, context);
 }
 
-int weiri_stamps_run(const struct weiri_turn *turn)
+int weiri_stamps_run(const struct weiri_round *round)
 {
-    return run_from(turn, 0, &turn->worker->context);
+    return run_from(round, 0, &round->worker->context);
 }

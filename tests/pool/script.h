@@ -41,11 +41,14 @@ struct script {
     /* What came of it. */
     char steps[512];
     int runs;
+    int others;       /* runs of other envelopes, by the test's count */
     int status;       /* told to the outcome function */
     int status_after; /* told to the after hook */
     int told;         /* why it was dropped; 0: it was not */
     int tellings;
     struct weir_failure failure;
+    int64_t due_ns;
+    uint32_t attempt; /* by the context */
     int64_t before_left_ns;
     int64_t invoke_left_ns;
     int64_t after_left_ns;
@@ -82,6 +85,10 @@ static inline int script_invoke(weir_context *context, void *payload)
     struct script *script = payload;
     script_note(script, "invoke");
     script->invoke_left_ns = weir_context_remaining(context);
+    script->due_ns = weir_context_due(context);
+    script->attempt = weir_context_attempt(context);
+    CHECK(weir_context_envelope(context) == script->envelope);
+    CHECK(weir_context_pool(context) == script->pool);
     counter_add(&script->begun, 1);
     script_last(script, script->invoke_ns);
     int run = script->runs++;
@@ -223,7 +230,7 @@ static inline void script_end(struct script *script, int runs, uint64_t dropped)
     CHECK_STATUS(weir_pool_drain(script->pool), WEIR_OK);
     CHECK_INT(counter_value(&script->ends), ==, runs);
     struct weir_pool_counts counts = counts_of(script->pool);
-    CHECK_INT(counts.runs, ==, runs);
+    CHECK_INT(counts.runs, ==, runs + script->others);
     CHECK_INT(counts.dropped, ==, dropped);
     CHECK_INT(counts.in_flight, ==, 0);
     weir_envelope_unref(script->envelope);

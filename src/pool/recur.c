@@ -1,0 +1,81 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/recur.h"
+
+#include "base/panic.h"
+#include "base/time.h"
+#include "pool/round.h"
+#include "queue/internal.h"
+
+static struct weiri_moment now_of(const struct weiri_round *round)
+{
+    return (struct weiri_moment){
+        .clock_ns = weir_clock_now(round->worker->pool->queue->clock),
+    };
+}
+
+static void wait_until(struct weiri_round *round, int64_t wake_ns, struct weiri_moment now)
+{
+    round->envelope->recurrence->wake_ns = wake_ns;
+    (void)weiri_bring_back(round, weiri_time_sub(wake_ns, now.clock_ns));
+}
+
+/* Whether the envelope was handed out for a firing; round then has its time. */
+static bool begin(struct weiri_round *round, struct weiri_moment now)
+{
+    struct weiri_recurrence *recurrence = round->envelope->recurrence;
+    struct weiri_turn turn = weiri_plan_begin(&recurrence->plan, &recurrence->state, now);
+    weiri_count_more(round->worker, WEIRI_COUNT_SKIPPED, turn.skipped);
+    if (turn.run) {
+        round->due_ns = turn.due_ns;
+        return true;
+    }
+    /* Handed out before its time, it was for a pending time of somebody else's. */
+    bool is_early = now.clock_ns < recurrence->wake_ns;
+    recurrence->wake_ns = turn.wake_ns;
+    return is_early;
+}
+
+bool weiri_recur_begin(struct weiri_round *round)
+{
+    struct weiri_recurrence *recurrence = round->envelope->recurrence;
+    struct weiri_moment now = now_of(round);
+    bool is_asked = atomic_exchange_explicit(&recurrence->is_asked, false, memory_order_acq_rel);
+    if (!atomic_load_explicit(&recurrence->is_begun, memory_order_relaxed)) {
+        atomic_store_explicit(&recurrence->is_begun, true, memory_order_relaxed);
+        recurrence->wake_ns = weiri_plan_start(&recurrence->plan, &recurrence->state, now);
+        if (recurrence->wake_ns > now.clock_ns) {
+            wait_until(round, recurrence->wake_ns, now);
+            return false;
+        }
+        is_asked = false;
+    }
+    if (begin(round, now) || is_asked) {
+        return true;
+    }
+    wait_until(round, recurrence->wake_ns, now);
+    return false;
+}
+
+void weiri_recur_again(struct weiri_round *round)
+{
+    struct weiri_recurrence *recurrence = round->envelope->recurrence;
+    struct weiri_moment now = now_of(round);
+    struct weiri_turn turn = weiri_plan_end(&recurrence->plan, &recurrence->state, now);
+    weiri_count_more(round->worker, WEIRI_COUNT_SKIPPED, turn.skipped);
+    wait_until(round, turn.wake_ns, now);
+}
+
+void weiri_recur_end(struct weiri_round *round)
+{
+    weir_pool *pool = round->worker->pool;
+    weir_envelope *envelope = round->envelope;
+    atomic_store_explicit(&envelope->recurrence->is_begun, false, memory_order_relaxed);
+    bool was_taken = false;
+    enum weir_status status =
+        weir_queue_cancel(pool->queue, weir_key_item(&envelope->item), &was_taken);
+    WEIRI_ASSERT(status == WEIR_OK);
+    if (was_taken) {
+        weiri_pool_count_drop(pool);
+    }
+}
