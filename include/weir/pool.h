@@ -52,6 +52,10 @@ enum weir_pool_flags {
     /** A one-off envelope whose run timed out (WEIR_ETIMEDOUT) has failed: its failure hook is
      * asked. */
     WEIR_POOL_TIMEOUTS_FAIL = 1,
+    /** Envelopes of a group run one at a time, in the order in which they were queued, and one that
+     * is tried again comes before the others of its group: these wait for it, also for the time
+     * that it is to be tried after. */
+    WEIR_POOL_ORDERED_GROUPS = 2,
 };
 
 /** What a pool is made with. Zero means the default of every field but workers. */
@@ -78,10 +82,12 @@ struct weir_pool_options {
      * when the hook begins. 0: 800 ms, and one half (500). Without a deadline it is hook_min_ns. */
     int64_t hook_min_ns;
     uint32_t hook_fraction; /**< At most 1000. */
-    uint32_t reserved0;     /**< 0. */
-    const char *name;       /**< Copied; UTF-8. The pool's name in metrics, needed there. */
-    weir_metrics *metrics;  /**< Borrowed until free: where the pool, and its queue with it, show
-                               their metrics, under the name; NULL: nowhere. */
+    /** Most envelopes of one group that run at once; 0: no limit. What is over it stays queued,
+     * behind nobody's back: the others pass, and it keeps its place in its group. */
+    uint32_t group_limit;
+    const char *name;      /**< Copied; UTF-8. The pool's name in metrics, needed there. */
+    weir_metrics *metrics; /**< Borrowed until free: where the pool, and its queue with it, show
+                              their metrics, under the name; NULL: nowhere. */
 };
 
 /** Initialiser of struct weir_pool_options. */
@@ -94,8 +100,8 @@ struct weir_pool_options {
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
  * Returns owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too
  * many, options of an unknown size or with an unknown field or flag set, an allocator with some
- * members NULL, when_full none of the three, stamps NULL or one without its function, metrics
- * without a name or with one that is not UTF-8), WEIR_ERANGE
+ * members NULL, when_full none of the three, ordered groups with a limit past 1, stamps NULL or one
+ * without its function, metrics without a name or with one that is not UTF-8), WEIR_ERANGE
  * (hook_min_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_EBUSY (the name is
  * taken in the registry), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,

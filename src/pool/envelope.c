@@ -9,9 +9,10 @@
 #include "base/options.h"
 #include "base/panic.h"
 #include "base/sync.h"
+#include "pool/group.h"
 #include "pool/stamps.h"
 
-_Static_assert(offsetof(struct weir_envelope_options, schedule) + sizeof(void *) ==
+_Static_assert(offsetof(struct weir_envelope_options, group) + sizeof(struct weir_key) ==
                    sizeof(struct weir_envelope_options),
                "no padding at the end of an options struct");
 
@@ -81,9 +82,8 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     if (status != WEIR_OK) {
         return status;
     }
-    weir_envelope *envelope = weiri_alloc_zero(
-        &options.allocator, 1,
-        block_size(options.stamp_count, weiri_plan_is_periodic(&plan), options.type));
+    size_t size = block_size(options.stamp_count, weiri_plan_is_periodic(&plan), options.type);
+    weir_envelope *envelope = weiri_alloc_zero(&options.allocator, 1, size);
     if (envelope == NULL) {
         return WEIR_ENOMEM;
     }
@@ -107,6 +107,11 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     envelope->attempts_max = options.attempts_max;
     envelope->flags = options.flags;
     fill_behind(envelope, &options, &plan);
+    status = weiri_envelope_join_group(envelope, options.group);
+    if (status != WEIR_OK) {
+        weiri_release(&options.allocator, envelope, size);
+        return status;
+    }
     *ret_envelope = envelope;
     return WEIR_OK;
 }
@@ -138,6 +143,7 @@ void weir_envelope_unref(weir_envelope *envelope)
     if (envelope->release != NULL) {
         envelope->release(envelope->payload);
     }
+    weiri_envelope_quit_group(envelope);
     struct weir_allocator memory = envelope->allocator;
     weiri_release(&memory, envelope,
                   block_size(envelope->stamp_count, envelope->recurrence != NULL, envelope->type));

@@ -14,6 +14,8 @@
 #include "base/sync.h"
 #include "pool/recur.h"
 
+struct weiri_member; /* queue/groups.h */
+
 /* An envelope's record: one block, with its stamps, its schedule and its type
  * behind it.
  *
@@ -26,6 +28,7 @@ struct weir_envelope {
     /* The ticket of the run that was cancelled last; written under the queue's lock. No ticket is
      * ever used again, so nothing needs to take it back. */
     _Atomic uint64_t cancelled_run;
+    struct weiri_member *member; /* of its group; NULL: it is of none */
 
     /* Immutable. */
     struct weir_allocator allocator;

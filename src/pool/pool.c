@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/panic.h"
 #include "pool/flight.h"
+#include "pool/group.h"
 #include "pool/stamps.h"
 #include "queue/internal.h"
 
@@ -15,7 +16,7 @@
 #define HOOK_MIN_NS WEIR_MS(800)
 #define HOOK_FRACTION 500 /* per mille */
 #define HOOK_FRACTION_MAX 1000
-#define FLAGS_KNOWN ((uint32_t)WEIR_POOL_TIMEOUTS_FAIL)
+#define FLAGS_KNOWN ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_ORDERED_GROUPS))
 
 _Static_assert(offsetof(struct weir_pool_options, metrics) + sizeof(weir_metrics *) ==
                    sizeof(struct weir_pool_options),
@@ -49,8 +50,12 @@ static enum weir_status normalize(struct weir_pool_options *dst,
     if (dst->clock == NULL) {
         dst->clock = weir_clock_monotonic();
     }
-    if (dst->when_full > WEIR_FULL_DROP_OLDEST || dst->reserved0 != 0) {
+    bool is_ordered = (dst->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
+    if (dst->when_full > WEIR_FULL_DROP_OLDEST || (is_ordered && dst->group_limit > 1)) {
         return WEIR_EINVAL;
+    }
+    if (is_ordered) {
+        dst->group_limit = 1;
     }
     if (dst->workers < 1 || dst->workers > WORKERS_MAX) {
         return WEIR_EINVAL;
@@ -71,6 +76,9 @@ static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_optio
         return status;
     }
     weiri_queue_set_capacity(pool->queue, options->capacity);
+    if (options->group_limit != 0) {
+        weiri_queue_set_groups(pool->queue, &pool->groups, options->group_limit, weiri_member_of);
+    }
     status = weiri_pool_measure(pool, options);
     if (status != WEIR_OK) {
         weir_queue_free(pool->queue);
@@ -156,6 +164,7 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     pool->dropped_arg = options->dropped_arg;
     pool->hook_min_ns = options->hook_min_ns;
     pool->hook_fraction = options->hook_fraction;
+    pool->has_ordered_groups = (options->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
     pool->timeouts_fail = (options->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0;
     atomic_init(&pool->dropped, 0);
     if (copy_stamps(pool, options) != WEIR_OK) {

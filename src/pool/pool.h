@@ -16,6 +16,7 @@
 #include "pool/context.h"
 #include "pool/envelope.h"
 #include "pool/outcome.h"
+#include "queue/groups.h"
 
 /* A pool is threads on a queue. Which envelopes it holds, how many, and whether it accepts more is
  * known by that queue and by nothing else; the pool adds the threads and their life (design notes:
@@ -72,6 +73,8 @@ struct weir_pool {
     int64_t hook_min_ns;
     uint32_t hook_fraction; /* per mille */
     bool timeouts_fail;
+    bool has_ordered_groups;
+    struct weiri_groups groups; /* the queue's, where it has some */
 
     struct weiri_scope scope; /* cancelled by a stop */
     _Atomic uint64_t dropped; /* what the queue does not count */

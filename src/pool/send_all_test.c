@@ -159,7 +159,8 @@ TEST(bad_input, "sends without a pool or an envelope, and unknown policies, are 
     weir_pool *none = NULL;
     CHECK_STATUS(weir_pool_new(&options, &none), WEIR_EINVAL);
     options.when_full = WEIR_FULL_WAIT;
-    options.reserved0 = 1;
+    options.flags = WEIR_POOL_ORDERED_GROUPS;
+    options.group_limit = 2;
     CHECK_STATUS(weir_pool_new(&options, &none), WEIR_EINVAL);
     CHECK(none == NULL);
     scene_fini(&scene);

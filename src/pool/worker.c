@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/panic.h"
 #include "pool/flight.h"
+#include "pool/group.h"
 #include "pool/pool.h"
 #include "queue/close.h"
 
@@ -45,6 +46,7 @@ static void work_off(struct weiri_worker *worker, struct weir_work *work)
         weir_envelope *envelope = weiri_envelope_of(work->item);
         uint64_t ticket = work->ticket;
         enum weiri_ending ending = run(worker, envelope, ticket);
+        weiri_envelope_note_ending(worker->pool, envelope, ending);
         bool has_left;
         status = weiri_queue_done_try_get(worker->pool->queue, work, &has_left);
         WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN);
@@ -62,13 +64,18 @@ void weiri_worker_main(void *arg)
         return;
     }
     struct weir_work work;
+    weir_queue *queue = worker->pool->queue;
     enum weir_status status;
     do { /* WEIR_ENOMEM too is tried again: a worker that gave up would leave its work undone */
-        status = weir_queue_get(worker->pool->queue, &work);
+        status = weir_queue_get(queue, &work);
+        if (status == WEIR_ESHUTDOWN) {
+            /* What the sweep drops may have kept a group waiting, which is queued then. */
+            weiri_pool_sweep(worker->pool);
+            status = weir_queue_try_get(queue, &work);
+        }
         if (status == WEIR_OK) {
             work_off(worker, &work);
         }
     } while (status != WEIR_ESHUTDOWN);
-    weiri_pool_sweep(worker->pool);
     weiri_pool_leave(worker->pool, worker);
 }

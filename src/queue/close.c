@@ -3,6 +3,7 @@
 #include "queue/close.h"
 
 #include "base/panic.h"
+#include "queue/groups.h"
 #include "queue/moves.h"
 
 /* Brings up to date what gets look at first. */
@@ -103,9 +104,15 @@ struct weir_item *weiri_queue_take_closed(weir_queue *queue)
     if (queue->is_closed && !queue->keeps) {
         struct weiri_core *core = &queue->core;
         if (queue->is_stopped) {
+            if (queue->groups != NULL) {
+                weiri_queue_call_all_back_locked(queue);
+            }
             take_queued(core, &taken);
         }
         take_waiting(core, &taken);
+        if (queue->groups != NULL) {
+            weiri_queue_dropped_locked(queue, taken.first);
+        }
         weiri_delay_trim(&core->delay, &core->allocator);
         weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
     }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Handing out and ending. */
 
-#include "queue/internal.h"
+#include "queue/groups.h"
 
 #include "queue/moves.h"
 
@@ -146,6 +146,9 @@ WEIRI_INLINE enum weir_status done_locked(weir_queue *queue, const struct weir_w
     weiri_queue_pass_time_locked(queue);
     enum weir_status status = weiri_core_done(&queue->core, work, ret_ended, false);
     if (status == WEIR_OK) {
+        if (queue->groups != NULL) {
+            weiri_queue_ended_locked(queue, work->item);
+        }
         weiri_queue_tell_drains_locked(queue);
     }
     return status;

@@ -20,8 +20,8 @@
  * lock, no clock, no thread; the shell (queue.c, consume.c, shutdown.c) adds those.
  *
  * Invariants, between calls:
- * - ready holds exactly the queued items, the delay structure exactly the waiting ones, the table
- * exactly the keyed items that are not free;
+ * - ready holds exactly the queued items, but for those aside, the delay structure exactly the
+ * waiting ones, the table exactly the keyed items that are not free;
  * - ready has capacity for every item that is queued, is dirty or waits: what is promised a
  * place in the queue gets it without an allocation, so that done and the passing of time cannot
  * fail;
@@ -35,6 +35,7 @@ struct weiri_core {
     struct weiri_ready ready;
 
     size_t only_waiting; /* waiting items whose place is idle */
+    size_t aside;        /* queued items that are not in ready (queue/groups.h) */
     struct weiri_delay delay;
     uint32_t mark; /* of the items it holds (queue/item.h): no other queue's, the low bits clear */
     size_t capacity;           /* most items that may be held at once; 0: no limit */
@@ -123,6 +124,12 @@ WEIR_NODISCARD enum weir_status weiri_core_cancel(struct weiri_core *core, struc
 /* Takes every pending time away, counting them as dropped. Returns the embedded items that this
  * made free, in order of their times, as a chain: weiri_core_chain_next(). */
 struct weir_item *weiri_core_drop_waiting(struct weiri_core *core);
+
+/* The item behind one of a chain; NULL: it is the last one. */
+static inline const struct weir_item *weiri_core_chain_peek(const struct weir_item *item)
+{
+    return (const struct weir_item *)(uintptr_t)item->weir_position;
+}
 
 /* Takes the first item out of a chain; NULL when there is none left. */
 struct weir_item *weiri_core_chain_next(struct weir_item **chain);

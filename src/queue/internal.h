@@ -45,6 +45,8 @@ struct weiri_wakes {
     size_t count;
 };
 
+struct weiri_groups; /* queue/groups.h */
+
 struct weir_queue {
     uint32_t magic;
     /* Immutable after new. */
@@ -80,8 +82,9 @@ struct weir_queue {
     bool is_closed WEIRI_GUARDED_BY(lock);  /* shutting down, but with a way back: queue/close.h */
     bool is_stopped WEIRI_GUARDED_BY(lock); /* closed, and what is queued is not handed out */
     bool keeps WEIRI_GUARDED_BY(lock);      /* closed, and what is left unrun stays */
-    bool takes_joins_open WEIRI_GUARDED_BY(lock); /* takes_joins before it was closed */
-    bool has_event_fd WEIRI_GUARDED_BY(lock);     /* somebody asked for it */
+    bool takes_joins_open WEIRI_GUARDED_BY(lock);       /* takes_joins before it was closed */
+    bool has_event_fd WEIRI_GUARDED_BY(lock);           /* somebody asked for it */
+    struct weiri_groups *groups WEIRI_GUARDED_BY(lock); /* NULL: none */
     bool has_guests WEIRI_GUARDED_BY(lock); /* seekers or watchers: weiri_queue_serve_locked() */
     bool is_quiet WEIRI_GUARDED_BY(lock);   /* as weiri_queue_unlock() found it */
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
@@ -164,10 +167,11 @@ int64_t weiri_queue_pass_time_to_locked(weir_queue *queue, int64_t now_ns)
 void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count) WEIRI_REQUIRES(queue->lock);
 
 /* Queues what is due, so that what is added or gotten next finds it in its order. In a queue with
- * metrics or aging this is where each call reads the clock, once. */
+ * metrics or aging this is where each call reads the clock, once. In one with groups it is where
+ * the head of what is queued is made one that may be handed out. */
 static inline void weiri_queue_pass_time_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
-    if ((queue->core.delay.count | (uintptr_t)queue->core.meter |
+    if ((queue->core.delay.count | (uintptr_t)queue->core.meter | (uintptr_t)queue->groups |
          (uint64_t)queue->core.ready.ranks.aging_ns) != 0) {
         weiri_queue_pass_time_slow_locked(queue);
     }
@@ -207,7 +211,7 @@ void weiri_queue_wake_drains_locked(weir_queue *queue) WEIRI_REQUIRES(queue->loc
 static inline bool weiri_queue_is_idle_locked(const weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
     return weiri_ready_count(&queue->core.ready) == 0 &&
-           weiri_running_count(&queue->core.running) == 0;
+           weiri_running_count(&queue->core.running) + queue->core.aside == 0;
 }
 
 /* To be called after a change that may have made the queue idle. */

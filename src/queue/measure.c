@@ -25,7 +25,8 @@ static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
     weiri_meter_read(queue->core.meter, &ret_sample->queue);
-    ret_sample->queue.depth = weiri_ready_count(&queue->core.ready) + queue->core.dirty;
+    ret_sample->queue.depth =
+        weiri_ready_count(&queue->core.ready) + queue->core.aside + queue->core.dirty;
     weiri_queue_unlock(queue);
 }
 

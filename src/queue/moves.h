@@ -22,7 +22,7 @@
 /* Items that have a place in the ring or may come to need one. */
 static inline size_t weiri_core_obligations(const struct weiri_core *core)
 {
-    return weiri_ready_count(&core->ready) + core->dirty + core->delay.count;
+    return weiri_ready_count(&core->ready) + core->dirty + core->delay.count + core->aside;
 }
 
 /* Whether nothing waits, and nothing is kept of the items but their order. */
@@ -36,7 +36,7 @@ static inline bool weiri_core_is_quiet(const struct weiri_core *core)
 static inline size_t weiri_core_held(const struct weiri_core *core)
 {
     return weiri_ready_count(&core->ready) + weiri_running_count(&core->running) +
-           core->only_waiting;
+           core->only_waiting + core->aside;
 }
 
 /* The item of a valid key; NULL where a key of bytes is not known. */

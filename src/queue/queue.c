@@ -161,7 +161,7 @@ void weir_queue_free(weir_queue *queue)
     weiri_clock_detach(queue->clock, &queue->clock_user);
     WEIRI_ASSERT(weiri_list_is_empty(&queue->sleepers));
     WEIRI_ASSERT(weiri_list_is_empty(&queue->drainers));
-    WEIRI_ASSERT(!queue->has_guests);
+    WEIRI_ASSERT(!queue->has_guests && queue->core.aside == 0);
     queue->magic = 0;
     if (queue->has_event_fd) {
         weiri_event_fd_close(&queue->event_fd);
@@ -189,7 +189,7 @@ enum weir_status weiri_queue_count_held(weir_queue *queue, struct weir_queue_cou
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
     *ret_counts = (struct weir_queue_counts){
-        .queued = weiri_ready_count(&queue->core.ready),
+        .queued = weiri_ready_count(&queue->core.ready) + queue->core.aside,
         .waiting = queue->core.delay.count,
         .processing = weiri_running_count(&queue->core.running),
         .dropped = queue->core.dropped,

@@ -72,6 +72,13 @@ static inline void weiri_ready_push(struct weiri_ready *ready, struct weir_item 
     }
 }
 
+/* Puts an item before all others; not with priorities, whose order would be none then. */
+static inline void weiri_ready_push_front(struct weiri_ready *ready, struct weir_item *item)
+{
+    WEIRI_ASSERT(!ready->has_priorities);
+    weiri_ring_push_front(&ready->ring, item);
+}
+
 /* The first item, or NULL. */
 static inline struct weir_item *weiri_ready_pop(struct weiri_ready *ready)
 {

@@ -3,6 +3,7 @@
 /* Taking items out, and waiting until one is processed no more. */
 
 #include "base/panic.h"
+#include "queue/groups.h"
 #include "queue/moves.h"
 #include "queue/room.h"
 
@@ -20,6 +21,9 @@ void weiri_queue_take_out_locked(weir_queue *queue, struct weir_item *item,
     enum weiri_place place = weiri_item_place(item);
     unsigned pending = item->weir_wait != 0 ? 1 : 0;
     pending += place == WEIRI_QUEUED || place == WEIRI_DIRTY ? 1 : 0;
+    if (queue->groups != NULL) {
+        weiri_queue_call_back_locked(queue, item);
+    }
     bool was_taken;
     enum weir_status status = weiri_core_cancel(&queue->core, weir_key_item(item), &was_taken);
     WEIRI_ASSERT(status == WEIR_OK && was_taken == (pending > 0));
@@ -28,6 +32,9 @@ void weiri_queue_take_out_locked(weir_queue *queue, struct weir_item *item,
         .pending = pending,
         .run = weiri_item_is_processing(item) ? item->weir_position : 0,
     };
+    if (queue->groups != NULL) {
+        weiri_queue_taken_out_locked(queue, item);
+    }
 }
 
 void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint64_t *cancelled_run,

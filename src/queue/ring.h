@@ -51,6 +51,19 @@ static inline void weiri_ring_push(struct weiri_ring *ring, struct weir_item *it
     ring->count++;
 }
 
+/* As push, but to be popped next. */
+static inline void weiri_ring_push_front(struct weiri_ring *ring, struct weir_item *item)
+{
+    if (ring->tail - ring->head == ring->capacity) {
+        WEIRI_ASSERT(ring->count < ring->capacity);
+        weiri_ring_compact(ring);
+    }
+    ring->head--;
+    item->weir_position = ring->head;
+    ring->slots[ring->head & (ring->capacity - 1)] = item;
+    ring->count++;
+}
+
 /* Gives memory back where count items would leave most of it unused; keeps it where that fails. */
 static inline void weiri_ring_trim(struct weiri_ring *ring, const struct weir_allocator *allocator,
                                    size_t count)

@@ -5,6 +5,7 @@
 #include "queue/room.h"
 
 #include "base/time.h"
+#include "queue/groups.h"
 #include "queue/moves.h"
 
 /* A thread that waits for room, on its stack. Guarded by the queue's lock. */
@@ -202,8 +203,7 @@ enum weir_status weiri_queue_enter_displacing(weir_queue *queue, const struct we
     enum weir_status status = enter_locked(queue, entry, time_ns);
     if (status == WEIR_EFULL) {
         bool is_room_kept = queue->core.is_room_kept;
-        uint64_t position = weiri_ready_first(&queue->core.ready);
-        struct weir_item *oldest = weiri_ready_from(&queue->core.ready, &position);
+        struct weir_item *oldest = weiri_queue_oldest_locked(queue);
         if (oldest != NULL) {
             weiri_queue_take_out_locked(queue, oldest, ret_displaced);
             WEIRI_ASSERT(ret_displaced->item == oldest);

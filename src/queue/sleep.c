@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Who sleeps, who is woken, and who watches the clock. See the design note in queue/internal.h. */
 
-#include "queue/internal.h"
+#include "queue/groups.h"
 
 #include "queue/moves.h"
 
@@ -60,7 +60,7 @@ void weiri_queue_unlock(weir_queue *queue)
     call_consumers(queue);
     queue->is_quiet = weiri_core_is_quiet(&queue->core) && weiri_list_is_empty(&queue->sleepers) &&
                       !queue->shutting_down && !queue->is_gated && !queue->has_event_fd &&
-                      !queue->has_guests && queue->touch == NULL;
+                      !queue->has_guests && queue->groups == NULL && queue->touch == NULL;
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);
     }
@@ -162,5 +162,11 @@ int64_t weiri_queue_pass_time_to_locked(weir_queue *queue, int64_t now_ns)
 
 void weiri_queue_pass_time_slow_locked(weir_queue *queue)
 {
-    (void)weiri_queue_pass_time_to_locked(queue, weir_clock_now(queue->clock));
+    struct weiri_core *core = &queue->core;
+    if (core->delay.count > 0 || core->meter != NULL || core->ready.ranks.aging_ns != 0) {
+        (void)weiri_queue_pass_time_to_locked(queue, weir_clock_now(queue->clock));
+    }
+    if (queue->groups != NULL) {
+        weiri_queue_sort_out_locked(queue);
+    }
 }

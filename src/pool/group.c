@@ -1,0 +1,48 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/group.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define NAME_SIZE_MAX 65536
+
+static size_t size_of(size_t key_size)
+{
+    return sizeof(struct weiri_member) + key_size;
+}
+
+enum weir_status weiri_envelope_join_group(weir_envelope *envelope, struct weir_key group)
+{
+    if (group.size == 0) {
+        return WEIR_OK;
+    }
+    if (group.data == NULL || group.size == WEIR_KEY_ITEM) {
+        return WEIR_EINVAL;
+    }
+    if (group.size > NAME_SIZE_MAX) {
+        return WEIR_ETOOBIG;
+    }
+    struct weiri_member *member = weiri_alloc_zero(&envelope->allocator, 1, size_of(group.size));
+    if (member == NULL) {
+        return WEIR_ENOMEM;
+    }
+    member->item = &envelope->item;
+    member->key_size = group.size;
+    memcpy(member->key, group.data, group.size);
+    envelope->member = member;
+    return WEIR_OK;
+}
+
+void weiri_envelope_quit_group(weir_envelope *envelope)
+{
+    if (envelope->member != NULL) {
+        weiri_release(&envelope->allocator, envelope->member, size_of(envelope->member->key_size));
+    }
+}
+
+struct weiri_member *weiri_member_of(struct weir_item *item)
+{
+    return weiri_envelope_of(item)->member;
+}

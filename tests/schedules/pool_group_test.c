@@ -1,0 +1,213 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool_world.h"
+
+/* Three envelopes of one group, of which one runs at a time: whatever else happens, none overlaps
+ * another one, and each is run or dropped. */
+
+#define MEMBERS 3
+
+static struct {
+    weir_envelope *envelopes[MEMBERS];
+    int running;
+    int runs[MEMBERS];
+    int released;
+    int failing;       /* who fails the first time; MEMBERS: nobody */
+    bool is_failed;    /* it has, and has not run again */
+    bool may_overtake; /* the retry may be dropped */
+    int64_t delay_ns;  /* of the retry */
+    struct weiri_mutex mutex;
+    struct weiri_cond has_run; /* the second one */
+} group;
+
+static int take_part(weir_context *context, void *payload)
+{
+    int number = (int)((weir_envelope **)payload - group.envelopes);
+    (void)context;
+    CHECK_INT(group.running++, ==, 0);
+    weiri_sync_point();
+    CHECK(!group.is_failed || number == group.failing || group.may_overtake);
+    bool fails = number == group.failing && group.runs[number] == 0;
+    group.runs[number]++;
+    group.is_failed = fails;
+    group.running--;
+    weiri_mutex_lock(&group.mutex);
+    weiri_cond_broadcast(&group.has_run);
+    weiri_mutex_unlock(&group.mutex);
+    return fails ? WEIR_EUSER : WEIR_OK;
+}
+
+static struct weir_decision try_again(weir_context *context, weir_envelope *envelope,
+                                      const struct weir_failure *failure, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)failure;
+    (void)payload;
+    return weir_decision_retry_after(group.delay_ns);
+}
+
+static void note_release(void *payload)
+{
+    (void)payload;
+    group.released++;
+}
+
+/* On a manual clock that stands still, or on one whose time passes. */
+static void group_init(size_t workers, uint32_t flags, bool is_manual)
+{
+    memset(&world, 0, sizeof(world));
+    memset(&group, 0, sizeof(group));
+    group.failing = MEMBERS;
+    CHECK_STATUS(weiri_mutex_init(&group.mutex), WEIR_OK);
+    CHECK_STATUS(weiri_cond_init(&group.has_run, &group.mutex), WEIR_OK);
+    if (is_manual) {
+        CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &world.clock), WEIR_OK);
+    }
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.clock = world.clock;
+    options.workers = workers;
+    options.group_limit = 1;
+    options.flags = flags;
+    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    for (int i = 0; i < MEMBERS; i++) {
+        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        of_envelope.allocator = *test_allocator();
+        of_envelope.invoke = take_part;
+        of_envelope.failure = try_again;
+        of_envelope.release = note_release;
+        of_envelope.payload = &group.envelopes[i];
+        of_envelope.group = weir_key_bytes("g", 1);
+        CHECK_STATUS(weir_envelope_new(&of_envelope, &group.envelopes[i]), WEIR_OK);
+    }
+}
+
+static void group_fini(void)
+{
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    CHECK_INT(counts_of(world.pool).queued, ==, 0);
+    weir_pool_free(world.pool);
+    weir_clock_free(world.clock);
+    for (int i = 0; i < MEMBERS; i++) {
+        weir_envelope_unref(group.envelopes[i]);
+    }
+    CHECK_INT(group.released, ==, MEMBERS);
+    weiri_cond_fini(&group.has_run);
+    weiri_mutex_fini(&group.mutex);
+}
+
+static void send_last(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[2]), WEIR_OK);
+}
+
+static void one_at_a_time(void *arg)
+{
+    struct weiri_thread sender;
+    (void)arg;
+    group_init(2, 0, true);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&sender, "sender", send_last);
+    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[0]), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[1]), WEIR_OK);
+    weiri_thread_join(&sender);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    for (int i = 0; i < MEMBERS; i++) {
+        CHECK_INT(group.runs[i], ==, 1);
+    }
+    group_fini();
+}
+
+TEST(one_at_a_time, "of a group no more run at once than may, and a drain runs those that wait")
+{
+    explorer_must_pass(one_at_a_time, NULL, NULL);
+}
+
+static void send_two(void)
+{
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[0]), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[1]), WEIR_OK);
+}
+
+static void wait_for_run(int number)
+{
+    weiri_mutex_lock(&group.mutex);
+    while (group.runs[number] == 0) {
+        weiri_cond_wait(&group.has_run);
+    }
+    weiri_mutex_unlock(&group.mutex);
+}
+
+/* The first one fails, and comes back at once or later. */
+static void retried(void *arg)
+{
+    (void)arg;
+    group_init(2, WEIR_POOL_ORDERED_GROUPS, false);
+    group.failing = 0;
+    group.delay_ns = explorer_choose(2) == 0 ? 0 : 10;
+    send_two();
+    wait_for_run(1);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(group.runs[0], ==, 2);
+    CHECK_INT(group.runs[1], ==, 1);
+    group_fini();
+}
+
+TEST(retried, "nothing of an ordered group overtakes what is tried again, at once or later")
+{
+    explorer_must_pass(retried, NULL, NULL);
+}
+
+/* The retry waits for a time that does not come, and the drain drops it. */
+static void retry_dropped(void *arg)
+{
+    (void)arg;
+    group_init(2, WEIR_POOL_ORDERED_GROUPS, true);
+    group.failing = 0;
+    group.delay_ns = 10;
+    group.may_overtake = true;
+    send_two();
+    wait_for_run(0);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(group.runs[0], ==, 1);
+    CHECK_INT(group.runs[1], ==, 1);
+    group_fini();
+}
+
+TEST(dropped, "what waits for a retry of its group is run where a drain drops that")
+{
+    explorer_must_pass(retry_dropped, NULL, NULL);
+}
+
+static void cancel_two(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_pool_cancel(world.pool, group.envelopes[0], WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(world.pool, group.envelopes[1], 0, NULL), WEIR_OK);
+}
+
+/* Members are taken out wherever they stand, while the pool runs, and then stops or drains. */
+static void taken_out(void *arg)
+{
+    struct weiri_thread canceler;
+    (void)arg;
+    group_init(2, 0, true);
+    CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, MEMBERS), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&canceler, "canceler", cancel_two);
+    bool is_stop = explorer_choose(2) == 0;
+    CHECK_STATUS(is_stop ? weir_pool_stop(world.pool) : weir_pool_drain(world.pool), WEIR_OK);
+    weiri_thread_join(&canceler);
+    CHECK(is_stop || group.runs[2] == 1);
+    struct weir_pool_counts counts = counts_of(world.pool);
+    CHECK_INT(counts.runs + counts.dropped, ==, MEMBERS);
+    group_fini();
+}
+
+TEST(taken_out, "members of a group are cancelled, stopped and drained wherever they stand")
+{
+    explorer_must_pass(taken_out, NULL, NULL);
+}
