@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "bench/peers/c/peers.h"
+#include "bench/pool/letters.h"
 #include "bench/pool/parallel.h"
 #include "bench/pool/pool.h"
 
@@ -21,6 +22,9 @@ static const char *const missing[] = {
 
 static const struct bench_measurement *const tables[] = {
     bench_pools,
+    bench_sends,
+    bench_shares,
+    bench_periodic,
     bench_parallel,
 #ifdef BENCH_HAVE_GLIB
     bench_glib_pool,

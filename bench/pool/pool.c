@@ -2,16 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "bench/pool/pool.h"
 
-#include <weir/weir.h>
-
-#define BENCH_OK(call)                                                                             \
-    do {                                                                                           \
-        enum weir_status status_ = (call);                                                         \
-        if (__builtin_expect(status_ != WEIR_OK, 0)) {                                             \
-            bench_fail("%s:%d: %s: %s", __FILE__, __LINE__, #call,                                 \
-                       weir_status_name((int)status_));                                            \
-        }                                                                                          \
-    } while (0)
+#include "bench/pool/letters.h"
 
 struct letter {
     weir_envelope *envelope;
