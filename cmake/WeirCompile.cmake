@@ -14,7 +14,8 @@ endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g")
 
-target_compile_definitions(weir_compile INTERFACE _POSIX_C_SOURCE=200809L)
+target_compile_definitions(weir_compile INTERFACE _POSIX_C_SOURCE=200809L
+    $<$<BOOL:${WEIR_PROBES}>:WEIRI_PROBES>)
 target_include_directories(weir_compile INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(weir_compile INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wmissing-prototypes -Wstrict-prototypes

@@ -56,9 +56,13 @@ def check_shared(library, functions, exporters):
             exporters.setdefault(name, []).append(library)
 
 
+# What every program with probes has, weak and the same in all.
+PROBE_BASE = "_.stapsdt.base"
+
+
 def check_static(library):
     for name in symbols(library):
-        if not name.startswith(("weir_", "weiri_")):
+        if not name.startswith(("weir_", "weiri_")) and name != PROBE_BASE:
             findings.add(library, 0, f"has the global symbol {name}, which may collide with a user's")
 
 

@@ -4,6 +4,7 @@
 
 #include <weir/drop.h>
 
+#include "base/probe.h"
 #include "pool/flight.h"
 #include "pool/pool.h"
 #include "queue/close.h"
@@ -33,6 +34,7 @@ const char *weir_drop_reason_text(enum weir_drop_reason reason)
 
 void weiri_pool_tell_drop(weir_pool *pool, weir_envelope *envelope, enum weir_drop_reason reason)
 {
+    WEIRI_PROBE4(drop, pool, envelope, envelope->id, reason);
     weiri_pool_forget(pool, envelope);
     if (pool->tell_dropped != NULL) {
         pool->tell_dropped(envelope, reason, pool->dropped_arg);

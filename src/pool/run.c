@@ -1,5 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include "base/probe.h"
 #include "pool/guard.h"
 #include "pool/round.h"
 #include "pool/stamps.h"
@@ -45,11 +46,13 @@ enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope
     }
     uint32_t failed = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
     weiri_context_describe(&worker->context, envelope, failed + 1, round.due_ns);
+    WEIRI_PROBE4(run_start, worker->pool, envelope, envelope->id, envelope->type);
     weiri_context_begin(&worker->context, envelope->deadline_ns);
     round.status = perform(&round);
     if (wants_after(envelope, round.status) && weiri_hook_after(&round) == WEIR_ESTOP) {
         round.status = WEIR_ESTOP;
     }
+    WEIRI_PROBE4(run_end, worker->pool, envelope, envelope->id, round.status);
     weiri_settle(&round);
     if (envelope->outcome != NULL) {
         envelope->outcome(envelope, round.status, envelope->payload);

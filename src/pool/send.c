@@ -3,6 +3,7 @@
 /* What brings envelopes into a pool's queue, and what takes them out unrun. */
 
 #include "base/alloc.h"
+#include "base/probe.h"
 #include "pool/flight.h"
 #include "pool/pool.h"
 #include "queue/room.h"
@@ -66,6 +67,7 @@ static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const str
     if (pool == NULL || envelope == NULL) {
         return WEIR_EINVAL;
     }
+    WEIRI_PROBE4(send, pool, envelope, envelope->id, order->delay_ns);
     if (envelope->recurrence != NULL) {
         weiri_recurrence_ask(envelope->recurrence);
     }

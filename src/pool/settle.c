@@ -4,6 +4,7 @@
  * needs no room and no hold of its own, since it does not leave the pool in between. */
 
 #include "base/panic.h"
+#include "base/probe.h"
 #include "pool/outcome.h"
 #include "pool/round.h"
 #include "queue/room.h"
@@ -71,6 +72,8 @@ static void retry(struct weiri_round *round)
         status = weiri_bring_back(round, is_now ? 0 : round->decision.delay_ns);
     }
     if (status == WEIR_OK) {
+        WEIRI_PROBE4(retry, round->worker->pool, round->envelope, round->envelope->id,
+                     round->status);
         weiri_count(round->worker, WEIRI_COUNT_RETRIES);
     }
 }
