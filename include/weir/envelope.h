@@ -9,6 +9,7 @@
 #include <weir/allocator.h>
 #include <weir/context.h>
 #include <weir/export.h>
+#include <weir/isolation.h>
 #include <weir/key.h>
 #include <weir/schedule.h>
 #include <weir/stamp.h>
@@ -163,23 +164,23 @@ struct weir_envelope_options {
     /** What it belongs to, such as a customer: bytes, copied; size 0: nothing. A pool may limit how
      * many of a group run at once (group_limit of struct weir_pool_options). */
     struct weir_key group;
+    const struct weir_isolation *isolation; /**< Copied: the task runs in a process of its own.
+                                               NULL: it runs in the worker's thread. */
 };
 
 /** Initialiser of struct weir_envelope_options. */
 #define WEIR_ENVELOPE_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(struct weir_envelope_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0,                                                                            \
-        {                                                                                          \
-            0, 0                                                                                   \
-        }                                                                                          \
+            0, 0, 0, 0, {0, 0}, 0                                                                  \
     }
 
 /** Makes an envelope with one reference, the caller's: weir_envelope_unref().
  * Errors: WEIR_EINVAL (options or ret_envelope NULL, no invoke, options of an unknown size or with
  * an unknown field or flag set, an allocator with some members NULL, stamps NULL or one without
- * its function, a schedule not as described, a group without its bytes), WEIR_ERANGE (deadline_ns
- * or interval_ns negative, stamp_count past 1024), WEIR_ETOOBIG (group, more than 64 KiB),
+ * its function, a schedule not as described, a group without its bytes, isolation of an unknown
+ * size or with an unknown flag), WEIR_ERANGE (deadline_ns, interval_ns or the isolation's
+ * cpu_limit_ns negative, stamp_count past 1024), WEIR_ETOOBIG (group, more than 64 KiB),
  * WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then not
  * taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(

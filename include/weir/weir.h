@@ -16,6 +16,7 @@
 #include <weir/drop.h>
 #include <weir/duration.h>
 #include <weir/envelope.h>
+#include <weir/isolation.h>
 #include <weir/key.h>
 #include <weir/lifecycle.h>
 #include <weir/limiter.h>

@@ -3,6 +3,7 @@
 #include "pool/context.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/time.h"
 #include "pool/pool.h"
@@ -24,7 +25,7 @@ static void on_step(struct weiri_clock_user *user)
     weiri_mutex_unlock(&scope->mutex);
 }
 
-enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock)
+enum weir_status weiri_scope_init_alone(struct weiri_scope *scope, weir_clock *clock)
 {
     if (weiri_mutex_init(&scope->mutex) != WEIR_OK) {
         return WEIR_ENOMEM;
@@ -34,8 +35,16 @@ enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock)
     weiri_list_init(&scope->shown);
     atomic_init(&scope->is_cancelled, false);
     scope->user.on_step = on_step;
-    weiri_clock_attach(clock, &scope->user);
     return WEIR_OK;
+}
+
+enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock)
+{
+    enum weir_status status = weiri_scope_init_alone(scope, clock);
+    if (status == WEIR_OK) {
+        weiri_clock_attach(clock, &scope->user);
+    }
+    return status;
 }
 
 void weiri_scope_fini(struct weiri_scope *scope)
@@ -93,7 +102,8 @@ enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *s
     context->pool = NULL;
     context->thread = NULL;
     context->catch.is_set = false;
-    context->has_message = false;
+    context->is_lost = false;
+    context->report_socket = -1;
     weiri_context_describe(context, NULL, 1, 0);
     atomic_init(&context->deadline_ns, WEIR_FOREVER);
     atomic_init(&context->run_deadline_ns, WEIR_FOREVER);
@@ -130,7 +140,7 @@ static void set_deadline(weir_context *context, int64_t deadline_ns)
 void weiri_context_begin(weir_context *context, int64_t limit_ns)
 {
     atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
-    context->has_message = false;
+    context->is_lost = false;
     int64_t deadline = limit_ns == 0
                            ? WEIR_FOREVER
                            : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
@@ -169,6 +179,17 @@ void weiri_context_end(weir_context *context)
     }
     if (context->values.count > 0) {
         weiri_values_clear(&context->values, &context->pool->allocator);
+    }
+}
+
+void weiri_context_note_loss(weir_context *context, const char *message, int signal,
+                             int exit_status)
+{
+    if (!context->is_lost) {
+        context->is_lost = true;
+        context->signal = signal;
+        context->exit_status = exit_status;
+        (void)snprintf(context->message, sizeof(context->message), "%s", message);
     }
 }
 

@@ -49,8 +49,13 @@ struct weir_context {
     uint32_t attempt;
     struct weiri_values values;
     struct weiri_catch catch;
-    bool has_message;
-    char message[WEIRI_MESSAGE_SIZE]; /* of the run's first panic */
+    int report_socket; /* in the process of an isolated task: where it says what becomes of it; -1
+                        */
+    /* How the run was lost first: by a panic, or with its process. */
+    bool is_lost;
+    int signal;      /* 0: by none */
+    int exit_status; /* -1: it has not exited */
+    char message[WEIRI_MESSAGE_SIZE];
 
     struct weiri_cond wake;
     /* Times; WEIR_FOREVER: none. Written by the worker, read by whoever asks meanwhile. */
@@ -74,6 +79,9 @@ struct weir_context {
 };
 
 WEIR_NODISCARD enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock);
+/* One that no other thread uses, and whose clock is never stepped. */
+WEIR_NODISCARD enum weir_status weiri_scope_init_alone(struct weiri_scope *scope,
+                                                       weir_clock *clock);
 void weiri_scope_fini(struct weiri_scope *scope);
 /* Cancels every context of the scope, now and later. */
 void weiri_scope_cancel(struct weiri_scope *scope);
@@ -86,11 +94,9 @@ WEIR_NODISCARD enum weir_status weiri_context_init(weir_context *context,
 void weiri_context_fini(weir_context *context);
 /* Starts a run with a time limit; 0: none. Reads the clock only where there is one. */
 void weiri_context_begin(weir_context *context, int64_t limit_ns);
-/* Why the run panicked; "": it did not. */
-static inline const char *weiri_context_message(const weir_context *context)
-{
-    return context->has_message ? context->message : "";
-}
+/* Notes how a run was lost, unless it was before: that is what it came to, and this is a hook's. */
+void weiri_context_note_loss(weir_context *context, const char *message, int signal,
+                             int exit_status);
 /* Ends it: takes back what the task was given for it. */
 void weiri_context_end(weir_context *context);
 bool weiri_context_is_cancelled(weir_context *context);

@@ -10,9 +10,10 @@
 #include "base/panic.h"
 #include "base/sync.h"
 #include "pool/group.h"
+#include "pool/isolate.h"
 #include "pool/stamps.h"
 
-_Static_assert(offsetof(struct weir_envelope_options, group) + sizeof(struct weir_key) ==
+_Static_assert(offsetof(struct weir_envelope_options, isolation) + sizeof(void *) ==
                    sizeof(struct weir_envelope_options),
                "no padding at the end of an options struct");
 
@@ -43,12 +44,13 @@ static enum weir_status normalize(const struct weir_envelope_options *given,
                            options->id);
 }
 
-/* What lies behind the record: stamps, recurrence, type, each of which needs no more alignment than
- * what is before it. */
-static size_t block_size(size_t stamp_count, bool is_periodic, const char *type)
+/* What lies behind the record: stamps, recurrence, isolation, type, each of which needs no more
+ * alignment than what is before it. */
+static size_t block_size(size_t stamp_count, bool is_periodic, bool is_isolated, const char *type)
 {
     return sizeof(struct weir_envelope) + stamp_count * sizeof(struct weir_stamp) +
-           (is_periodic ? sizeof(struct weiri_recurrence) : 0) + strlen(type) + 1;
+           (is_periodic ? sizeof(struct weiri_recurrence) : 0) +
+           (is_isolated ? sizeof(struct weir_isolation) : 0) + strlen(type) + 1;
 }
 
 static void fill_behind(weir_envelope *envelope, const struct weir_envelope_options *options,
@@ -66,6 +68,12 @@ static void fill_behind(weir_envelope *envelope, const struct weir_envelope_opti
         atomic_init(&envelope->recurrence->is_begun, false);
         rest = envelope->recurrence + 1;
     }
+    if (options->isolation != NULL) {
+        struct weir_isolation *isolation = rest;
+        *isolation = *options->isolation;
+        envelope->isolation = isolation;
+        rest = isolation + 1;
+    }
     memcpy(rest, options->type, strlen(options->type) + 1);
     envelope->type = rest;
 }
@@ -78,11 +86,17 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
         return WEIR_EINVAL;
     }
     struct weiri_plan plan;
+    struct weir_isolation isolation;
     enum weir_status status = normalize(given, &options, &plan);
+    if (status == WEIR_OK && options.isolation != NULL) {
+        status = weiri_isolation_copy(&isolation, options.isolation);
+        options.isolation = &isolation;
+    }
     if (status != WEIR_OK) {
         return status;
     }
-    size_t size = block_size(options.stamp_count, weiri_plan_is_periodic(&plan), options.type);
+    size_t size = block_size(options.stamp_count, weiri_plan_is_periodic(&plan),
+                             options.isolation != NULL, options.type);
     weir_envelope *envelope = weiri_alloc_zero(&options.allocator, 1, size);
     if (envelope == NULL) {
         return WEIR_ENOMEM;
@@ -146,7 +160,8 @@ void weir_envelope_unref(weir_envelope *envelope)
     weiri_envelope_quit_group(envelope);
     struct weir_allocator memory = envelope->allocator;
     weiri_release(&memory, envelope,
-                  block_size(envelope->stamp_count, envelope->recurrence != NULL, envelope->type));
+                  block_size(envelope->stamp_count, envelope->recurrence != NULL,
+                             envelope->isolation != NULL, envelope->type));
 }
 
 uint64_t weir_envelope_id(const weir_envelope *envelope)

@@ -16,8 +16,8 @@
 
 struct weiri_member; /* queue/groups.h */
 
-/* An envelope's record: one block, with its stamps, its schedule and its type
- * behind it.
+/* An envelope's record: one block, with its stamps, its schedule, its isolation and its type behind
+ * it.
  *
  * What is known of its place and time is known by the item, which belongs to the queue of the pool
  * that holds it. The flight says which pool that is (pool/flight.h). */
@@ -43,8 +43,9 @@ struct weir_envelope {
     weir_failure_fn *failure;
     int64_t deadline_ns; /* 0: none */
     const char *type;
-    struct weiri_recurrence *recurrence; /* NULL: one-off */
-    uint32_t attempts_max;               /* 0: no limit */
+    struct weiri_recurrence *recurrence;    /* NULL: one-off */
+    const struct weir_isolation *isolation; /* NULL: none */
+    uint32_t attempts_max;                  /* 0: no limit */
     uint32_t flags;
     uint32_t stamp_count;
 

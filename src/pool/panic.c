@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/panic.h>
+#include "pool/panic.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,44 +14,66 @@
 #    endif
 #endif
 
+#include <weir/panic.h>
+
 #include "base/panic.h"
 #include "pool/guard.h"
+#include "pool/isolate.h"
 #include "pool/pool.h"
 
-#define FRAMES_MAX 64
 #define LINE_SIZE 512
 
-/* The stack as lines of text, from whoever called weir_panic(); without memory for them, none. */
-static void log_stack(const weir_pool *pool)
+int weiri_panic_stack(void **ret_frames, int size)
 {
 #ifdef HAS_BACKTRACE
-    void *frames[FRAMES_MAX];
-    int count = backtrace(frames, FRAMES_MAX);
-    char **names = backtrace_symbols(frames, count);
-    const int own = 3; /* this function, log_panic() and weir_panic() */
-    for (int i = own; names != NULL && i < count; i++) {
-        char line[LINE_SIZE];
-        (void)snprintf(line, sizeof(line), "  #%d %s", i - own, names[i]);
-        pool->log(WEIR_LOG_ERROR, line, pool->log_arg);
-    }
-    free(names);
+    return backtrace(ret_frames, size);
 #else
-    (void)pool;
+    (void)ret_frames;
+    (void)size;
+    return 0;
 #endif
 }
 
-static __attribute__((noinline)) void log_panic(const weir_context *context, const char *message)
+/* Without memory for them, none. */
+static char **names_of(void *const *frames, int count)
+{
+#ifdef HAS_BACKTRACE
+    return count == 0 ? NULL : backtrace_symbols(frames, count);
+#else
+    (void)frames;
+    (void)count;
+    return NULL;
+#endif
+}
+
+void weiri_panic_log(const weir_context *context, const char *message, void *const *frames,
+                     int count)
 {
     const weir_pool *pool = context->pool;
-    const weir_envelope *envelope = context->envelope;
     if (pool == NULL || pool->log == NULL) {
         return;
     }
     char line[LINE_SIZE];
     (void)snprintf(line, sizeof(line), "panic in envelope %" PRIu64 " \"%s\": %s",
-                   weir_envelope_id(envelope), weir_envelope_type(envelope), message);
+                   weir_envelope_id(context->envelope), weir_envelope_type(context->envelope),
+                   message);
     pool->log(WEIR_LOG_ERROR, line, pool->log_arg);
-    log_stack(pool);
+    char **names = names_of(frames, count);
+    for (int i = 0; names != NULL && i < count; i++) {
+        (void)snprintf(line, sizeof(line), "  #%d %s", i, names[i]);
+        pool->log(WEIR_LOG_ERROR, line, pool->log_arg);
+    }
+    free(names);
+}
+
+/* The process of an isolated task has no log: it tells the program. */
+static void tell(const weir_context *context, struct weiri_message *trace)
+{
+    if (context->report_socket >= 0) {
+        weiri_isolate_say(context->report_socket, trace);
+    } else {
+        weiri_panic_log(context, trace->text, trace->frames, trace->frame_count);
+    }
 }
 
 void weir_panic(weir_context *context, const char *format, ...)
@@ -60,16 +82,13 @@ void weir_panic(weir_context *context, const char *format, ...)
                  "weir_panic() is for a task, stamp or hook that is being run");
     WEIRI_ASSERT((context->thread == NULL || weiri_thread_is_self(context->thread)) &&
                  "weir_panic() is for the worker's own thread");
-    char message[WEIRI_MESSAGE_SIZE];
+    struct weiri_message trace = {.word = WEIRI_WORD_TRACE};
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(message, sizeof(message), format, arguments);
+    (void)vsnprintf(trace.text, sizeof(trace.text), format, arguments);
     va_end(arguments);
-    log_panic(context, message);
-    /* The run may have an earlier panic in it, which is what it came to: this one is a hook's. */
-    if (!context->has_message) {
-        memcpy(context->message, message, sizeof(message));
-        context->has_message = true;
-    }
+    trace.frame_count = weiri_panic_stack(trace.frames, WEIRI_FRAMES_MAX);
+    tell(context, &trace);
+    weiri_context_note_loss(context, trace.text, 0, -1);
     weiri_guard_leave(context);
 }

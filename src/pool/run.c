@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/probe.h"
 #include "pool/guard.h"
+#include "pool/isolate.h"
 #include "pool/round.h"
 #include "pool/stamps.h"
 
@@ -12,7 +13,7 @@ static int do_task(void *arg)
     if (round->worker->pool->stamp_count + envelope->stamp_count > 0) {
         return weiri_stamps_run(round);
     }
-    return envelope->invoke(&round->worker->context, envelope->payload);
+    return weiri_invoke(&round->worker->context);
 }
 
 /* Whatever may refuse or do the task; the run's status so far. */

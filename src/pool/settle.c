@@ -124,9 +124,15 @@ static void tell_failure(struct weiri_round *round, uint32_t attempt)
     round->failure = (struct weir_failure){
         .status = round->status,
         .attempt = attempt,
-        .message = weiri_context_message(&round->worker->context),
+        .message = "",
         .exit_status = -1,
     };
+    const weir_context *context = &round->worker->context;
+    if (context->is_lost) {
+        round->failure.message = context->message;
+        round->failure.signal = context->signal;
+        round->failure.exit_status = context->exit_status;
+    }
     weiri_hook_failure(round);
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/stamps.h"
 
+#include "pool/isolate.h"
 #include "pool/round.h"
 
 /* As many frames of the user's own are on a worker's stack at once. */
@@ -39,7 +40,7 @@ static int run_from(const struct weiri_round *round, size_t index, weir_context 
     weir_envelope *envelope = round->envelope;
     const struct weir_stamp *stamp = stamp_at(round, index);
     if (stamp == NULL) {
-        return envelope->invoke(context, envelope->payload);
+        return weiri_invoke(&round->worker->context);
     }
     const struct weir_next inside = {round, index + 1};
     return stamp->fn(context, envelope, &inside, stamp->arg);
