@@ -241,6 +241,7 @@ TEST(drop_oldest, "a pool that drops the oldest gives the slot of what is queued
     CHECK_STATUS(weir_pool_send_after(scene.pool, scene.envelopes[0], 10), WEIR_OK);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[1]), WEIR_OK);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[1]), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_all(scene.pool, &scene.envelopes[2], 1), WEIR_EFULL);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[2]), WEIR_OK);
     struct weir_pool_counts counts = counts_of(scene.pool);
     CHECK_INT(counts.in_flight, ==, 2);

@@ -31,7 +31,7 @@ static enum weir_status send_to_full(weir_pool *pool, const struct weiri_entry *
     if (order->when_full == WEIR_FULL_WAIT && weiri_pool_self(pool) == NULL) {
         return weiri_queue_enter_until(pool->queue, entry, order->limit_ns);
     }
-    if (order->when_full != WEIR_FULL_DROP_OLDEST || entry->count != 1) {
+    if (order->when_full != WEIR_FULL_DROP_OLDEST) {
         return WEIR_EFULL;
     }
     struct weiri_recalled displaced;
@@ -138,8 +138,8 @@ static enum weir_status send_all(weir_pool *pool, weir_envelope *const *envelope
     }
     struct weiri_entry entry = {.keys = keys, .entered = entered, .count = count};
     status = weiri_queue_enter(pool->queue, &entry);
-    if (status == WEIR_EFULL) {
-        const struct order order = {.when_full = pool->when_full, .limit_ns = WEIR_FOREVER};
+    if (status == WEIR_EFULL && pool->when_full == WEIR_FULL_WAIT) {
+        const struct order order = {.when_full = WEIR_FULL_WAIT, .limit_ns = WEIR_FOREVER};
         status = send_to_full(pool, &entry, &order);
     }
     release_flights(envelopes, count, status == WEIR_OK ? entered : NULL);

@@ -123,6 +123,32 @@ static void hand_over(struct weiri_member **at)
     *at = next;
 }
 
+/* Puts an item to the head, behind those that are there with their seats already: they came before.
+ * These are no more than runs have ended since the last get. */
+static void bring_forward_locked(weir_queue *queue, struct weiri_member *member)
+    WEIRI_REQUIRES(queue->lock)
+{
+    struct weiri_ready *ready = &queue->core.ready;
+    struct weiri_list passed;
+    weiri_list_init(&passed);
+    struct weir_item *head = weiri_ready_pop(ready);
+    while (head != NULL) {
+        struct weiri_member *other = queue->groups->member_of(head);
+        if (other == NULL || other->standing != WEIRI_SEATED) {
+            weiri_ready_push_front(ready, head);
+            break;
+        }
+        weiri_list_insert_before(&passed, &other->order);
+        head = weiri_ready_pop(ready);
+    }
+    weiri_list_insert_before(&passed, &member->order);
+    while (!weiri_list_is_empty(&passed)) {
+        struct weiri_member *last = WEIRI_CONTAINER(passed.prev, struct weiri_member, order);
+        weiri_list_remove(&last->order);
+        weiri_ready_push_front(ready, last->item);
+    }
+}
+
 static void leave_locked(weir_queue *queue, struct weiri_member *member) WEIRI_REQUIRES(queue->lock)
 {
     struct weiri_groups *groups = queue->groups;
@@ -136,7 +162,7 @@ static void leave_locked(weir_queue *queue, struct weiri_member *member) WEIRI_R
         struct weiri_member *first = WEIRI_CONTAINER(chief->aside.next, struct weiri_member, link);
         end_aside_locked(queue, first);
         seat(chief, first);
-        weiri_ready_push_front(&queue->core.ready, first->item);
+        bring_forward_locked(queue, first);
     }
     if (chief == member) {
         hand_over(at);
