@@ -12,4 +12,8 @@
  * it, so that it need not save registers for it. */
 #define WEIRI_NOINLINE __attribute__((noinline))
 
+/* Lays out the code so that the common case runs straight on. Measured: the shortest calls take a
+ * fifth longer where each of their questions ends in a jump. */
+#define WEIRI_LIKELY(condition) __builtin_expect((condition), 1)
+
 #endif

@@ -68,7 +68,9 @@ static uint64_t name_self(void)
 {
     static _Atomic uint64_t last_name;
     if (weiri_lock_self == 0) {
-        weiri_lock_self = atomic_fetch_add_explicit(&last_name, 1, memory_order_relaxed) + 1;
+        weiri_lock_self =
+            atomic_fetch_add_explicit(&last_name, WEIRI_LOCK_NUMBERS, memory_order_relaxed) +
+            WEIRI_LOCK_NUMBERS;
     }
     return weiri_lock_self;
 }
@@ -87,7 +89,7 @@ static void back_off(int *pauses)
 enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
 {
     bool is_fast = may_fence && can_fence();
-    atomic_init(&lock->bias, is_fast ? name_self() * WEIRI_LOCK_BIASES : 0);
+    atomic_init(&lock->bias, is_fast ? name_self() + 1 : 0);
     for (uint32_t i = 0; i < WEIRI_LOCK_BIASES; i++) {
         atomic_init(&lock->inside[i], 0);
     }
@@ -191,11 +193,12 @@ static void revoke(struct weiri_lock *lock, uint32_t number)
                                 */
     weiri_sync_point();
     int pauses = PAUSES_MIN;
-    for (int i = 0; atomic_load_explicit(&lock->inside[number], memory_order_acquire) != 0; i++) {
+    for (int i = 0; atomic_load_explicit(&lock->inside[number - 1], memory_order_acquire) != 0;
+         i++) {
         if (i < LOOKS) {
             back_off(&pauses);
         } else {
-            (void)weiri_futex_wait(&lock->inside[number], 1, INT64_MAX);
+            (void)weiri_futex_wait(&lock->inside[number - 1], 1, INT64_MAX);
         }
         weiri_sync_point();
     }
@@ -223,9 +226,8 @@ static void count_streak(struct weiri_lock *lock, uint64_t self)
                atomic_load_explicit(&lock->plain, memory_order_relaxed) == WEIRI_LOCK_FENCELESS &&
                ++lock->streak >= (uint32_t)STREAK_FIRST << (4 * (lock->biases - 1))) {
         lock->streak = 0;
-        atomic_store_explicit(&lock->bias, self * WEIRI_LOCK_BIASES + lock->biases,
-                              memory_order_relaxed);
         lock->biases++;
+        atomic_store_explicit(&lock->bias, self + lock->biases, memory_order_relaxed);
     }
 }
 
@@ -235,7 +237,7 @@ void weiri_lock_lock_slow(struct weiri_lock *lock)
     take_word(lock);
     uint64_t bias = atomic_load_explicit(&lock->bias, memory_order_relaxed);
     if (bias != 0) {
-        revoke(lock, (uint32_t)(bias % WEIRI_LOCK_BIASES));
+        revoke(lock, (uint32_t)(bias % WEIRI_LOCK_NUMBERS));
     }
     open_to_looks(lock);
     lock->entered_by = 0;
@@ -244,15 +246,15 @@ void weiri_lock_lock_slow(struct weiri_lock *lock)
 
 void weiri_lock_wake_revoker(struct weiri_lock *lock, uint32_t number)
 {
-    weiri_futex_wake(&lock->inside[number], 1);
+    weiri_futex_wake(&lock->inside[number - 1], 1);
 }
 
-void weiri_lock_lock_revoked(struct weiri_lock *lock, uint32_t number)
+/* The bias was lost between the two looks at it. */
+void weiri_lock_back_out(struct weiri_lock *lock, uint32_t number)
 {
     weiri_sync_point();
-    atomic_store_explicit(&lock->inside[number], 0, memory_order_release);
+    atomic_store_explicit(&lock->inside[number - 1], 0, memory_order_release);
     weiri_lock_wake_revoker(lock, number);
-    weiri_lock_lock_slow(lock);
 }
 
 /* gcc warns that its thread sanitizer does not model fences. It need not: all that it must see of

@@ -44,9 +44,48 @@ struct WEIRI_CAPABILITY("mutex") weiri_lock {
     struct weiri_mutex mutex;
 };
 
+static inline uint32_t weiri_lock_own_bias(struct weiri_lock *lock)
+{
+    (void)lock;
+    weiri_sync_point();
+    return 1;
+}
+
+static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, uint32_t number) WEIRI_NO_TSA
+{
+    weiri_mutex_lock(&lock->mutex);
+    return number;
+}
+
+static inline uint32_t weiri_lock_enter(struct weiri_lock *lock) WEIRI_NO_TSA
+{
+    return weiri_lock_enter_by(lock, 1);
+}
+
+static inline bool weiri_lock_has_entered(struct weiri_lock *lock, uint32_t entry)
+    WEIRI_TRY_ACQUIRE(true, lock) WEIRI_NO_TSA
+{
+    (void)lock;
+    return entry != 0;
+}
+
+static inline void weiri_lock_lock_after(struct weiri_lock *lock, uint32_t entry)
+    WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
+{
+    (void)entry;
+    weiri_mutex_lock(&lock->mutex);
+}
+
 static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
 {
     weiri_mutex_lock(&lock->mutex);
+}
+
+static inline void weiri_lock_leave(struct weiri_lock *lock, uint32_t entry) WEIRI_RELEASE(lock)
+    WEIRI_NO_TSA
+{
+    (void)entry;
+    weiri_mutex_unlock(&lock->mutex);
 }
 
 static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock) WEIRI_NO_TSA
@@ -70,6 +109,12 @@ static inline bool weiri_lock_may_look(struct weiri_lock *lock)
 #else
 
 #    define WEIRI_LOCK_BIASES 4u
+/* Names of threads are multiples of this; a bias is its thread's name and, in the low bits, its
+ * number, from 1. Bias and name together, by exclusive or, are that number where the bias is that
+ * thread's; where it is not, or there is none, they are 0 or more than any number. */
+#    define WEIRI_LOCK_NUMBERS 8u
+/* In what weiri_lock_enter() returns: the bias of this number was lost meanwhile. */
+#    define WEIRI_LOCK_LOST 8u
 
 /* On its way to plain, a lock counts one waiter that does not exist, which sends every unlock to
  * weiri_lock_wake_waiter(), where the fence is. */
@@ -85,7 +130,7 @@ enum weiri_lock_plain {
 #    define WEIRI_LOCK_APART 64
 
 struct WEIRI_CAPABILITY("mutex") weiri_lock {
-    _Atomic uint64_t bias;  /* thread * WEIRI_LOCK_BIASES + number of the bias; 0: none */
+    _Atomic uint64_t bias;  /* the thread's name + number of the bias; 0: none */
     _Atomic uint32_t plain; /* enum weiri_lock_plain */
     _Atomic uint32_t open;  /* plain for good, and no biased thread is inside any more */
     char apart[WEIRI_LOCK_APART];
@@ -96,62 +141,109 @@ struct WEIRI_CAPABILITY("mutex") weiri_lock {
     _Atomic uint32_t waking;  /* a woken waiter has not tried yet: no need to wake another one */
     _Atomic uint32_t passed_over; /* waiters that have tried often: who comes now looks no more */
     /* Guarded by the lock itself. */
-    uint32_t entered_by; /* 1 + number of the bias its holder entered by; 0: by word */
+    uint32_t entered_by; /* number of the bias its holder entered by; 0: by word */
     uint32_t biases;     /* given so far */
     uint32_t streak;     /* how often in a row the thread below took word */
     uint64_t last;       /* who took word last */
 };
 
-/* A number that names the calling thread and never another one; 0 until it first needs one. */
+/* Names the calling thread and never another one; 0 until it first needs a name. */
 #    ifndef WEIRI_LOCK_EXPLORED
 /* initial-exec: read without a call, also in a shared library. */
 extern _Thread_local uint64_t weiri_lock_self __attribute__((tls_model("initial-exec")));
 #    endif
 
 void weiri_lock_lock_slow(struct weiri_lock *lock);
-void weiri_lock_lock_revoked(struct weiri_lock *lock, uint32_t number);
+void weiri_lock_back_out(struct weiri_lock *lock, uint32_t number);
 void weiri_lock_wake_revoker(struct weiri_lock *lock, uint32_t number);
 void weiri_lock_wake_waiter(struct weiri_lock *lock);
 void weiri_lock_fence(void);
 
-static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
+/* The number of the bias by which the caller may try to enter; 0: there is none. The caller may
+ * then also look (weiri_lock_may_look). */
+static inline uint32_t weiri_lock_own_bias(struct weiri_lock *lock)
 {
     weiri_sync_point();
-    uint64_t bias = atomic_load_explicit(&lock->bias, memory_order_relaxed);
-    if (bias == 0 || bias / WEIRI_LOCK_BIASES != weiri_lock_self) {
-        weiri_lock_lock_slow(lock);
-        return;
-    }
-    uint32_t number = (uint32_t)(bias % WEIRI_LOCK_BIASES);
+    uint64_t number = atomic_load_explicit(&lock->bias, memory_order_relaxed) ^ weiri_lock_self;
+    atomic_signal_fence(memory_order_seq_cst); /* a revoker fences for both */
+    return number - 1 < WEIRI_LOCK_BIASES ? (uint32_t)number : 0;
+}
+
+/* Takes a lock by the caller's bias; weiri_lock_has_entered() of what it returns says whether it
+ * did. If so, weiri_lock_leave() gives it back, or weiri_lock_unlock(), which has to look first; if
+ * not, weiri_lock_lock_after() must follow. These are a lock and an unlock in parts, for functions
+ * that would have to save registers for the call of the long way, and rather leave all that comes
+ * then to another function. */
+static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, uint32_t number) WEIRI_NO_TSA
+{
     weiri_sync_point();
-    atomic_store_explicit(&lock->inside[number], 1, memory_order_relaxed);
+    atomic_store_explicit(&lock->inside[number - 1], 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* the revoker fences for both */
     weiri_sync_point();
-    if (atomic_load_explicit(&lock->bias, memory_order_relaxed) != bias) {
-        weiri_lock_lock_revoked(lock, number);
-        return;
+    if (atomic_load_explicit(&lock->bias, memory_order_relaxed) != (weiri_lock_self | number)) {
+        return WEIRI_LOCK_LOST + number;
     }
-    lock->entered_by = number + 1;
+    lock->entered_by = number;
+    return number;
+}
+
+/* The same where the lock is biased to the caller; 0: it is not, and nothing was done. */
+static inline uint32_t weiri_lock_enter(struct weiri_lock *lock) WEIRI_NO_TSA
+{
+    uint32_t number = weiri_lock_own_bias(lock);
+    return number != 0 ? weiri_lock_enter_by(lock, number) : 0;
+}
+
+static inline bool weiri_lock_has_entered(struct weiri_lock *lock, uint32_t entry)
+    WEIRI_TRY_ACQUIRE(true, lock) WEIRI_NO_TSA
+{
+    (void)lock;
+    return entry - 1 < WEIRI_LOCK_BIASES;
+}
+
+/* Takes a lock that was not entered. */
+static inline void weiri_lock_lock_after(struct weiri_lock *lock, uint32_t entry)
+    WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
+{
+    if (entry > WEIRI_LOCK_LOST) {
+        weiri_lock_back_out(lock, entry - WEIRI_LOCK_LOST);
+    }
+    weiri_lock_lock_slow(lock);
+}
+
+static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) WEIRI_NO_TSA
+{
+    uint32_t entry = weiri_lock_enter(lock);
+    if (!weiri_lock_has_entered(lock, entry)) {
+        weiri_lock_lock_after(lock, entry);
+    }
+}
+
+/* Gives back a lock that was entered. */
+static inline void weiri_lock_leave(struct weiri_lock *lock, uint32_t entry) WEIRI_RELEASE(lock)
+    WEIRI_NO_TSA
+{
+    weiri_sync_point();
+    atomic_store_explicit(&lock->inside[entry - 1], 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst); /* the revoker fences for both */
+    weiri_sync_point();
+    if (atomic_load_explicit(&lock->bias, memory_order_relaxed) == 0) {
+        weiri_lock_wake_revoker(lock, entry);
+    }
 }
 
 static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock) WEIRI_NO_TSA
 {
-    uint32_t entered_by = lock->entered_by;
+    if (lock->entered_by != 0) {
+        weiri_lock_leave(lock, lock->entered_by);
+        return;
+    }
     weiri_sync_point();
-    if (entered_by != 0) {
-        atomic_store_explicit(&lock->inside[entered_by - 1], 0, memory_order_release);
-        atomic_signal_fence(memory_order_seq_cst); /* the revoker fences for both */
-        weiri_sync_point();
-        if (atomic_load_explicit(&lock->bias, memory_order_relaxed) == 0) {
-            weiri_lock_wake_revoker(lock, entered_by - 1);
-        }
-    } else {
-        atomic_store_explicit(&lock->word, 0, memory_order_release);
-        atomic_signal_fence(memory_order_seq_cst); /* the waiter fences for both */
-        weiri_sync_point();
-        if (atomic_load_explicit(&lock->waiters, memory_order_relaxed) != 0) {
-            weiri_lock_wake_waiter(lock);
-        }
+    atomic_store_explicit(&lock->word, 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst); /* the waiter fences for both */
+    weiri_sync_point();
+    if (atomic_load_explicit(&lock->waiters, memory_order_relaxed) != 0) {
+        weiri_lock_wake_waiter(lock);
     }
 }
 
@@ -166,9 +258,7 @@ static inline bool weiri_lock_may_look(struct weiri_lock *lock)
         weiri_lock_fence(); /* every unlock has its own */
         return true;
     }
-    uint64_t bias = atomic_load_explicit(&lock->bias, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst); /* a revoker fences for both */
-    return bias != 0 && bias / WEIRI_LOCK_BIASES == weiri_lock_self;
+    return weiri_lock_own_bias(lock) != 0;
 }
 
 /* Panics unless somebody holds the lock, or is about to. */

@@ -52,22 +52,9 @@ void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t numbe
     slots->used++;
 }
 
-/* Those behind the gap, up to the next empty slot, move as near to their homes as the gap allows:
- * no search ever has to step over the remains of a deleted key, and none is left to be swept. */
 void weiri_slots_delete_slow(struct weiri_slots *slots, struct weiri_slot *slot)
 {
-    size_t mask = slots->capacity - 1;
-    size_t gap = (size_t)(slot - slots->slots);
-    for (size_t at = weiri_slots_next(slots, gap); slots->slots[at].number != 0;
-         at = weiri_slots_next(slots, at)) {
-        size_t home = weiri_slots_home(slots, slots->slots[at].hash);
-        if (((at - home) & mask) >= ((at - gap) & mask)) {
-            slots->slots[gap] = slots->slots[at];
-            gap = at;
-        }
-    }
-    slots->slots[gap].number = 0;
-    slots->used--;
+    weiri_slots_close_gap(slots, slot);
 }
 
 /* Down to a quarter at a sixteenth full: what comes next must fill or empty half of it again before

@@ -10,6 +10,7 @@
 #include <weir/status.h>
 
 #include "base/alloc.h"
+#include "base/inline.h"
 #include "base/panic.h"
 
 /* The part of a hash table that is the same whatever it holds: open addressing with linear probing
@@ -44,7 +45,7 @@ WEIR_NODISCARD enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
                                                     const struct weir_allocator *allocator);
 /* Inserts a number that is not there, into room that was reserved. */
 void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t number);
-/* Deletes a slot of the table that has others right behind it. */
+/* weiri_slots_close_gap() as a call. */
 void weiri_slots_delete_slow(struct weiri_slots *slots, struct weiri_slot *slot);
 /* Moves to less memory, where there is some. */
 void weiri_slots_trim_slow(struct weiri_slots *slots, const struct weir_allocator *allocator);
@@ -62,7 +63,7 @@ static inline size_t weiri_slots_next(const struct weiri_slots *slots, size_t at
 }
 
 /* Has the memory fetched where the run of a hash begins. */
-static inline void weiri_slots_prefetch(const struct weiri_slots *slots, uint32_t hash)
+WEIRI_INLINE void weiri_slots_prefetch(const struct weiri_slots *slots, uint32_t hash)
 {
     __builtin_prefetch(&slots->slots[weiri_slots_home(slots, hash)], 1);
 }
@@ -93,6 +94,25 @@ static inline struct weiri_slot *weiri_slots_of(const struct weiri_slots *slots,
     return &slots->slots[at];
 }
 
+/* Deletes a slot of the table that has others right behind it. Those behind the gap, up to the next
+ * empty slot, move as near to their homes as the gap allows: no search ever has to step over the
+ * remains of a deleted key, and none is left to be swept. */
+static inline void weiri_slots_close_gap(struct weiri_slots *slots, struct weiri_slot *slot)
+{
+    size_t mask = slots->capacity - 1;
+    size_t gap = (size_t)(slot - slots->slots);
+    for (size_t at = weiri_slots_next(slots, gap); slots->slots[at].number != 0;
+         at = weiri_slots_next(slots, at)) {
+        size_t home = weiri_slots_home(slots, slots->slots[at].hash);
+        if (((at - home) & mask) >= ((at - gap) & mask)) {
+            slots->slots[gap] = slots->slots[at];
+            gap = at;
+        }
+    }
+    slots->slots[gap].number = 0;
+    slots->used--;
+}
+
 /* Deletes a slot of the table. */
 static inline void weiri_slots_delete(struct weiri_slots *slots, struct weiri_slot *slot)
 {
@@ -105,11 +125,17 @@ static inline void weiri_slots_delete(struct weiri_slots *slots, struct weiri_sl
     slots->used--;
 }
 
+/* Whether most of the memory would lie idle with so many slots in use. */
+static inline bool weiri_slots_may_trim(const struct weiri_slots *slots, size_t used)
+{
+    return slots->capacity > WEIRI_SLOTS_CAPACITY_MIN && used < slots->capacity / 16;
+}
+
 /* Gives memory back where most of it lies idle; harmless where there is none to move to. */
 static inline void weiri_slots_trim(struct weiri_slots *slots,
                                     const struct weir_allocator *allocator)
 {
-    if (slots->used < slots->capacity / 16 && slots->capacity > WEIRI_SLOTS_CAPACITY_MIN) {
+    if (weiri_slots_may_trim(slots, slots->used)) {
         weiri_slots_trim_slow(slots, allocator);
     }
 }

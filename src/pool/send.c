@@ -73,7 +73,7 @@ static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const str
     }
     /* Most sends of a storm find the envelope queued already. They need no hold: nothing of it is
      * touched but the word that is looked at, and for that the caller's reference is enough. */
-    if (order->delay_ns <= 0 && weiri_queue_joins(pool->queue, weir_key_item(&envelope->item))) {
+    if (order->delay_ns <= 0 && weiri_queue_joins(pool->queue, &envelope->item)) {
         return WEIR_OK;
     }
     return weiri_flight_hold(envelope, pool->number) ? send_held(pool, envelope, order)

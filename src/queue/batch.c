@@ -67,7 +67,7 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
         if (ret_were_queued != NULL) {
             ret_were_queued[i] = weiri_item_place(item) == WEIRI_QUEUED;
         }
-        weiri_core_enqueue(core, item, asked < 0 ? asked : 0, false);
+        weiri_core_enqueue(core, item, asked < 0 ? asked : 0);
     }
     return WEIR_OK;
 }
@@ -109,7 +109,6 @@ static void queue_gathered(struct weiri_core *core, size_t count)
             core->dirty++;
         }
     }
-    ring.count += ring.tail - from;
     core->ready.ring = ring;
 }
 
@@ -148,7 +147,7 @@ size_t weiri_core_next_batch_quiet(struct weiri_core *core, struct weir_work *re
     core->running = running;
     core->last_ticket = ticket;
     /* What the array of the running ones had no room for. */
-    while (count < size && weiri_core_next(core, &ret_work[count], true)) {
+    while (count < size && weiri_core_next(core, &ret_work[count])) {
         count++;
     }
     return count;

@@ -128,7 +128,7 @@ enum weir_status weiri_queue_put_back(weir_queue *queue, const struct weir_work 
     enum weir_status status =
         weiri_core_add(&queue->core, weir_key_item(work->item), false, 0, &added);
     if (status == WEIR_OK) {
-        status = weiri_core_done(&queue->core, work, &ended, false);
+        status = weiri_core_done(&queue->core, work, &ended);
         WEIRI_ASSERT(status == WEIR_OK && ended.is_queued);
         weiri_queue_tell_drains_locked(queue);
     }

@@ -5,6 +5,7 @@
 #include "queue/groups.h"
 
 #include "queue/moves.h"
+#include "queue/quick.h"
 
 /* A limit that has always passed: do not sleep. */
 #define AT_ONCE INT64_MIN
@@ -28,7 +29,7 @@ static WEIRI_NOINLINE enum weir_status next_slow_locked(weir_queue *queue, int64
             return WEIR_ENOMEM;
         }
         weiri_queue_pass_time_locked(queue);
-        if (!queue->is_gated && weiri_core_next(&queue->core, ret_work, false)) {
+        if (!queue->is_gated && weiri_core_next(&queue->core, ret_work)) {
             return WEIR_OK;
         }
     }
@@ -38,7 +39,7 @@ WEIRI_INLINE enum weir_status next_locked(weir_queue *queue, int64_t limit_ns,
                                           struct weir_work *ret_work) WEIRI_REQUIRES(queue->lock)
 {
     weiri_queue_pass_time_locked(queue);
-    if (!queue->is_gated && weiri_core_next(&queue->core, ret_work, false)) {
+    if (!queue->is_gated && weiri_core_next(&queue->core, ret_work)) {
         return WEIR_OK;
     }
     return next_slow_locked(queue, limit_ns, ret_work);
@@ -50,20 +51,35 @@ static WEIRI_NOINLINE enum weir_status get_slow(weir_queue *queue, int64_t limit
 {
     enum weir_status status = next_locked(queue, limit_ns, ret_work);
     weiri_queue_hand_over_timer_locked(queue);
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock_moved(queue);
     return status;
+}
+
+/* The same where weiri_lock_enter() has not taken the lock. */
+static WEIRI_NOINLINE enum weir_status get_after(weir_queue *queue, int64_t limit_ns,
+                                                 struct weir_work *ret_work, uint32_t entry)
+{
+    weiri_lock_lock_after(&queue->lock, entry);
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_next(&queue->core, ret_work))) {
+        return get_slow(queue, limit_ns, ret_work);
+    }
+    weiri_queue_unlock_quiet(queue);
+    return WEIR_OK;
 }
 
 WEIRI_INLINE enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
 {
-    if (weiri_queue_check(queue) != WEIR_OK || ret_work == NULL) {
+    if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(ret_work != NULL)) {
         return WEIR_EINVAL;
     }
-    weiri_queue_lock(queue);
-    if (!queue->is_quiet || !weiri_core_next(&queue->core, ret_work, true)) {
+    uint32_t entry = weiri_lock_enter(&queue->lock);
+    if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
+        return get_after(queue, limit_ns, ret_work, entry);
+    }
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_next(&queue->core, ret_work))) {
         return get_slow(queue, limit_ns, ret_work);
     }
-    weiri_queue_unlock_quiet(queue);
+    weiri_lock_leave(&queue->lock, entry);
     return WEIR_OK;
 }
 
@@ -110,13 +126,13 @@ static enum weir_status get_batch(weir_queue *queue, int64_t limit_ns, struct we
     status = next_locked(queue, limit_ns, &ret_work[0]);
     if (status == WEIR_OK) {
         size_t count = 1;
-        while (count < size && weiri_core_next(&queue->core, &ret_work[count], false)) {
+        while (count < size && weiri_core_next(&queue->core, &ret_work[count])) {
             count++;
         }
         *ret_count = count;
     }
     weiri_queue_hand_over_timer_locked(queue);
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock_moved(queue);
     return status;
 }
 
@@ -144,7 +160,7 @@ WEIRI_INLINE enum weir_status done_locked(weir_queue *queue, const struct weir_w
                                           struct weiri_ended *ret_ended) WEIRI_REQUIRES(queue->lock)
 {
     weiri_queue_pass_time_locked(queue);
-    enum weir_status status = weiri_core_done(&queue->core, work, ret_ended, false);
+    enum weir_status status = weiri_core_done(&queue->core, work, ret_ended);
     if (status == WEIR_OK) {
         if (queue->groups != NULL) {
             weiri_queue_ended_locked(queue, work->item);
@@ -155,44 +171,65 @@ WEIRI_INLINE enum weir_status done_locked(weir_queue *queue, const struct weir_w
 }
 
 static WEIRI_NOINLINE enum weir_status done_slow(weir_queue *queue, const struct weir_work *work,
-                                                 struct weiri_ended *ret_ended)
-    WEIRI_RELEASE(queue->lock)
+                                                 bool *ret_left) WEIRI_RELEASE(queue->lock)
 {
-    enum weir_status status = done_locked(queue, work, ret_ended);
-    weiri_queue_unlock(queue);
-    return status;
-}
-
-WEIRI_INLINE enum weir_status done(weir_queue *queue, const struct weir_work *work,
-                                   struct weiri_ended *ret_ended)
-{
-    if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
-        return WEIR_EINVAL;
-    }
-    weiri_queue_lock(queue);
-    if (!queue->is_quiet) {
-        return done_slow(queue, work, ret_ended);
-    }
-    enum weir_status status = weiri_core_done(&queue->core, work, ret_ended, true);
-    weiri_queue_unlock_quiet(queue);
-    return status;
-}
-
-enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work *work,
-                                       bool *ret_left)
-{
-    struct weiri_ended ended;
-    enum weir_status status = done(queue, work, &ended);
-    if (status == WEIR_OK) {
+    struct weiri_ended ended = {.has_left = false};
+    enum weir_status status = done_locked(queue, work, &ended);
+    weiri_queue_unlock_moved(queue);
+    if (ret_left != NULL) {
         *ret_left = ended.has_left;
     }
     return status;
 }
 
+static WEIRI_NOINLINE enum weir_status done_after(weir_queue *queue, const struct weir_work *work,
+                                                  bool *ret_left, uint32_t entry)
+{
+    weiri_lock_lock_after(&queue->lock, entry);
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
+        return done_slow(queue, work, ret_left);
+    }
+    weiri_queue_unlock_quiet(queue);
+    return WEIR_OK;
+}
+
+WEIRI_INLINE enum weir_status done(weir_queue *queue, const struct weir_work *work, bool *ret_left)
+{
+    uint32_t entry = weiri_lock_enter(&queue->lock);
+    if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
+        return done_after(queue, work, ret_left, entry);
+    }
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
+        return done_slow(queue, work, ret_left);
+    }
+    weiri_lock_leave(&queue->lock, entry);
+    return WEIR_OK;
+}
+
+static WEIRI_NOINLINE enum weir_status done_bytes(weir_queue *queue, const struct weir_work *work,
+                                                  bool *ret_left)
+{
+    return done(queue, work, ret_left);
+}
+
+WEIRI_INLINE enum weir_status done_any(weir_queue *queue, const struct weir_work *work,
+                                       bool *ret_left)
+{
+    if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(work != NULL)) {
+        return WEIR_EINVAL;
+    }
+    return work->item == NULL ? done_bytes(queue, work, ret_left) : done(queue, work, ret_left);
+}
+
+enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work *work,
+                                       bool *ret_left)
+{
+    return done_any(queue, work, ret_left);
+}
+
 enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work)
 {
-    struct weiri_ended ended;
-    return done(queue, work, &ended);
+    return done_any(queue, work, NULL);
 }
 
 static WEIRI_NOINLINE enum weir_status done_get_slow(weir_queue *queue, int64_t limit_ns,
@@ -202,57 +239,69 @@ static WEIRI_NOINLINE enum weir_status done_get_slow(weir_queue *queue, int64_t 
     struct weiri_ended ended;
     enum weir_status status = done_locked(queue, work, &ended);
     if (status == WEIR_OK) {
-        *ret_left = ended.has_left;
+        if (ret_left != NULL) {
+            *ret_left = ended.has_left;
+        }
         /* done_locked() has let the time pass. */
-        status = !queue->is_gated && weiri_core_next(&queue->core, work, false)
+        status = !queue->is_gated && weiri_core_next(&queue->core, work)
                      ? WEIR_OK
                      : next_slow_locked(queue, limit_ns, work);
         weiri_queue_hand_over_timer_locked(queue);
     }
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock_moved(queue);
     return status;
+}
+
+static WEIRI_NOINLINE enum weir_status done_get_after(weir_queue *queue, int64_t limit_ns,
+                                                      struct weir_work *work, bool *ret_left,
+                                                      uint32_t entry)
+{
+    weiri_lock_lock_after(&queue->lock, entry);
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
+        return done_get_slow(queue, limit_ns, work, ret_left);
+    }
+    if (!weiri_quick_next(&queue->core, work)) {
+        return get_slow(queue, limit_ns, work);
+    }
+    weiri_queue_unlock_quiet(queue);
+    return WEIR_OK;
 }
 
 /* Ends work and gets the next into it; limit as for next_locked(). */
 WEIRI_INLINE enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct weir_work *work,
                                        bool *ret_left)
 {
-    if (weiri_queue_check(queue) != WEIR_OK || work == NULL) {
+    if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(work != NULL)) {
         return WEIR_EINVAL;
     }
-    weiri_queue_lock(queue);
-    if (!queue->is_quiet) {
+    uint32_t entry = weiri_lock_enter(&queue->lock);
+    if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
+        return done_get_after(queue, limit_ns, work, ret_left, entry);
+    }
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
         return done_get_slow(queue, limit_ns, work, ret_left);
     }
-    struct weiri_ended ended;
-    enum weir_status status = weiri_core_done(&queue->core, work, &ended, true);
-    if (status == WEIR_OK) {
-        *ret_left = ended.has_left;
-        if (!weiri_core_next(&queue->core, work, true)) {
-            return get_slow(queue, limit_ns, work);
-        }
+    if (!weiri_quick_next(&queue->core, work)) {
+        return get_slow(queue, limit_ns, work);
     }
-    weiri_queue_unlock_quiet(queue);
-    return status;
+    weiri_lock_leave(&queue->lock, entry);
+    return WEIR_OK;
 }
 
 enum weir_status weir_queue_done_get(weir_queue *queue, struct weir_work *work)
 {
-    bool has_left;
-    return done_get(queue, WEIR_FOREVER, work, &has_left);
+    return done_get(queue, WEIR_FOREVER, work, NULL);
 }
 
 enum weir_status weir_queue_done_try_get(weir_queue *queue, struct weir_work *work)
 {
-    bool has_left;
-    return done_get(queue, AT_ONCE, work, &has_left);
+    return done_get(queue, AT_ONCE, work, NULL);
 }
 
 enum weir_status weir_queue_done_get_until(weir_queue *queue, int64_t limit_ns,
                                            struct weir_work *work)
 {
-    bool has_left;
-    return done_get(queue, until(limit_ns), work, &has_left);
+    return done_get(queue, until(limit_ns), work, NULL);
 }
 
 enum weir_status weiri_queue_done_try_get(weir_queue *queue, struct weir_work *work, bool *ret_left)
@@ -276,11 +325,11 @@ enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work
     weiri_queue_pass_time_locked(queue);
     for (size_t i = 0; i < count; i++) {
         struct weiri_ended ended;
-        if (weiri_core_done(&queue->core, &work[i], &ended, false) != WEIR_OK) {
+        if (weiri_core_done(&queue->core, &work[i], &ended) != WEIR_OK) {
             status = WEIR_ENOTPROCESSING;
         }
     }
     weiri_queue_tell_drains_locked(queue);
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock_moved(queue);
     return status;
 }

@@ -75,7 +75,7 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
     if (weiri_delay_reserve(&core->delay, &core->allocator, core->delay.count + 1) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
-    struct weiri_admitted admitted = weiri_core_admit(core, key, false);
+    struct weiri_admitted admitted = weiri_core_admit(core, key);
     if (admitted.status != WEIR_OK) {
         return admitted.status;
     }
@@ -109,7 +109,7 @@ void weiri_core_pass_time(struct weiri_core *core, int64_t now_ns)
         core->ready.ranks.now_ns = time_ns; /* it ages since then */
         core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
         int32_t priority = weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
-        weiri_core_enqueue(core, item, priority, false);
+        weiri_core_enqueue(core, item, priority);
     }
     weiri_delay_trim(&core->delay, &core->allocator);
 }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/event_fd.h"
+#include "base/inline.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/park.h"
@@ -86,7 +87,8 @@ struct weir_queue {
     bool has_event_fd WEIRI_GUARDED_BY(lock);           /* somebody asked for it */
     struct weiri_groups *groups WEIRI_GUARDED_BY(lock); /* NULL: none */
     bool has_guests WEIRI_GUARDED_BY(lock); /* seekers or watchers: weiri_queue_serve_locked() */
-    bool is_quiet WEIRI_GUARDED_BY(lock);   /* as weiri_queue_unlock() found it */
+    bool is_calm WEIRI_GUARDED_BY(lock);    /* as weiri_queue_unlock() found it */
+    bool is_quiet WEIRI_GUARDED_BY(lock);   /* and so is this */
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
 };
 
@@ -108,10 +110,11 @@ void weiri_queue_unpark_locked(weir_queue *queue, struct weiri_parker *parker)
 /* Makes the event loop's descriptor show the state of the queue, which has one. */
 void weiri_queue_show_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
 
-/* Unlocks. Before, calls consumers for what is queued, and notes whether the queue is quiet: its
- * core is, and nobody sleeps, drains, watches or is to be told of anything. That is found out here,
- * by every call but those that only make the moves of a quiet queue: of all that it depends on they
- * change nothing. Afterwards wakes who was called, here or by the caller. */
+/* Unlocks. Before, calls consumers for what is queued, and notes whether the queue is calm (nothing
+ * waits, nobody sleeps, drains or watches, so that the next unlock will have nothing to do) and
+ * quiet (calm, nobody is to be told of adds, and its core keeps nothing of items but their order).
+ * That is found out here, by every call but those that only make moves in a calm queue: of all that
+ * it depends on they change nothing. Afterwards wakes who was called, here or by the caller. */
 void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock);
 
 /* The end of a call that found the queue quiet and made nothing but its moves. */
@@ -120,18 +123,34 @@ static inline void weiri_queue_unlock_quiet(weir_queue *queue) WEIRI_RELEASE(que
     weiri_lock_unlock(&queue->lock);
 }
 
+/* The end of a call that made nothing but moves. */
+static inline void weiri_queue_unlock_moved(weir_queue *queue) WEIRI_RELEASE(queue->lock)
+{
+    if (queue->is_calm) {
+        weiri_lock_unlock(&queue->lock);
+    } else {
+        weiri_queue_unlock(queue);
+    }
+}
+
+/* Whether what a caller brought is a queue. */
+static inline bool weiri_queue_is_one(const weir_queue *queue)
+{
+    return WEIRI_LIKELY(queue != NULL && queue->magic == WEIRI_QUEUE_MAGIC);
+}
+
 /* Checks what a caller brought as a queue and as a key. */
 WEIR_NODISCARD static inline enum weir_status weiri_queue_check(const weir_queue *queue)
 {
-    return queue != NULL && queue->magic == WEIRI_QUEUE_MAGIC ? WEIR_OK : WEIR_EINVAL;
+    return weiri_queue_is_one(queue) ? WEIR_OK : WEIR_EINVAL;
 }
 
 WEIR_NODISCARD static inline enum weir_status weiri_queue_check_key(const weir_queue *queue,
                                                                     struct weir_key key)
 {
     if (key.size == WEIR_KEY_ITEM) {
-        bool is_aligned = (uintptr_t)key.data % _Alignof(struct weir_item) == 0;
-        return key.data != NULL && is_aligned ? WEIR_OK : WEIR_EINVAL;
+        bool is_item = key.data != NULL && (uintptr_t)key.data % _Alignof(struct weir_item) == 0;
+        return is_item ? WEIR_OK : WEIR_EINVAL;
     }
     if (key.size > queue->key_size_max) {
         return WEIR_ETOOBIG;
@@ -149,13 +168,19 @@ WEIR_NODISCARD static inline enum weir_status weiri_queue_check_call(const weir_
 
 /* Whether an add comes to nothing because it joins an earlier one, as can be seen without the lock:
  * the item is queued or dirty, so that a processing will come that began after this look. What the
- * caller did before the add is seen by it (weiri_lock_may_look). */
-static inline bool weiri_queue_joins(weir_queue *queue, struct weir_key key)
+ * caller did before the add is seen by it, if the caller may look (weiri_lock_may_look). */
+static inline bool weiri_queue_takes_join(const weir_queue *queue, const struct weir_item *item)
 {
-    return key.size == WEIR_KEY_ITEM &&
-           atomic_load_explicit(&queue->takes_joins, memory_order_relaxed) &&
-           weiri_lock_may_look(&queue->lock) &&
-           weiri_item_joins((const struct weir_item *)key.data, queue->mark);
+    return weiri_item_joins(item, queue->mark) &&
+           atomic_load_explicit(&queue->takes_joins, memory_order_relaxed);
+}
+
+/* The same, with the question whether the caller may look. To ask that takes a fence, so there is a
+ * look before, whose answer is only a hint. */
+static inline bool weiri_queue_joins(weir_queue *queue, const struct weir_item *item)
+{
+    return weiri_queue_takes_join(queue, item) && weiri_lock_may_look(&queue->lock) &&
+           weiri_item_joins(item, queue->mark);
 }
 
 /* What every call passes and hardly any needs is inline up to the question whether it is needed. */

@@ -81,6 +81,12 @@ static inline bool weiri_item_joins(const struct weir_item *item, uint32_t mark)
     return (weiri_item_word(item) | WEIRI_PROCESSING) == (mark | WEIRI_DIRTY);
 }
 
+/* Whether it is processing, dirty or not, in the queue of this mark. */
+static inline bool weiri_item_is_held(const struct weir_item *item, uint32_t mark)
+{
+    return (weiri_item_word(item) | WEIRI_QUEUED) == (mark | WEIRI_DIRTY);
+}
+
 static inline bool weiri_item_is_keyed(const struct weir_item *item)
 {
     return item->weir_slot != 0;

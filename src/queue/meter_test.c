@@ -54,7 +54,7 @@ static void add(size_t i)
 static void next(void)
 {
     struct weir_work work;
-    if (weiri_core_next(&core, &work, false)) {
+    if (weiri_core_next(&core, &work)) {
         size_t i = (size_t)(work.item - items);
         books[i].work = work;
         books[i].started_ns = meter.now_ns;
@@ -64,7 +64,7 @@ static void next(void)
 static void end(size_t i)
 {
     struct weiri_ended ended;
-    if (weiri_core_done(&core, &books[i].work, &ended, false) == WEIR_OK && ended.is_queued) {
+    if (weiri_core_done(&core, &books[i].work, &ended) == WEIR_OK && ended.is_queued) {
         books[i].added_ns = books[i].dirty_ns;
     }
 }

@@ -9,10 +9,8 @@
 #include "queue/core.h"
 
 /* The moves that every item makes: add, next, done. Inline, because together they cost less than
- * the calls would. What is rare (memory, capacity) is behind calls.
- *
- * Each is compiled twice, by an argument that is a constant: for any core, and for a quiet one
- * (weiri_core_is_quiet), of which most that could be asked is known not to be so. */
+ * the calls would. What is rare (memory, capacity) is behind calls. Most items make them by the
+ * short cuts of queue/quick.h. */
 
 /* How many gets before it is needed memory is fetched. */
 #ifndef WEIRI_AHEAD
@@ -25,11 +23,10 @@ static inline size_t weiri_core_obligations(const struct weiri_core *core)
     return weiri_ready_count(&core->ready) + core->dirty + core->delay.count + core->aside;
 }
 
-/* Whether nothing waits, and nothing is kept of the items but their order. */
-static inline bool weiri_core_is_quiet(const struct weiri_core *core)
+/* Whether nothing is kept of the items but their order. */
+static inline bool weiri_core_is_plain(const struct weiri_core *core)
 {
-    return core->delay.count == 0 && core->meter == NULL && !core->ready.has_priorities &&
-           core->capacity == 0;
+    return core->meter == NULL && !core->ready.has_priorities && core->capacity == 0;
 }
 
 /* Items that are not free: queued, waiting, processing. */
@@ -57,12 +54,10 @@ static inline struct weir_item *weiri_core_intern(struct weiri_core *core, struc
     return weiri_table_intern(&core->table, &core->allocator, key);
 }
 
-WEIRI_INLINE struct weiri_admitted weiri_core_admit(struct weiri_core *core, struct weir_key key,
-                                                    const bool is_quiet)
+WEIRI_INLINE struct weiri_admitted weiri_core_admit(struct weiri_core *core, struct weir_key key)
 {
-    bool has_room = is_quiet ? core->ready.ring.count + core->dirty < core->ready.ring.capacity
-                             : core->capacity == 0 && weiri_core_obligations(core) <
-                                                          weiri_ready_capacity(&core->ready);
+    bool has_room =
+        core->capacity == 0 && weiri_core_obligations(core) < weiri_ready_capacity(&core->ready);
     if (!has_room) {
         return weiri_core_admit_slow(core, key);
     }
@@ -106,15 +101,11 @@ static inline void weiri_core_ask(struct weiri_core *core, const struct weir_ite
 
 /* The move of an add, whoever asks for it. There is room for its place and its priority. */
 WEIRI_INLINE void weiri_core_enqueue(struct weiri_core *core, struct weir_item *item,
-                                     int32_t priority, const bool is_quiet)
+                                     int32_t priority)
 {
     switch (weiri_item_place(item)) {
     case WEIRI_IDLE:
         weiri_item_set(item, core->mark, WEIRI_QUEUED);
-        if (is_quiet) {
-            weiri_ring_push(&core->ready.ring, item);
-            return;
-        }
         weiri_ready_push(&core->ready, item, priority);
         if (core->meter != NULL) {
             weiri_meter_queued(core->meter, item);
@@ -123,20 +114,20 @@ WEIRI_INLINE void weiri_core_enqueue(struct weiri_core *core, struct weir_item *
     case WEIRI_PROCESSING:
         weiri_item_set(item, core->mark, WEIRI_DIRTY);
         core->dirty++;
-        if (!is_quiet && core->meter != NULL) {
+        if (core->meter != NULL) {
             weiri_meter_dirtied(core->meter, item);
         }
-        if (!is_quiet && priority != 0) {
+        if (priority != 0) {
             weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY, priority);
         }
         return;
     case WEIRI_QUEUED:
-        if (!is_quiet && core->ready.has_priorities) {
+        if (core->ready.has_priorities) {
             weiri_ranks_raise(&core->ready.ranks, item, priority);
         }
         return;
     case WEIRI_DIRTY:
-        if (!is_quiet && core->ready.has_priorities) {
+        if (core->ready.has_priorities) {
             weiri_core_ask(core, item, WEIRI_ASK_DIRTY, priority);
         }
         return;
@@ -161,7 +152,7 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *c
     if (priority != 0 && weiri_asks_reserve(&core->asks, &core->allocator) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
-    struct weiri_admitted admitted = weiri_core_admit(core, key, false);
+    struct weiri_admitted admitted = weiri_core_admit(core, key);
     if (admitted.status != WEIR_OK) {
         return admitted.status;
     }
@@ -180,19 +171,8 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add(struct weiri_core *c
     ret_added->has_joined = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
     ret_added->was_queued = place == WEIRI_QUEUED;
     ret_added->has_new_time = takes_time;
-    weiri_core_enqueue(core, item, priority, false);
+    weiri_core_enqueue(core, item, priority);
     return WEIR_OK;
-}
-
-/* weiri_core_add() of a valid key and nothing else to a quiet core. */
-WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_add_quiet(struct weiri_core *core,
-                                                                  struct weir_key key)
-{
-    struct weiri_admitted admitted = weiri_core_admit(core, key, true);
-    if (admitted.status == WEIR_OK) {
-        weiri_core_enqueue(core, admitted.item, 0, true);
-    }
-    return admitted.status;
 }
 
 /* What a consumer is told of an item that it is handed. */
@@ -213,11 +193,12 @@ static inline void weiri_core_describe(const struct weir_item *item, uint64_t ti
 }
 
 /* Has memory fetched for the gets that come next: in a long queue an item has left the caches
- * since it was added, and to wait for it would take longer than all else. */
-static inline void weiri_core_look_ahead(const struct weiri_core *core,
-                                         const struct weiri_ring *ring)
+ * since it was added, and to wait for it would take longer than all else. (A call of what only
+ * fetches has no effect that gcc knows of, and is left out: this must be part of its callers.) */
+WEIRI_INLINE void weiri_core_look_ahead(const struct weiri_core *core,
+                                        const struct weiri_ring *ring)
 {
-    if (ring->count <= WEIRI_AHEAD) {
+    if (ring->tail - ring->head <= WEIRI_AHEAD) {
         return;
     }
     __builtin_prefetch(weiri_ring_at(ring, WEIRI_AHEAD), 1);
@@ -229,11 +210,9 @@ static inline void weiri_core_look_ahead(const struct weiri_core *core,
 }
 
 /* Hands out the item at the head. False: nothing is queued. */
-WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work,
-                                  const bool is_quiet)
+WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret_work)
 {
-    struct weir_item *item =
-        is_quiet ? weiri_ring_pop(&core->ready.ring) : weiri_ready_pop(&core->ready);
+    struct weir_item *item = weiri_ready_pop(&core->ready);
     if (item == NULL) {
         return false;
     }
@@ -243,7 +222,7 @@ WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret
     weiri_item_set(item, core->mark, WEIRI_PROCESSING);
     item->weir_position = ticket;
     weiri_running_insert(&core->running, &core->allocator, item);
-    if (!is_quiet && core->meter != NULL) {
+    if (core->meter != NULL) {
         weiri_meter_started(core->meter, item, stamp);
     }
     weiri_core_describe(item, ticket, ret_work);
@@ -262,16 +241,24 @@ static inline struct weir_item *weiri_core_held_item(const struct weiri_core *co
         }
         item = &record->item;
     }
-    bool is_held = item->weir_position == work->ticket && weiri_item_is_processing(item) &&
-                   !weiri_item_is_elsewhere(item, core->mark);
+    bool is_held = item->weir_position == work->ticket && weiri_item_is_held(item, core->mark);
     return is_held ? item : NULL;
+}
+
+/* Whether the end of a processing may leave most of some memory unused that grew with the load. */
+static inline bool weiri_core_may_trim(const struct weiri_core *core)
+{
+    const struct weiri_running *running = &core->running;
+    size_t ready = weiri_ready_capacity(&core->ready);
+    return (running->capacity > WEIRI_RUNNING_CAPACITY_MIN &&
+            running->named <= running->capacity / 8) ||
+           (ready > WEIRI_RING_CAPACITY_MIN && weiri_core_obligations(core) < ready / 8);
 }
 
 /* Ends a processing. WEIR_ENOTPROCESSING: nothing changed. */
 WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_done(struct weiri_core *core,
                                                              const struct weir_work *work,
-                                                             struct weiri_ended *ret_ended,
-                                                             const bool is_quiet)
+                                                             struct weiri_ended *ret_ended)
 {
     struct weir_item *item = weiri_core_held_item(core, work);
     if (item == NULL) {
@@ -280,7 +267,7 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_done(struct weiri_core *
     ret_ended->is_queued = weiri_item_place(item) == WEIRI_DIRTY;
     uint32_t index = item->weir_running;
     weiri_running_remove(&core->running, &core->allocator, item);
-    if (!is_quiet && core->meter != NULL) {
+    if (core->meter != NULL) {
         item->weir_running =
             weiri_meter_ended(core->meter, &core->running, index, ret_ended->is_queued);
     }
@@ -288,12 +275,8 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_done(struct weiri_core *
         core->dirty--;
         weiri_item_set(item, core->mark, WEIRI_QUEUED);
         ret_ended->has_left = false;
-        if (is_quiet) {
-            weiri_ring_push(&core->ready.ring, item);
-        } else {
-            weiri_ready_push(&core->ready, item,
-                             weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY));
-        }
+        weiri_ready_push(&core->ready, item,
+                         weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY));
         return WEIR_OK;
     }
     weiri_item_rest(item, core->mark);

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/time.h"
 #include "queue/moves.h"
+#include "queue/quick.h"
 
 #define FLAGS_REPLACE ((uint32_t)(WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE))
 #define FLAGS_KNOWN (FLAGS_REPLACE | (uint32_t)WEIR_ADD_RATE_LIMITED)
@@ -78,7 +79,7 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
 }
 
 /* As add() with nothing ordered, of what has been checked. */
-static enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key)
+static WEIRI_NOINLINE enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key)
     WEIRI_RELEASE(queue->lock)
 {
     enum weir_status status = WEIR_ESHUTDOWN;
@@ -87,29 +88,66 @@ static enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key)
         weiri_queue_pass_time_locked(queue);
         status = weiri_core_add(&queue->core, key, false, 0, &added);
     }
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock_moved(queue);
     touch(queue, key, added.was_queued);
     return status;
 }
 
-static WEIRI_NOINLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key)
+/* The same where the lock was not entered; entry 0: nor was it tried. */
+static WEIRI_NOINLINE enum weir_status add_at_once_after(weir_queue *queue, struct weir_key key,
+                                                         uint32_t entry)
 {
-    weiri_queue_lock(queue);
-    if (!queue->is_quiet) {
+    bool is_item = key.size == WEIR_KEY_ITEM;
+    if (entry == 0 && is_item && weiri_queue_joins(queue, key.data)) {
+        return WEIR_OK;
+    }
+    weiri_lock_lock_after(&queue->lock, entry);
+    bool is_added = queue->is_quiet && (is_item ? weiri_quick_add(&queue->core, key, true)
+                                                : weiri_quick_add(&queue->core, key, false));
+    if (!is_added) {
         return add_at_once_slow(queue, key);
     }
-    enum weir_status status = weiri_core_add_quiet(&queue->core, key);
     weiri_queue_unlock_quiet(queue);
-    return status;
+    return WEIR_OK;
+}
+
+/* Compiled for either kind of key, so that embedded items do not pay for what others need. */
+WEIRI_INLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key,
+                                          const bool is_item)
+{
+    enum weir_status status = weiri_queue_check_key(queue, key);
+    if (!WEIRI_LIKELY(status == WEIR_OK)) {
+        return status;
+    }
+    uint32_t bias = weiri_lock_own_bias(&queue->lock);
+    if (!WEIRI_LIKELY(bias != 0)) {
+        return add_at_once_after(queue, key, 0);
+    }
+    if (is_item && weiri_queue_takes_join(queue, key.data)) {
+        return WEIR_OK;
+    }
+    uint32_t entry = weiri_lock_enter_by(&queue->lock, bias);
+    if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
+        return add_at_once_after(queue, key, entry);
+    }
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_add(&queue->core, key, is_item))) {
+        return add_at_once_slow(queue, key);
+    }
+    weiri_lock_leave(&queue->lock, entry);
+    return WEIR_OK;
+}
+
+static WEIRI_NOINLINE enum weir_status add_bytes(weir_queue *queue, struct weir_key key)
+{
+    return add_at_once(queue, key, false);
 }
 
 enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
 {
-    enum weir_status status = weiri_queue_check_call(queue, key);
-    if (status != WEIR_OK || weiri_queue_joins(queue, key)) {
-        return status;
+    if (!weiri_queue_is_one(queue)) {
+        return WEIR_EINVAL;
     }
-    return add_at_once(queue, key);
+    return key.size == WEIR_KEY_ITEM ? add_at_once(queue, key, true) : add_bytes(queue, key);
 }
 
 enum weir_status weir_queue_add_after(weir_queue *queue, struct weir_key key, int64_t delay_ns)
@@ -200,7 +238,7 @@ static enum weir_status add_batch(weir_queue *queue, const struct weir_key *keys
         weiri_queue_pass_time_locked(queue);
         status = weiri_core_add_batch(&queue->core, keys, count, ret_were_queued);
     }
-    weiri_queue_unlock(queue);
+    weiri_queue_unlock_moved(queue);
     return status;
 }
 

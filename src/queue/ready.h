@@ -34,7 +34,7 @@ static inline void weiri_ready_fini(struct weiri_ready *ready,
 
 static inline size_t weiri_ready_count(const struct weiri_ready *ready)
 {
-    return ready->ring.count + ready->ranks.count;
+    return weiri_ring_count(&ready->ring) + ready->ranks.count;
 }
 
 static inline size_t weiri_ready_capacity(const struct weiri_ready *ready)

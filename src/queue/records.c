@@ -120,10 +120,16 @@ static void remove_chunk(struct weiri_records *records, const struct weir_alloca
     }
 }
 
-/* A record without its key, taken out of its chunk; NULL for lack of memory. */
+/* A record without its key; NULL for lack of memory. */
 static struct weiri_record *take(struct weiri_records *records,
                                  const struct weir_allocator *allocator)
 {
+    if (records->spare != NULL) {
+        struct weiri_record *spare = records->spare;
+        records->spare = NULL;
+        records->count++;
+        return spare;
+    }
     if (records->with_room == NONE && add_chunk(records, allocator) != WEIR_OK) {
         return NULL;
     }
@@ -141,9 +147,9 @@ static struct weiri_record *take(struct weiri_records *records,
     return record;
 }
 
-struct weiri_record *weiri_records_new_slow(struct weiri_records *records,
-                                            const struct weir_allocator *allocator,
-                                            struct weir_key key, uint32_t hash)
+struct weiri_record *weiri_records_new(struct weiri_records *records,
+                                       const struct weir_allocator *allocator, struct weir_key key,
+                                       uint32_t hash)
 {
     char *block = NULL;
     if (key.size > WEIRI_RECORD_INLINE) {
@@ -193,9 +199,12 @@ static void put_back(struct weiri_records *records, const struct weir_allocator 
     }
 }
 
-void weiri_records_free_slow(struct weiri_records *records, const struct weir_allocator *allocator,
-                             struct weiri_record *record)
+void weiri_records_free(struct weiri_records *records, const struct weir_allocator *allocator,
+                        struct weiri_record *record)
 {
+    if (weiri_records_free_quick(records, record)) {
+        return;
+    }
     if (record->key_size > WEIRI_RECORD_INLINE) {
         weiri_release(allocator, record->key.block, record->key_size);
     }

@@ -61,12 +61,11 @@ struct weiri_records {
 };
 
 /* A record for the key, its item free; NULL for lack of memory. */
-struct weiri_record *weiri_records_new_slow(struct weiri_records *records,
-                                            const struct weir_allocator *allocator,
-                                            struct weir_key key, uint32_t hash);
-/* Frees a record that is not to become the spare one, or that has a block. */
-void weiri_records_free_slow(struct weiri_records *records, const struct weir_allocator *allocator,
-                             struct weiri_record *record);
+struct weiri_record *weiri_records_new(struct weiri_records *records,
+                                       const struct weir_allocator *allocator, struct weir_key key,
+                                       uint32_t hash);
+void weiri_records_free(struct weiri_records *records, const struct weir_allocator *allocator,
+                        struct weiri_record *record);
 /* Frees every record. */
 void weiri_records_fini(struct weiri_records *records, const struct weir_allocator *allocator);
 
@@ -99,15 +98,26 @@ static inline const void *weiri_record_key(const struct weiri_record *record)
     return record->key_size <= WEIRI_RECORD_INLINE ? record->key.bytes : record->key.block;
 }
 
-static inline struct weiri_record *weiri_records_new(struct weiri_records *records,
-                                                     const struct weir_allocator *allocator,
-                                                     struct weir_key key, uint32_t hash)
+/* weiri_records_new() of a key that lies in the record, where that takes no call; NULL elsewhere.
+ */
+static inline struct weiri_record *weiri_records_new_quick(struct weiri_records *records,
+                                                           struct weir_key key, uint32_t hash)
 {
     struct weiri_record *record = records->spare;
-    if (record == NULL || key.size > WEIRI_RECORD_INLINE) {
-        return weiri_records_new_slow(records, allocator, key, hash);
+    if (record != NULL) {
+        records->spare = NULL;
+    } else {
+        if (records->with_room == 0) {
+            return NULL;
+        }
+        struct weiri_chunk *chunk = records->chunks[records->with_room - 1];
+        record = &chunk->records[chunk->free_record - 1];
+        if (chunk->used == 0 || record->key.next_free == 0) {
+            return NULL; /* it is the reserve, or would be full */
+        }
+        chunk->used++;
+        chunk->free_record = record->key.next_free;
     }
-    records->spare = NULL;
     records->count++;
     record->hash = hash;
     record->key_size = (uint32_t)key.size;
@@ -115,17 +125,29 @@ static inline struct weiri_record *weiri_records_new(struct weiri_records *recor
     return record;
 }
 
-static inline void weiri_records_free(struct weiri_records *records,
-                                      const struct weir_allocator *allocator,
-                                      struct weiri_record *record)
+/* weiri_records_free() where that takes no call; false, and nothing changed, elsewhere. Of two
+ * that are left in a chunk one may be the spare record, which must not keep it for itself. */
+static inline bool weiri_records_free_quick(struct weiri_records *records,
+                                            struct weiri_record *record)
 {
-    if (records->spare != NULL || record->key_size > WEIRI_RECORD_INLINE) {
-        weiri_records_free_slow(records, allocator, record);
-        return;
+    if (record->key_size > WEIRI_RECORD_INLINE) {
+        return false;
+    }
+    if (records->spare == NULL) {
+        records->spare = record;
+    } else {
+        uint32_t index = weiri_record_index(record);
+        struct weiri_chunk *chunk = records->chunks[index >> WEIRI_CHUNK_BITS];
+        if (chunk->used <= 2 || chunk->free_record == 0) {
+            return false;
+        }
+        chunk->used--;
+        record->key.next_free = chunk->free_record;
+        chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
     }
     record->key_size = WEIRI_RECORD_FREE;
-    records->spare = record;
     records->count--;
+    return true;
 }
 
 #endif

@@ -15,9 +15,10 @@ static void copy_to(struct weiri_ring *ring, struct weir_item **slots, size_t ca
             slots[at++] = item;
         }
     }
-    WEIRI_ASSERT(at == ring->count && at <= capacity);
+    WEIRI_ASSERT(at == weiri_ring_count(ring) && at <= capacity);
     ring->head = 0;
     ring->tail = at;
+    ring->holes = 0;
 }
 
 static enum weir_status change_capacity(struct weiri_ring *ring,
@@ -73,6 +74,7 @@ void weiri_ring_compact(struct weiri_ring *ring)
         }
     }
     ring->tail = at;
+    ring->holes = 0;
 }
 
 void weiri_ring_fini(struct weiri_ring *ring, const struct weir_allocator *allocator)

@@ -26,8 +26,19 @@ struct weiri_ring {
     size_t capacity;          /* a power of two, or 0 */
     uint64_t head;            /* position of the oldest slot in use */
     uint64_t tail;            /* position the next push takes */
-    size_t count;             /* items; tail - head less the holes */
+    size_t holes;             /* between head and tail */
 };
+
+static inline size_t weiri_ring_count(const struct weiri_ring *ring)
+{
+    return (size_t)(ring->tail - ring->head) - ring->holes;
+}
+
+/* Whether weiri_ring_put() may be called so many times. */
+static inline bool weiri_ring_has_room(const struct weiri_ring *ring, size_t count)
+{
+    return ring->tail - ring->head + count <= ring->capacity;
+}
 
 /* Makes room for count items in all. WEIR_ENOMEM: nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_ring_reserve(struct weiri_ring *ring,
@@ -39,29 +50,33 @@ void weiri_ring_fini(struct weiri_ring *ring, const struct weir_allocator *alloc
 /* Closes the holes. */
 void weiri_ring_compact(struct weiri_ring *ring);
 
-static inline void weiri_ring_push(struct weiri_ring *ring, struct weir_item *item)
+/* weiri_ring_push() where holes are not in its way. */
+static inline void weiri_ring_put(struct weiri_ring *ring, struct weir_item *item)
 {
-    if (ring->tail - ring->head == ring->capacity) {
-        WEIRI_ASSERT(ring->count < ring->capacity);
-        weiri_ring_compact(ring);
-    }
     item->weir_position = ring->tail;
     ring->slots[ring->tail & (ring->capacity - 1)] = item;
     ring->tail++;
-    ring->count++;
+}
+
+static inline void weiri_ring_push(struct weiri_ring *ring, struct weir_item *item)
+{
+    if (ring->tail - ring->head == ring->capacity) {
+        WEIRI_ASSERT(ring->holes > 0);
+        weiri_ring_compact(ring);
+    }
+    weiri_ring_put(ring, item);
 }
 
 /* As push, but to be popped next. */
 static inline void weiri_ring_push_front(struct weiri_ring *ring, struct weir_item *item)
 {
     if (ring->tail - ring->head == ring->capacity) {
-        WEIRI_ASSERT(ring->count < ring->capacity);
+        WEIRI_ASSERT(ring->holes > 0);
         weiri_ring_compact(ring);
     }
     ring->head--;
     item->weir_position = ring->head;
     ring->slots[ring->head & (ring->capacity - 1)] = item;
-    ring->count++;
 }
 
 /* Gives memory back where count items would leave most of it unused; keeps it where that fails. */
@@ -79,14 +94,15 @@ static inline struct weir_item *weiri_ring_pop(struct weiri_ring *ring)
     while (ring->head != ring->tail) {
         struct weir_item *item = ring->slots[ring->head++ & (ring->capacity - 1)];
         if (item != NULL) {
-            ring->count--;
             return item;
         }
+        ring->holes--;
     }
     return NULL;
 }
 
-/* The item that is so many places behind the head, less than the ring has; NULL: a hole. */
+/* The item that is so many places behind the head, less than from there to the tail; NULL: a hole.
+ */
 static inline struct weir_item *weiri_ring_at(const struct weiri_ring *ring, size_t places)
 {
     return ring->slots[(ring->head + places) & (ring->capacity - 1)];
@@ -111,11 +127,12 @@ static inline void weiri_ring_remove(struct weiri_ring *ring, const struct weir_
     struct weir_item **slot = &ring->slots[item->weir_position & (ring->capacity - 1)];
     WEIRI_ASSERT(*slot == item);
     *slot = NULL;
-    ring->count--;
+    ring->holes++;
     /* Holes at the end are no holes: an item that comes and goes leaves nothing to close. */
     while (ring->tail != ring->head &&
            ring->slots[(ring->tail - 1) & (ring->capacity - 1)] == NULL) {
         ring->tail--;
+        ring->holes--;
     }
 }
 

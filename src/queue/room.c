@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "queue/groups.h"
 #include "queue/moves.h"
+#include "queue/quick.h"
 
 /* A thread that waits for room, on its stack. Guarded by the queue's lock. */
 struct seeker {
@@ -23,8 +24,8 @@ enum weir_status weiri_queue_send_now(weir_queue *queue, struct weir_item *item,
     enum weir_status status = WEIR_ESHUTDOWN;
     weiri_queue_lock(queue);
     bool has_entered = weiri_item_is_free(item);
-    if (queue->is_quiet) {
-        status = weiri_core_add_quiet(&queue->core, weir_key_item(item));
+    if (queue->is_quiet && weiri_quick_add(&queue->core, weir_key_item(item), true)) {
+        status = WEIR_OK;
         weiri_queue_unlock_quiet(queue);
     } else {
         if (!queue->shutting_down) {
@@ -32,7 +33,7 @@ enum weir_status weiri_queue_send_now(weir_queue *queue, struct weir_item *item,
             weiri_queue_pass_time_locked(queue);
             status = weiri_core_add(&queue->core, weir_key_item(item), false, 0, &added);
         }
-        weiri_queue_unlock(queue);
+        weiri_queue_unlock_moved(queue);
     }
     if (status == WEIR_OK) {
         *ret_entered = has_entered;

@@ -58,9 +58,11 @@ void weiri_queue_unlock(weir_queue *queue)
         weiri_queue_serve_locked(queue);
     }
     call_consumers(queue);
-    queue->is_quiet = weiri_core_is_quiet(&queue->core) && weiri_list_is_empty(&queue->sleepers) &&
-                      !queue->shutting_down && !queue->is_gated && !queue->has_event_fd &&
-                      !queue->has_guests && queue->groups == NULL && queue->touch == NULL;
+    queue->is_calm = queue->core.delay.count == 0 && weiri_list_is_empty(&queue->sleepers) &&
+                     !queue->shutting_down && !queue->is_gated && !queue->has_event_fd &&
+                     !queue->has_guests;
+    queue->is_quiet = queue->is_calm && weiri_core_is_plain(&queue->core) &&
+                      queue->groups == NULL && queue->touch == NULL;
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);
     }

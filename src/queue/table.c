@@ -13,17 +13,39 @@ void weiri_table_fini(struct weiri_table *table, const struct weir_allocator *al
     weiri_records_fini(&table->records, allocator);
 }
 
-struct weir_item *weiri_table_insert_slow(struct weiri_table *table,
-                                          const struct weir_allocator *allocator,
-                                          struct weir_key key, uint32_t hash)
+struct weir_item *weiri_table_find(const struct weiri_table *table, struct weir_key key)
 {
+    size_t at;
+    struct weiri_record *record = weiri_table_search(table, key, weiri_table_hash(table, key), &at);
+    return record == NULL ? NULL : &record->item;
+}
+
+struct weir_item *weiri_table_intern_slow(struct weiri_table *table,
+                                          const struct weir_allocator *allocator,
+                                          struct weir_key key)
+{
+    uint32_t hash = weiri_table_hash(table, key);
+    size_t at = 0;
+    struct weiri_record *record = weiri_table_search(table, key, hash, &at);
+    if (record != NULL) {
+        return &record->item;
+    }
     if (weiri_slots_reserve(&table->slots, allocator) != WEIR_OK) {
         return NULL;
     }
-    struct weiri_record *record = weiri_records_new(&table->records, allocator, key, hash);
+    record = weiri_records_new(&table->records, allocator, key, hash);
     if (record == NULL) {
         return NULL;
     }
     weiri_slots_insert(&table->slots, hash, record->item.weir_slot);
     return &record->item;
+}
+
+void weiri_table_remove_slow(struct weiri_table *table, const struct weir_allocator *allocator,
+                             struct weir_item *item)
+{
+    struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+    weiri_slots_delete(&table->slots, weiri_slots_of(&table->slots, record->hash, item->weir_slot));
+    weiri_records_free(&table->records, allocator, record);
+    weiri_slots_trim(&table->slots, allocator);
 }

@@ -3,6 +3,7 @@
 #ifndef WEIRI_TABLE_H
 #define WEIRI_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/inline.h"
 #include "base/list.h"
 #include "base/panic.h"
 #include "base/slots.h"
@@ -25,10 +27,15 @@ struct weiri_table {
 void weiri_table_init(struct weiri_table *table, uint64_t seed);
 void weiri_table_fini(struct weiri_table *table, const struct weir_allocator *allocator);
 
-/* weiri_table_intern() of a key that was not found, where the table may have to grow. */
-struct weir_item *weiri_table_insert_slow(struct weiri_table *table,
+/* The key's item, or NULL. */
+struct weir_item *weiri_table_find(const struct weiri_table *table, struct weir_key key);
+
+/* weiri_table_intern() and weiri_table_remove() of any key, with memory and without. */
+struct weir_item *weiri_table_intern_slow(struct weiri_table *table,
                                           const struct weir_allocator *allocator,
-                                          struct weir_key key, uint32_t hash);
+                                          struct weir_key key);
+void weiri_table_remove_slow(struct weiri_table *table, const struct weir_allocator *allocator,
+                             struct weir_item *item);
 
 static inline uint32_t weiri_table_hash(const struct weiri_table *table, struct weir_key key)
 {
@@ -37,9 +44,9 @@ static inline uint32_t weiri_table_hash(const struct weiri_table *table, struct 
 
 /* The key's record; NULL where there is none: then, unless the table is empty, *ret_at is the empty
  * slot where the search ended. */
-static inline struct weiri_record *weiri_table_search(const struct weiri_table *table,
-                                                      struct weir_key key, uint32_t hash,
-                                                      size_t *ret_at)
+WEIRI_INLINE struct weiri_record *weiri_table_search(const struct weiri_table *table,
+                                                     struct weir_key key, uint32_t hash,
+                                                     size_t *ret_at)
 {
     const struct weiri_slots *slots = &table->slots;
     if (slots->capacity == 0) {
@@ -61,13 +68,42 @@ static inline struct weiri_record *weiri_table_search(const struct weiri_table *
     return NULL;
 }
 
-/* The key's item, or NULL. */
-static inline struct weir_item *weiri_table_find(const struct weiri_table *table,
-                                                 struct weir_key key)
+/* weiri_table_intern() of a short key where that takes no memory and no call; NULL elsewhere. */
+WEIRI_INLINE struct weir_item *weiri_table_intern_quick(struct weiri_table *table,
+                                                        struct weir_key key)
 {
-    size_t at;
-    struct weiri_record *record = weiri_table_search(table, key, weiri_table_hash(table, key), &at);
-    return record == NULL ? NULL : &record->item;
+    if (key.size > WEIRI_RECORD_INLINE) {
+        return NULL;
+    }
+    uint32_t hash = weiri_table_hash(table, key);
+    size_t at = 0;
+    struct weiri_record *record = weiri_table_search(table, key, hash, &at);
+    if (record == NULL) {
+        if (!weiri_slots_have_room(&table->slots)) {
+            return NULL;
+        }
+        record = weiri_records_new_quick(&table->records, key, hash);
+        if (record == NULL) {
+            return NULL;
+        }
+        weiri_slots_put(&table->slots, at, hash, record->item.weir_slot);
+    }
+    return &record->item;
+}
+
+/* weiri_table_remove() where that gives no memory back and takes no call; false, and nothing
+ * changed, elsewhere. The item may be about to become free. */
+WEIRI_INLINE bool weiri_table_remove_quick(struct weiri_table *table, struct weir_item *item)
+{
+    struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+    if (weiri_slots_may_trim(&table->slots, table->slots.used - 1) ||
+        !weiri_records_free_quick(&table->records, record)) {
+        return false;
+    }
+    struct weiri_slots *slots = &table->slots;
+    struct weiri_slot *slot = weiri_slots_of(slots, record->hash, item->weir_slot);
+    weiri_slots_close_gap(slots, slot);
+    return true;
 }
 
 /* The key's item, made free where there was none; NULL for lack of memory: nothing changed. */
@@ -75,21 +111,8 @@ static inline struct weir_item *weiri_table_intern(struct weiri_table *table,
                                                    const struct weir_allocator *allocator,
                                                    struct weir_key key)
 {
-    uint32_t hash = weiri_table_hash(table, key);
-    size_t at = 0;
-    struct weiri_record *record = weiri_table_search(table, key, hash, &at);
-    if (record != NULL) {
-        return &record->item;
-    }
-    if (!weiri_slots_have_room(&table->slots)) {
-        return weiri_table_insert_slow(table, allocator, key, hash);
-    }
-    record = weiri_records_new(&table->records, allocator, key, hash);
-    if (record == NULL) {
-        return NULL;
-    }
-    weiri_slots_put(&table->slots, at, hash, record->item.weir_slot);
-    return &record->item;
+    struct weir_item *item = weiri_table_intern_quick(table, key);
+    return item != NULL ? item : weiri_table_intern_slow(table, allocator, key);
 }
 
 /* Takes out a keyed item that is free, and gives memory back after a burst. */
@@ -98,10 +121,9 @@ static inline void weiri_table_remove(struct weiri_table *table,
                                       struct weir_item *item)
 {
     WEIRI_ASSERT(weiri_item_is_keyed(item) && weiri_item_is_free(item));
-    struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
-    weiri_slots_delete(&table->slots, weiri_slots_of(&table->slots, record->hash, item->weir_slot));
-    weiri_records_free(&table->records, allocator, record);
-    weiri_slots_trim(&table->slots, allocator);
+    if (!weiri_table_remove_quick(table, item)) {
+        weiri_table_remove_slow(table, allocator, item);
+    }
 }
 
 #endif

@@ -91,12 +91,56 @@ TEST(memory_returns,
         for (size_t i = 0; i < COUNT; i++) {
             /* In another order than they came. */
             weiri_table_remove(&table, test_allocator(), items[(i * 2377) % COUNT]);
+            CHECK(!weiri_slots_may_trim(&table.slots, table.slots.used));
         }
         CHECK_INT(table.records.count, ==, 0);
+        CHECK_INT(table.records.chunk_count, <=, 1);
         CHECK_INT(table.slots.capacity, <=, 64);
         first_burst = burst == 0 ? test_allocated_bytes() : first_burst;
         CHECK_INT(test_allocated_bytes(), ==, first_burst);
     }
+    weiri_table_fini(&table, test_allocator());
+}
+
+/* Keys lie in chunks in the order in which they come to an empty table. */
+static void fill(struct weiri_table *table, struct weir_item **items, size_t chunks)
+{
+    weiri_table_init(table, 7);
+    for (size_t i = 0; i < chunks * WEIRI_CHUNK_RECORDS; i++) {
+        items[i] = intern(table, i);
+    }
+}
+
+static void empty_chunk(struct weiri_table *table, struct weir_item **items, size_t chunk)
+{
+    for (size_t i = 0; i < WEIRI_CHUNK_RECORDS; i++) {
+        weiri_table_remove(table, test_allocator(), items[chunk * WEIRI_CHUNK_RECORDS + i]);
+    }
+}
+
+TEST(reserve_in_use, "the chunk kept in reserve is one like others as soon as it holds a key again")
+{
+    struct weiri_table table;
+    static struct weir_item *items[2 * WEIRI_CHUNK_RECORDS];
+    fill(&table, items, 2);
+    empty_chunk(&table, items, 1);
+    struct weir_item *item = intern(&table, (size_t)36 * COUNT); /* a short key */
+    CHECK_INT(item->weir_slot, >, WEIRI_CHUNK_RECORDS);
+    empty_chunk(&table, items, 0);
+    CHECK_INT(table.records.chunk_count, ==, 2);
+    CHECK(&weiri_records_check(&table.records, item->weir_slot - 1)->item == item);
+    weiri_table_fini(&table, test_allocator());
+}
+
+TEST(spare_alone, "the record kept at hand does not keep a chunk for itself")
+{
+    struct weiri_table table;
+    static struct weir_item *items[3 * WEIRI_CHUNK_RECORDS];
+    fill(&table, items, 3);
+    empty_chunk(&table, items, 2);
+    CHECK_INT(table.records.chunk_count, ==, 3);
+    empty_chunk(&table, items, 1);
+    CHECK_INT(table.records.chunk_count, ==, 2);
     weiri_table_fini(&table, test_allocator());
 }
 

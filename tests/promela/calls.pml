@@ -12,7 +12,7 @@
     byte item;   /* what the call is about, or what it returned */                                 \
     byte number; /* its ticket */                                                                  \
     byte status;                                                                                   \
-    bool quietly; /* the call has found the queue quiet, and asks no more */                       \
+    bool calmly; /* the call has found the queue calm, and asks no more */                         \
     bool calls_nobody; /* planted: it has consumers sleep on */                                    \
     byte count, who, next, result
 
@@ -32,15 +32,15 @@ inline join()
 }
 
 /* produce.c: weir_queue_add, where nothing is joined so; add_locked, which never takes the queue to
- * be quiet, with supersede */
+ * be calm, with supersede */
 inline add(supersede)
 {
-    quietly = (is_quiet && !(supersede));
+    calmly = (is_calm && !(supersede));
     if
-    :: quietly ->
+    :: calmly ->
         core_enqueue(item, result);
         owed[item] = true
-    :: !quietly && shutting_down -> status = ESHUTDOWN
+    :: !calmly && shutting_down -> status = ESHUTDOWN
     :: else ->
         pass_time(clock);
         status = OK;
@@ -66,9 +66,9 @@ inline add(supersede)
  * nothing waits. */
 inline add_batch()
 {
-    quietly = is_quiet;
+    calmly = is_calm;
     if
-    :: shutting_down && !quietly -> status = ESHUTDOWN
+    :: shutting_down && !calmly -> status = ESHUTDOWN
     :: else ->
         status = OK;
         item = 0;
@@ -175,13 +175,13 @@ inline cancel()
  * AT_ONCE; until: where the sleep ends. */
 inline get(self, limit, has_work, is_stale)
 {
-    quietly = (is_quiet && status != ASLEEP);
+    calmly = is_calm;
     if
     :: status == ASLEEP -> unpark(self, until); until = 0
     :: else
     fi;
     if
-    :: quietly
+    :: calmly
     :: else -> pass_time(clock)
     fi;
     if
@@ -190,15 +190,9 @@ inline get(self, limit, has_work, is_stale)
         core_done(result);
         assert((status == ENOTPROCESSING) == (is_stale));
         if
-        :: status == OK && !quietly -> tell_drains()
+        :: status == OK && !calmly -> tell_drains()
         :: else
         fi
-    :: else
-    fi;
-    if
-    :: quietly && status != ENOTPROCESSING && HAS_NO_NEXT -> /* get_slow */
-        quietly = false;
-        pass_time(clock)
     :: else
     fi;
     if
@@ -210,7 +204,7 @@ inline get(self, limit, has_work, is_stale)
         calls_nobody = true;
 #endif
         if
-        :: quietly
+        :: calmly
         :: else -> hand_over_timer()
         fi
     :: status != ENOTPROCESSING && HAS_NO_NEXT ->
@@ -227,7 +221,7 @@ inline get(self, limit, has_work, is_stale)
 #endif
         fi;
         if
-        :: status == LIES_DOWN -> until = limit; lie_down(self, until)
+        :: status == LIES_DOWN -> calmly = false; until = limit; lie_down(self, until)
         :: status != LIES_DOWN -> hand_over_timer()
         fi
     fi;
@@ -237,16 +231,16 @@ inline get(self, limit, has_work, is_stale)
 /* consume.c: weir_queue_done, done_locked */
 inline done(is_stale)
 {
-    quietly = is_quiet;
+    calmly = is_calm;
     if
-    :: quietly
+    :: calmly
     :: else -> pass_time(clock)
     fi;
     busy[item] = busy[item] - !(is_stale);
     core_done(result);
     assert((status == ENOTPROCESSING) == (is_stale));
     if
-    :: status == OK && !quietly -> tell_drains()
+    :: status == OK && !calmly -> tell_drains()
     :: else
     fi;
 #ifdef NO_CALL_AT_DONE

@@ -19,7 +19,7 @@
  * fails later-wins LATER_WINS BOOKS_ONLY => owed[
  * fails early EARLY BOOKS_ONLY => owed[
  * fails no-signal NO_SIGNAL BOOKS_ONLY => owed[0]!=0
- * fails quiet-while-something-waits QUIET_WITH_TIMES => !(is_quiet)
+ * fails calm-while-something-waits CALM_WITH_TIMES => !(is_calm)
  * unreached Kernel -end-: it does not end
  */
 

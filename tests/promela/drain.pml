@@ -17,7 +17,7 @@
  * fails idle-while-processing IDLE_IS_EMPTY BOOKS_ONLY => busy[0]!=0
  * fails force-does-not-tell NO_FORCE HANGS BOOKS_ONLY => invalid end state
  * fails earlier-force-counts EARLIER_FORCE BOOKS_ONLY => forced!=forced_before
- * fails quiet-after-shutdown QUIET_AFTER_SHUTDOWN BOOKS_ONLY => invalid end state
+ * fails calm-after-shutdown CALM_AFTER_SHUTDOWN BOOKS_ONLY => invalid end state
  * unreached Kernel -end-: it does not end
  */
 

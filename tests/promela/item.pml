@@ -22,9 +22,9 @@
  * fails dirty-is-cleared-late LATE_CLEAR BOOKS_ONLY => owed[
  * fails done-without-ticket NO_TICKET BOOKS_ONLY => status==5
  * fails joins-while-processing JOINS_PROCESSING BOOKS_ONLY => owed[
- * fails quiet-while-somebody-sleeps QUIET_WITH_SLEEPERS BOOKS_ONLY => owed[0]!=0
- * fails quiet-while-somebody-sleeps-seen-at-once QUIET_WITH_SLEEPERS => !(is_quiet)
- * fails quiet-after-shutdown QUIET_AFTER_SHUTDOWN BOOKS_ONLY => owed[
+ * fails calm-while-somebody-sleeps CALM_WITH_SLEEPERS BOOKS_ONLY => owed[0]!=0
+ * fails calm-while-somebody-sleeps-seen-at-once CALM_WITH_SLEEPERS => !(is_calm)
+ * fails calm-after-shutdown CALM_AFTER_SHUTDOWN BOOKS_ONLY => owed[
  * unreached Kernel -end-: it does not end
  */
 

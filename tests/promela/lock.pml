@@ -264,10 +264,10 @@ inline enter(by)
 
 /* The steps: what a thread does next. */
 mtype = {
-    lock_look,     /* weiri_lock_lock: loads bias */
+    lock_look,     /* weiri_lock_own_bias: loads bias */
     lock_enter,    /* stores inside */
     lock_check,    /* loads bias once more */
-    lock_revoked,  /* weiri_lock_lock_revoked: stores inside */
+    lock_revoked,  /* weiri_lock_back_out: stores inside */
     lock_tell,     /* wakes the revoker */
     try_load,      /* try_word: loads word */
     try_exchange,  /* exchanges word */
@@ -292,7 +292,7 @@ mtype = {
     open_store,    /* stores open */
     slow_streak,   /* count_streak: may store bias */
     work,          /* with the lock held */
-    unlock_store,  /* weiri_lock_unlock: stores inside or word */
+    unlock_store,  /* weiri_lock_leave: stores inside; weiri_lock_unlock: word */
     unlock_bias,   /* loads bias */
     unlock_tell,   /* weiri_lock_wake_revoker */
     unlock_look,   /* loads waiters */
@@ -393,7 +393,7 @@ proctype Thread(byte self; byte times)
        }
 #endif
 
-    /* lock.h: weiri_lock_lock */
+    /* lock.h: weiri_lock_lock, weiri_lock_own_bias, weiri_lock_enter_by */
     :: atomic { pc == lock_look && times > 0 ->
         times = times - (times != MANY);
         load(BIAS, bias);
@@ -411,7 +411,7 @@ proctype Thread(byte self; byte times)
         bias = 0
        }
 
-    /* lock.c: weiri_lock_lock_revoked */
+    /* lock.c: weiri_lock_back_out */
     :: atomic { pc == lock_revoked && HAS_ROOM -> store(INSIDE(number), 0); pc = lock_tell }
     :: atomic { pc == lock_tell -> futex_wake(INSIDE(number)); number = 0; pc = try_load }
 
@@ -571,7 +571,7 @@ proctype Thread(byte self; byte times)
        }
 #endif
 
-    /* lock.h: weiri_lock_unlock */
+    /* lock.h: weiri_lock_unlock, weiri_lock_leave */
     :: atomic { pc == unlock_store && HAS_ROOM ->
         holders--;
         if

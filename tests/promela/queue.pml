@@ -90,7 +90,7 @@ byte timer; /* one of them, or 0 */
 byte drainers;
 byte forced;
 bool shutting_down;
-bool is_quiet;
+bool is_calm;
 
 /* internal.h: struct weiri_sleeper; base/park.c; what the kernel knows. */
 byte is_woken;
@@ -133,8 +133,8 @@ inline check_state()
         assert(waiting == 0 || sleepers == 0 || timer != 0 || (is_woken & ALL_CONSUMERS) != 0);
         assert(timer == 0 || waiting == 0 || timer_limit <= wait[NEXT_ITEM]);
         assert((timer & sleepers) == timer);
-        /* A quiet queue has nobody to tell and no time to look at. */
-        assert(!is_quiet || (sleepers == 0 && drainers == 0 && waiting == 0 && !shutting_down));
+        /* A calm queue has nobody to tell and no time to look at. */
+        assert(!is_calm || (sleepers == 0 && drainers == 0 && waiting == 0 && !shutting_down));
         /* After a shutdown nobody sleeps but drains, and those only while there is something. */
         assert(!shutting_down || (sleepers == 0 && waiting == 0));
         assert(drainers == 0 || len(ready) + running > 0);
@@ -143,14 +143,14 @@ inline check_state()
     }
 }
 
-#ifdef QUIET_WITH_SLEEPERS
-#define IS_QUIET (waiting == 0 && !shutting_down)
-#elif defined(QUIET_WITH_TIMES)
-#define IS_QUIET (sleepers == 0 && !shutting_down)
-#elif defined(QUIET_AFTER_SHUTDOWN)
-#define IS_QUIET (waiting == 0 && sleepers == 0)
+#ifdef CALM_WITH_SLEEPERS
+#define IS_CALM (waiting == 0 && !shutting_down)
+#elif defined(CALM_WITH_TIMES)
+#define IS_CALM (sleepers == 0 && !shutting_down)
+#elif defined(CALM_AFTER_SHUTDOWN)
+#define IS_CALM (waiting == 0 && sleepers == 0)
 #else
-#define IS_QUIET (waiting == 0 && sleepers == 0 && !shutting_down)
+#define IS_CALM (waiting == 0 && sleepers == 0 && !shutting_down)
 #endif
 
 /* sleep.c: call_consumers */
@@ -160,9 +160,9 @@ inline call_consumers()
 #ifdef NO_SIGNAL
     :: false
 #elif defined(CALLS_ONE_AT_MOST)
-    :: !quietly && len(ready) == 1 && CALLED == 0 -> count = 1
+    :: !calmly && len(ready) == 1 && CALLED == 0 -> count = 1
 #else
-    :: !quietly && !calls_nobody && CALLED < CALLS_WANTED -> count = CALLS_WANTED - CALLED
+    :: !calmly && !calls_nobody && CALLED < CALLS_WANTED -> count = CALLS_WANTED - CALLED
 #endif
     :: else -> count = 0
     fi;
@@ -170,13 +170,13 @@ inline call_consumers()
     wake_some(count)
 }
 
-/* sleep.c: weiri_queue_unlock; internal.h: weiri_queue_unlock_quiet, of a call that found the queue
- * quiet and made nothing but its moves. Ends an atomic sequence. */
+/* sleep.c: weiri_queue_unlock; internal.h: weiri_queue_unlock_moved, weiri_queue_unlock_quiet, of a
+ * call that found the queue calm and made nothing but moves. Ends an atomic sequence. */
 inline unlock()
 {
     call_consumers();
-    is_quiet = (quietly -> is_quiet : IS_QUIET);
-    quietly = false;
+    is_calm = (calmly -> is_calm : IS_CALM);
+    calmly = false;
     check_state();
     who = 0;
     next = 0;

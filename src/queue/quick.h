@@ -1,0 +1,97 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_QUICK_H
+#define WEIRI_QUICK_H
+
+#include "base/inline.h"
+#include "queue/core.h"
+#include "queue/moves.h"
+
+/* The moves of moves.h in a quiet queue (weiri_queue_unlock), where nothing is in their way: each
+ * is made as a whole, or says no and has changed nothing, and then the general one does it. So
+ * memory that must grow or shrink, holes in the ring, another queue's items and stale tickets are
+ * not for here, and nothing that costs a call is, but for keys of bytes.
+ *
+ * In a quiet queue nothing waits, so an item that it holds is queued, processing or dirty. */
+
+/* Whether one more item may be queued or become dirty, and be pushed without a look at holes. */
+static inline bool weiri_quick_has_room(const struct weiri_core *core)
+{
+    return weiri_ring_has_room(&core->ready.ring, core->dirty + 1);
+}
+
+/* The add of an item, for which there is room. */
+WEIRI_INLINE bool weiri_quick_add_item(struct weiri_core *core, struct weir_item *item)
+{
+    uint32_t word = weiri_item_word(item);
+    if (word == 0) {
+        weiri_item_set(item, core->mark, WEIRI_QUEUED);
+        weiri_ring_put(&core->ready.ring, item);
+        return true;
+    }
+    if (word == (core->mark | WEIRI_PROCESSING)) {
+        weiri_item_set(item, core->mark, WEIRI_DIRTY);
+        core->dirty++;
+        return true;
+    }
+    return weiri_item_joins(item, core->mark);
+}
+
+/* The add of a valid key; is_item, a constant, says of which kind. */
+WEIRI_INLINE bool weiri_quick_add(struct weiri_core *core, struct weir_key key, const bool is_item)
+{
+    if (!weiri_quick_has_room(core)) {
+        return false;
+    }
+    struct weir_item *item = is_item ? (struct weir_item *)(uintptr_t)key.data
+                                     : weiri_table_intern_quick(&core->table, key);
+    return item != NULL && weiri_quick_add_item(core, item);
+}
+
+WEIRI_INLINE bool weiri_quick_next(struct weiri_core *core, struct weir_work *ret_work)
+{
+    struct weiri_ring *ring = &core->ready.ring;
+    struct weir_item *item =
+        ring->head == ring->tail ? NULL : ring->slots[ring->head & (ring->capacity - 1)];
+    if (item == NULL || core->running.named == core->running.capacity) {
+        return false;
+    }
+    ring->head++;
+    weiri_core_look_ahead(core, ring);
+    weiri_item_set(item, core->mark, WEIRI_PROCESSING);
+    item->weir_position = ++core->last_ticket;
+    weiri_running_put(&core->running, item);
+    weiri_core_describe(item, core->last_ticket, ret_work);
+    return true;
+}
+
+/* *ret_left, which may be NULL: the item is free now. */
+WEIRI_INLINE bool weiri_quick_done(struct weiri_core *core, const struct weir_work *work,
+                                   bool *ret_left)
+{
+    struct weir_item *item = weiri_core_held_item(core, work);
+    if (item == NULL || item->weir_running >= core->running.named || weiri_core_may_trim(core)) {
+        return false;
+    }
+    bool is_dirty = weiri_item_place(item) == WEIRI_DIRTY;
+    if (is_dirty && !weiri_ring_has_room(&core->ready.ring, 1)) {
+        return false;
+    }
+    if (!is_dirty && weiri_item_is_keyed(item) && !weiri_table_remove_quick(&core->table, item)) {
+        return false;
+    }
+    weiri_running_take(&core->running, item);
+    if (is_dirty) {
+        core->dirty--;
+        weiri_item_set(item, core->mark, WEIRI_QUEUED);
+        weiri_ring_put(&core->ready.ring, item);
+    } else {
+        weiri_item_set(item, 0, WEIRI_IDLE);
+    }
+    if (ret_left != NULL) {
+        *ret_left = !is_dirty;
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "queue/quick.h"
+
+#include <stdio.h>
+
+#include "support/harness.h"
+
+/* Two cores are told the same: one makes its moves the quick way wherever that does not say no, the
+ * other never. Both must come to the same after each move. */
+
+#define ITEMS 600
+#define MARK 4u
+
+struct side {
+    struct weiri_core core;
+    struct weir_item items[ITEMS]; /* the even ones are used; the others are named by bytes */
+    struct weir_work works[ITEMS]; /* the latest of each item */
+    bool is_quick;
+    uint64_t quick_moves;
+};
+
+static struct side sides[2];
+
+static struct weir_key key_of(struct side *side, size_t i, char *buffer, size_t size)
+{
+    if (i % 2 == 0) {
+        return weir_key_item(&side->items[i]);
+    }
+    /* Of 3 to 22 bytes: short ones lie in the record. */
+    int length = snprintf(buffer, size, "%03zu%.*s", i, (int)(i / 2 % 20), "....................");
+    return weir_key_bytes(buffer, (size_t)length);
+}
+
+static size_t number_of(const struct side *side, const struct weir_work *work)
+{
+    if (work->item != NULL) {
+        return (size_t)(work->item - side->items);
+    }
+    const char *digits = work->key.data;
+    return (size_t)(digits[0] - '0') * 100 + (size_t)(digits[1] - '0') * 10 +
+           (size_t)(digits[2] - '0');
+}
+
+static enum weir_status add(struct side *side, size_t i)
+{
+    char buffer[32];
+    struct weir_key key = key_of(side, i, buffer, sizeof(buffer));
+    bool is_item = key.size == WEIR_KEY_ITEM;
+    if (side->is_quick && (is_item ? weiri_quick_add(&side->core, key, true)
+                                   : weiri_quick_add(&side->core, key, false))) {
+        side->quick_moves++;
+        return WEIR_OK;
+    }
+    struct weiri_added added;
+    return weiri_core_add(&side->core, key, false, 0, &added);
+}
+
+/* The number of the item that is handed out; ITEMS: none. */
+static size_t next(struct side *side)
+{
+    struct weir_work work;
+    if (side->is_quick && weiri_quick_next(&side->core, &work)) {
+        side->quick_moves++;
+    } else if (!weiri_core_next(&side->core, &work)) {
+        return ITEMS;
+    }
+    size_t i = number_of(side, &work);
+    side->works[i] = work;
+    return i;
+}
+
+/* -1: it was none of the queue's; 1: it is free now; 0: it is queued again. */
+static int done(struct side *side, size_t i)
+{
+    bool has_left;
+    if (side->is_quick && weiri_quick_done(&side->core, &side->works[i], &has_left)) {
+        side->quick_moves++;
+        return has_left;
+    }
+    struct weiri_ended ended;
+    enum weir_status status = weiri_core_done(&side->core, &side->works[i], &ended);
+    return status == WEIR_OK ? ended.has_left : -1;
+}
+
+static bool cancel(struct side *side, size_t i)
+{
+    char buffer[32];
+    bool was_taken = false;
+    CHECK_STATUS(
+        weiri_core_cancel(&side->core, key_of(side, i, buffer, sizeof(buffer)), &was_taken),
+        WEIR_OK);
+    return was_taken;
+}
+
+static void check_same(void)
+{
+    const struct weiri_core *a = &sides[0].core;
+    const struct weiri_core *b = &sides[1].core;
+    CHECK_INT(weiri_ready_count(&a->ready), ==, weiri_ready_count(&b->ready));
+    CHECK_INT(a->ready.ring.capacity, ==, b->ready.ring.capacity);
+    CHECK_INT(a->running.named, ==, b->running.named);
+    CHECK_INT(a->running.capacity, ==, b->running.capacity);
+    CHECK_INT(a->dirty, ==, b->dirty);
+    CHECK_INT(a->last_ticket, ==, b->last_ticket);
+    CHECK_INT(a->table.slots.used, ==, b->table.slots.used);
+    CHECK_INT(a->table.slots.capacity, ==, b->table.slots.capacity);
+    CHECK_INT(a->table.records.count, ==, b->table.records.count);
+}
+
+static void move(unsigned load)
+{
+    size_t i = (size_t)test_random_below(ITEMS);
+    if (test_random_below(100) < load) {
+        CHECK_INT(add(&sides[0], i), ==, add(&sides[1], i));
+    } else if (test_random_below(10) == 0) {
+        CHECK_INT(cancel(&sides[0], i), ==, cancel(&sides[1], i));
+    } else if (test_random_below(2) == 0) {
+        CHECK_INT(next(&sides[0]), ==, next(&sides[1]));
+    } else {
+        /* Mostly one of those that are processing: the two have them in the same order. */
+        size_t named = sides[0].core.running.named;
+        if (named > 0 && test_random_below(20) != 0) {
+            size_t index = (size_t)test_random_below(named);
+            for (i = 0;
+                 sides[0].works[i].ticket != sides[0].core.running.items[index]->weir_position;
+                 i++) {
+            }
+        }
+        CHECK_INT(done(&sides[0], i), ==, done(&sides[1], i));
+    }
+    check_same();
+}
+
+TEST(same_moves,
+     "a quick move comes to what the general one comes to, through bursts and their end")
+{
+    for (size_t i = 0; i < 2; i++) {
+        sides[i] = (struct side){.is_quick = i == 0};
+        weiri_core_init(&sides[i].core, test_allocator(), 1, MARK);
+    }
+    uint64_t moves = 0;
+    for (uint64_t round = 0; round < test_scaled(40); round++) {
+        unsigned load = (unsigned)(test_random_below(2) == 0 ? 70 : test_random_below(40));
+        for (unsigned step = 0; step < 3000; step++, moves++) {
+            move(load);
+        }
+    }
+    /* Quick is what most moves are; were none, this test would compare a thing with itself. */
+    CHECK_INT(sides[0].quick_moves, >, moves / 2);
+    CHECK_INT(sides[1].quick_moves, ==, 0);
+    for (size_t i = 0; i < 2; i++) {
+        weiri_core_fini(&sides[i].core);
+    }
+}
+
+TEST(says_no, "what is in the way of a quick move: no room, a hole, another queue, an old ticket")
+{
+    struct weiri_core core;
+    struct weiri_core other;
+    struct weir_item items[WEIRI_RING_CAPACITY_MIN + 1] = {0};
+    struct weir_work work;
+    struct weiri_added added;
+    bool was_taken;
+    weiri_core_init(&core, test_allocator(), 1, MARK);
+    weiri_core_init(&other, test_allocator(), 1, 2 * MARK);
+    CHECK(!weiri_quick_add(&core, weir_key_item(&items[0]), true)); /* there is no ring yet */
+    CHECK(weiri_item_is_free(&items[0]));
+    CHECK(!weiri_quick_next(&core, &work));
+    for (size_t i = 0; i < WEIRI_RING_CAPACITY_MIN; i++) {
+        CHECK_STATUS(weiri_core_add(&core, weir_key_item(&items[i]), false, 0, &added), WEIR_OK);
+    }
+    struct weir_key last = weir_key_item(&items[WEIRI_RING_CAPACITY_MIN]);
+    CHECK(!weiri_quick_add(&core, last, true));
+    CHECK(!weiri_quick_next(&core, &work)); /* there is no room among the running ones */
+    CHECK(weiri_core_next(&core, &work));
+    CHECK(weiri_quick_add(&core, last, true));
+    CHECK_STATUS(weiri_core_cancel(&core, weir_key_item(&items[1]), &was_taken), WEIR_OK);
+    CHECK(was_taken && !weiri_quick_next(&core, &work));
+    struct weir_work stale = work;
+    stale.ticket--;
+    CHECK(!weiri_quick_done(&core, &stale, NULL));
+    CHECK(weiri_quick_done(&core, &work, NULL));
+    CHECK(!weiri_quick_done(&core, &work, NULL));
+    CHECK(weiri_core_next(&core, &work)); /* past the hole */
+    CHECK_STATUS(weiri_core_add(&other, weir_key_item(&items[1]), false, 0, &added), WEIR_OK);
+    CHECK(weiri_quick_has_room(&core));
+    CHECK(!weiri_quick_add(&core, weir_key_item(&items[1]), true));
+    weiri_core_fini(&core);
+    weiri_core_fini(&other);
+}
