@@ -3,6 +3,7 @@
 #ifndef WEIR_LIFECYCLE_H
 #define WEIR_LIFECYCLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,8 @@ WEIR_BEGIN_DECLS
  * | drain     | WEIR_ESTATE| stopped      | waits with it    | as it ended    | as it ended    |
  * | stop      | WEIR_ESTATE| stopped      | hastens it       | WEIR_OK        | WEIR_OK        |
  * | terminate | terminated | terminated   | hastens it       | terminated     | WEIR_OK        |
+ * | resize    | next start | at once      | next start       | next start     | WEIR_ESTATE    |
+ * | pause, resume | next start | at once  | WEIR_OK          | next start     | WEIR_ESTATE    |
  *
  * "As it ended" is WEIR_OK, or WEIR_ECANCELED where what was queued was not all run, because of a
  * stop. A start that finds a termination under way is refused with WEIR_ESTATE. */
@@ -106,6 +109,34 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_end(weir_pool *pool,
  * pool it is WEIR_OK and changes nothing. Errors: WEIR_ESTATE (from a task of this pool; nothing
  * changed), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_terminate(weir_pool *pool);
+
+/** Gives a pool another count of workers, 1 to 4096: of one that runs at once, else from its next
+ * start. Does not wait: of workers that are too many each leaves when its run has ended, and until
+ * then it is one too many; nothing that runs is cancelled. A paused pool can be resized too.
+ * Errors: WEIR_ESTATE (terminated), WEIR_ENOMEM, WEIR_ETHREAD (the system refused a thread; of one
+ * that does not run it is the start that says so), WEIR_EINVAL (pool NULL, no workers or too many);
+ * then nothing changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_t workers);
+
+/** Pauses a pool: once it has returned no envelope is handed to a worker any more, so that the
+ * count of running ones only falls, until weir_pool_resume(). Runs go on, sends are accepted, and
+ * times pass. Also before a start, or between an end and a start. A drain resumes the pool, since
+ * all that is queued is to be run; a stop leaves it paused. Pauses are not counted. Does not block.
+ * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause(weir_pool *pool);
+
+/** Pauses a pool, and waits until nothing runs any more, or the pool's clock shows limit_ns
+ * (WEIR_FOREVER: without limit). Errors: WEIR_ETIMEDOUT (something runs still), WEIR_ECANCELED (the
+ * pool was resumed meanwhile): it is paused, or was; WEIR_ESTATE (terminated; or from a task of
+ * this pool), WEIR_ENOMEM, WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns);
+
+/** Ends a pause: what is queued is handed out again. Of a pool that is not paused it is WEIR_OK.
+ * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resume(weir_pool *pool);
+
+/** Whether the pool was paused a moment ago; false for NULL. */
+WEIR_API bool weir_pool_is_paused(weir_pool *pool);
 
 WEIR_END_DECLS
 

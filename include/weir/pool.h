@@ -114,8 +114,9 @@ WEIR_API void weir_pool_free(weir_pool *pool);
 
 /** Starts the workers, for the first time or again; none runs an envelope before all are there, nor
  * before the last worker of an end that is under way has ended. Errors: WEIR_ESTATE (running,
- * terminated, or called from a task of this pool), WEIR_ETHREAD (the system refused a thread: no
- * worker is left, nothing was run, and the state is as before), WEIR_EINVAL. */
+ * terminated, or called from a task of this pool), WEIR_ETHREAD (the system refused a thread) or
+ * WEIR_ENOMEM (after a resize): no worker is left, nothing was run, and the state is as before;
+ * WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
 
 /** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is

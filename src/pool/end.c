@@ -7,7 +7,7 @@
 
 #include "base/options.h"
 #include "base/time.h"
-#include "pool/pool.h"
+#include "pool/workers.h"
 #include "queue/close.h"
 
 _Static_assert(offsetof(struct weir_end_options, running_arg) + sizeof(void *) ==
@@ -57,6 +57,8 @@ void weiri_pool_leave(weir_pool *pool, struct weiri_worker *worker)
     weiri_mutex_lock(&pool->mutex);
     if (worker != NULL) {
         worker->is_working = false;
+        worker->has_left = true;
+        weiri_cond_broadcast(&pool->changed); /* a resize may want its record */
     }
     bool is_last = --pool->busy == 0;
     uint64_t dropped_before = pool->dropped_before;
@@ -186,7 +188,7 @@ static bool await_end_locked(weir_pool *pool, int64_t limit_ns) WEIRI_REQUIRES(p
         }
     }
     if (!is_late) {
-        weiri_pool_join_locked(pool);
+        weiri_workers_join_locked(pool);
     }
     pool->waiting--;
     weiri_cond_broadcast(&pool->changed);

@@ -11,8 +11,7 @@
 
 #include <stdio.h>
 
-#include "base/panic.h"
-#include "pool/pool.h"
+#include "pool/workers.h"
 #include "queue/close.h"
 
 void weiri_pool_settle_locked(weir_pool *pool)
@@ -28,15 +27,6 @@ void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
     weiri_cond_broadcast(&pool->changed);
 }
 
-/* Gives the state back that the caller had in hand. */
-static void set_state(weir_pool *pool, enum weir_pool_state state)
-{
-    weiri_mutex_lock(&pool->mutex);
-    pool->is_changing = false;
-    weiri_pool_set_state_locked(pool, state);
-    weiri_mutex_unlock(&pool->mutex);
-}
-
 enum weir_pool_state weir_pool_state(weir_pool *pool)
 {
     if (pool == NULL) {
@@ -48,85 +38,26 @@ enum weir_pool_state weir_pool_state(weir_pool *pool)
     return state;
 }
 
-struct weiri_worker *weiri_pool_self_locked(weir_pool *pool)
-{
-    for (size_t i = 0; i < pool->worker_count; i++) {
-        if (pool->workers[i].is_working && weiri_thread_is_self(&pool->workers[i].thread)) {
-            return &pool->workers[i];
-        }
-    }
-    return NULL;
-}
-
-struct weiri_worker *weiri_pool_self(weir_pool *pool)
-{
-    weiri_mutex_lock(&pool->mutex);
-    struct weiri_worker *self = weiri_pool_self_locked(pool);
-    weiri_mutex_unlock(&pool->mutex);
-    return self;
-}
-
-static void join_workers(weir_pool *pool, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        weiri_thread_join(&pool->workers[i].thread);
-    }
-}
-
-void weiri_pool_join_locked(weir_pool *pool)
-{
-    while (pool->unjoined > 0) {
-        if (pool->is_joining) {
-            weiri_cond_wait(&pool->changed);
-            continue;
-        }
-        size_t count = pool->unjoined;
-        pool->is_joining = true;
-        weiri_mutex_unlock(&pool->mutex);
-        join_workers(pool, count);
-        weiri_mutex_lock(&pool->mutex);
-        pool->unjoined = 0;
-        pool->is_joining = false;
-        weiri_cond_broadcast(&pool->changed);
-    }
-}
-
-/* Makes the threads; *ret_count is how many. */
-static enum weir_status make_workers(weir_pool *pool, size_t *ret_count)
-{
-    enum weir_status status = WEIR_OK;
-    size_t count = 0;
-    while (count < pool->worker_count && status == WEIR_OK) {
-        struct weiri_worker *worker = &pool->workers[count];
-        status = weiri_thread_start(&worker->thread, "weir-worker", weiri_worker_main, worker);
-        if (status == WEIR_OK) {
-            count++;
-        }
-    }
-    *ret_count = count;
-    return status;
-}
-
 #define MESSAGE_SIZE 128
 
-static void log_start(const weir_pool *pool, enum weir_status status, size_t count)
+static void log_start(const weir_pool *pool, enum weir_status status, size_t made, size_t count)
 {
     if (pool->log == NULL) {
         return;
     }
     char message[MESSAGE_SIZE];
     if (status == WEIR_OK) {
-        (void)snprintf(message, sizeof(message), "pool started: %zu workers", count);
+        (void)snprintf(message, sizeof(message), "pool started: %zu workers", made);
         pool->log(WEIR_LOG_INFO, message, pool->log_arg);
     } else {
         (void)snprintf(message, sizeof(message), "pool not started: %s, after %zu of %zu workers",
-                       weir_status_text((int)status), count, pool->worker_count);
+                       weir_status_text((int)status), made, count);
         pool->log(WEIR_LOG_ERROR, message, pool->log_arg);
     }
 }
 
 /* Waits until the pool can be started, and takes its state in hand. */
-static enum weir_status begin_start(weir_pool *pool, enum weir_pool_state *ret_before)
+static enum weir_status begin_start(weir_pool *pool)
 {
     enum weir_status status = WEIR_EAGAIN;
     weiri_mutex_lock(&pool->mutex);
@@ -143,10 +74,7 @@ static enum weir_status begin_start(weir_pool *pool, enum weir_pool_state *ret_b
         }
     }
     if (status == WEIR_OK) {
-        *ret_before = pool->state;
         pool->is_changing = true;
-        pool->gate = WEIRI_GATE_SHUT;
-        weiri_pool_join_locked(pool);
     }
     weiri_mutex_unlock(&pool->mutex);
     return status;
@@ -158,23 +86,20 @@ static void open_pool(weir_pool *pool)
     weiri_scope_renew(&pool->scope);
     weiri_queue_reopen(pool->queue);
     weiri_mutex_lock(&pool->mutex);
-    pool->gate = WEIRI_GATE_OPEN;
-    pool->unjoined = pool->worker_count;
-    pool->busy = pool->worker_count;
     pool->is_stop = false;
     pool->keeps = true;
+    weiri_workers_open_locked(pool);
+    pool->is_changing = false;
+    weiri_pool_set_state_locked(pool, WEIR_POOL_STATE_RUNNING);
     weiri_mutex_unlock(&pool->mutex);
-    set_state(pool, WEIR_POOL_STATE_RUNNING);
 }
 
-static void abort_start(weir_pool *pool, size_t made, enum weir_pool_state before)
+static void give_up_start(weir_pool *pool)
 {
     weiri_mutex_lock(&pool->mutex);
-    pool->gate = WEIRI_GATE_ABORTED;
+    pool->is_changing = false;
     weiri_cond_broadcast(&pool->changed);
     weiri_mutex_unlock(&pool->mutex);
-    join_workers(pool, made);
-    set_state(pool, before);
 }
 
 enum weir_status weir_pool_start(weir_pool *pool)
@@ -182,18 +107,21 @@ enum weir_status weir_pool_start(weir_pool *pool)
     if (pool == NULL) {
         return WEIR_EINVAL;
     }
-    enum weir_pool_state before;
-    enum weir_status status = begin_start(pool, &before);
+    enum weir_status status = begin_start(pool);
     if (status != WEIR_OK) {
         return status;
     }
-    size_t count;
-    status = make_workers(pool, &count);
+    size_t count = atomic_load_explicit(&pool->worker_count, memory_order_relaxed);
+    size_t made = 0;
+    status = weiri_workers_reserve(pool, count);
+    if (status == WEIR_OK) {
+        status = weiri_workers_make(pool, count, &made);
+    }
     if (status == WEIR_OK) {
         open_pool(pool);
     } else {
-        abort_start(pool, count, before);
+        give_up_start(pool);
     }
-    log_start(pool, status, count);
+    log_start(pool, status, made, count);
     return status;
 }

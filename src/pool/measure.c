@@ -28,7 +28,7 @@ static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
     enum weir_status status = weir_pool_count(self->pool, &counts);
     WEIRI_ASSERT(status == WEIR_OK);
     ret_sample->pool = (struct weiri_pool_sample){
-        .workers = self->pool->worker_count,
+        .workers = atomic_load_explicit(&self->pool->worker_count, memory_order_relaxed),
         .running = counts.running,
         .in_flight = counts.in_flight,
         .capacity = self->capacity,

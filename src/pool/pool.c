@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/pool.h"
+#include "pool/workers.h"
 
 #include <string.h>
 
@@ -12,7 +12,6 @@
 #include "pool/stamps.h"
 #include "queue/internal.h"
 
-#define WORKERS_MAX 4096
 #define HOOK_MIN_NS WEIR_MS(800)
 #define HOOK_FRACTION 500 /* per mille */
 #define HOOK_FRACTION_MAX 1000
@@ -57,7 +56,7 @@ static enum weir_status normalize(struct weir_pool_options *dst,
     if (is_ordered) {
         dst->group_limit = 1;
     }
-    if (dst->workers < 1 || dst->workers > WORKERS_MAX) {
+    if (dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
         return WEIR_EINVAL;
     }
     return normalize_runs(dst);
@@ -84,32 +83,6 @@ static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_optio
         weir_queue_free(pool->queue);
     }
     return status;
-}
-
-static void fini_workers(weir_pool *pool)
-{
-    for (size_t i = 0; i < pool->worker_count; i++) {
-        weiri_context_fini(&pool->workers[i].context);
-    }
-}
-
-static enum weir_status init_workers(weir_pool *pool, size_t count)
-{
-    for (pool->worker_count = 0; pool->worker_count < count; pool->worker_count++) {
-        struct weiri_worker *worker = &pool->workers[pool->worker_count];
-        if (weiri_context_init(&worker->context, &pool->scope) != WEIR_OK) {
-            fini_workers(pool);
-            return WEIR_ENOMEM;
-        }
-        worker->pool = pool;
-        worker->context.pool = pool;
-        worker->context.thread = &worker->thread;
-        worker->is_working = false;
-        for (int what = 0; what < WEIRI_COUNTS; what++) {
-            atomic_init(&worker->counts[what], 0);
-        }
-    }
-    return WEIR_OK;
 }
 
 static enum weir_status init_life(weir_pool *pool)
@@ -176,21 +149,22 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     if (weiri_scope_init(&pool->scope, options->clock) != WEIR_OK) {
         goto no_scope;
     }
-    if (init_workers(pool, options->workers) != WEIR_OK) {
+    atomic_init(&pool->first, NULL);
+    atomic_init(&pool->worker_count, options->workers);
+    if (weiri_workers_reserve(pool, options->workers) != WEIR_OK) {
         goto no_workers;
     }
     status = init_queue(pool, options);
     if (status != WEIR_OK) {
-        goto no_queue;
+        goto no_workers;
     }
     weiri_sync_point();
     pool->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     WEIRI_ASSERT(pool->number >> WEIRI_FLIGHT_POOL_BITS == 0);
     return WEIR_OK;
 
-no_queue:
-    fini_workers(pool);
 no_workers:
+    weiri_workers_free(pool);
     weiri_scope_fini(&pool->scope);
 no_scope:
     fini_life(pool);
@@ -210,12 +184,8 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
     if (pool == NULL) {
         return WEIR_ENOMEM;
     }
-    pool->workers =
-        weiri_alloc_zero(&options.allocator, options.workers, sizeof(struct weiri_worker));
-    status = pool->workers == NULL ? WEIR_ENOMEM : init(pool, &options);
+    status = init(pool, &options);
     if (status != WEIR_OK) {
-        weiri_release(&options.allocator, pool->workers,
-                      options.workers * sizeof(struct weiri_worker));
         weiri_release(&options.allocator, pool, sizeof(*pool));
         return status;
     }
@@ -232,21 +202,21 @@ void weir_pool_free(weir_pool *pool)
     WEIRI_ASSERT(status == WEIR_OK && "a pool is not freed from a task of its own");
     weiri_pool_unmeasure(pool);
     weir_queue_free(pool->queue);
-    fini_workers(pool);
+    weiri_workers_free(pool);
     weiri_scope_fini(&pool->scope);
     fini_life(pool);
     release_stamps(pool);
     struct weir_allocator memory = pool->allocator;
-    weiri_release(&memory, pool->workers, pool->worker_count * sizeof(struct weiri_worker));
     weiri_release(&memory, pool, sizeof(*pool));
 }
 
 static uint64_t sum_of(weir_pool *pool, enum weiri_count what)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < pool->worker_count; i++) {
+    for (struct weiri_worker *worker = weiri_worker_first(pool); worker != NULL;
+         worker = weiri_worker_next(worker)) {
         weiri_sync_point();
-        sum += atomic_load_explicit(&pool->workers[i].counts[what], memory_order_relaxed);
+        sum += atomic_load_explicit(&worker->counts[what], memory_order_relaxed);
     }
     return sum;
 }

@@ -26,10 +26,12 @@
  * may be held when the scope's is taken. No other two are ever held at once, and none while a task,
  * a callback or the queue is called. */
 
+#define WEIRI_WORKERS_MAX 4096
+
 /* Where a worker's thread waits until all are made. */
 enum weiri_gate {
-    WEIRI_GATE_SHUT,
     WEIRI_GATE_OPEN,
+    WEIRI_GATE_SHUT,
     WEIRI_GATE_ABORTED
 };
 
@@ -50,8 +52,13 @@ struct weiri_worker {
     weir_context context;
     /* Written by the worker alone, summed by whoever asks. */
     _Atomic uint64_t counts[WEIRI_COUNTS];
-    /* Guarded by the pool's mutex: the thread is past the gate and has not left its loop. Only
-     * then its identity may be asked for: the system gives that of an ended thread to new ones. */
+    _Atomic(struct weiri_worker *) next; /* in the pool's list (pool/workers.h) */
+    /* Guarded by the pool's mutex. */
+    enum weiri_gate gate;
+    bool has_thread; /* one was made, and has not been joined */
+    bool has_left;   /* and it ends, and is to be joined */
+    /* The thread is past the gate and has not left its loop. Only then its identity may be asked
+     * for: the system gives that of an ended thread to new ones. */
     bool is_working;
 };
 
@@ -66,15 +73,16 @@ struct weir_pool {
     void *dropped_arg;
     weir_queue *queue;
     struct weiri_pool_source *source; /* NULL: it has no metrics */
-    size_t worker_count;
-    struct weiri_worker *workers;
-    struct weir_stamp *stamps; /* NULL: none */
+    struct weir_stamp *stamps;        /* NULL: none */
     size_t stamp_count;
     int64_t hook_min_ns;
     uint32_t hook_fraction; /* per mille */
     bool timeouts_fail;
     bool has_ordered_groups;
     struct weiri_groups groups; /* the queue's, where it has some */
+
+    _Atomic(struct weiri_worker *) first; /* of the records of workers (pool/workers.h) */
+    _Atomic size_t worker_count; /* how many it runs with, or will; written with the mutex held */
 
     struct weiri_scope scope; /* cancelled by a stop */
     _Atomic uint64_t dropped; /* what the queue does not count */
@@ -83,7 +91,6 @@ struct weir_pool {
     struct weiri_cond changed; /* the state */
     /* Guarded by the mutex. */
     enum weir_pool_state state WEIRI_GUARDED_BY(mutex);
-    enum weiri_gate gate WEIRI_GUARDED_BY(mutex);
     bool is_changing
         WEIRI_GUARDED_BY(mutex);             /* one thread has the state in hand: all others wait */
     bool is_joining WEIRI_GUARDED_BY(mutex); /* one thread joins those that have left */
@@ -94,8 +101,7 @@ struct weir_pool {
     /* While it runs or stops: workers that have not left, and threads that are closing it. Who
      * takes the last one away ends the end. */
     size_t busy WEIRI_GUARDED_BY(mutex);
-    size_t unjoined WEIRI_GUARDED_BY(mutex); /* so many of the first workers have threads */
-    size_t waiting WEIRI_GUARDED_BY(mutex);  /* threads that wait for the end: no start before */
+    size_t waiting WEIRI_GUARDED_BY(mutex); /* threads that wait for the end: no start before */
     uint64_t dropped_before WEIRI_GUARDED_BY(mutex); /* what was, at the end before */
 };
 
@@ -180,7 +186,5 @@ void weiri_pool_settle_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
 void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
     WEIRI_REQUIRES(pool->mutex);
 struct weiri_worker *weiri_pool_self_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
-/* Joins the threads that have left, or waits for who does. */
-void weiri_pool_join_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
 
 #endif

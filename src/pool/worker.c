@@ -12,10 +12,10 @@ static bool pass_gate(struct weiri_worker *worker)
 {
     weir_pool *pool = worker->pool;
     weiri_mutex_lock(&pool->mutex);
-    while (pool->gate == WEIRI_GATE_SHUT) {
+    while (worker->gate == WEIRI_GATE_SHUT) {
         weiri_cond_wait(&pool->changed);
     }
-    worker->is_working = pool->gate == WEIRI_GATE_OPEN;
+    worker->is_working = worker->gate == WEIRI_GATE_OPEN;
     bool has_passed = worker->is_working;
     weiri_mutex_unlock(&pool->mutex);
     return has_passed;
@@ -37,9 +37,9 @@ static bool put_back(struct weiri_worker *worker, const struct weir_work *work)
            weiri_queue_put_back(worker->pool->queue, work) == WEIR_OK;
 }
 
-/* Works until nothing is queued. An envelope is given back before the worker may sleep: its last
- * reference must not wait for the next envelope to come. */
-static void work_off(struct weiri_worker *worker, struct weir_work *work)
+/* Works until it is handed nothing more, and says why. An envelope is given back before the worker
+ * may sleep: its last reference must not wait for the next envelope to come. */
+static enum weir_status work_off(struct weiri_worker *worker, struct weir_work *work)
 {
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && !put_back(worker, work)) {
@@ -49,12 +49,14 @@ static void work_off(struct weiri_worker *worker, struct weir_work *work)
         weiri_envelope_note_ending(worker->pool, envelope, ending);
         bool has_left;
         status = weiri_queue_done_try_get(worker->pool->queue, work, &has_left);
-        WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN);
+        WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN ||
+                     status == WEIR_ECANCELED);
         if (has_left) {
             weiri_pool_tell_ending(worker->pool, envelope, ending, ticket);
             weiri_flight_release(envelope);
         }
     }
+    return status;
 }
 
 void weiri_worker_main(void *arg)
@@ -73,9 +75,9 @@ void weiri_worker_main(void *arg)
             weiri_pool_sweep(worker->pool);
             status = weir_queue_try_get(queue, &work);
         }
-        if (status == WEIR_OK) {
-            work_off(worker, &work);
+        if (status == WEIR_OK && work_off(worker, &work) == WEIR_ECANCELED) {
+            status = WEIR_ECANCELED; /* a resize has no use for it any more */
         }
-    } while (status != WEIR_ESHUTDOWN);
+    } while (status != WEIR_ESHUTDOWN && status != WEIR_ECANCELED);
     weiri_pool_leave(worker->pool, worker);
 }

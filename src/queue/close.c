@@ -9,7 +9,9 @@
 /* Brings up to date what gets look at first. */
 static void gate_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
-    queue->is_gated = queue->is_stopped;
+    /* A pause that meets a drain waits for the queue to be opened again. */
+    bool is_paused = queue->is_paused && !queue->is_closed;
+    queue->is_gated = is_paused || queue->is_stopped || queue->leavers > 0;
 }
 
 void weiri_queue_close(weir_queue *queue, enum weiri_close mode, bool keeps)
@@ -24,9 +26,12 @@ void weiri_queue_close(weir_queue *queue, enum weiri_close mode, bool keeps)
         atomic_store_explicit(&queue->takes_joins, false, memory_order_relaxed);
     }
     queue->is_stopped = queue->is_stopped || mode == WEIRI_CLOSE_STOP;
+    queue->is_paused = queue->is_paused && queue->is_stopped; /* a drain is to have all of it run */
+    queue->leavers = 0;
     queue->keeps = queue->keeps && keeps;
     gate_locked(queue);
     weiri_queue_wake_locked(queue, SIZE_MAX);
+    weiri_queue_wake_drains_locked(queue);
     weiri_queue_unlock(queue);
 }
 
@@ -118,6 +123,71 @@ struct weir_item *weiri_queue_take_closed(weir_queue *queue)
     }
     weiri_queue_unlock(queue);
     return taken.first;
+}
+
+void weiri_queue_pause(weir_queue *queue, bool is_paused)
+{
+    weiri_queue_lock(queue);
+    queue->is_paused = is_paused;
+    gate_locked(queue);
+    weiri_queue_wake_drains_locked(queue);
+    weiri_queue_unlock(queue);
+}
+
+bool weiri_queue_is_paused(weir_queue *queue)
+{
+    weiri_queue_lock(queue);
+    bool is_paused = queue->is_paused;
+    weiri_queue_unlock(queue);
+    return is_paused;
+}
+
+enum weir_status weiri_queue_await_pause(weir_queue *queue, int64_t limit_ns)
+{
+    enum weir_status status = WEIR_OK;
+    weiri_queue_lock(queue);
+    while (status == WEIR_OK && weiri_running_count(&queue->core.running) > 0) {
+        if (!queue->is_paused) {
+            status = WEIR_ECANCELED;
+        } else if (limit_ns != WEIR_FOREVER && weir_clock_now(queue->clock) >= limit_ns) {
+            status = WEIR_ETIMEDOUT;
+        } else {
+            status = weiri_queue_sleep_for_drain_locked(queue, limit_ns);
+        }
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+void weiri_queue_retire(weir_queue *queue, size_t count)
+{
+    weiri_queue_lock(queue);
+    if (!queue->is_closed) {
+        queue->leavers += count;
+        gate_locked(queue);
+        weiri_queue_wake_locked(queue, count);
+    }
+    weiri_queue_unlock(queue);
+}
+
+size_t weiri_queue_retain(weir_queue *queue, size_t count)
+{
+    weiri_queue_lock(queue);
+    size_t retained = count < queue->leavers ? count : queue->leavers;
+    queue->leavers -= retained;
+    gate_locked(queue);
+    weiri_queue_unlock(queue);
+    return retained;
+}
+
+bool weiri_queue_leave_locked(weir_queue *queue)
+{
+    if (queue->leavers == 0) {
+        return false;
+    }
+    queue->leavers--;
+    gate_locked(queue);
+    return true;
 }
 
 enum weir_status weiri_queue_put_back(weir_queue *queue, const struct weir_work *work)

@@ -32,6 +32,20 @@ void weiri_queue_reopen(weir_queue *queue);
  * processing is left alone: once it is done, this has to be called again. */
 struct weir_item *weiri_queue_take_closed(weir_queue *queue);
 
+/* A paused queue hands nothing out; all else goes on, time too. A close to drain it ends that; one
+ * that is paused when it is closed is so once it is opened again. */
+void weiri_queue_pause(weir_queue *queue, bool is_paused);
+bool weiri_queue_is_paused(weir_queue *queue);
+/* Waits until nothing is processed in a paused queue. WEIR_ECANCELED: it was resumed;
+ * WEIR_ETIMEDOUT by its clock, WEIR_ENOMEM. */
+WEIR_NODISCARD enum weir_status weiri_queue_await_pause(weir_queue *queue, int64_t limit_ns);
+
+/* Has the next so many gets return WEIR_ECANCELED before they are handed anything, whoever makes
+ * them, sleepers included. A close takes it back, and of a closed queue it does nothing. */
+void weiri_queue_retire(weir_queue *queue, size_t count);
+/* Takes that back for up to count gets; for how many. */
+size_t weiri_queue_retain(weir_queue *queue, size_t count);
+
 /* Ends the processing of an item that was handed out and not begun: it is queued again.
  * WEIR_ENOMEM: nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_queue_put_back(weir_queue *queue,

@@ -16,6 +16,9 @@ static WEIRI_NOINLINE enum weir_status next_slow_locked(weir_queue *queue, int64
     WEIRI_REQUIRES(queue->lock)
 {
     for (;;) {
+        if (queue->is_gated && weiri_queue_leave_locked(queue)) {
+            return WEIR_ECANCELED;
+        }
         if (queue->shutting_down) {
             return WEIR_ESHUTDOWN;
         }

@@ -79,7 +79,9 @@ struct weir_queue {
     size_t called WEIRI_GUARDED_BY(lock); /* consumers that were woken and have not been here yet */
     uint64_t forced WEIRI_GUARDED_BY(lock); /* plain shutdowns so far */
     bool shutting_down WEIRI_GUARDED_BY(lock);
-    bool is_gated WEIRI_GUARDED_BY(lock);   /* nothing is handed out now: is_stopped */
+    bool is_gated WEIRI_GUARDED_BY(lock);   /* gets look at the next three before all else */
+    bool is_paused WEIRI_GUARDED_BY(lock);  /* what is queued is not handed out for now */
+    size_t leavers WEIRI_GUARDED_BY(lock);  /* the next so many gets are told to leave */
     bool is_closed WEIRI_GUARDED_BY(lock);  /* shutting down, but with a way back: queue/close.h */
     bool is_stopped WEIRI_GUARDED_BY(lock); /* closed, and what is queued is not handed out */
     bool keeps WEIRI_GUARDED_BY(lock);      /* closed, and what is left unrun stays */
@@ -239,10 +241,18 @@ static inline bool weiri_queue_is_idle_locked(const weir_queue *queue) WEIRI_REQ
            weiri_running_count(&queue->core.running) + queue->core.aside == 0;
 }
 
+/* Whether somebody's wait for the end of what is processed may be over. */
+static inline bool weiri_queue_is_drained_locked(const weir_queue *queue)
+    WEIRI_REQUIRES(queue->lock)
+{
+    return (queue->shutting_down && weiri_queue_is_idle_locked(queue)) ||
+           (queue->is_paused && weiri_running_count(&queue->core.running) == 0);
+}
+
 /* To be called after a change that may have made the queue idle. */
 static inline void weiri_queue_tell_drains_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
-    if (queue->shutting_down && weiri_queue_is_idle_locked(queue)) {
+    if (weiri_queue_is_drained_locked(queue)) {
         weiri_queue_wake_drains_locked(queue);
     }
 }
@@ -253,6 +263,9 @@ WEIR_NODISCARD enum weir_status weiri_queue_measure(weir_queue *queue, weir_metr
                                                     const char *name);
 /* Takes it out of its registry, if it is in one; then it has no meter any more. */
 void weiri_queue_unmeasure(weir_queue *queue);
+
+/* Whether this get is one of those that are told to leave (queue/close.h). */
+bool weiri_queue_leave_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
 
 /* What the pool needs beyond weir/queue.h: it hangs its capacity and its references on the two
  * moments at which an item comes to be held by the queue (queued, waiting or processing) and is

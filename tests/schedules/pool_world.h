@@ -43,8 +43,9 @@ static struct {
     weir_envelope *envelopes[ENVELOPES];
     int inside; /* tasks */
     int most_inside;
-    void (*on_drop)(void);  /* called at each drop */
-    enum weir_status ended; /* what the second thread's drain or stop came to */
+    void (*on_drop)(void);    /* called at each drop */
+    void (*on_outcome)(void); /* and after each run */
+    enum weir_status ended;   /* what the second thread's drain or stop came to */
 } world;
 
 static inline int invoke(weir_context *context, void *payload)
@@ -69,6 +70,9 @@ static inline void outcome(weir_envelope *envelope, int status, void *payload)
     CHECK(weir_envelope_payload(envelope) == payload);
     CHECK_STATUS(status, record->sleeps ? WEIR_ECANCELED : WEIR_OK);
     record->outcomes++;
+    if (world.on_outcome != NULL) {
+        world.on_outcome();
+    }
 }
 
 static inline void release(void *payload)
