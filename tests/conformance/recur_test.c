@@ -428,4 +428,5 @@ TEST(bad_schedules, "a schedule that is none is refused")
     counter_fini(&script.ends);
     counter_fini(&script.released);
     counter_fini(&script.let_go);
+    counter_fini(&script.slept);
 }

@@ -23,6 +23,7 @@ struct script {
     struct counter begun; /* tasks */
     struct counter ends;
     struct counter released;
+    struct counter slept;  /* hooks that are about to */
     struct counter let_go; /* the outcome function, where it is held */
 
     /* What is answered; of the statuses each run takes the next, and the last is for all others. */
@@ -34,7 +35,10 @@ struct script {
     int64_t before_ns;
     int64_t invoke_ns;
     int64_t after_ns;
-    int64_t hook_ns; /* success and failure */
+    int64_t hook_ns;   /* success and failure */
+    int before_sleeps; /* so many runs, until it is cancelled or its time is up: that is its status
+                        */
+    bool after_sleeps; /* the same, each run */
     bool is_held;
     bool sleeps; /* the task, until it is cancelled or its time is up: that is its status */
 
@@ -49,6 +53,7 @@ struct script {
     struct weir_failure failure;
     int64_t due_ns;
     uint32_t attempt; /* by the context */
+    int before_end;   /* what the before hook's context says at its end */
     int64_t before_left_ns;
     int64_t invoke_left_ns;
     int64_t after_left_ns;
@@ -77,6 +82,12 @@ static inline int script_before(weir_context *context, weir_envelope *envelope, 
     script_note(script, "before");
     script->before_left_ns = weir_context_remaining(context);
     script_last(script, script->before_ns);
+    script->before_end = (int)weir_context_check(context);
+    if (script->before_sleeps > 0) {
+        script->before_sleeps--;
+        counter_add(&script->slept, 1);
+        return (int)weir_context_sleep(context, WEIR_FOREVER);
+    }
     return script->before;
 }
 
@@ -107,6 +118,10 @@ static inline int script_after(weir_context *context, weir_envelope *envelope, i
     script->status_after = status;
     script->after_left_ns = weir_context_remaining(context);
     script_last(script, script->after_ns);
+    if (script->after_sleeps) {
+        counter_add(&script->slept, 1);
+        return (int)weir_context_sleep(context, WEIR_FOREVER);
+    }
     return script->after;
 }
 
@@ -195,6 +210,7 @@ static inline void script_init(struct script *script)
     counter_init(&script->ends);
     counter_init(&script->released);
     counter_init(&script->let_go);
+    counter_init(&script->slept);
     script->clock = manual_clock(WEIR_SECONDS(1000));
 }
 
@@ -245,6 +261,7 @@ static inline void script_fini(struct script *script)
     counter_fini(&script->ends);
     counter_fini(&script->released);
     counter_fini(&script->let_go);
+    counter_fini(&script->slept);
 }
 
 #endif

@@ -1,0 +1,154 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool_world.h"
+
+/* What runs lead to, met by sends, time and the pool's end. */
+
+static void replace_envelope(struct weir_envelope_options *options)
+{
+    weir_envelope_unref(world.envelopes[0]);
+    world.records[0] = (struct record){.asked = 0};
+    options->allocator = *test_allocator();
+    options->payload = &world.records[0];
+    options->release = release;
+    CHECK_STATUS(weir_envelope_new(options, &world.envelopes[0]), WEIR_OK);
+}
+
+/* After the pool has ended. What recurs has more runs than sends. */
+static void end_world(void)
+{
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    weir_pool_free(world.pool);
+    weir_clock_free(world.clock);
+    for (int i = 0; i < ENVELOPES; i++) {
+        give_up(i);
+        CHECK_INT(world.records[i].released, ==, 1);
+    }
+}
+
+static int note_run(weir_context *context, void *payload)
+{
+    struct record *record = payload;
+    (void)context;
+    record->covered = record->asked;
+    record->runs++;
+    return WEIR_OK;
+}
+
+static void advance_past_firing(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_clock_advance(world.clock, 13), WEIR_OK);
+}
+
+static void firing_against_send(void *arg)
+{
+    struct weiri_thread stepper;
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    schedule.kind = WEIR_SCHEDULE_RATE;
+    schedule.tolerance_ns = 1; /* at 13 the firing of 10 is given up */
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = note_run;
+    options.interval_ns = 10;
+    options.schedule = &schedule;
+    (void)arg;
+    world_init(1, 1);
+    replace_envelope(&options);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&stepper, "stepper", advance_past_firing);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    weiri_thread_join(&stepper);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    check_covered();
+    end_world();
+}
+
+TEST(firing_send, "a send is run also where it meets a firing that is given up")
+{
+    explorer_must_pass(firing_against_send, NULL, NULL);
+}
+
+static int fail(weir_context *context, void *payload)
+{
+    (void)note_run(context, payload);
+    return WEIR_EUSER;
+}
+
+static struct weir_decision retry_later(weir_context *context, weir_envelope *envelope,
+                                        const struct weir_failure *failure, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)payload;
+    return failure->attempt == 1 ? weir_decision_retry_after(5) : weir_decision_retry_limited();
+}
+
+static void stop(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+}
+
+static void retry_against_stop(void *arg)
+{
+    struct weiri_thread stopper;
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = fail;
+    options.failure = retry_later;
+    options.attempts_max = 2;
+    (void)arg;
+    world_init(1, 1);
+    replace_envelope(&options);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&stopper, "stopper", stop);
+    CHECK_STATUS(weir_clock_advance(world.clock, 10), WEIR_OK);
+    weiri_thread_join(&stopper);
+    CHECK_INT(world.records[0].told, ==, 1);
+    bool is_exhausted = world.records[0].reason == WEIR_DROP_EXHAUSTED;
+    CHECK(is_exhausted || world.records[0].reason == WEIR_DROP_STOPPED);
+    CHECK_INT(world.records[0].runs, <=, 2);
+    CHECK(!is_exhausted || world.records[0].runs == 2);
+    end_world();
+}
+
+TEST(retry_stop, "a retry that a stop meets is run or dropped, and told once, wherever it is met")
+{
+    explorer_must_pass(retry_against_stop, NULL, NULL);
+}
+
+static void cancel_first(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+}
+
+static void schedule_against_cancel(void *arg)
+{
+    struct weiri_thread canceller;
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = note_run;
+    options.interval_ns = 10;
+    (void)arg;
+    world_init(1, 1);
+    replace_envelope(&options);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&canceller, "canceller", cancel_first);
+    CHECK_STATUS(weir_clock_advance(world.clock, 10), WEIR_OK);
+    weiri_thread_join(&canceller);
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    int runs = world.records[0].runs;
+    CHECK_STATUS(weir_clock_advance(world.clock, 100), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(world.records[0].runs, ==, runs);
+    CHECK_INT(world.records[0].told, ==, 1);
+    CHECK(world.records[0].reason == WEIR_DROP_CANCELED);
+    end_world();
+}
+
+TEST(schedule_cancel, "a periodic envelope that was cancelled does not come again, whatever it met")
+{
+    explorer_must_pass(schedule_against_cancel, NULL, NULL);
+}
