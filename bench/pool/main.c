@@ -22,6 +22,7 @@ static const char *const missing[] = {
 
 static const struct bench_measurement *const tables[] = {
     bench_pools,
+    bench_stages,
     bench_sends,
     bench_shares,
     bench_periodic,

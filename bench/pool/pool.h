@@ -11,6 +11,7 @@
 #define BENCH_POOL_TASKS 500000
 
 extern const struct bench_measurement bench_pools[];
+extern const struct bench_measurement bench_stages[];
 
 /* Every task ran exactly once. */
 static inline void bench_check_ran(const unsigned char *ran, size_t count)
