@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir/cron.h>
 #include <weir/duration.h>
 #include <weir/export.h>
 
@@ -19,21 +20,29 @@ WEIR_BEGIN_DECLS
  * that passes before its run begins is missed, one that passes during a run of the same envelope,
  * which never runs twice at once, is overlapped. What becomes of them is said for either.
  *
- * With a fixed delay neither happens: the next firing is only made when a run ends. */
+ * With a fixed delay neither happens: the next firing is only made when a run ends.
+ *
+ * The firings of a cron expression are times of the wall clock, the system's, or in a pool on a
+ * manual clock that one, read as nanoseconds since the Unix epoch. A wall clock may be set: where
+ * it is set forward, firings pass; where it is set back by three hours or less, the next is waited
+ * for and nothing is run twice; further back, the schedule begins anew from the time that it shows.
+ * That the clock was set is noticed within a minute. */
 
 /** What makes firings. */
 enum weir_schedule_kind {
     WEIR_SCHEDULE_DELAY = 0, /**< interval_ns after the end of a run: never two without a pause. */
-    WEIR_SCHEDULE_RATE = 1   /**< Every interval_ns from the first on, however long runs take. */
+    WEIR_SCHEDULE_RATE = 1,  /**< Every interval_ns from the first on, however long runs take. */
+    WEIR_SCHEDULE_CRON = 2   /**< When cron says (weir/cron.h). */
 };
 
 /** When the first firing is, seen from the send. */
 enum weir_first_run {
-    WEIR_FIRST_USUAL = 0,    /**< At once. */
+    WEIR_FIRST_USUAL = 0,    /**< At once; WEIR_SCHEDULE_CRON: when cron says. */
     WEIR_FIRST_NOW = 1,      /**< At once. */
-    WEIR_FIRST_INTERVAL = 2, /**< After one interval. */
+    WEIR_FIRST_INTERVAL = 2, /**< After one interval; WEIR_SCHEDULE_CRON: when cron says. */
     /** At first_at_ns. Where that has passed: WEIR_SCHEDULE_DELAY at once; WEIR_SCHEDULE_RATE at
-     * the next of the times that are whole intervals after it. */
+     * the next of the times that are whole intervals after it. WEIR_SCHEDULE_CRON: when cron says,
+     * but not before first_at_ns. */
     WEIR_FIRST_AT = 3
 };
 
@@ -54,7 +63,9 @@ enum weir_firing_policy {
 struct weir_schedule {
     size_t size;         /**< Set by WEIR_SCHEDULE_INIT. */
     int64_t interval_ns; /**< Between firings; 0: the interval_ns of the envelope. */
-    int64_t first_at_ns; /**< Of the pool's clock; used with WEIR_FIRST_AT only. */
+    /** Of the pool's clock; of WEIR_SCHEDULE_CRON in nanoseconds since the Unix epoch. Used with
+     * WEIR_FIRST_AT only. */
+    int64_t first_at_ns;
     /** Each firing that is not counted from the end of a run is put off by a part of jitter_ns, so
      * that envelopes of the same schedule do not all run at once. The part is made from the
      * envelope's id, and the same in every process, on every host and in every version: an envelope
@@ -69,12 +80,14 @@ struct weir_schedule {
     uint32_t missed;     /**< Of enum weir_firing_policy: firings that passed before a run. */
     uint32_t overlap;    /**< Of enum weir_firing_policy: firings that passed during a run. While
                               missed ones are made up for, those that pass count as these. */
+    weir_cron *cron;     /**< Required by WEIR_SCHEDULE_CRON, NULL with others; the envelope takes a
+                              reference. */
 };
 
 /** Initialiser of struct weir_schedule. */
 #define WEIR_SCHEDULE_INIT                                                                         \
     {                                                                                              \
-        sizeof(struct weir_schedule), 0, 0, 0, 0, 0, 0, 0, 0, 0                                    \
+        sizeof(struct weir_schedule), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
     }
 
 WEIR_END_DECLS

@@ -85,7 +85,7 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     if (ret_envelope == NULL) {
         return WEIR_EINVAL;
     }
-    struct weiri_plan plan;
+    struct weiri_plan plan = {0}; /* with nothing to give back, until it is filled */
     struct weir_isolation isolation;
     enum weir_status status = normalize(given, &options, &plan);
     if (status == WEIR_OK && options.isolation != NULL) {
@@ -93,12 +93,14 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
         options.isolation = &isolation;
     }
     if (status != WEIR_OK) {
+        weiri_plan_fini(&plan);
         return status;
     }
     size_t size = block_size(options.stamp_count, weiri_plan_is_periodic(&plan),
                              options.isolation != NULL, options.type);
     weir_envelope *envelope = weiri_alloc_zero(&options.allocator, 1, size);
     if (envelope == NULL) {
+        weiri_plan_fini(&plan);
         return WEIR_ENOMEM;
     }
     weir_item_init(&envelope->item);
@@ -123,6 +125,7 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     fill_behind(envelope, &options, &plan);
     status = weiri_envelope_join_group(envelope, options.group);
     if (status != WEIR_OK) {
+        weiri_plan_fini(&plan);
         weiri_release(&options.allocator, envelope, size);
         return status;
     }
@@ -158,6 +161,9 @@ void weir_envelope_unref(weir_envelope *envelope)
         envelope->release(envelope->payload);
     }
     weiri_envelope_quit_group(envelope);
+    if (envelope->recurrence != NULL) {
+        weiri_plan_fini(&envelope->recurrence->plan);
+    }
     struct weir_allocator memory = envelope->allocator;
     weiri_release(&memory, envelope,
                   block_size(envelope->stamp_count, envelope->recurrence != NULL,

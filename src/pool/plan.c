@@ -4,9 +4,14 @@
 
 #include "base/options.h"
 #include "base/time.h"
+#include "pool/firings.h"
 
 #define CATCH_UP_DEFAULT 100
 #define TOLERANCE_DEFAULT WEIR_SECONDS(60)
+/* How often a cron plan looks at the wall clock, and how far back it may be set before it is taken
+ * for another time; Debian's cron has the same figures. */
+#define LOOK_NS WEIR_SECONDS(60)
+#define SET_BACK_NS WEIR_SECONDS(10800)
 
 /* A part of the jitter, the same for an id everywhere and for ever: the last steps of splitmix64,
  * whose result is spread evenly over [0, jitter_ns). */
@@ -22,7 +27,7 @@ static int64_t offset_of(uint64_t id, int64_t jitter_ns)
 
 static enum weir_status check_schedule(const struct weir_schedule *s)
 {
-    if (s->kind > WEIR_SCHEDULE_RATE || s->first > WEIR_FIRST_AT || s->missed > WEIR_FIRING_ALL ||
+    if (s->kind > WEIR_SCHEDULE_CRON || s->first > WEIR_FIRST_AT || s->missed > WEIR_FIRING_ALL ||
         s->overlap > WEIR_FIRING_ALL) {
         return WEIR_EINVAL;
     }
@@ -50,14 +55,20 @@ enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_sche
     if (s.interval_ns == 0) {
         s.interval_ns = interval_ns;
     }
-    if ((schedule != NULL && s.interval_ns == 0) ||
-        (interval_ns != 0 && interval_ns != s.interval_ns)) {
+    if (interval_ns != 0 && interval_ns != s.interval_ns) {
+        return WEIR_EINVAL;
+    }
+    bool is_cron = s.kind == WEIR_SCHEDULE_CRON;
+    bool needs_interval = schedule != NULL && !is_cron;
+    if (is_cron != (s.cron != NULL) || (needs_interval && s.interval_ns == 0) ||
+        (is_cron && s.interval_ns != 0)) {
         return WEIR_EINVAL;
     }
     if (s.interval_ns != 0 && deadline_ns > s.interval_ns) {
         return WEIR_EINTERVAL;
     }
     *plan = (struct weiri_plan){
+        .cron = weir_cron_ref(s.cron),
         .interval_ns = s.interval_ns,
         .first_at_ns = s.first_at_ns,
         .offset_ns = offset_of(id, s.jitter_ns),
@@ -71,23 +82,28 @@ enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_sche
     return WEIR_OK;
 }
 
-/* A firing at WEIR_FOREVER stands for one that never comes, whatever the clock shows. */
-static int64_t time_of(struct weiri_moment now)
+/* What the plan's clock shows. A firing at WEIR_FOREVER stands for one that never comes, whatever
+ * the clock says. */
+static int64_t time_of(const struct weiri_plan *plan, struct weiri_moment now)
 {
-    return now.clock_ns < WEIR_FOREVER ? now.clock_ns : WEIR_FOREVER - 1;
+    int64_t now_ns = plan->cron != NULL ? now.wall_ns : now.clock_ns;
+    return now_ns < WEIR_FOREVER ? now_ns : WEIR_FOREVER - 1;
 }
 
-/* For from <= to: how many whole intervals fit between. The difference fits into 64 bits without a
- * sign. */
-static uint64_t intervals_between(const struct weiri_plan *plan, int64_t from_ns, int64_t to_ns)
+/* The time of the pool's clock at which the plan's will show a time, unless it is set. */
+static int64_t on_clock(const struct weiri_plan *plan, int64_t time_ns, struct weiri_moment now)
 {
-    return ((uint64_t)to_ns - (uint64_t)from_ns) / (uint64_t)plan->interval_ns;
+    if (plan->cron == NULL || time_ns == WEIR_FOREVER) {
+        return time_ns;
+    }
+    return weiri_time_add(now.clock_ns, weiri_time_sub(time_ns, now.wall_ns));
 }
 
-/* The firing that is count firings after one; that it is in range is the caller's knowledge. */
-static int64_t firing_after(const struct weiri_plan *plan, int64_t from_ns, uint64_t count)
+static int64_t wake_for(const struct weiri_plan *plan, int64_t time_ns, struct weiri_moment now)
 {
-    return (int64_t)((uint64_t)from_ns + count * (uint64_t)plan->interval_ns);
+    int64_t wake_ns = on_clock(plan, time_ns, now);
+    int64_t look_ns = weiri_time_add(now.clock_ns, LOOK_NS);
+    return plan->cron != NULL && wake_ns != WEIR_FOREVER && wake_ns > look_ns ? look_ns : wake_ns;
 }
 
 static int64_t first_of_rate(const struct weiri_plan *plan, int64_t now_ns)
@@ -96,71 +112,105 @@ static int64_t first_of_rate(const struct weiri_plan *plan, int64_t now_ns)
     if (at_ns >= now_ns) {
         return at_ns;
     }
-    int64_t last_ns = firing_after(plan, at_ns, intervals_between(plan, at_ns, now_ns));
-    return last_ns == now_ns ? now_ns : weiri_time_add(last_ns, plan->interval_ns);
+    int64_t last_ns = weiri_firings_passed(plan, at_ns, now_ns).latest_ns;
+    return last_ns == now_ns ? now_ns : weiri_firing_after(plan, last_ns);
+}
+
+static int64_t first_of_cron(const struct weiri_plan *plan, int64_t now_ns)
+{
+    int64_t at_ns = weiri_time_add(plan->first_at_ns, plan->offset_ns);
+    return weiri_firing_after(plan, (at_ns > now_ns ? at_ns : now_ns) - 1);
+}
+
+static int64_t first_of(const struct weiri_plan *plan, int64_t now_ns)
+{
+    bool is_cron = plan->kind == WEIR_SCHEDULE_CRON;
+    int64_t soon_ns = weiri_time_add(now_ns, plan->offset_ns);
+    switch (plan->first) {
+    case WEIR_FIRST_USUAL:
+        return is_cron ? weiri_firing_after(plan, now_ns) : soon_ns;
+    case WEIR_FIRST_INTERVAL:
+        return is_cron ? weiri_firing_after(plan, now_ns)
+                       : weiri_time_add(soon_ns, plan->interval_ns);
+    case WEIR_FIRST_AT:
+        if (is_cron) {
+            return first_of_cron(plan, now_ns);
+        }
+        return plan->kind == WEIR_SCHEDULE_RATE
+                   ? first_of_rate(plan, now_ns)
+                   : weiri_time_add(plan->first_at_ns, plan->offset_ns);
+    default:
+        return soon_ns;
+    }
 }
 
 int64_t weiri_plan_start(const struct weiri_plan *plan, struct weiri_plan_state *state,
                          struct weiri_moment now)
 {
-    int64_t first_ns = weiri_time_add(now.clock_ns, plan->offset_ns);
-    if (plan->first == WEIR_FIRST_INTERVAL) {
-        first_ns = weiri_time_add(first_ns, plan->interval_ns);
-    } else if (plan->first == WEIR_FIRST_AT && plan->kind == WEIR_SCHEDULE_RATE) {
-        first_ns = first_of_rate(plan, now.clock_ns);
-    } else if (plan->first == WEIR_FIRST_AT) {
-        first_ns = weiri_time_add(plan->first_at_ns, plan->offset_ns);
+    int64_t now_ns = time_of(plan, now);
+    *state = (struct weiri_plan_state){.next_ns = first_of(plan, now_ns), .seen_ns = now_ns};
+    return wake_for(plan, state->next_ns, now);
+}
+
+/* A wall clock that was set far back is believed: the next firing could be years away. */
+static void look_at_wall(const struct weiri_plan *plan, struct weiri_plan_state *state,
+                         int64_t now_ns)
+{
+    if (plan->cron != NULL && now_ns < weiri_time_sub(state->seen_ns, SET_BACK_NS)) {
+        state->next_ns = weiri_firing_after(plan, now_ns);
+        state->owed = 0;
     }
-    *state = (struct weiri_plan_state){.next_ns = first_ns};
-    return first_ns;
+    state->seen_ns = now_ns;
 }
 
 /* The firings from next to now have passed and none is owed: decides which one is run, and which
- * are owed after it. */
-static void take_missed(const struct weiri_plan *plan, struct weiri_plan_state *state,
+ * are owed after it. Returns whether any is run. */
+static bool take_missed(const struct weiri_plan *plan, struct weiri_plan_state *state,
                         int64_t now_ns, struct weiri_turn *turn)
 {
-    uint64_t passed = intervals_between(plan, state->next_ns, now_ns) + 1;
-    int64_t latest_ns = firing_after(plan, state->next_ns, passed - 1);
+    struct weiri_firings passed = weiri_firings_passed(plan, state->next_ns, now_ns);
     uint64_t kept = 1;
     if (plan->missed == WEIR_FIRING_ALL) {
-        kept = passed < plan->catch_up_max ? passed : plan->catch_up_max;
+        kept = passed.count < plan->catch_up_max ? passed.count : plan->catch_up_max;
     } else if (plan->missed == WEIR_FIRING_SKIP &&
-               weiri_time_sub(now_ns, latest_ns) > plan->tolerance_ns) {
+               weiri_time_sub(now_ns, passed.latest_ns) > plan->tolerance_ns) {
         kept = 0;
     }
     if (kept > 0) {
-        turn->run = true;
-        turn->due_ns = firing_after(plan, state->next_ns, passed - kept);
+        turn->planned_ns = weiri_firing_of_last(plan, state->next_ns, passed.latest_ns, kept);
     }
     if (kept > 1) {
         state->owed = (uint32_t)(kept - 1);
-        state->owed_ns = firing_after(plan, turn->due_ns, 1);
+        state->owed_ns = weiri_firing_after(plan, turn->planned_ns);
     }
-    turn->skipped = passed - kept;
-    state->next_ns = weiri_time_add(latest_ns, plan->interval_ns);
+    turn->skipped = passed.count - kept;
+    state->next_ns = weiri_firing_after(plan, passed.latest_ns);
+    return kept > 0;
 }
 
 struct weiri_turn weiri_plan_begin(const struct weiri_plan *plan, struct weiri_plan_state *state,
                                    struct weiri_moment now)
 {
     struct weiri_turn turn = {0};
-    int64_t now_ns = time_of(now);
+    int64_t now_ns = time_of(plan, now);
+    look_at_wall(plan, state, now_ns);
     if (state->owed > 0) {
         turn.run = true;
-        turn.due_ns = state->owed_ns;
+        turn.planned_ns = state->owed_ns;
         state->owed--;
-        state->owed_ns = weiri_time_add(state->owed_ns, plan->interval_ns);
+        state->owed_ns = weiri_firing_after(plan, state->owed_ns);
+    } else if (state->next_ns <= now_ns && plan->kind == WEIR_SCHEDULE_DELAY) {
+        turn.run = true;
+        turn.planned_ns = state->next_ns;
+        state->next_ns = WEIR_FOREVER;
     } else if (state->next_ns <= now_ns) {
-        if (plan->kind == WEIR_SCHEDULE_DELAY) {
-            turn.run = true;
-            turn.due_ns = state->next_ns;
-            state->next_ns = WEIR_FOREVER;
-        } else {
-            take_missed(plan, state, now_ns, &turn);
-        }
+        turn.run = take_missed(plan, state, now_ns, &turn);
     }
-    turn.wake_ns = turn.run ? 0 : state->next_ns;
+    if (turn.run) {
+        turn.due_ns = on_clock(plan, turn.planned_ns, now);
+    } else {
+        turn.wake_ns = wake_for(plan, state->next_ns, now);
+    }
     return turn;
 }
 
@@ -170,22 +220,21 @@ struct weiri_turn weiri_plan_begin(const struct weiri_plan *plan, struct weiri_p
 static uint64_t take_overlapped(const struct weiri_plan *plan, struct weiri_plan_state *state,
                                 int64_t now_ns)
 {
-    uint64_t passed = intervals_between(plan, state->next_ns, now_ns) + 1;
-    int64_t latest_ns = firing_after(plan, state->next_ns, passed - 1);
-    uint64_t skipped = passed;
+    struct weiri_firings passed = weiri_firings_passed(plan, state->next_ns, now_ns);
+    uint64_t skipped = passed.count;
     if (plan->overlap == WEIR_FIRING_ALL) {
         int64_t first_ns = state->owed > 0 ? state->owed_ns : state->next_ns;
-        uint64_t all = state->owed + passed;
+        uint64_t all = state->owed + passed.count;
         uint64_t kept = all < plan->catch_up_max ? all : plan->catch_up_max;
         skipped = all - kept;
         state->owed = (uint32_t)kept;
-        state->owed_ns = firing_after(plan, first_ns, skipped);
+        state->owed_ns = weiri_firing_of_last(plan, first_ns, passed.latest_ns, kept);
     } else if (plan->overlap == WEIR_FIRING_ONCE && state->owed == 0) {
-        skipped = passed - 1;
+        skipped = passed.count - 1;
         state->owed = 1;
-        state->owed_ns = latest_ns;
+        state->owed_ns = passed.latest_ns;
     }
-    state->next_ns = weiri_time_add(latest_ns, plan->interval_ns);
+    state->next_ns = weiri_firing_after(plan, passed.latest_ns);
     return skipped;
 }
 
@@ -193,12 +242,13 @@ struct weiri_turn weiri_plan_end(const struct weiri_plan *plan, struct weiri_pla
                                  struct weiri_moment now)
 {
     struct weiri_turn turn = {0};
-    int64_t now_ns = time_of(now);
+    int64_t now_ns = time_of(plan, now);
+    look_at_wall(plan, state, now_ns);
     if (plan->kind == WEIR_SCHEDULE_DELAY) {
         state->next_ns = weiri_time_add(now_ns, plan->interval_ns);
     } else if (state->next_ns <= now_ns) {
         turn.skipped = take_overlapped(plan, state, now_ns);
     }
-    turn.wake_ns = state->owed > 0 ? now.clock_ns : state->next_ns;
+    turn.wake_ns = state->owed > 0 ? now.clock_ns : wake_for(plan, state->next_ns, now);
     return turn;
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/plan.h"
 
-#include "support/harness.h"
+#include "pool/crons.h"
 
 /* One envelope's plan and the clock it is on. */
 struct world {
@@ -297,56 +297,44 @@ TEST(ends_of_time, "at the end of the numbers a firing never comes")
     check_no_run(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
 }
 
+/* A schedule with these fields set. */
+#define S(...)                                                                                     \
+    {                                                                                              \
+        .size = sizeof(struct weir_schedule), __VA_ARGS__                                          \
+    }
+
 TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is written")
 {
-    static const struct {
+    weir_cron *cron = cron_new("@daily");
+    const struct {
         const char *what;
         struct weir_schedule schedule;
         int64_t interval_ns, deadline_ns;
         enum weir_status status;
     } rows[] = {
-        {"no interval", {.size = sizeof(struct weir_schedule)}, 0, 0, WEIR_EINVAL},
-        {"kind", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 9, 0, 0, 0}, 0, 0, WEIR_EINVAL},
-        {"first", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 4, 0, 0}, 0, 0, WEIR_EINVAL},
-        {"missed", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 3, 0}, 0, 0, WEIR_EINVAL},
-        {"overlap", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 0, 3}, 0, 0, WEIR_EINVAL},
-        {"size", {7, 1, 0, 0, 0, 0, 0, 0, 0, 0}, 0, 0, WEIR_EINVAL},
-        {"two intervals",
-         {.size = sizeof(struct weir_schedule), .interval_ns = 1},
-         2,
-         0,
-         WEIR_EINVAL},
-        {"interval", {.size = sizeof(struct weir_schedule), .interval_ns = -1}, 0, 0, WEIR_ERANGE},
-        {"time", {sizeof(struct weir_schedule), 1, -1, 0, 0, 0, 0, 0, 0, 0}, 0, 0, WEIR_ERANGE},
-        {"jitter", {sizeof(struct weir_schedule), 1, 0, -1, 0, 0, 0, 0, 0, 0}, 0, 0, WEIR_ERANGE},
-        {"tolerance",
-         {sizeof(struct weir_schedule), 1, 0, 0, -1, 0, 0, 0, 0, 0},
-         0,
-         0,
-         WEIR_ERANGE},
-        {"count",
-         {sizeof(struct weir_schedule), 1, 0, 0, 0, WEIR_CATCH_UP_LIMIT + 1, 0, 0, 0, 0},
-         0,
-         0,
-         WEIR_ERANGE},
-        {"envelope's interval",
-         {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 0, 0},
-         -1,
-         0,
-         WEIR_ERANGE},
-        {"deadline", {sizeof(struct weir_schedule), 1, 0, 0, 0, 0, 0, 0, 0, 0}, 0, -1, WEIR_ERANGE},
-        {"long deadline",
-         {sizeof(struct weir_schedule), 5, 0, 0, 0, 0, 0, 0, 0, 0},
-         0,
-         6,
-         WEIR_EINTERVAL},
-        {"long deadline", {.size = sizeof(struct weir_schedule)}, 5, 6, WEIR_EINTERVAL},
-        {"same interval", {sizeof(struct weir_schedule), 5, 0, 0, 0, 0, 0, 0, 0, 0}, 5, 5, WEIR_OK},
-        {"largest count",
-         {sizeof(struct weir_schedule), 5, 0, 0, 0, WEIR_CATCH_UP_LIMIT, 0, 0, 0, 0},
-         0,
-         0,
-         WEIR_OK},
+        {"size", {.size = 7, .interval_ns = 1}, 0, 0, WEIR_EINVAL},
+        {"no interval", S(.kind = WEIR_SCHEDULE_DELAY), 0, 0, WEIR_EINVAL},
+        {"kind", S(.interval_ns = 1, .kind = 3), 0, 0, WEIR_EINVAL},
+        {"first", S(.interval_ns = 1, .first = 4), 0, 0, WEIR_EINVAL},
+        {"missed", S(.interval_ns = 1, .missed = 3), 0, 0, WEIR_EINVAL},
+        {"overlap", S(.interval_ns = 1, .overlap = 3), 0, 0, WEIR_EINVAL},
+        {"two intervals", S(.interval_ns = 1), 2, 0, WEIR_EINVAL},
+        {"interval", S(.interval_ns = -1), 0, 0, WEIR_ERANGE},
+        {"time", S(.interval_ns = 1, .first_at_ns = -1), 0, 0, WEIR_ERANGE},
+        {"jitter", S(.interval_ns = 1, .jitter_ns = -1), 0, 0, WEIR_ERANGE},
+        {"tolerance", S(.interval_ns = 1, .tolerance_ns = -1), 0, 0, WEIR_ERANGE},
+        {"count", S(.interval_ns = 1, .catch_up_max = 10001), 0, 0, WEIR_ERANGE},
+        {"envelope's interval", S(.interval_ns = 1), -1, 0, WEIR_ERANGE},
+        {"deadline", S(.interval_ns = 1), 0, -1, WEIR_ERANGE},
+        {"long deadline", S(.interval_ns = 5), 0, 6, WEIR_EINTERVAL},
+        {"long for the envelope's", S(.first = WEIR_FIRST_NOW), 5, 6, WEIR_EINTERVAL},
+        {"no expression", S(.kind = WEIR_SCHEDULE_CRON), 0, 0, WEIR_EINVAL},
+        {"an expression", S(.interval_ns = 1, .cron = cron), 0, 0, WEIR_EINVAL},
+        {"both", S(.interval_ns = 1, .kind = WEIR_SCHEDULE_CRON, .cron = cron), 0, 0, WEIR_EINVAL},
+        {"both", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron), 1, 0, WEIR_EINVAL},
+        {"same interval", S(.interval_ns = 5), 5, 5, WEIR_OK},
+        {"largest count", S(.interval_ns = 5, .catch_up_max = 10000), 0, 0, WEIR_OK},
+        {"deadline of cron", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron), 0, WEIR_FOREVER, WEIR_OK},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weiri_plan plan;
@@ -358,6 +346,11 @@ TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is writte
         if (status != rows[i].status) {
             test_fail(__FILE__, __LINE__, "%s: %s", rows[i].what, weir_status_name((int)status));
         }
-        CHECK(status == WEIR_OK || memcmp(&plan, &before, sizeof(plan)) == 0);
+        if (status == WEIR_OK) {
+            weiri_plan_fini(&plan);
+        } else {
+            CHECK(memcmp(&plan, &before, sizeof(plan)) == 0);
+        }
     }
+    weir_cron_unref(cron);
 }

@@ -7,11 +7,17 @@
 #include "pool/round.h"
 #include "queue/internal.h"
 
+/* On a manual clock the date is that clock's as well, so that years pass in a test. */
 static struct weiri_moment now_of(const struct weiri_round *round)
 {
-    return (struct weiri_moment){
-        .clock_ns = weir_clock_now(round->worker->pool->queue->clock),
-    };
+    weir_clock *clock = round->worker->pool->queue->clock;
+    struct weiri_moment now = {.clock_ns = weir_clock_now(clock)};
+    now.wall_ns = now.clock_ns;
+    if (weiri_plan_reads_wall(&round->envelope->recurrence->plan) &&
+        clock == weir_clock_monotonic()) {
+        now.wall_ns = weiri_wall_now();
+    }
+    return now;
 }
 
 static void wait_until(struct weiri_round *round, int64_t wake_ns, struct weiri_moment now)

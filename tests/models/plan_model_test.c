@@ -16,6 +16,9 @@ __extension__ typedef __int128 wide;
  * above is never, and a clock that shows it is taken for the moment before. */
 struct reference {
     const struct weir_schedule *schedule;
+    int64_t every_ns;           /* of cron: multiples of this, */
+    wide offset;                /* put off by this */
+    wide seen;                  /* what its clock showed last */
     wide upcoming;              /* the earliest firing nobody has looked at */
     wide promised[FIRINGS_MAX]; /* firings that will be run in any case, in order */
     size_t promised_count;
@@ -34,6 +37,16 @@ static bool is_never(wide firing)
     return firing >= WEIR_FOREVER;
 }
 
+static wide firing_after(const struct reference *r, wide time)
+{
+    if (r->schedule->kind != WEIR_SCHEDULE_CRON) {
+        return time + r->schedule->interval_ns;
+    }
+    wide since = (time - r->offset) % r->every_ns;
+    since += since < 0 ? r->every_ns : 0;
+    return time - since + r->every_ns;
+}
+
 /* Collects the firings up to now, one by one. */
 static void collect_passed(struct reference *r, wide now)
 {
@@ -41,7 +54,7 @@ static void collect_passed(struct reference *r, wide now)
     while (r->upcoming <= now && !is_never(r->upcoming)) {
         CHECK(r->passed_count < FIRINGS_MAX);
         r->passed[r->passed_count++] = r->upcoming;
-        r->upcoming += r->schedule->interval_ns;
+        r->upcoming = firing_after(r, r->upcoming);
     }
 }
 
@@ -77,6 +90,14 @@ static void reference_start(struct reference *r, wide now, wide offset)
 {
     const struct weir_schedule *s = r->schedule;
     wide first = now;
+    r->offset = offset;
+    r->seen = now;
+    if (s->kind == WEIR_SCHEDULE_CRON && s->first != WEIR_FIRST_NOW) {
+        bool is_later = s->first == WEIR_FIRST_AT && s->first_at_ns + offset >= now;
+        wide from = is_later ? s->first_at_ns + offset : now;
+        r->upcoming = firing_after(r, from - (s->first == WEIR_FIRST_AT));
+        return;
+    }
     if (s->first == WEIR_FIRST_INTERVAL) {
         first = now + s->interval_ns;
     }
@@ -89,10 +110,20 @@ static void reference_start(struct reference *r, wide now, wide offset)
     r->upcoming = first + offset;
 }
 
+static void look_at_wall(struct reference *r, wide now)
+{
+    if (r->schedule->kind == WEIR_SCHEDULE_CRON && now < r->seen - WEIR_SECONDS(3 * 3600)) {
+        r->upcoming = firing_after(r, now);
+        r->promised_count = 0;
+    }
+    r->seen = now;
+}
+
 static bool reference_begin(struct reference *r, wide now, wide *ret_due)
 {
     const struct weir_schedule *s = r->schedule;
     now = is_never(now) ? WEIR_FOREVER - 1 : now;
+    look_at_wall(r, now);
     if (r->promised_count == 0 && s->kind == WEIR_SCHEDULE_DELAY) {
         if (is_never(r->upcoming) || r->upcoming > now) {
             return false;
@@ -125,6 +156,7 @@ static void reference_end(struct reference *r, wide now)
 {
     const struct weir_schedule *s = r->schedule;
     now = is_never(now) ? WEIR_FOREVER - 1 : now;
+    look_at_wall(r, now);
     if (s->kind == WEIR_SCHEDULE_DELAY) {
         r->upcoming = now + s->interval_ns;
         return;
@@ -143,18 +175,32 @@ static void reference_end(struct reference *r, wide now)
     }
 }
 
-static int64_t wake_of(const struct reference *r, int64_t now)
+/* On the pool's clock. */
+static int64_t wake_of(const struct reference *r, struct weiri_moment now)
 {
     if (r->promised_count > 0) {
-        return now;
+        return now.clock_ns;
     }
-    return is_never(r->upcoming) ? WEIR_FOREVER : (int64_t)r->upcoming;
+    if (is_never(r->upcoming)) {
+        return WEIR_FOREVER;
+    }
+    if (r->schedule->kind != WEIR_SCHEDULE_CRON) {
+        return (int64_t)r->upcoming;
+    }
+    wide wait = r->upcoming - now.wall_ns;
+    return (int64_t)(now.clock_ns + (wait < WEIR_SECONDS(60) ? wait : WEIR_SECONDS(60)));
+}
+
+/* What the clock of the plan shows. */
+static int64_t time_of(const struct reference *r, struct weiri_moment now)
+{
+    return r->schedule->kind == WEIR_SCHEDULE_CRON ? now.wall_ns : now.clock_ns;
 }
 
 static struct weir_schedule random_schedule(int64_t now)
 {
     struct weir_schedule s = WEIR_SCHEDULE_INIT;
-    s.kind = (uint32_t)test_random_below(2);
+    s.kind = (uint32_t)test_random_below(3);
     s.first = (uint32_t)test_random_below(4);
     s.missed = (uint32_t)test_random_below(3);
     s.overlap = (uint32_t)test_random_below(3);
@@ -172,68 +218,143 @@ struct counts {
     uint64_t refused; /* begins that ran nothing */
     uint64_t skipped;
     uint64_t ended; /* lives that came to the end of the numbers */
+    uint64_t of_cron;
 };
 
-/* One envelope from its send on; false where plan and reference differ. */
-static bool live(struct counts *counts)
+static int64_t later(int64_t time, int64_t by)
 {
-    bool is_late = test_random_below(4) == 0;
-    int64_t now = is_late ? WEIR_FOREVER - 2000 : 500;
-    struct weir_schedule schedule = random_schedule(now);
+    return by > WEIR_FOREVER - time ? WEIR_FOREVER : time + by;
+}
+
+/* Time passes, and now and then somebody sets the wall clock. */
+static void pass(struct weiri_moment *now, uint64_t most)
+{
+    int64_t steps = (int64_t)test_random_below(most);
+    now->clock_ns = later(now->clock_ns, steps);
+    now->wall_ns = later(now->wall_ns, steps);
+    if (test_random_below(12) == 0) {
+        now->wall_ns = later(now->wall_ns, (int64_t)test_random_below(400) - 300);
+    }
+    if (test_random_below(40) == 0) {
+        now->wall_ns -= WEIR_SECONDS(3 * 3600) + (int64_t)test_random_below(3) - 1;
+    }
+}
+
+/* What a life is made of. */
+struct life {
+    struct weir_schedule schedule;
     struct weiri_plan plan;
     struct weiri_plan_state state;
-    CHECK_STATUS(weiri_plan_init(&plan, &schedule, 0, 0, test_random()), WEIR_OK);
-    CHECK(plan.offset_ns >= 0 && (plan.offset_ns < schedule.jitter_ns || plan.offset_ns == 0));
-    struct reference r = {.schedule = &schedule};
-    reference_start(&r, now, plan.offset_ns);
-    int64_t wake = weiri_plan_start(&plan, &state, (struct weiri_moment){now, 0});
-    bool is_same = wake == wake_of(&r, now);
+    struct weiri_moment now;
+    struct reference r;
+};
+
+/* The envelope gets its turn; *ret_run: and is run. */
+static bool begins_alike(struct life *l, bool *ret_run)
+{
+    uint64_t before = l->r.skipped;
+    wide due = 0;
+    bool run = reference_begin(&l->r, time_of(&l->r, l->now), &due);
+    struct weiri_turn turn = weiri_plan_begin(&l->plan, &l->state, l->now);
+    *ret_run = run;
+    if (turn.run != run || turn.skipped != l->r.skipped - before) {
+        return false;
+    }
+    wide apart = time_of(&l->r, l->now) - l->now.clock_ns;
+    return run ? turn.planned_ns == due && turn.due_ns == due - apart
+               : turn.wake_ns == wake_of(&l->r, l->now);
+}
+
+static bool ends_alike(struct life *l)
+{
+    uint64_t before = l->r.skipped;
+    reference_end(&l->r, time_of(&l->r, l->now));
+    struct weiri_turn turn = weiri_plan_end(&l->plan, &l->state, l->now);
+    return !turn.run && turn.skipped == l->r.skipped - before &&
+           turn.wake_ns == wake_of(&l->r, l->now);
+}
+
+#define CRONS 50
+
+/* One envelope from its send on; false where plan and reference differ. */
+static bool live(struct counts *counts, weir_cron *const *crons)
+{
+    static struct life l;
+    bool is_late = test_random_below(4) == 0;
+    l.now.clock_ns = is_late ? WEIR_FOREVER - 2000 : 500;
+    l.now.wall_ns = is_late ? l.now.clock_ns : INT64_C(1) << 60;
+    bool is_wall = false;
+    l.schedule = random_schedule(l.now.clock_ns);
+    l.r = (struct reference){.schedule = &l.schedule};
+    if (l.schedule.kind == WEIR_SCHEDULE_CRON) {
+        is_wall = true;
+        l.now.clock_ns = 500;
+        l.r.every_ns = l.schedule.interval_ns;
+        l.schedule = random_schedule(l.now.wall_ns);
+        l.schedule.kind = WEIR_SCHEDULE_CRON;
+        l.schedule.interval_ns = 0;
+        l.schedule.cron = crons[l.r.every_ns];
+    }
+    CHECK_STATUS(weiri_plan_init(&l.plan, &l.schedule, 0, 0, test_random()), WEIR_OK);
+    CHECK(l.plan.offset_ns >= 0 &&
+          (l.plan.offset_ns < l.schedule.jitter_ns || l.plan.offset_ns == 0));
+    reference_start(&l.r, time_of(&l.r, l.now), l.plan.offset_ns);
+    int64_t wake = weiri_plan_start(&l.plan, &l.state, l.now);
+    bool is_same = wake == wake_of(&l.r, l.now);
     for (int step = 0; step < 40 && is_same; step++) {
         uint64_t most = test_random_below(8) == 0 ? 1500 : 60;
-        int64_t steps = (int64_t)test_random_below(most);
-        now = steps > WEIR_FOREVER - now ? WEIR_FOREVER : now + steps;
-        struct weiri_moment moment = {now, 0};
-        uint64_t before = r.skipped;
-        wide due = 0;
-        struct weiri_turn turn = {0};
-        bool asked_for = test_random_below(10) == 0; /* a run without a begin */
-        if (!asked_for) {
-            bool run = reference_begin(&r, now, &due);
-            turn = weiri_plan_begin(&plan, &state, moment);
-            is_same = turn.run == run && turn.skipped == r.skipped - before &&
-                      (run ? turn.due_ns == due : turn.wake_ns == wake_of(&r, now));
+        bool run = true;
+        pass(&l.now, most);
+        if (test_random_below(10) > 0) { /* else somebody asked for a run */
+            is_same = begins_alike(&l, &run);
             counts->runs += run;
             counts->refused += !run;
         }
-        if (is_same && (asked_for || turn.run)) {
-            steps = (int64_t)test_random_below(most);
-            now = steps > WEIR_FOREVER - now ? WEIR_FOREVER : now + steps;
-            before = r.skipped;
-            reference_end(&r, now);
-            turn = weiri_plan_end(&plan, &state, (struct weiri_moment){now, 0});
-            is_same =
-                !turn.run && turn.skipped == r.skipped - before && turn.wake_ns == wake_of(&r, now);
+        pass(&l.now, most);
+        if (is_same && run) {
+            is_same = ends_alike(&l);
         }
     }
-    counts->skipped += r.skipped;
-    counts->ended += now == WEIR_FOREVER;
+    weiri_plan_fini(&l.plan);
+    counts->skipped += l.r.skipped;
+    counts->ended += time_of(&l.r, l.now) == WEIR_FOREVER;
+    counts->of_cron += is_wall;
     return is_same;
+}
+
+static weir_cron *every(size_t ns)
+{
+    char text[32];
+    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    weir_cron *cron = NULL;
+    options.allocator = *test_allocator();
+    options.zone = "UTC";
+    (void)snprintf(text, sizeof(text), "@every %zuns", ns);
+    CHECK_STATUS(weir_cron_new(text, &options, &cron, NULL), WEIR_OK);
+    return cron;
 }
 
 TEST(random_lives, "plans do what a list of all firings does")
 {
     struct counts counts = {0};
+    weir_cron *crons[CRONS + 1] = {NULL};
+    for (size_t i = 1; i <= CRONS; i++) {
+        crons[i] = every(i);
+    }
     uint64_t lives = test_scaled(30000);
     for (uint64_t i = 0; i < lives; i++) {
-        if (!live(&counts)) {
+        if (!live(&counts, crons)) {
             test_fail(__FILE__, __LINE__, "life %llu differs", (unsigned long long)i);
         }
     }
-    printf("%llu lives, %llu runs, %llu begins without a run, %llu firings skipped, %llu at the "
-           "end of time\n",
-           (unsigned long long)lives, (unsigned long long)counts.runs,
-           (unsigned long long)counts.refused, (unsigned long long)counts.skipped,
-           (unsigned long long)counts.ended);
+    for (size_t i = 1; i <= CRONS; i++) {
+        weir_cron_unref(crons[i]);
+    }
+    printf("%llu lives, %llu of cron, %llu runs, %llu begins without a run, %llu firings skipped, "
+           "%llu at the end of time\n",
+           (unsigned long long)lives, (unsigned long long)counts.of_cron,
+           (unsigned long long)counts.runs, (unsigned long long)counts.refused,
+           (unsigned long long)counts.skipped, (unsigned long long)counts.ended);
     CHECK(counts.runs > lives && counts.refused > lives && counts.skipped > lives);
-    CHECK(counts.ended > 0);
+    CHECK(counts.ended > 0 && counts.of_cron > 0);
 }
