@@ -79,7 +79,7 @@ static int failure(void *arg)
     struct weiri_round *round = arg;
     weir_envelope *envelope = round->envelope;
     round->decision =
-        envelope->failure(&round->worker->context, envelope, &round->failure, envelope->payload);
+        envelope->failure(&round->worker->context, envelope, round->failure, envelope->payload);
     return WEIR_OK;
 }
 

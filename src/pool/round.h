@@ -13,7 +13,7 @@ struct weiri_round {
     int64_t hook_limit_ns; /* 0: not worked out yet */
     int status;
     enum weiri_ending ending;
-    struct weir_failure failure;
+    const struct weir_failure *failure; /* while its hook is called */
     struct weir_decision decision;
 };
 

@@ -3,6 +3,7 @@
 /* What a run leads to. The envelope is processing all the while: what it is brought back with now
  * needs no room and no hold of its own, since it does not leave the pool in between. */
 
+#include "base/inline.h"
 #include "base/panic.h"
 #include "base/probe.h"
 #include "pool/outcome.h"
@@ -15,7 +16,10 @@
 /* Ends its row of failures, here and in the limiter. */
 static void forgive(weir_pool *pool, weir_envelope *envelope)
 {
-    atomic_store_explicit(&envelope->attempts, 0, memory_order_relaxed);
+    /* Hardly any has one: what is looked at then need not be written. */
+    if (atomic_load_explicit(&envelope->attempts, memory_order_relaxed) != 0) {
+        atomic_store_explicit(&envelope->attempts, 0, memory_order_relaxed);
+    }
     if (atomic_load_explicit(&envelope->is_limited, memory_order_relaxed)) {
         atomic_store_explicit(&envelope->is_limited, false, memory_order_relaxed);
         enum weir_status status = weir_queue_forget(pool->queue, weir_key_item(&envelope->item));
@@ -121,7 +125,7 @@ static uint32_t remember(struct weiri_round *round, bool has_failed)
 
 static void tell_failure(struct weiri_round *round, uint32_t attempt)
 {
-    round->failure = (struct weir_failure){
+    struct weir_failure failure = {
         .status = round->status,
         .attempt = attempt,
         .message = "",
@@ -129,14 +133,16 @@ static void tell_failure(struct weiri_round *round, uint32_t attempt)
     };
     const weir_context *context = &round->worker->context;
     if (context->is_lost) {
-        round->failure.message = context->message;
-        round->failure.signal = context->signal;
-        round->failure.exit_status = context->exit_status;
+        failure.message = context->message;
+        failure.signal = context->signal;
+        failure.exit_status = context->exit_status;
     }
+    round->failure = &failure;
     weiri_hook_failure(round);
+    round->failure = NULL;
 }
 
-void weiri_settle(struct weiri_round *round)
+static WEIRI_NOINLINE void settle_by_table(struct weiri_round *round)
 {
     weir_envelope *envelope = round->envelope;
     enum weiri_outcome outcome = weiri_outcome_of(round->status);
@@ -162,5 +168,20 @@ void weiri_settle(struct weiri_round *round)
     }
     if (!terms.is_periodic) {
         obey(round, weiri_outcome_sequel(outcome, &terms, &round->decision));
+    }
+}
+
+void weiri_settle(struct weiri_round *round)
+{
+    weir_envelope *envelope = round->envelope;
+    if (round->status != WEIR_OK || envelope->recurrence != NULL) {
+        settle_by_table(round);
+        return;
+    }
+    /* What the table says of most runs, without asking it. */
+    weiri_count(round->worker, (enum weiri_count)WEIRI_SUCCEEDED);
+    forgive(round->worker->pool, envelope);
+    if (envelope->success != NULL) {
+        weiri_hook_success(round);
     }
 }

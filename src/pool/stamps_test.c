@@ -127,6 +127,54 @@ TEST(copied, "the arrays are copied: what becomes of the caller's does not matte
     script_fini(&script);
 }
 
+/* The tests' allocator, counting. */
+static atomic_int allocations;
+
+static void *count_alloc(size_t size, void *arg)
+{
+    atomic_fetch_add(&allocations, 1);
+    return test_allocator()->alloc(size, arg);
+}
+
+static void *count_resize(void *block, size_t old_size, size_t new_size, void *arg)
+{
+    atomic_fetch_add(&allocations, 1);
+    return test_allocator()->resize(block, old_size, new_size, arg);
+}
+
+TEST(no_allocations, "a run with hooks, stamps, a deadline and retries takes no memory")
+{
+    struct script script;
+    script_init(&script);
+    struct mark mark = {"(", ")", 1, 0};
+    struct weir_stamp stamp = {mark_stamp, &mark};
+    struct weir_pool_options pool = script_pool(&script);
+    pool.allocator.alloc = count_alloc;
+    pool.allocator.resize = count_resize;
+    pool.stamps = &stamp;
+    pool.stamp_count = 1;
+    struct weir_envelope_options envelope = script_envelope(&script, 0);
+    envelope.allocator = pool.allocator;
+    envelope.stamps = &stamp;
+    envelope.stamp_count = 1;
+    script.decision = weir_decision_retry_now();
+    script_start(&script, &envelope, &pool);
+    script_wait(&script, 1);
+    int before = atomic_load(&allocations);
+    CHECK_INT(before, >, 0);
+    for (int run = 2; run <= 100; run += 2) {
+        script.steps[0] = '\0';
+        script.runs = 0;
+        script.statuses[0] = WEIR_EUSER;
+        CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
+        script_wait(&script, run + 1);
+    }
+    CHECK_INT(atomic_load(&allocations), ==, before);
+    script_end(&script, 101, 0);
+    CHECK_INT(counts_of(script.pool).retries, ==, 50);
+    script_fini(&script);
+}
+
 TEST(refused, "stamps without a function, without an array, too many")
 {
     struct weir_stamp stamps[2] = {{mark_stamp, NULL}, {NULL, NULL}};

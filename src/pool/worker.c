@@ -52,7 +52,9 @@ static enum weir_status work_off(struct weiri_worker *worker, struct weir_work *
         WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN ||
                      status == WEIR_ECANCELED);
         if (has_left) {
-            weiri_pool_tell_ending(worker->pool, envelope, ending, ticket);
+            if (ending != WEIRI_ENDS) {
+                weiri_pool_tell_ending(worker->pool, envelope, ending, ticket);
+            }
             weiri_flight_release(envelope);
         }
     }
