@@ -58,6 +58,12 @@ enum weir_pool_flags {
     WEIR_POOL_ORDERED_GROUPS = 2,
 };
 
+/** Tells of a run that goes on, late_ns past the time limit of what it does. Called on the
+ * watchdog's thread, with no lock held; the run does not end before the call has returned, so the
+ * envelope is there. It may call everything but what waits for the pool or for that run, such as to
+ * cancel the envelope without waiting. */
+typedef void weir_overdue_fn(weir_envelope *envelope, int64_t late_ns, void *arg);
+
 /** What a pool is made with. Zero means the default of every field but workers. */
 struct weir_pool_options {
     size_t size;                     /**< Set by WEIR_POOL_OPTIONS_INIT. */
@@ -88,22 +94,29 @@ struct weir_pool_options {
     const char *name;      /**< Copied; UTF-8. The pool's name in metrics, needed there. */
     weir_metrics *metrics; /**< Borrowed until free: where the pool, and its queue with it, show
                               their metrics, under the name; NULL: nowhere. */
+    /** A watchdog, a thread that lives with the pool, tells of each run in which a task or a hook
+     * goes on for so long past its time limit, once: to the log, and to overdue. For what does not
+     * ask its context, and so is told nothing. 0: there is none. */
+    int64_t overdue_ns;
+    weir_overdue_fn *overdue; /**< Optional; only with overdue_ns. */
+    void *overdue_arg;        /**< Passed to overdue. */
 };
 
 /** Initialiser of struct weir_pool_options. */
 #define WEIR_POOL_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0                                                                                \
+            0, 0, 0, 0, 0, 0                                                                       \
     }
 
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
  * Returns owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too
  * many, options of an unknown size or with an unknown field or flag set, an allocator with some
  * members NULL, when_full none of the three, ordered groups with a limit past 1, stamps NULL or one
- * without its function, metrics without a name or with one that is not UTF-8), WEIR_ERANGE
- * (hook_min_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_EBUSY (the name is
- * taken in the registry), WEIR_ENOMEM. */
+ * without its function, metrics without a name or with one that is not UTF-8, overdue without
+ * overdue_ns), WEIR_ERANGE (hook_min_ns or overdue_ns negative, hook_fraction past 1000,
+ * stamp_count past 1024), WEIR_EBUSY (the name is taken in the registry), WEIR_ETHREAD (the system
+ * refused the watchdog's thread), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 

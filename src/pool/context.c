@@ -31,6 +31,7 @@ enum weir_status weiri_scope_init_alone(struct weiri_scope *scope, weir_clock *c
         return WEIR_ENOMEM;
     }
     scope->clock = clock;
+    scope->watchdog = NULL;
     weiri_list_init(&scope->sleepers);
     weiri_list_init(&scope->shown);
     atomic_init(&scope->is_cancelled, false);
@@ -113,11 +114,19 @@ enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *s
     context->alarm = (struct weiri_alarm_fd)WEIRI_ALARM_FD_INIT;
     context->is_shown = false;
     weiri_values_init(&context->values);
-    return weiri_cond_init(&context->wake, &scope->mutex);
+    context->is_past_task = false;
+    enum weir_status status = weiri_cond_init(&context->wake, &scope->mutex);
+    if (status == WEIR_OK && scope->watchdog != NULL) {
+        weiri_watchdog_add(scope->watchdog, &context->watched);
+    }
+    return status;
 }
 
 void weiri_context_fini(weir_context *context)
 {
+    if (context->scope->watchdog != NULL) {
+        weiri_watchdog_remove(context->scope->watchdog, &context->watched);
+    }
     weiri_alarm_fd_close(&context->alarm);
     weiri_cond_fini(&context->wake);
 }
@@ -137,6 +146,14 @@ static void set_deadline(weir_context *context, int64_t deadline_ns)
     }
 }
 
+/* What is being run has this limit as the watchdog sees it. */
+static void set_watched(weir_context *context, int64_t limit_ns)
+{
+    if (context->scope->watchdog != NULL) {
+        weiri_watchdog_note(context->scope->watchdog, &context->watched, limit_ns);
+    }
+}
+
 void weiri_context_begin(weir_context *context, int64_t limit_ns)
 {
     atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
@@ -146,6 +163,11 @@ void weiri_context_begin(weir_context *context, int64_t limit_ns)
                            : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
     set_deadline(context, deadline);
     atomic_store_explicit(&context->run_deadline_ns, deadline, memory_order_relaxed);
+    context->is_past_task = false;
+    if (context->scope->watchdog != NULL) {
+        weiri_watchdog_begin(&context->watched);
+        set_watched(context, deadline);
+    }
 }
 
 static int64_t run_deadline_of(weir_context *context)
@@ -164,16 +186,29 @@ void weiri_context_begin_phase(weir_context *context, int64_t limit_ns)
     int64_t now = weir_clock_now(context->scope->clock);
     int64_t until = weiri_time_add(now, limit_ns);
     int64_t deadline = run_deadline_of(context);
-    set_deadline(context, deadline > now && deadline < until ? deadline : until);
+    int64_t limit = deadline > now && deadline < until ? deadline : until;
+    set_deadline(context, limit);
+    set_watched(context, limit);
 }
 
 void weiri_context_end_phase(weir_context *context)
 {
-    set_deadline(context, run_deadline_of(context));
+    int64_t deadline = run_deadline_of(context);
+    set_deadline(context, deadline);
+    set_watched(context, context->is_past_task ? WEIR_FOREVER : deadline);
+}
+
+void weiri_context_end_task(weir_context *context)
+{
+    context->is_past_task = true;
+    set_watched(context, WEIR_FOREVER);
 }
 
 void weiri_context_end(weir_context *context)
 {
+    if (context->scope->watchdog != NULL) {
+        weiri_watchdog_end(context->scope->watchdog, &context->watched);
+    }
     if (context->is_shown) {
         weiri_context_hide(context);
     }

@@ -18,11 +18,13 @@
 #include "base/sync.h"
 #include "pool/guard.h"
 #include "pool/values.h"
+#include "pool/watchdog.h"
 
 /* What the contexts of one pool share: its clock, and that it was cancelled. */
 struct weiri_scope {
     /* Immutable. */
     weir_clock *clock;
+    struct weiri_watchdog *watchdog; /* NULL: none; set before the first context */
 
     struct weiri_clock_user user;
     struct weiri_mutex mutex;
@@ -48,6 +50,8 @@ struct weir_context {
     int64_t due_ns;
     uint32_t attempt;
     struct weiri_values values;
+    struct weiri_watched watched;
+    bool is_past_task; /* what is left is hooks, whose limits end with them */
     struct weiri_catch catch;
     int report_socket; /* in the process of an isolated task: where it says what becomes of it; -1
                         */
@@ -97,6 +101,8 @@ void weiri_context_begin(weir_context *context, int64_t limit_ns);
 /* Notes how a run was lost, unless it was before: that is what it came to, and this is a hook's. */
 void weiri_context_note_loss(weir_context *context, const char *message, int signal,
                              int exit_status);
+/* The task of the run has ended, or will not begin: only hooks are left. */
+void weiri_context_end_task(weir_context *context);
 /* Ends it: takes back what the task was given for it. */
 void weiri_context_end(weir_context *context);
 bool weiri_context_is_cancelled(weir_context *context);

@@ -17,7 +17,7 @@
 #define HOOK_FRACTION_MAX 1000
 #define FLAGS_KNOWN ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_ORDERED_GROUPS))
 
-_Static_assert(offsetof(struct weir_pool_options, metrics) + sizeof(weir_metrics *) ==
+_Static_assert(offsetof(struct weir_pool_options, overdue_arg) + sizeof(void *) ==
                    sizeof(struct weir_pool_options),
                "no padding at the end of an options struct");
 
@@ -25,10 +25,12 @@ static _Atomic uint64_t last_number;
 
 static enum weir_status normalize_runs(struct weir_pool_options *options)
 {
-    if ((options->flags & ~FLAGS_KNOWN) != 0) {
+    bool is_unheard = options->overdue != NULL && options->overdue_ns == 0;
+    if ((options->flags & ~FLAGS_KNOWN) != 0 || is_unheard) {
         return WEIR_EINVAL;
     }
-    if (options->hook_min_ns < 0 || options->hook_fraction > HOOK_FRACTION_MAX) {
+    if (options->overdue_ns < 0 || options->hook_min_ns < 0 ||
+        options->hook_fraction > HOOK_FRACTION_MAX) {
         return WEIR_ERANGE;
     }
     options->hook_min_ns = options->hook_min_ns != 0 ? options->hook_min_ns : HOOK_MIN_NS;
@@ -149,9 +151,14 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     if (weiri_scope_init(&pool->scope, options->clock) != WEIR_OK) {
         goto no_scope;
     }
+    status = weiri_pool_watch(pool, options);
+    if (status != WEIR_OK) {
+        goto no_watchdog;
+    }
     atomic_init(&pool->first, NULL);
     atomic_init(&pool->worker_count, options->workers);
-    if (weiri_workers_reserve(pool, options->workers) != WEIR_OK) {
+    status = weiri_workers_reserve(pool, options->workers);
+    if (status != WEIR_OK) {
         goto no_workers;
     }
     status = init_queue(pool, options);
@@ -165,6 +172,8 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
 
 no_workers:
     weiri_workers_free(pool);
+    weiri_pool_unwatch(pool);
+no_watchdog:
     weiri_scope_fini(&pool->scope);
 no_scope:
     fini_life(pool);
@@ -203,6 +212,7 @@ void weir_pool_free(weir_pool *pool)
     weiri_pool_unmeasure(pool);
     weir_queue_free(pool->queue);
     weiri_workers_free(pool);
+    weiri_pool_unwatch(pool);
     weiri_scope_fini(&pool->scope);
     fini_life(pool);
     release_stamps(pool);

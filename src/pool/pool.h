@@ -78,6 +78,8 @@ struct weir_pool {
     int64_t hook_min_ns;
     uint32_t hook_fraction; /* per mille */
     bool timeouts_fail;
+    weir_overdue_fn *overdue; /* NULL: nobody is told */
+    void *overdue_arg;
     bool has_ordered_groups;
     struct weiri_groups groups; /* the queue's, where it has some */
 
@@ -141,6 +143,13 @@ void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri
 /* Forgets what an envelope has come to: its row of failures, here and in the limiter, and where in
  * its schedule it was. For who drops it and has its flight still to give back. */
 void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope);
+
+/* Gives the pool, which has a scope and no workers, the watchdog that its options ask for, if they
+ * do. WEIR_ENOMEM, WEIR_ETHREAD. */
+WEIR_NODISCARD enum weir_status weiri_pool_watch(weir_pool *pool,
+                                                 const struct weir_pool_options *options);
+/* Takes it away again; there are no workers any more. */
+void weiri_pool_unwatch(weir_pool *pool);
 
 /* Gives the pool, whose queue there is, its name in the registry of its options, if they have one.
  * WEIR_ENOMEM, WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is empty or not UTF-8). */

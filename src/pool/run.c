@@ -50,6 +50,7 @@ enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope
     WEIRI_PROBE4(run_start, worker->pool, envelope, envelope->id, envelope->type);
     weiri_context_begin(&worker->context, envelope->deadline_ns);
     round.status = perform(&round);
+    weiri_context_end_task(&worker->context);
     if (wants_after(envelope, round.status) && weiri_hook_after(&round) == WEIR_ESTOP) {
         round.status = WEIR_ESTOP;
     }
