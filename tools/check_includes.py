@@ -31,7 +31,7 @@ PUBLIC = {
     "base": {"allocator", "clock", "duration", "export", "key", "log", "sandbox", "status", "version"},
     "metrics": {"metrics"},
     "queue": {"limiter", "queue", "snapshot"},
-    "pool": {"context", "cron", "drop", "envelope", "isolation", "lifecycle", "panic", "parallel", "pool", "schedule", "stamp"},
+    "pool": {"context", "cron", "drop", "envelope", "isolation", "lifecycle", "panic", "parallel", "pool", "schedule", "scope", "stamp"},
     "jobs": {"broker", "consumer", "job", "jobs", "producer"},
 }
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}

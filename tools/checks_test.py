@@ -43,7 +43,7 @@ FAULTS = [
     ("text", "tools/new.sh", "end", "#!/bin/sh", "has no licence head"),
     ("text", "README.md", "end", "[x](docs/none.md)", "the link leads nowhere"),
     ("locks", "src/queue/limiter.h", "end", "struct new_one {\n    struct weiri_mutex mutex;\n};", "new_one.mutex is not in the table"),
-    ("locks", "docs/internals/locking.md", "replace", ("| – | `weir_pool.mutex`", "| – | `weir_pond.mutex`"),
+    ("locks", "docs/internals/locking.md", "replace", ("| 2 | `weir_pool.mutex`", "| 2 | `weir_pond.mutex`"),
      "there is no lock weir_pond.mutex"),
     ("names", "docs/migration-client-go.md", "replace", ("weir_queue_cancel", "weir_queue_recall"), "there is no weir_queue_recall"),
     ("names", "README.md", "end", "WEIR_EVERYTHING", "there is no WEIR_EVERYTHING"),

@@ -14,6 +14,7 @@
 #include <weir/limiter.h>
 #include <weir/log.h>
 #include <weir/metrics.h>
+#include <weir/scope.h>
 #include <weir/stamp.h>
 #include <weir/status.h>
 
@@ -100,13 +101,14 @@ struct weir_pool_options {
     int64_t overdue_ns;
     weir_overdue_fn *overdue; /**< Optional; only with overdue_ns. */
     void *overdue_arg;        /**< Passed to overdue. */
+    weir_scope *scope;        /**< Optional: borrowed until free; cancelling it stops the pool. */
 };
 
 /** Initialiser of struct weir_pool_options. */
 #define WEIR_POOL_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0, 0                                                                       \
+            0, 0, 0, 0, 0, 0, 0                                                                    \
     }
 
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
@@ -126,10 +128,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_op
 WEIR_API void weir_pool_free(weir_pool *pool);
 
 /** Starts the workers, for the first time or again; none runs an envelope before all are there, nor
- * before the last worker of an end that is under way has ended. Errors: WEIR_ESTATE (running,
- * terminated, or called from a task of this pool), WEIR_ETHREAD (the system refused a thread) or
- * WEIR_ENOMEM (after a resize): no worker is left, nothing was run, and the state is as before;
- * WEIR_EINVAL. */
+ * before the last worker of an end that is under way has ended. Errors: WEIR_ECANCELED (its
+ * scope was cancelled), WEIR_ESTATE (running, terminated, or called from a task of this pool),
+ * WEIR_ETHREAD (the system refused a thread) or WEIR_ENOMEM (after a resize): no worker is left,
+ * nothing was run, and the state is as before; WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
 
 /** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is

@@ -28,6 +28,7 @@
 #include <weir/queue.h>
 #include <weir/sandbox.h>
 #include <weir/schedule.h>
+#include <weir/scope.h>
 #include <weir/snapshot.h>
 #include <weir/stamp.h>
 #include <weir/status.h>

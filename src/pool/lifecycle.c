@@ -113,7 +113,8 @@ enum weir_status weir_pool_start(weir_pool *pool)
     }
     size_t count = atomic_load_explicit(&pool->worker_count, memory_order_relaxed);
     size_t made = 0;
-    status = weiri_workers_reserve(pool, count);
+    status =
+        weir_scope_is_cancelled(pool->base) ? WEIR_ECANCELED : weiri_workers_reserve(pool, count);
     if (status == WEIR_OK) {
         status = weiri_workers_make(pool, count, &made);
     }

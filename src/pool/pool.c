@@ -17,7 +17,7 @@
 #define HOOK_FRACTION_MAX 1000
 #define FLAGS_KNOWN ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_ORDERED_GROUPS))
 
-_Static_assert(offsetof(struct weir_pool_options, overdue_arg) + sizeof(void *) ==
+_Static_assert(offsetof(struct weir_pool_options, scope) + sizeof(weir_scope *) ==
                    sizeof(struct weir_pool_options),
                "no padding at the end of an options struct");
 
@@ -198,6 +198,8 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
         weiri_release(&options.allocator, pool, sizeof(*pool));
         return status;
     }
+    pool->base = options.scope;
+    weiri_scope_join(pool->base, &pool->membership, pool);
     *ret_pool = pool;
     return WEIR_OK;
 }
@@ -207,6 +209,7 @@ void weir_pool_free(weir_pool *pool)
     if (pool == NULL) {
         return;
     }
+    weiri_scope_leave(pool->base, &pool->membership);
     enum weir_status status = weir_pool_terminate(pool);
     WEIRI_ASSERT(status == WEIR_OK && "a pool is not freed from a task of its own");
     weiri_pool_unmeasure(pool);

@@ -16,6 +16,7 @@
 #include "pool/context.h"
 #include "pool/envelope.h"
 #include "pool/outcome.h"
+#include "pool/scope.h"
 #include "queue/groups.h"
 
 /* A pool is threads on a queue. Which envelopes it holds, how many, and whether it accepts more is
@@ -87,6 +88,8 @@ struct weir_pool {
     _Atomic size_t worker_count; /* how many it runs with, or will; written with the mutex held */
 
     struct weiri_scope scope; /* cancelled by a stop */
+    weir_scope *base;         /* NULL: it is in none */
+    struct weiri_membership membership;
     _Atomic uint64_t dropped; /* what the queue does not count */
 
     struct weiri_mutex mutex;

@@ -1,0 +1,87 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A pool that is stopped for a while, say for a change of its configuration, and started again:
+ * what waits for its time is kept where that is wanted, and told of where it is dropped. */
+
+#include <stdio.h>
+#include <weir/weir.h>
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        int status_ = (int)(call);                                                                 \
+        if (status_ != WEIR_OK) {                                                                  \
+            (void)fprintf(stderr, "%s: %s\n", #call, weir_status_text(status_));                   \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static int report(weir_context *context, void *payload)
+{
+    (void)context;
+    (void)printf("  runs: %s\n", (const char *)payload);
+    return WEIR_OK;
+}
+
+static void tell(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+{
+    (void)arg;
+    (void)printf("  dropped, %s: %s\n", weir_drop_reason_text(reason),
+                 (const char *)weir_envelope_payload(envelope));
+}
+
+static weir_envelope *make(char *payload)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.payload = payload;
+    options.invoke = report;
+    weir_envelope *envelope = NULL;
+    return weir_envelope_new(&options, &envelope) == WEIR_OK ? envelope : NULL;
+}
+
+int main(void)
+{
+    static char hello[] = "a greeting";
+    static char later[] = "a reminder";
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    weir_clock *clock; /* stepped by hand, so that the program need not wait */
+    CHECK(weir_clock_manual_new(0, NULL, &clock));
+    options.clock = clock;
+    options.workers = 2;
+    options.dropped = tell;
+    weir_pool *pool;
+    CHECK(weir_pool_new(&options, &pool));
+    weir_envelope *greeting = make(hello);
+    weir_envelope *reminder = make(later);
+    if (greeting == NULL || reminder == NULL) {
+        return 1;
+    }
+
+    (void)printf("started\n");
+    CHECK(weir_pool_send(pool, greeting)); /* before the start: it waits for that */
+    CHECK(weir_pool_start(pool));
+    CHECK(weir_pool_send_after(pool, reminder, WEIR_SECONDS(60)));
+
+    struct weir_end_options end = WEIR_END_OPTIONS_INIT;
+    end.flags = WEIR_END_KEEP; /* a drain that keeps what waits */
+    CHECK(weir_pool_end(pool, &end));
+    (void)printf("drained; a send now: %s\n",
+                 weir_status_name((int)weir_pool_send(pool, greeting)));
+
+    CHECK(weir_pool_start(pool));
+    (void)printf("started again\n");
+    CHECK(weir_clock_advance(clock, WEIR_SECONDS(60)));
+    CHECK(weir_pool_drain(pool));
+
+    CHECK(weir_pool_start(pool));
+    CHECK(weir_pool_send_after(pool, reminder, WEIR_SECONDS(60)));
+    CHECK(weir_pool_stop(pool));
+    (void)printf("stopped\n");
+
+    CHECK(weir_pool_terminate(pool));
+    (void)printf("terminated; a start now: %s\n", weir_status_name((int)weir_pool_start(pool)));
+    weir_envelope_unref(greeting);
+    weir_envelope_unref(reminder);
+    weir_pool_free(pool);
+    weir_clock_free(clock);
+    return 0;
+}

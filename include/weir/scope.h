@@ -1,0 +1,42 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_SCOPE_H
+#define WEIR_SCOPE_H
+
+#include <stdbool.h>
+
+#include <weir/allocator.h>
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * A scope is what several pools have in common: one call stops them all. A program makes one, gives
+ * it to its pools (struct weir_pool_options), and cancels it when it is to end. */
+
+/** A scope. Opaque. All calls but weir_scope_free() are thread-safe. */
+typedef struct weir_scope weir_scope;
+
+/** Makes a scope. allocator is copied; NULL: libc's. Returns owned: weir_scope_free(). Errors:
+ * WEIR_EINVAL (ret_scope NULL, an allocator with some members NULL), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_scope_new(const struct weir_allocator *allocator,
+                                                        weir_scope **ret_scope);
+
+/** Frees a scope, whose pools have been freed before. Takes NULL. */
+WEIR_API void weir_scope_free(weir_scope *scope);
+
+/** Cancels a scope, for good: cancels what runs in its pools and stops each of them as
+ * weir_pool_end() does with WEIR_END_STOP and WEIR_END_NO_WAIT, drops told of included. A pool that
+ * does not run is left as it is, and does not start any more (WEIR_ECANCELED). Waits for no task;
+ * of a scope that was cancelled before it does nothing, and does not wait for the first call. May
+ * be called from a task of one of its pools. A pool's dropped function, which may be called from
+ * here, must not free a pool of the scope. NULL is ignored. */
+WEIR_API void weir_scope_cancel(weir_scope *scope);
+
+/** Whether the scope was cancelled; false for NULL. */
+WEIR_API bool weir_scope_is_cancelled(weir_scope *scope);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,140 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/scope.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include <weir/lifecycle.h>
+
+#include "base/alloc.h"
+#include "base/panic.h"
+#include "base/sync.h"
+
+struct weir_scope {
+    struct weir_allocator allocator; /* immutable */
+    struct weiri_mutex mutex;
+    struct weiri_cond changed WEIRI_GUARDED_BY(mutex); /* a pool is not busy any more */
+    struct weiri_list pools WEIRI_GUARDED_BY(mutex);
+    /* Written with the mutex held, from false to true once, before any pool is told. A start looks
+     * at it when it has the pool's state in hand: either it sees the mark, or it is seen by who
+     * then stops the pool. */
+    atomic_bool is_cancelled;
+};
+
+enum weir_status weir_scope_new(const struct weir_allocator *allocator, weir_scope **ret_scope)
+{
+    struct weir_allocator memory;
+    if (ret_scope == NULL || weiri_allocator_init(&memory, allocator) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    weir_scope *scope = weiri_alloc_zero(&memory, 1, sizeof(*scope));
+    if (scope == NULL) {
+        return WEIR_ENOMEM;
+    }
+    if (weiri_mutex_init(&scope->mutex) != WEIR_OK) {
+        goto no_mutex;
+    }
+    if (weiri_cond_init(&scope->changed, &scope->mutex) != WEIR_OK) {
+        goto no_cond;
+    }
+    scope->allocator = memory;
+    weiri_list_init(&scope->pools);
+    atomic_init(&scope->is_cancelled, false);
+    *ret_scope = scope;
+    return WEIR_OK;
+
+no_cond:
+    weiri_mutex_fini(&scope->mutex);
+no_mutex:
+    weiri_release(&memory, scope, sizeof(*scope));
+    return WEIR_ENOMEM;
+}
+
+void weir_scope_free(weir_scope *scope)
+{
+    if (scope == NULL) {
+        return;
+    }
+    WEIRI_ASSERT(weiri_list_is_empty(&scope->pools) && "a scope is freed after its pools");
+    weiri_cond_fini(&scope->changed);
+    weiri_mutex_fini(&scope->mutex);
+    struct weir_allocator memory = scope->allocator;
+    weiri_release(&memory, scope, sizeof(*scope));
+}
+
+bool weir_scope_is_cancelled(weir_scope *scope)
+{
+    if (scope == NULL) {
+        return false;
+    }
+    weiri_sync_point();
+    return atomic_load_explicit(&scope->is_cancelled, memory_order_acquire);
+}
+
+void weiri_scope_join(weir_scope *scope, struct weiri_membership *membership, weir_pool *pool)
+{
+    *membership = (struct weiri_membership){.pool = pool};
+    weiri_list_init(&membership->link);
+    if (scope != NULL) {
+        weiri_mutex_lock(&scope->mutex);
+        weiri_list_insert_before(&scope->pools, &membership->link);
+        weiri_mutex_unlock(&scope->mutex);
+    }
+}
+
+void weiri_scope_leave(weir_scope *scope, struct weiri_membership *membership)
+{
+    if (scope == NULL) {
+        return;
+    }
+    weiri_mutex_lock(&scope->mutex);
+    while (membership->is_busy) {
+        weiri_cond_wait(&scope->changed);
+    }
+    weiri_list_remove(&membership->link);
+    weiri_mutex_unlock(&scope->mutex);
+}
+
+/* A pool that has not been told; NULL: all have. */
+static struct weiri_membership *find_untold_locked(weir_scope *scope) WEIRI_REQUIRES(scope->mutex)
+{
+    struct weiri_list *end = &scope->pools;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_membership *membership = WEIRI_CONTAINER(link, struct weiri_membership, link);
+        if (!membership->is_told) {
+            return membership;
+        }
+    }
+    return NULL;
+}
+
+static void stop(weir_pool *pool)
+{
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = WEIR_END_STOP;
+    options.flags = WEIR_END_NO_WAIT;
+    enum weir_status status = weir_pool_end(pool, &options);
+    WEIRI_ASSERT(status == WEIR_OK || status == WEIR_ESTATE); /* not started, and cannot be now */
+}
+
+void weir_scope_cancel(weir_scope *scope)
+{
+    if (scope == NULL) {
+        return;
+    }
+    weiri_mutex_lock(&scope->mutex);
+    weiri_sync_point();
+    atomic_store_explicit(&scope->is_cancelled, true, memory_order_release);
+    for (struct weiri_membership *membership = find_untold_locked(scope); membership != NULL;
+         membership = find_untold_locked(scope)) {
+        membership->is_told = true;
+        membership->is_busy = true;
+        weiri_mutex_unlock(&scope->mutex);
+        stop(membership->pool);
+        weiri_mutex_lock(&scope->mutex);
+        membership->is_busy = false;
+        weiri_cond_broadcast(&scope->changed);
+    }
+    weiri_mutex_unlock(&scope->mutex);
+}

@@ -1,0 +1,27 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_POOL_SCOPE_H
+#define WEIRI_POOL_SCOPE_H
+
+#include <stdbool.h>
+
+#include <weir/pool.h>
+#include <weir/scope.h>
+
+#include "base/list.h"
+
+/* A pool's place in its scope (weir/scope.h; not to be taken for struct weiri_scope, which is what
+ * the contexts of one pool share). Guarded by the scope's mutex. */
+struct weiri_membership {
+    struct weiri_list link;
+    weir_pool *pool;
+    bool is_told; /* of the cancellation */
+    bool is_busy; /* it is being stopped: it must not be freed */
+};
+
+/* Both with no lock held; scope may be NULL. Leaving waits until a cancellation is through with the
+ * pool. */
+void weiri_scope_join(weir_scope *scope, struct weiri_membership *membership, weir_pool *pool);
+void weiri_scope_leave(weir_scope *scope, struct weiri_membership *membership);
+
+#endif

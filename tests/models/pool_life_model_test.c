@@ -1,0 +1,316 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A pool with a capacity against a naive account of it, over random sends, repeated sends, delayed
+ * sends, cancels, runs that send and retry, steps of the clock, ends of all kinds and restarts.
+ *
+ * One worker and a pool that is paused between two looks make every step determined: what the model
+ * is told by the test's thread, and by the task on the worker's while the test's waits. */
+
+#include <weir/lifecycle.h>
+
+#include "pool/fixture.h"
+
+enum {
+    ENVELOPES = 12,
+    CAPACITY = 7,
+    DELAY_MAX = 30
+};
+
+/* What the model thinks of an envelope. */
+struct account {
+    weir_envelope *envelope;
+    bool is_queued; /* of one that runs: again */
+    bool is_running;
+    bool is_waiting;
+    int64_t due_ns;
+};
+
+static struct {
+    weir_clock *clock;
+    int64_t now_ns;
+    weir_pool *pool;
+    struct account accounts[ENVELOPES];
+    bool is_closed; /* no sends, and time stands still */
+    uint64_t runs;
+    uint64_t dropped;    /* runs */
+    struct counter told; /* drops of envelopes */
+    int expected_told;
+    uint64_t steps;
+    uint64_t full;
+} world;
+
+static bool is_held(const struct account *account)
+{
+    return account->is_queued || account->is_running || account->is_waiting;
+}
+
+static size_t in_flight(void)
+{
+    size_t count = 0;
+    for (int i = 0; i < ENVELOPES; i++) {
+        count += is_held(&world.accounts[i]);
+    }
+    return count;
+}
+
+static void pass_time(void)
+{
+    for (int i = 0; i < ENVELOPES && !world.is_closed; i++) {
+        struct account *account = &world.accounts[i];
+        if (account->is_waiting && account->due_ns <= world.now_ns) {
+            account->is_waiting = false;
+            account->is_queued = true;
+        }
+    }
+}
+
+static void add(struct account *account, int64_t delay_ns)
+{
+    if (delay_ns <= 0) {
+        account->is_queued = true;
+        return;
+    }
+    int64_t due_ns = world.now_ns + delay_ns;
+    account->due_ns = account->is_waiting && account->due_ns < due_ns ? account->due_ns : due_ns;
+    account->is_waiting = true;
+}
+
+static void send_random(void)
+{
+    struct account *account = &world.accounts[test_random_below(ENVELOPES)];
+    int64_t delay_ns = (int64_t)test_random_below(DELAY_MAX) - DELAY_MAX / 2;
+    enum weir_status expected = WEIR_OK;
+    if (world.is_closed) {
+        expected = WEIR_ESHUTDOWN;
+    } else if (!is_held(account) && in_flight() == CAPACITY) {
+        expected = WEIR_EFULL;
+        world.full++;
+    }
+    CHECK_STATUS(weir_pool_send_after(world.pool, account->envelope, delay_ns), expected);
+    if (expected == WEIR_OK) {
+        add(account, delay_ns);
+    }
+}
+
+static void cancel_random(void)
+{
+    struct account *account = &world.accounts[test_random_below(ENVELOPES)];
+    uint32_t found = 0;
+    CHECK_STATUS(weir_pool_cancel(world.pool, account->envelope, 0, &found), WEIR_OK);
+    bool is_pending = account->is_queued || account->is_waiting;
+    CHECK_INT(found, ==,
+              (is_pending ? (uint32_t)WEIR_CANCELED_PENDING : 0) |
+                  (account->is_running ? (uint32_t)WEIR_CANCELED_RUNNING : 0));
+    world.dropped += (uint64_t)account->is_queued + (uint64_t)account->is_waiting;
+    world.expected_told += is_pending && !account->is_running;
+    account->is_queued = false;
+    account->is_waiting = false;
+}
+
+static struct account *account_of(void *payload)
+{
+    return payload;
+}
+
+static int invoke(weir_context *context, void *payload)
+{
+    struct account *account = account_of(payload);
+    (void)context;
+    CHECK(account->is_queued && !account->is_running);
+    account->is_queued = false;
+    account->is_running = true;
+    for (uint64_t i = test_random_below(3); i > 0; i--) {
+        if (test_random_below(4) == 0) {
+            cancel_random();
+        } else if (test_random_below(3) == 0) {
+            send_random();
+        }
+    }
+    CHECK_INT(in_flight(), <=, CAPACITY);
+    return test_random_below(4) == 0 ? (int)WEIR_EUSER : WEIR_OK;
+}
+
+/* A retry, which is refused where the run was cancelled. */
+static struct weir_decision decide(weir_context *context, weir_envelope *envelope,
+                                   const struct weir_failure *failure, void *payload)
+{
+    struct account *account = account_of(payload);
+    (void)envelope;
+    (void)failure;
+    if (test_random_below(2) == 0 || weir_context_check(context) == WEIR_ECANCELED) {
+        world.expected_told += !account->is_queued && !account->is_waiting;
+        return weir_decision_drop();
+    }
+    int64_t delay_ns = 1 + (int64_t)test_random_below(DELAY_MAX);
+    add(account, delay_ns);
+    return weir_decision_retry_after(delay_ns);
+}
+
+static void note_outcome(weir_envelope *envelope, int status, void *payload)
+{
+    (void)envelope;
+    (void)status;
+    account_of(payload)->is_running = false;
+    world.runs++;
+}
+
+static void note_drop(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+{
+    (void)envelope;
+    (void)reason;
+    (void)arg;
+    counter_add(&world.told, 1);
+}
+
+static void check_counts(void)
+{
+    struct weir_pool_counts counts = counts_of(world.pool);
+    size_t queued = 0;
+    size_t waiting = 0;
+    pass_time();
+    for (int i = 0; i < ENVELOPES; i++) {
+        queued += world.accounts[i].is_queued;
+        waiting += world.accounts[i].is_waiting;
+    }
+    CHECK_INT(counts.queued, ==, queued);
+    CHECK_INT(counts.waiting, ==, waiting);
+    CHECK_INT(counts.running, ==, 0);
+    CHECK_INT(counts.in_flight, ==, in_flight());
+    CHECK_INT(counts.in_flight, <=, CAPACITY);
+    CHECK_INT(counts.runs, ==, world.runs);
+    CHECK_INT(counts.dropped, ==, world.dropped);
+    /* Of what leaves with the end of a run the worker tells a moment after that. */
+    counter_wait(&world.told, world.expected_told);
+    CHECK_INT(counter_value(&world.told), ==, world.expected_told);
+}
+
+static bool has_queued(void)
+{
+    for (int i = 0; i < ENVELOPES; i++) {
+        if (world.accounts[i].is_queued) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has everything run that is queued, and what that sends. Between a resume and the end of the pause
+ * that follows the model is the worker's. */
+static void run_all(void)
+{
+    pass_time();
+    while (has_queued()) {
+        CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_pause_until(world.pool, WEIR_FOREVER), WEIR_OK);
+    }
+}
+
+static void drop_all(bool queued_too)
+{
+    for (int i = 0; i < ENVELOPES; i++) {
+        struct account *account = &world.accounts[i];
+        bool was_held = is_held(account);
+        world.dropped += (uint64_t)account->is_waiting + (queued_too && account->is_queued);
+        account->is_waiting = false;
+        account->is_queued = account->is_queued && !queued_too;
+        world.expected_told += was_held && !is_held(account);
+    }
+}
+
+static void end_and_restart(void)
+{
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = (uint32_t)test_random_below(2);
+    options.flags = test_random_below(2) == 0 ? (uint32_t)WEIR_END_KEEP : 0;
+    bool is_drain = options.mode == WEIR_END_DRAIN;
+    pass_time();
+    if (is_drain) {
+        run_all(); /* so that the runs of the drain meet a model that does not change */
+    }
+    world.is_closed = true;
+    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+    if (options.flags == 0) {
+        drop_all(!is_drain);
+    }
+    check_counts();
+    for (uint64_t i = test_random_below(4); i > 0; i--) {
+        if (test_random_below(3) == 0) {
+            cancel_random();
+        } else {
+            send_random(); /* is refused */
+        }
+    }
+    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    world.is_closed = false;
+    check_counts();
+}
+
+static void step(void)
+{
+    uint64_t choice = test_random_below(1000);
+    if (choice < 700) {
+        send_random();
+    } else if (choice < 880) {
+        cancel_random();
+    } else if (choice < 985) {
+        int64_t step_ns = (int64_t)test_random_below(DELAY_MAX / 2);
+        CHECK_STATUS(weir_clock_advance(world.clock, step_ns), WEIR_OK);
+        world.now_ns += step_ns;
+        pass_time();
+    } else if (choice < 998) {
+        run_all();
+    } else {
+        end_and_restart();
+    }
+    check_counts();
+    world.steps++;
+}
+
+static void world_init(void)
+{
+    memset(&world, 0, sizeof(world));
+    counter_init(&world.told);
+    world.clock = manual_clock(0);
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.clock = world.clock;
+    options.workers = 1;
+    options.capacity = CAPACITY;
+    options.dropped = note_drop;
+    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    for (int i = 0; i < ENVELOPES; i++) {
+        struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        envelope.allocator = *test_allocator();
+        envelope.payload = &world.accounts[i];
+        envelope.invoke = invoke;
+        envelope.failure = decide;
+        envelope.outcome = note_outcome;
+        CHECK_STATUS(weir_envelope_new(&envelope, &world.accounts[i].envelope), WEIR_OK);
+    }
+    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+}
+
+TEST(capacity,
+     "over random calls in every state what is in flight equals a naive account, is never "
+     "past the capacity and never wraps; each drop is told (V11, R1, R2, R3)")
+{
+    world_init();
+    uint64_t steps = test_scaled(100000);
+    while (world.steps < steps) {
+        step();
+    }
+    CHECK_INT(world.full, >, 0);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    drop_all(true);
+    world.is_closed = true;
+    check_counts();
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    for (int i = 0; i < ENVELOPES; i++) {
+        weir_envelope_unref(world.accounts[i].envelope);
+    }
+    weir_pool_free(world.pool);
+    weir_clock_free(world.clock);
+    counter_fini(&world.told);
+}
