@@ -176,7 +176,6 @@ static void on_step(struct weiri_clock_user *user)
 static bool await_end_locked(weir_pool *pool, int64_t limit_ns) WEIRI_REQUIRES(pool->mutex)
 {
     bool is_late = false;
-    pool->waiting++;
     while (pool->state == WEIR_POOL_STATE_STOPPING && !is_late) {
         if (limit_ns == WEIR_FOREVER) {
             weiri_cond_wait(&pool->changed);
@@ -190,8 +189,6 @@ static bool await_end_locked(weir_pool *pool, int64_t limit_ns) WEIRI_REQUIRES(p
     if (!is_late) {
         weiri_workers_join_locked(pool);
     }
-    pool->waiting--;
-    weiri_cond_broadcast(&pool->changed);
     return !is_late;
 }
 
@@ -233,11 +230,16 @@ static void name_running(weir_pool *pool, const struct wish *wish)
 static enum weir_status end(weir_pool *pool, const struct wish *wish)
 {
     weiri_mutex_lock(&pool->mutex);
+    /* Counted before the mutex is let go for the first time: no start comes between the close and
+     * the wait, and what is said at the end is of this end. */
+    pool->waiting += wish->waits;
     enum weir_status status = close_locked(pool, wish);
     bool is_late = status == WEIR_OK && wish->waits && !await_end_locked(pool, wish->limit_ns);
     if (status == WEIR_OK && pool->is_stop && wish->mode == WEIR_END_DRAIN) {
         status = WEIR_ECANCELED;
     }
+    pool->waiting -= wish->waits;
+    weiri_cond_broadcast(&pool->changed);
     weiri_mutex_unlock(&pool->mutex);
     if (is_late) {
         name_running(pool, wish);

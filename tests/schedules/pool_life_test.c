@@ -279,3 +279,37 @@ TEST(stopped, "a pool says that it has stopped when nothing of it runs or is in 
 {
     explorer_must_pass(stop_looking, NULL, NULL);
 }
+
+static void drain_first(void *arg)
+{
+    (void)arg;
+    world.ended = weir_pool_drain(world.pool);
+}
+
+/* The drain is cut short; a start that comes at once must not make it forget that. */
+static void restart_against_drain(void *arg)
+{
+    struct weiri_thread drainer;
+    (void)arg;
+    world_init(1, 0);
+    world.records[0].sleeps = true;
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 1000), WEIR_OK);
+    start_thread(&drainer, "drainer", drain_first);
+    CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_NO_WAIT, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    weiri_thread_join(&drainer);
+    /* Where it was the drain that dropped what waits it had begun before the stop. */
+    CHECK_INT(world.records[1].told, ==, 1);
+    CHECK(world.records[1].reason == WEIR_DROP_STOPPED || world.ended == WEIR_ECANCELED);
+    check_settled();
+    world_fini();
+}
+
+TEST(drain_stop_start, "a drain that a stop cuts short says so, however soon the pool is started "
+                       "again")
+{
+    explorer_must_pass(restart_against_drain, NULL, NULL);
+}
