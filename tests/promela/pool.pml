@@ -1,20 +1,27 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The life of a pool on a queue: starts, some of whose threads may be refused; drains and stops;
+/* The life of a pool on a queue: starts, the first and later ones, some of whose threads may be
+ * refused; drains, stops and terminations, which wait or do not, and keep what is left or do not;
  * sends at any time; each by several threads; and the flights of envelopes, with the references
- * that go with them. The queue is what its contract says, as the other models show; nothing
- * waits for a time in it. Which of several queued envelopes comes next is left open.
+ * that go with them. The queue is what its contract says, as the other models show; nothing waits
+ * for a time in it, no pool is paused or resized, and no end has a limit. Which of several queued
+ * envelopes comes next is left open.
  *
- * check life SENDERS=1 SENDS=1
- * check flights STARTERS=1 ENDERS=1
- * check two-envelopes ENVELOPES=2 SENDERS=1 STARTERS=1 SENDS=1
- * ends few-sends SENDERS=1 SENDS=2 STARTERS=1
- * fails state-is-not-told NO_BROADCAST => invalid end state
- * fails no-gate NO_GATE SENDERS=1 => (state==3)||(state==4)
- * fails everybody-joins ALL_JOIN SENDERS=1 SENDS=1 => invalid end state
- * fails abort-is-not-waited-for NO_SETTLE SENDERS=1 SENDS=1 => invalid end state
- * fails holds-after-add HOLD_AFTER_ADD STARTERS=1 ENDERS=1 => flight[
- * fails released-twice RELEASES_ALWAYS STARTERS=1 ENDERS=1 => references[envelope]>0
+ * check life WORKERS=1 SENDERS=1 SENDS=1
+ * check keeps KEEPS WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1
+ * check workers SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1
+ * check flights KEEPS WORKERS=1 STARTERS=1 ENDERS=1
+ * check two-envelopes ENVELOPES=2 SENDERS=1 STARTERS=1 ENDERS=1 SENDS=1
+ * ends few-sends WORKERS=1 SENDERS=1 SENDS=2 STARTERS=1 ENDERS=1
+ * fails state-is-not-told NO_BROADCAST WORKERS=1 SENDERS=1 SENDS=1 => invalid end state
+ * fails no-gate NO_GATE SENDERS=1 SENDS=1 STARTERS=1 => (state==1)||(state==2)
+ * fails start-beside-old NO_WAIT_FOR_OLD WORKERS=1 SENDERS=1 SENDS=1 => assertion violated
+ * fails closer-not-busy NO_BUSY WORKERS=1 SENDERS=1 SENDS=1 => assertion violated
+ * fails worker-sweeps-not NO_SWEEP WORKERS=1 SENDERS=1 SENDS=2 STARTERS=1 ENDERS=1 => keeps
+ * fails termination-forgotten NO_TERMINATING WORKERS=1 SENDERS=1 SENDS=1 => state==4
+ * fails counted-late LATE_WAIT WORKERS=1 SENDERS=1 SENDS=1 => state!=1
+ * fails holds-after-add HOLD_AFTER_ADD WORKERS=1 STARTERS=1 ENDERS=1 => flight[
+ * fails released-twice RELEASES_ALWAYS WORKERS=1 STARTERS=1 ENDERS=1 => references[
  */
 
 #ifndef WORKERS
@@ -36,13 +43,17 @@
 #define ENDERS 2
 #endif
 
-/* pool.h: weiri_pool_state */
+/* lifecycle.h: weir_pool_state */
 #define INIT 0
-#define STARTING 1
-#define ABORTING 2
-#define RUNNING 3
-#define STOPPING 4
-#define STOPPED 5
+#define RUNNING 1
+#define STOPPING 2
+#define STOPPED 3
+#define TERMINATED 4
+
+/* pool.h: weiri_gate */
+#define OPEN 0
+#define SHUT 1
+#define ABORTED 2
 
 /* item.h: weiri_place */
 #define IDLE 0
@@ -55,6 +66,7 @@
 
 #if ENVELOPES == 1
 #define TAKE_ANY(ret) :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING
+#define SWEEP_ANY(ret) :: place[0] == QUEUED -> ret = 0; place[0] = IDLE
 #define IS_EMPTY (place[0] != QUEUED)
 #define IS_ALL_IDLE (place[0] == IDLE)
 #define IS_ALL_GROUNDED (flight[0] == 0 && references[0] == 0)
@@ -62,6 +74,9 @@
 #define TAKE_ANY(ret)                                                                              \
     :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING                                        \
     :: place[1] == QUEUED -> ret = 1; place[1] = PROCESSING
+#define SWEEP_ANY(ret)                                                                             \
+    :: place[0] == QUEUED -> ret = 0; place[0] = IDLE                                              \
+    :: place[1] == QUEUED -> ret = 1; place[1] = IDLE
 #define IS_EMPTY (place[0] != QUEUED && place[1] != QUEUED)
 #define IS_ALL_IDLE (place[0] == IDLE && place[1] == IDLE)
 #define IS_ALL_GROUNDED                                                                            \
@@ -70,16 +85,24 @@
 
 /* The pool. */
 byte state;
+byte gate;
+bool is_changing;
+bool is_terminating;
 bool is_stop;
+bool keeps;        /* what the pool says; the queue has a mark of its own */
 bool is_cancelled; /* its scope */
-byte asleep;       /* threads that wait for the condition changed */
+byte busy;
+byte waiting;
+byte asleep; /* threads that wait for the condition changed: a bit each */
 
 /* Its queue. */
 byte place[ENVELOPES];
-bool refuses; /* it is shut down */
+bool is_closed;
+bool is_stopped;
+bool queue_keeps;
 
 /* Envelopes. */
-byte flight[ENVELOPES]; /* holds */
+byte flight[ENVELOPES];               /* holds */
 byte references[ENVELOPES] = SENDERS; /* each sender has one to begin with */
 
 #ifdef HOLD_AFTER_ADD
@@ -96,23 +119,19 @@ byte references[ENVELOPES] = SENDERS; /* each sender has one to begin with */
 #endif
 #endif
 
-#ifdef ALL_JOIN
-#define JOINS true
-#else
-#define JOINS (state == RUNNING) /* the first to end the pool */
-#endif
-#define AFTER_DROP (joins -> join : wait)
-
 /* The books. */
-bool has_ended[WORKERS];
-bool has_run; /* anything, ever */
+byte threads;       /* of workers that exist */
+byte current;       /* generation of workers */
+bool was_started;   /* since the last look of a start that fails */
+bool has_run;       /* anything, since the last start was begun */
 
-/* lifecycle.c: set_state_locked */
-inline set_state(new)
+/* lifecycle.c: weiri_pool_set_state_locked, and every other broadcast */
+inline broadcast()
 {
-    state = new;
 #ifndef NO_BROADCAST
     asleep = 0
+#else
+    skip
 #endif
 }
 
@@ -123,10 +142,18 @@ inline set_state(new)
 #define IS_AWAKE ((asleep & self) == 0)
 #define WAIT asleep = asleep | self
 
-#ifdef NO_SETTLE
-#define IS_UNSETTLED (state == STARTING)
+#ifdef LATE_WAIT
+#define WAITS
+#define WAITS_LATE ; waiting++
 #else
-#define IS_UNSETTLED (state == STARTING || state == ABORTING) /* lifecycle.c: settle_locked */
+#define WAITS ; waiting++ /* end.c: end */
+#define WAITS_LATE
+#endif
+
+#ifdef NO_WAIT_FOR_OLD
+#define IS_TOO_EARLY false
+#else
+#define IS_TOO_EARLY (state == STOPPING || waiting > 0) /* lifecycle.c: begin_start */
 #endif
 
 /* flight.c: weiri_flight_hold, the exchange; the reference follows in another step */
@@ -155,71 +182,131 @@ inline core_done(which)
     place[which] = (has_left -> IDLE : QUEUED)
 }
 
+/* close.c: weiri_queue_take_closed, for one envelope */
+inline take_closed(ret)
+{
+    ret = NONE;
+    if
+    :: is_closed && !queue_keeps && is_stopped ->
+        if
+        SWEEP_ANY(ret)
+        :: IS_EMPTY
+        fi
+    :: else
+    fi
+}
+
+/* end.c: weiri_pool_leave, until the log is told */
+inline leave_busy()
+{
+    assert(state == STOPPING || busy > 1);
+    busy--;
+    if
+    :: busy == 0 -> is_changing = true; pc = tell
+    :: else -> pc = left
+    fi
+}
+
+/* and what follows */
+inline tell_end()
+{
+    assert(keeps || IS_ALL_IDLE);
+    assert(!is_terminating || IS_ALL_IDLE);
+    is_changing = false;
+#ifdef NO_TERMINATING
+    state = STOPPED;
+#else
+    state = (is_terminating -> TERMINATED : STOPPED);
+#endif
+    broadcast();
+    pc = left
+}
+
 /* The steps: what a thread does next. */
 mtype = {
-    settle,  /* lifecycle.c: settle_locked, and what is decided then */
-    make,    /* make_workers */
-    refuse,  /* send.c: weiri_pool_refuse_sends */
-    cancel,  /* context.c: weiri_scope_cancel */
-    drop,    /* send.c: weiri_pool_drop_queued */
-    join,    /* lifecycle.c: join_workers */
-    tell,    /* the state that follows */
-    wait,    /* end, until the pool is stopped */
-    gate,    /* worker.c: pass_gate */
-    get,     /* consume.c: weir_queue_get */
-    run_one, /* worker.c: run_or_drop */
-    end_one, /* the queue's done, in worker.c with the next get */
-    land,    /* the release of a flight */
-    unref,   /* and of the reference, if it was the last */
-    fly,     /* send.c: the hold of a flight */
-    ref,     /* and the reference, if it was the first */
-    add,     /* the queue's add */
-    leave
+    settle,   /* lifecycle.c, end.c: settle, and what is decided then */
+    make,     /* workers.c: weiri_workers_make */
+    open,     /* lifecycle.c: open_pool */
+    close,    /* close.c: weiri_queue_close */
+    cancel,   /* context.c: weiri_scope_cancel */
+    sweep,    /* drop.c: weiri_pool_sweep */
+    tell,     /* end.c: the state that follows */
+    left,     /* the pool has been left, or closed */
+    wait,     /* end.c: await_end_locked */
+    join,     /* workers.c: weiri_workers_join_locked */
+    gated,    /* worker.c: pass_gate */
+    get,      /* consume.c: weir_queue_get */
+    run_one,  /* worker.c: put_back, run */
+    end_one,  /* the queue's done, in worker.c with the next get */
+    land,     /* the release of a flight */
+    unref,    /* and of the reference, if it was the last */
+    fly,      /* send.c: the hold of a flight */
+    ref,      /* and the reference, if it was the first */
+    add       /* the queue's add */
 };
 
-proctype Worker(byte self; byte number)
+proctype Worker(byte self; byte generation)
 {
-    mtype pc = gate;
+    mtype pc = gated;
+    mtype after; /* a release of the envelope before */
     byte envelope = NONE;
     byte done = NONE; /* the envelope before */
     bool has_left;
     bool is_last;
     do
-    :: atomic { pc == gate && IS_AWAKE ->
+    :: atomic { pc == gated && IS_AWAKE ->
         if
 #ifndef NO_GATE
-        :: state == STARTING -> WAIT
+        :: gate == SHUT -> WAIT
 #endif
-        :: state == ABORTING -> pc = leave
+        :: gate == ABORTED -> break
         :: else -> pc = get
         fi
        }
-    :: atomic { pc == get && (!IS_EMPTY || refuses) ->
+    :: atomic { pc == get && (is_stopped || !IS_EMPTY || is_closed) ->
+        assert(generation == current);
+        envelope = NONE;
         if
-        TAKE_ANY(envelope)
-        :: IS_EMPTY
+        :: is_stopped
+        :: else ->
+            if
+            TAKE_ANY(envelope)
+            :: IS_EMPTY
+            fi
         fi;
-        pc = (envelope == NONE -> leave : run_one)
+        pc = (envelope == NONE -> sweep : run_one)
        }
     :: atomic { pc == run_one ->
         assert(references[envelope] > 0); /* the envelope exists */
         if
-        :: is_cancelled -> assert(is_stop) /* it is dropped: nobody but a stop does that */
+        :: is_cancelled ->
+            /* close.c: weiri_queue_put_back */
+            assert(is_stop);
+            place[envelope] = QUEUED;
+            envelope = NONE;
+            pc = get
         :: else ->
-            assert(state == RUNNING || state == STOPPING);
-            has_run = true
-        fi;
-        pc = end_one
+            assert((state == RUNNING) || (state == STOPPING));
+            assert(generation == current);
+            has_run = true;
+            pc = end_one
+        fi
        }
     :: atomic { pc == end_one ->
         /* consume.c: weiri_queue_done_try_get */
         core_done(envelope);
         done = (has_left -> envelope : NONE);
+        envelope = NONE;
         if
-        TAKE_ANY(envelope)
-        :: IS_EMPTY -> envelope = NONE
+        :: is_stopped
+        :: else ->
+            if
+            TAKE_ANY(envelope)
+            :: IS_EMPTY
+            fi
         fi;
-        pc = (has_left -> land : (envelope == NONE -> get : run_one));
+        after = (envelope == NONE -> get : run_one);
+        pc = (has_left -> land : after);
         has_left = false
        }
     :: atomic { pc == land -> release(done); pc = unref }
@@ -227,10 +314,22 @@ proctype Worker(byte self; byte number)
         references[done] = references[done] - is_last;
         is_last = false;
         done = NONE;
-        pc = (envelope == NONE -> get : run_one)
+        pc = after
        }
-    :: atomic { pc == leave -> has_ended[number] = true; break }
-    od
+    :: atomic { pc == sweep ->
+#ifndef NO_SWEEP
+        take_closed(done);
+#endif
+        after = sweep;
+        if
+        :: done != NONE -> pc = land
+        :: else -> leave_busy()
+        fi
+       }
+    :: atomic { pc == tell -> tell_end() }
+    :: atomic { pc == left -> break }
+    od;
+    threads--
 }
 
 proctype Sender(byte envelope)
@@ -250,7 +349,7 @@ proctype Sender(byte envelope)
     :: atomic { pc == add ->
         /* moves.h: weiri_core_add, weiri_core_enqueue */
         if
-        :: refuses -> has_entered = false
+        :: is_closed -> has_entered = false
         :: else ->
             has_entered = (place[envelope] == IDLE);
             if
@@ -272,109 +371,169 @@ proctype Sender(byte envelope)
     od
 }
 
-/* lifecycle.c: join_workers */
-#define JOIN(count)                                                                                \
-    :: atomic { pc == join && joined < (count) && has_ended[joined] ->                             \
-        has_ended[joined] = false;                                                                 \
-        joined++                                                                                   \
-       }                                                                                           \
-    :: atomic { pc == join && joined == (count) -> joined = 0; pc = tell }
-
 proctype Starter(byte self)
 {
     mtype pc = settle;
     byte made;
-    byte joined;
     do
     :: atomic { pc == settle && IS_AWAKE ->
         if
-        :: IS_UNSETTLED -> WAIT
-        :: !IS_UNSETTLED && state == INIT -> set_state(STARTING); pc = make
-        :: !IS_UNSETTLED && state != INIT -> pc = leave
+        :: is_changing -> WAIT
+        :: !is_changing && (state == RUNNING || state == TERMINATED || is_terminating) -> pc = left
+        :: !is_changing && state != RUNNING && state != TERMINATED && !is_terminating ->
+            if
+            :: IS_TOO_EARLY -> WAIT
+            :: else -> is_changing = true; gate = SHUT; has_run = false; pc = join
+            fi
         fi
        }
+#ifdef NO_WAIT_FOR_OLD
+    :: atomic { pc == join -> current++; pc = make }
+#else
+    :: atomic { pc == join && threads == 0 -> current = 1 - current; pc = make }
+#endif
     :: atomic { pc == make && made < WORKERS ->
         if
         :: true ->
-            run Worker(WORKER(made), made);
+            threads++;
+            run Worker(WORKER(made), current);
             made++
         :: true -> /* the system refuses it */
-            set_state(ABORTING);
-            pc = join
+            gate = ABORTED;
+            broadcast();
+            pc = tell
         fi
        }
-    :: atomic { pc == make && made == WORKERS -> set_state(RUNNING); pc = leave }
-    JOIN(made)
-    :: atomic { pc == tell ->
-        assert(!has_run); /* a start that fails has run nothing */
-        set_state(INIT);
-        pc = leave
+    :: atomic { pc == make && made == WORKERS -> pc = open }
+    :: atomic { pc == open ->
+        is_cancelled = false;
+        is_closed = false;
+        is_stopped = false;
+        queue_keeps = false;
+        is_stop = false;
+        keeps = true;
+        busy = WORKERS;
+        gate = OPEN;
+        is_changing = false;
+        state = RUNNING;
+        broadcast();
+        pc = left
        }
-    :: pc == leave -> break
+    :: atomic { pc == tell && threads == 0 ->
+        assert(!has_run); /* a start that fails has run nothing */
+        is_changing = false;
+        broadcast();
+        pc = left
+       }
+    :: pc == left -> break
     od
 }
 
 proctype Ender(byte self)
 {
     mtype pc = settle;
-    bool is_stop_call;
-    bool joins;
+    bool is_stop_call; /* or a termination */
+    bool terminates;
+    bool keeps_call;
+    bool waits;
+    bool is_idle; /* the pool has no workers: it is in hand */
     byte envelope = NONE;
-    byte joined;
-    bool has_left;
     bool is_last;
     do
     :: atomic { pc == settle && IS_AWAKE ->
         if
-        :: IS_UNSETTLED -> WAIT
-        :: !IS_UNSETTLED && state == INIT -> pc = leave
-        :: !IS_UNSETTLED && state == STOPPED -> pc = wait
-        :: !IS_UNSETTLED && state != INIT && state != STOPPED ->
+        :: is_changing -> WAIT
+        :: else ->
             if
-            :: true -> is_stop_call = true; is_stop = true
+            :: true -> is_stop_call = true; terminates = true
+            :: true -> is_stop_call = true
+            :: true
+#ifdef KEEPS
+            :: true -> is_stop_call = true; keeps_call = true
+            :: true -> keeps_call = true
+#endif
+            fi;
+            if
+            :: state != INIT -> waits = true WAITS
             :: true
             fi;
-            joins = JOINS;
             if
-            :: state == RUNNING -> set_state(STOPPING)
-            :: else
-            fi;
-            pc = refuse
+            :: state == RUNNING || state == STOPPING ->
+                is_stop = is_stop || is_stop_call;
+                keeps = keeps && keeps_call;
+                is_terminating = is_terminating || terminates;
+#ifndef NO_BUSY
+                busy++;
+#endif
+                state = STOPPING;
+                broadcast();
+                pc = close
+            :: (state == INIT || state == STOPPED) &&
+               (terminates || (state == STOPPED && keeps && !keeps_call)) ->
+                keeps = false;
+                is_terminating = is_terminating || terminates;
+                is_idle = true;
+                is_changing = true;
+                pc = close
+            :: else -> pc = left
+            fi
         fi
        }
-    :: atomic { pc == refuse -> refuses = true; pc = (is_stop_call -> cancel : AFTER_DROP) }
-    :: atomic { pc == cancel -> is_cancelled = true; pc = drop }
-    :: atomic { pc == drop ->
-        if
-        TAKE_ANY(envelope)
-        :: IS_EMPTY
-        fi;
-        pc = (envelope == NONE -> AFTER_DROP : end_one)
+    :: atomic { pc == close ->
+        assert(is_idle || state == STOPPING);
+        queue_keeps = (is_closed -> queue_keeps && keeps_call : keeps_call);
+        is_closed = true;
+        is_stopped = is_stopped || is_stop_call || is_idle;
+        pc = (is_stop_call && !is_idle -> cancel : sweep)
        }
-    :: atomic { pc == end_one ->
-        core_done(envelope);
-        assert(has_left); /* as sends are refused */
-        has_left = false;
-        pc = land
+    :: atomic { pc == cancel -> is_cancelled = true; pc = sweep }
+    :: atomic { pc == sweep ->
+        take_closed(envelope);
+        if
+        :: envelope != NONE -> pc = land
+        :: envelope == NONE && is_idle -> pc = tell
+        :: envelope == NONE && !is_idle ->
+#ifdef NO_BUSY
+            pc = left
+#else
+            leave_busy()
+#endif
+        fi
        }
     :: atomic { pc == land -> release(envelope); pc = unref }
     :: atomic { pc == unref ->
         references[envelope] = references[envelope] - is_last;
         is_last = false;
         envelope = NONE;
-        pc = drop
+        pc = sweep
        }
-    JOIN(WORKERS)
-    :: atomic { pc == tell -> set_state(STOPPED); pc = wait }
-    :: atomic { pc == wait && IS_AWAKE ->
+    :: atomic { pc == tell && !is_idle -> tell_end() }
+    :: atomic { pc == tell && is_idle ->
+        assert(IS_ALL_IDLE);
+        is_changing = false;
+        state = (is_terminating -> TERMINATED : state);
+        is_idle = false;
+        broadcast();
+        pc = left
+       }
+    :: atomic { pc == left ->
         if
-        :: state != STOPPED -> WAIT
-        :: else ->
-            assert(is_stop || IS_ALL_IDLE); /* drained */
-            pc = leave
+        :: waits -> waits = false WAITS_LATE; pc = wait
+        :: else -> break
         fi
        }
-    :: pc == leave -> break
+    :: atomic { pc == wait && IS_AWAKE ->
+        if
+        :: state == STOPPING -> WAIT
+        :: else -> pc = join
+        fi
+       }
+    :: atomic { pc == join && threads == 0 ->
+        assert(state != RUNNING && state != STOPPING); /* no start came in between */
+        waiting--;
+        broadcast();
+        pc = left
+       }
     od
 }
 
@@ -382,6 +541,7 @@ init
 {
     byte i;
     atomic {
+        keeps = true;
         do
         :: i < STARTERS -> run Starter(STARTER(i)); i++
         :: else -> break
@@ -402,9 +562,10 @@ init
         timeout ->
         if
         :: state == RUNNING -> run Ender(ENDER(0))
-        :: else -> assert(state == INIT || state == STOPPED)
+        :: else -> assert(state != STOPPING)
         fi
     }
     _nr_pr == 1;
-    assert(state != STOPPED || (IS_ALL_IDLE && IS_ALL_GROUNDED)) /* nobody holds anything */
+    assert((state == TERMINATED) == is_terminating);
+    assert(state == INIT || state == RUNNING || keeps || (IS_ALL_IDLE && IS_ALL_GROUNDED))
 }
