@@ -100,6 +100,12 @@ coverage: deps-coverage ## the tests, and which lines and branches of src/ they 
 		--html-details build/coverage/report/index.html --print-summary build/coverage
 	@tools/check_coverage.py build/coverage/report/report.json
 
+.PHONY: croniter
+croniter: deps-test ## cron expressions against python3-croniter in every time zone, for half a minute
+	@$(call configure,dev)
+	@$(call build,dev) --target test.croniter.list
+	@WEIR_TEST_SCALE=6 tests/croniter/compare.py build/dev/tests/test.croniter.list
+
 .PHONY: promtool
 promtool: deps-test ## let Prometheus' promtool judge the metrics
 	@$(call configure,dev)
