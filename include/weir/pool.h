@@ -32,7 +32,8 @@ WEIR_BEGIN_DECLS
  * pool made with WEIR_FULL_WAIT, the other sends block, and weir_pool_cancel() where it is asked
  * to.
  *
- * After fork() the child must not use the parent's pools. */
+ * After fork() the child cannot use the parent's pools: every call is WEIR_EFORKED, their state is
+ * terminated, and weir_pool_free() does nothing. It may make pools of its own. */
 
 /** A pool. Opaque. */
 typedef struct weir_pool weir_pool;

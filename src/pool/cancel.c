@@ -47,6 +47,9 @@ enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint
     if (pool == NULL || envelope == NULL || (flags & ~(uint32_t)WEIR_CANCEL_WAIT) != 0) {
         return WEIR_EINVAL;
     }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
+    }
     bool waits = (flags & (uint32_t)WEIR_CANCEL_WAIT) != 0;
     if (waits && is_run_of(pool, envelope)) {
         return WEIR_ESTATE;

@@ -269,6 +269,9 @@ enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *g
     if (pool == NULL) {
         return WEIR_EINVAL;
     }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
+    }
     enum weir_status status = normalize(&options, given);
     if (status != WEIR_OK) {
         return status;
@@ -296,7 +299,10 @@ enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *g
 static enum weir_status end_simply(weir_pool *pool, enum weir_end_mode mode)
 {
     struct wish wish = {.mode = mode, .waits = true, .limit_ns = WEIR_FOREVER};
-    return pool == NULL ? WEIR_EINVAL : end(pool, &wish);
+    if (pool == NULL) {
+        return WEIR_EINVAL;
+    }
+    return weiri_forked_since(pool->mark) ? WEIR_EFORKED : end(pool, &wish);
 }
 
 enum weir_status weir_pool_drain(weir_pool *pool)

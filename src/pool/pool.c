@@ -132,6 +132,7 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
 {
     enum weir_status status = WEIR_ENOMEM;
     pool->allocator = options->allocator;
+    pool->mark = weiri_forked_mark();
     pool->log = options->log;
     pool->log_arg = options->log_arg;
     pool->when_full = options->when_full;
@@ -206,7 +207,8 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
 
 void weir_pool_free(weir_pool *pool)
 {
-    if (pool == NULL) {
+    /* In a child there are no threads to end, and what they held is held. */
+    if (pool == NULL || weiri_forked_since(pool->mark)) {
         return;
     }
     weiri_scope_leave(pool->base, &pool->membership);
@@ -255,6 +257,9 @@ enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_c
 {
     if (pool == NULL || ret_counts == NULL) {
         return WEIR_EINVAL;
+    }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
     }
     struct weir_queue_counts of_queue;
     size_t held;

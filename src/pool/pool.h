@@ -12,6 +12,7 @@
 #include <weir/pool.h>
 #include <weir/queue.h>
 
+#include "base/forked.h"
 #include "base/sync.h"
 #include "pool/context.h"
 #include "pool/envelope.h"
@@ -69,6 +70,7 @@ struct weir_pool {
     weir_log_fn *log;
     void *log_arg;
     uint32_t when_full; /* enum weir_when_full */
+    uint64_t mark;      /* of the process that made it */
     uint64_t number; /* of this pool in the process, from 1: names it in the envelopes' flights */
     weir_dropped_fn *tell_dropped; /* NULL: nobody is told */
     void *dropped_arg;

@@ -70,6 +70,9 @@ enum weir_status weir_pool_resize(weir_pool *pool, size_t workers)
     if (pool == NULL || workers < 1 || workers > WEIRI_WORKERS_MAX) {
         return WEIR_EINVAL;
     }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
+    }
     enum weir_status status = WEIR_OK;
     weiri_mutex_lock(&pool->mutex);
     weiri_pool_settle_locked(pool);
@@ -95,6 +98,9 @@ enum weir_status weir_pool_pause(weir_pool *pool)
     if (pool == NULL) {
         return WEIR_EINVAL;
     }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
+    }
     if (is_terminated(pool)) {
         return WEIR_ESTATE;
     }
@@ -106,6 +112,9 @@ enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns)
 {
     if (pool == NULL) {
         return WEIR_EINVAL;
+    }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
     }
     if (weiri_pool_self(pool) != NULL) {
         return WEIR_ESTATE;
@@ -119,6 +128,9 @@ enum weir_status weir_pool_resume(weir_pool *pool)
     if (pool == NULL) {
         return WEIR_EINVAL;
     }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
+    }
     if (is_terminated(pool)) {
         return WEIR_ESTATE;
     }
@@ -128,5 +140,5 @@ enum weir_status weir_pool_resume(weir_pool *pool)
 
 bool weir_pool_is_paused(weir_pool *pool)
 {
-    return pool != NULL && weiri_queue_is_paused(pool->queue);
+    return pool != NULL && !weiri_forked_since(pool->mark) && weiri_queue_is_paused(pool->queue);
 }

@@ -67,6 +67,9 @@ static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const str
     if (pool == NULL || envelope == NULL) {
         return WEIR_EINVAL;
     }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
+    }
     WEIRI_PROBE4(send, pool, envelope, envelope->id, order->delay_ns);
     if (envelope->recurrence != NULL) {
         weiri_recurrence_ask(envelope->recurrence);
@@ -150,6 +153,9 @@ enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envel
 {
     if (pool == NULL || (envelopes == NULL && count > 0)) {
         return WEIR_EINVAL;
+    }
+    if (weiri_forked_since(pool->mark)) {
+        return WEIR_EFORKED;
     }
     for (size_t i = 0; i < count; i++) {
         if (envelopes[i] == NULL) {

@@ -1,0 +1,106 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A pool in a child after fork(). */
+#include "pool/pool.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "pool/isolated.h"
+
+/* Every call on a pool of another process. */
+static void check_refused(weir_pool *pool, weir_envelope *envelope)
+{
+    struct weir_pool_counts counts;
+    struct weir_end_options end = WEIR_END_OPTIONS_INIT;
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_send_after(pool, envelope, 1), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_send_until(pool, envelope, WEIR_FOREVER), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_send_all(pool, &envelope, 1), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_stop(pool), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_terminate(pool), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_end(pool, &end), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_resize(pool, 1), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_pause(pool), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_pause_until(pool, WEIR_FOREVER), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_resume(pool), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_count(pool, &counts), WEIR_EFORKED);
+    CHECK(!weir_pool_is_paused(pool));
+    CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_TERMINATED);
+    weir_pool_free(pool);
+}
+
+static void wait_for(pid_t child)
+{
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK_INT(status, ==, 0);
+}
+
+TEST(refused,
+     "in a child every call on the parent's pool is WEIR_EFORKED; the parent's goes on (V39)")
+{
+    struct task task;
+    task_init(&task);
+    task.is_held = true;
+    weir_pool *pool = pool_with(2, 0, NULL);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    counter_wait(&task.entered, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        check_refused(pool, envelope);
+        _exit(0);
+    }
+    wait_for(child);
+    counter_add(&task.allowed, 1);
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_INT(task_runs(&task), ==, 1);
+    weir_pool_free(pool);
+    weir_envelope_unref(envelope);
+    task_fini(&task);
+}
+
+/* In a child that has one thread, so that even ThreadSanitizer lets it start others. */
+TEST(own, "a child may make pools of its own, and a child of that may not use them")
+{
+    (void)weiri_forked_mark();
+    pid_t child = fork();
+    if (child == 0) {
+        struct task task;
+        task_init(&task);
+        weir_pool *pool = pool_with(1, 0, NULL);
+        weir_envelope *envelope = envelope_for(&task, 0);
+        CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_INT(task_runs(&task), ==, 1);
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            check_refused(pool, envelope);
+            _exit(0);
+        }
+        wait_for(grandchild);
+        weir_pool_free(pool);
+        weir_envelope_unref(envelope);
+        _exit(0);
+    }
+    wait_for(child);
+}
+
+static int use_pool(weir_context *context, struct isolated *isolated)
+{
+    (void)isolated;
+    check_refused(weir_context_pool(context), weir_context_envelope(context));
+    return WEIR_EUSER;
+}
+
+TEST(isolated, "so it is for an isolated task and the pool that runs it")
+{
+    struct isolated isolated = isolated_once(use_pool, NULL);
+    CHECK_STATUS(isolated.status, WEIR_EUSER);
+}
