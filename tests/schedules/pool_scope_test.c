@@ -79,3 +79,25 @@ TEST(cancel_free, "a pool is not freed under the hands of who cancels its scope"
 {
     explorer_must_pass(cancel_against_free, NULL, NULL);
 }
+
+/* As above, where next to nothing keeps the one from the other but that a free waits. */
+static void cancel_against_free_of_unstarted(void *arg)
+{
+    struct weiri_thread canceller;
+    (void)arg;
+    scope_world_init();
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    start_thread(&canceller, "canceller", cancel);
+    weir_pool_free(world.pool);
+    world.pool = new_pool(1, 0);
+    weiri_thread_join(&canceller);
+    CHECK_INT(world.records[0].told, ==, 1);
+    CHECK_INT(world.records[0].reason, ==, WEIR_DROP_TERMINATED);
+    world_fini();
+    weir_scope_free(scope);
+}
+
+TEST(cancel_free_unstarted, "nor is one that was never started")
+{
+    explorer_must_pass(cancel_against_free_of_unstarted, NULL, NULL);
+}
