@@ -107,23 +107,25 @@ static bool day_matches(const struct expression *e, const struct tm *date)
     return e->has_star[3] || e->has_star[5] ? day && weekday : day || weekday;
 }
 
+/* The day that was looked at last, for the expression whose firings are being found. */
+static struct {
+    int64_t start_s;
+    bool is_good;
+} looked_at;
+
 /* Labels as the C library has them for UTC. The last day is kept, for a walk along the clock. */
 static bool label_matches(const struct expression *e, int64_t label_s)
 {
-    static const struct expression *of;
-    static int64_t day_s;
-    static bool day_is_good;
     int64_t start_s = label_s - ((label_s % DAY_S) + DAY_S) % DAY_S;
-    if (of != e || start_s != day_s || label_s == start_s) {
+    if (start_s != looked_at.start_s) {
         struct tm date;
         time_t start = (time_t)start_s;
         CHECK(gmtime_r(&start, &date) != NULL);
-        of = e;
-        day_s = start_s;
-        day_is_good = day_matches(e, &date);
+        looked_at.start_s = start_s;
+        looked_at.is_good = day_matches(e, &date);
     }
     int64_t second = label_s - start_s;
-    return day_is_good && e->hour[second / 3600] && e->minute[second / 60 % 60] &&
+    return looked_at.is_good && e->hour[second / 3600] && e->minute[second / 60 % 60] &&
            e->second[second % 60];
 }
 
@@ -141,6 +143,7 @@ static void find_firings(const struct expression *e, const struct weiri_zone *zo
     size_t span = weiri_zone_span_at(zone, begin_s);
     int64_t highest_s = begin_s + zone->spans[span].offset_s - 1;
     firings->count = 0;
+    looked_at.start_s = INT64_MIN; /* none */
     for (int64_t now_s = begin_s; now_s <= from_s + WINDOW_S; now_s++) {
         if (now_s >= weiri_zone_span_end(zone, span)) {
             span++;
