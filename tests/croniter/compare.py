@@ -36,6 +36,8 @@ DAY = 86400
 EPOCH = datetime(1970, 1, 1)
 CASES_PER_ZONE = 2
 LABELS_MAX = 400
+# The most days of each month.
+LONGEST = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 FIELDS = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 6)]
 
 
@@ -124,6 +126,12 @@ class Expression:
         # croniter takes a list of all values for a star; where either day is enough, such a list means every day.
         if self.day_or and (len(values[2]) == 31 or len(values[4]) == 7):
             texts[2] = texts[4] = "*"
+        elif self.day_or:
+            # Where either day is enough, croniter gives up over a day that none of the months has; it adds nothing.
+            dates = {day for day in values[2] if any(day <= LONGEST[month] for month in values[3])}
+            if dates != values[2]:
+                texts[2] = ",".join(map(str, sorted(dates))) or "*"
+                values[2] = dates or {1}
         self.croniter_texts = [" ".join([*texts[:2], days, *texts[3:]]) for days in split_days(texts[2], values[2])]
 
     def parts(self, start):
