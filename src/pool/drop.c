@@ -74,8 +74,8 @@ void weiri_pool_sweep(weir_pool *pool)
         return;
     }
     enum weir_drop_reason reason = weiri_pool_drop_reason(pool);
-    for (struct weir_item *item = weiri_core_chain_next(&dropped); item != NULL;
-         item = weiri_core_chain_next(&dropped)) {
+    for (struct weir_item *item = weiri_chain_next(&dropped); item != NULL;
+         item = weiri_chain_next(&dropped)) {
         weir_envelope *envelope = weiri_envelope_of(item);
         weiri_pool_tell_drop(pool, envelope, reason);
         weiri_flight_release(envelope);

@@ -51,7 +51,7 @@ void weiri_queue_reopen(weir_queue *queue)
     weiri_queue_unlock(queue);
 }
 
-/* Items that have become free, linked as weiri_core_chain_next() has it. */
+/* Items that have become free, linked as weiri_chain_next() has it. */
 struct chain {
     struct weir_item *first;
     struct weir_item *last;
@@ -67,6 +67,16 @@ static void append(struct chain *chain, struct weir_item *item)
         chain->last->weir_position = (uintptr_t)item;
     }
     chain->last = item;
+}
+
+struct weir_item *weiri_chain_next(struct weir_item **chain)
+{
+    struct weir_item *item = *chain;
+    if (item != NULL) {
+        *chain = (struct weir_item *)(uintptr_t)item->weir_position;
+        item->weir_position = 0;
+    }
+    return item;
 }
 
 static void take_queued(struct weiri_core *core, struct chain *taken)

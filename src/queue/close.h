@@ -28,9 +28,18 @@ void weiri_queue_close(weir_queue *queue, enum weiri_close mode, bool keeps);
 void weiri_queue_reopen(weir_queue *queue);
 
 /* Takes out what a closed queue is not to keep: items that only wait and, after a STOP, queued
- * ones. All of them are free then, and are returned as a chain (weiri_core_chain_next). What is
+ * ones. All of them are free then, and are returned as a chain (weiri_chain_next). What is
  * processing is left alone: once it is done, this has to be called again. */
 struct weir_item *weiri_queue_take_closed(weir_queue *queue);
+
+/* Takes the first item out of a chain; NULL when there is none left. */
+struct weir_item *weiri_chain_next(struct weir_item **chain);
+
+/* The item behind one of a chain; NULL: it is the last one. */
+static inline const struct weir_item *weiri_chain_peek(const struct weir_item *item)
+{
+    return (const struct weir_item *)(uintptr_t)item->weir_position;
+}
 
 /* A paused queue hands nothing out; all else goes on, time too. A close to drain it ends that; one
  * that is paused when it is closed is so once it is opened again. */

@@ -151,41 +151,18 @@ enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key,
     return WEIR_OK;
 }
 
-struct weir_item *weiri_core_drop_waiting(struct weiri_core *core)
+void weiri_core_drop_waiting(struct weiri_core *core)
 {
-    struct weir_item *first = NULL;
-    struct weir_item *last = NULL;
     core->dropped += core->delay.count;
     int64_t time_ns;
     for (struct weir_item *item = weiri_delay_pop_due(&core->delay, INT64_MAX, &time_ns);
          item != NULL; item = weiri_delay_pop_due(&core->delay, INT64_MAX, &time_ns)) {
-        bool is_keyed = weiri_item_is_keyed(item);
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
         if (weiri_item_place(item) == WEIRI_IDLE) {
             core->only_waiting--;
             weiri_item_rest(item, core->mark);
         }
-        if (!weiri_core_settle(core, item) || is_keyed) {
-            continue;
-        }
-        item->weir_position = 0;
-        if (last == NULL) {
-            first = item;
-        } else {
-            last->weir_position = (uintptr_t)item;
-        }
-        last = item;
+        (void)weiri_core_settle(core, item);
     }
     weiri_delay_fini(&core->delay, &core->allocator);
-    return first;
-}
-
-struct weir_item *weiri_core_chain_next(struct weir_item **chain)
-{
-    struct weir_item *item = *chain;
-    if (item != NULL) {
-        *chain = (struct weir_item *)(uintptr_t)item->weir_position;
-        item->weir_position = 0;
-    }
-    return item;
 }

@@ -121,17 +121,7 @@ void weiri_core_pass_time(struct weiri_core *core, int64_t now_ns);
 WEIR_NODISCARD enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key,
                                                   bool *ret_taken);
 
-/* Takes every pending time away, counting them as dropped. Returns the embedded items that this
- * made free, in order of their times, as a chain: weiri_core_chain_next(). */
-struct weir_item *weiri_core_drop_waiting(struct weiri_core *core);
-
-/* The item behind one of a chain; NULL: it is the last one. */
-static inline const struct weir_item *weiri_core_chain_peek(const struct weir_item *item)
-{
-    return (const struct weir_item *)(uintptr_t)item->weir_position;
-}
-
-/* Takes the first item out of a chain; NULL when there is none left. */
-struct weir_item *weiri_core_chain_next(struct weir_item **chain);
+/* Takes every pending time away, counting them as dropped. */
+void weiri_core_drop_waiting(struct weiri_core *core);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/panic.h"
 #include "base/random.h"
+#include "queue/close.h"
 #include "queue/moves.h"
 
 void weiri_queue_set_groups(weir_queue *queue, struct weiri_groups *groups, size_t limit,
@@ -173,7 +174,7 @@ void weiri_queue_dropped_locked(weir_queue *queue, const struct weir_item *chain
 {
     while (chain != NULL) {
         struct weir_item *item = (struct weir_item *)(uintptr_t)chain;
-        chain = weiri_core_chain_peek(chain);
+        chain = weiri_chain_peek(chain);
         weiri_queue_taken_out_locked(queue, item);
     }
 }

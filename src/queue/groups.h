@@ -73,7 +73,7 @@ void weiri_queue_sort_out_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
 /* A processing of an item has ended, and its seat is free. */
 void weiri_queue_ended_locked(weir_queue *queue, struct weir_item *item)
     WEIRI_REQUIRES(queue->lock);
-/* Items of a chain (weiri_core_chain_next) were dropped: the seats that they had are free. */
+/* Items of a chain (weiri_chain_next) were dropped: the seats that they had are free. */
 void weiri_queue_dropped_locked(weir_queue *queue, const struct weir_item *chain)
     WEIRI_REQUIRES(queue->lock);
 /* An item that is to be taken out comes back to where items are taken out of. */

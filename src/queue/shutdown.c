@@ -14,7 +14,7 @@ static void begin_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
     queue->shutting_down = true;
     atomic_store_explicit(&queue->takes_joins, false, memory_order_relaxed);
     weiri_queue_wake_locked(queue, SIZE_MAX);
-    (void)weiri_core_drop_waiting(&queue->core);
+    weiri_core_drop_waiting(&queue->core);
 }
 
 void weir_queue_shutdown(weir_queue *queue)
