@@ -44,11 +44,10 @@ static enum weir_status cancel_held(weir_pool *pool, weir_envelope *envelope, bo
 enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint32_t flags,
                                   uint32_t *ret_found)
 {
-    if (pool == NULL || envelope == NULL || (flags & ~(uint32_t)WEIR_CANCEL_WAIT) != 0) {
-        return WEIR_EINVAL;
-    }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
+    bool is_valid = envelope != NULL && (flags & ~(uint32_t)WEIR_CANCEL_WAIT) == 0;
+    enum weir_status status = is_valid ? weiri_pool_check(pool) : WEIR_EINVAL;
+    if (status != WEIR_OK) {
+        return status;
     }
     bool waits = (flags & (uint32_t)WEIR_CANCEL_WAIT) != 0;
     if (waits && is_run_of(pool, envelope)) {
@@ -57,7 +56,7 @@ enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint
     if (!weiri_flight_hold(envelope, pool->number)) {
         return WEIR_EBUSY;
     }
-    enum weir_status status = cancel_held(pool, envelope, waits, ret_found);
+    status = cancel_held(pool, envelope, waits, ret_found);
     weiri_flight_release(envelope);
     return status;
 }

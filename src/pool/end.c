@@ -266,13 +266,10 @@ static enum weir_status normalize(struct weir_end_options *dst, const struct wei
 enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *given)
 {
     struct weir_end_options options;
-    if (pool == NULL) {
-        return WEIR_EINVAL;
+    enum weir_status status = weiri_pool_check(pool);
+    if (status == WEIR_OK) {
+        status = normalize(&options, given);
     }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
-    }
-    enum weir_status status = normalize(&options, given);
     if (status != WEIR_OK) {
         return status;
     }
@@ -299,10 +296,8 @@ enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *g
 static enum weir_status end_simply(weir_pool *pool, enum weir_end_mode mode)
 {
     struct wish wish = {.mode = mode, .waits = true, .limit_ns = WEIR_FOREVER};
-    if (pool == NULL) {
-        return WEIR_EINVAL;
-    }
-    return weiri_forked_since(pool->mark) ? WEIR_EFORKED : end(pool, &wish);
+    enum weir_status status = weiri_pool_check(pool);
+    return status == WEIR_OK ? end(pool, &wish) : status;
 }
 
 enum weir_status weir_pool_drain(weir_pool *pool)

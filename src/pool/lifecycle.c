@@ -29,7 +29,7 @@ void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
 
 enum weir_pool_state weir_pool_state(weir_pool *pool)
 {
-    if (pool == NULL || weiri_forked_since(pool->mark)) {
+    if (weiri_pool_check(pool) != WEIR_OK) {
         return WEIR_POOL_STATE_TERMINATED;
     }
     weiri_mutex_lock(&pool->mutex);
@@ -104,13 +104,10 @@ static void give_up_start(weir_pool *pool)
 
 enum weir_status weir_pool_start(weir_pool *pool)
 {
-    if (pool == NULL) {
-        return WEIR_EINVAL;
+    enum weir_status status = weiri_pool_check(pool);
+    if (status == WEIR_OK) {
+        status = begin_start(pool);
     }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
-    }
-    enum weir_status status = begin_start(pool);
     if (status != WEIR_OK) {
         return status;
     }

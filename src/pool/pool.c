@@ -208,7 +208,7 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
 void weir_pool_free(weir_pool *pool)
 {
     /* In a child there are no threads to end, and what they held is held. */
-    if (pool == NULL || weiri_forked_since(pool->mark)) {
+    if (weiri_pool_check(pool) != WEIR_OK) {
         return;
     }
     weiri_scope_leave(pool->base, &pool->membership);
@@ -255,15 +255,13 @@ static void sum_counts(weir_pool *pool, struct weir_pool_counts *counts)
 
 enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_counts)
 {
-    if (pool == NULL || ret_counts == NULL) {
-        return WEIR_EINVAL;
-    }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
+    enum weir_status status = ret_counts == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
     }
     struct weir_queue_counts of_queue;
     size_t held;
-    enum weir_status status = weiri_queue_count_held(pool->queue, &of_queue, &held);
+    status = weiri_queue_count_held(pool->queue, &of_queue, &held);
     if (status != WEIR_OK) {
         return status;
     }

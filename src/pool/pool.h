@@ -112,6 +112,15 @@ struct weir_pool {
     uint64_t dropped_before WEIRI_GUARDED_BY(mutex); /* what was, at the end before */
 };
 
+/* Checks what a caller brought as a pool: WEIR_EINVAL, or WEIR_EFORKED in a child. */
+WEIR_NODISCARD static inline enum weir_status weiri_pool_check(const weir_pool *pool)
+{
+    if (pool == NULL) {
+        return WEIR_EINVAL;
+    }
+    return weiri_forked_since(pool->mark) ? WEIR_EFORKED : WEIR_OK;
+}
+
 /* What a worker's thread does; arg is its struct weiri_worker. */
 void weiri_worker_main(void *arg);
 

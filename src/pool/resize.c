@@ -67,13 +67,11 @@ static enum weir_status resize_running(weir_pool *pool, size_t workers)
 
 enum weir_status weir_pool_resize(weir_pool *pool, size_t workers)
 {
-    if (pool == NULL || workers < 1 || workers > WEIRI_WORKERS_MAX) {
-        return WEIR_EINVAL;
+    bool is_possible = workers >= 1 && workers <= WEIRI_WORKERS_MAX;
+    enum weir_status status = is_possible ? weiri_pool_check(pool) : WEIR_EINVAL;
+    if (status != WEIR_OK) {
+        return status;
     }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
-    }
-    enum weir_status status = WEIR_OK;
     weiri_mutex_lock(&pool->mutex);
     weiri_pool_settle_locked(pool);
     bool is_running = pool->state == WEIR_POOL_STATE_RUNNING;
@@ -88,57 +86,43 @@ enum weir_status weir_pool_resize(weir_pool *pool, size_t workers)
     return status == WEIR_OK && is_running ? resize_running(pool, workers) : status;
 }
 
-static bool is_terminated(weir_pool *pool)
+static enum weir_status set_paused(weir_pool *pool, bool is_paused)
 {
-    return weir_pool_state(pool) == WEIR_POOL_STATE_TERMINATED;
+    enum weir_status status = weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (weir_pool_state(pool) == WEIR_POOL_STATE_TERMINATED) {
+        return WEIR_ESTATE;
+    }
+    weiri_queue_pause(pool->queue, is_paused);
+    return WEIR_OK;
 }
 
 enum weir_status weir_pool_pause(weir_pool *pool)
 {
-    if (pool == NULL) {
-        return WEIR_EINVAL;
-    }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
-    }
-    if (is_terminated(pool)) {
-        return WEIR_ESTATE;
-    }
-    weiri_queue_pause(pool->queue, true);
-    return WEIR_OK;
+    return set_paused(pool, true);
 }
 
 enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns)
 {
-    if (pool == NULL) {
-        return WEIR_EINVAL;
-    }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
+    enum weir_status status = weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
     }
     if (weiri_pool_self(pool) != NULL) {
         return WEIR_ESTATE;
     }
-    enum weir_status status = weir_pool_pause(pool);
+    status = set_paused(pool, true);
     return status == WEIR_OK ? weiri_queue_await_pause(pool->queue, limit_ns) : status;
 }
 
 enum weir_status weir_pool_resume(weir_pool *pool)
 {
-    if (pool == NULL) {
-        return WEIR_EINVAL;
-    }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
-    }
-    if (is_terminated(pool)) {
-        return WEIR_ESTATE;
-    }
-    weiri_queue_pause(pool->queue, false);
-    return WEIR_OK;
+    return set_paused(pool, false);
 }
 
 bool weir_pool_is_paused(weir_pool *pool)
 {
-    return pool != NULL && !weiri_forked_since(pool->mark) && weiri_queue_is_paused(pool->queue);
+    return weiri_pool_check(pool) == WEIR_OK && weiri_queue_is_paused(pool->queue);
 }

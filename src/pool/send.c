@@ -64,11 +64,9 @@ static enum weir_status send_held(weir_pool *pool, weir_envelope *envelope,
 
 static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const struct order *order)
 {
-    if (pool == NULL || envelope == NULL) {
-        return WEIR_EINVAL;
-    }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
+    enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
     }
     WEIRI_PROBE4(send, pool, envelope, envelope->id, order->delay_ns);
     if (envelope->recurrence != NULL) {
@@ -151,11 +149,10 @@ static enum weir_status send_all(weir_pool *pool, weir_envelope *const *envelope
 
 enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envelopes, size_t count)
 {
-    if (pool == NULL || (envelopes == NULL && count > 0)) {
-        return WEIR_EINVAL;
-    }
-    if (weiri_forked_since(pool->mark)) {
-        return WEIR_EFORKED;
+    bool is_list = envelopes != NULL || count == 0;
+    enum weir_status status = is_list ? weiri_pool_check(pool) : WEIR_EINVAL;
+    if (status != WEIR_OK) {
+        return status;
     }
     for (size_t i = 0; i < count; i++) {
         if (envelopes[i] == NULL) {
@@ -170,7 +167,7 @@ enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envel
     if (keys == NULL) {
         return WEIR_ENOMEM;
     }
-    enum weir_status status = send_all(pool, envelopes, count, keys, (bool *)&keys[count]);
+    status = send_all(pool, envelopes, count, keys, (bool *)&keys[count]);
     weiri_release(&pool->allocator, keys, count * size);
     return status;
 }
