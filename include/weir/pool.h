@@ -28,9 +28,9 @@ WEIR_BEGIN_DECLS
  *
  * A pool is in state init until it is started, then running, stopping from the first drain or stop,
  * and stopped once its workers have ended; then it can be started again (weir/lifecycle.h has the
- * whole of it). Only start, drain, stop, terminate, end, free, weir_pool_send_until() and, in a
- * pool made with WEIR_FULL_WAIT, the other sends block, and weir_pool_cancel() where it is asked
- * to.
+ * whole of it). Only start, drain, stop, terminate, end, free, weir_pool_pause_until(),
+ * weir_pool_send_until() and, in a pool made with WEIR_FULL_WAIT, the other sends block, and
+ * weir_pool_cancel() where it is asked to.
  *
  * After fork() the child cannot use the parent's pools: every call is WEIR_EFORKED, their state is
  * terminated, and weir_pool_free() does nothing. It may make pools of its own. */
