@@ -53,8 +53,9 @@ struct weir_limiter_ops {
     /** Frees self; called once. */
     void (*destroy)(void *self);
     /** The try that when() was asked for at now_ns coalesced with one that was queued or waiting
-     * already (weir/queue.h): what the answer reserved (a token) is free again. The try stays
-     * counted. Called at most once for a when(), soon after it. NULL: nothing is reserved. */
+     * already (weir/queue.h), or a pool's retry with an earlier send: what the answer reserved (a
+     * token) is free again. The try stays counted. Called at most once for a when(), soon after it.
+     * NULL: nothing is reserved. */
     void (*give_back)(void *self, struct weir_key key, int64_t now_ns);
     /** The try that when() was asked for at now_ns could not be made: as if it had not been asked.
      * Called at most once for a when(), soon after it, in place of give_back. NULL: the try stays

@@ -35,17 +35,24 @@ void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
     }
 }
 
-enum weir_status weiri_bring_back(struct weiri_round *round, int64_t delay_ns)
+/* *ret_joined: somebody has sent it for as early a time, or an earlier one. */
+static enum weir_status bring_back(struct weiri_round *round, int64_t delay_ns, bool *ret_joined)
 {
     weir_pool *pool = round->worker->pool;
     weir_envelope *envelope = round->envelope;
-    enum weir_status status =
-        weiri_queue_send_again(pool->queue, &envelope->item, delay_ns, &envelope->cancelled_run);
+    enum weir_status status = weiri_queue_send_again(pool->queue, &envelope->item, delay_ns,
+                                                     &envelope->cancelled_run, ret_joined);
     round->ending = status == WEIR_ENOMEM ? WEIRI_ENDS_NO_MEMORY : WEIRI_ENDS_PENDING;
     if (status != WEIR_OK) {
         weiri_pool_count_drop(pool);
     }
     return status;
+}
+
+enum weir_status weiri_bring_back(struct weiri_round *round, int64_t delay_ns)
+{
+    bool has_joined;
+    return bring_back(round, delay_ns, &has_joined);
 }
 
 static enum weir_status retry_limited(struct weiri_round *round)
@@ -59,9 +66,12 @@ static enum weir_status retry_limited(struct weiri_round *round)
         return weiri_bring_back(round, UNANSWERED_NS);
     }
     atomic_store_explicit(&round->envelope->is_limited, true, memory_order_relaxed);
-    enum weir_status status = weiri_bring_back(round, delay_ns);
+    bool has_joined;
+    enum weir_status status = bring_back(round, delay_ns, &has_joined);
     if (status != WEIR_OK) {
         weir_limiter_undo(queue->limiter, key, now_ns);
+    } else if (has_joined) {
+        weir_limiter_give_back(queue->limiter, key, now_ns);
     }
     return status;
 }

@@ -27,15 +27,20 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
     _Atomic uint64_t cancelled_run = 0;
     CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
     CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run), WEIR_OK);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run), WEIR_OK);
+    bool has_joined = true;
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined), WEIR_OK);
+    CHECK(!has_joined);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run, &has_joined), WEIR_OK);
+    CHECK(!has_joined);
 
     weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
     CHECK_INT(recalled.pending, ==, 2);
     CHECK(recalled.item == NULL && recalled.run == work.ticket);
     CHECK(atomic_load(&cancelled_run) == work.ticket);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run), WEIR_ECANCELED);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run), WEIR_ECANCELED);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined),
+                 WEIR_ECANCELED);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run, &has_joined),
+                 WEIR_ECANCELED);
     struct weir_queue_counts counts;
     CHECK_STATUS(weir_queue_count(queue, &counts), WEIR_OK);
     CHECK_INT(counts.waiting + counts.queued, ==, 0);
@@ -48,13 +53,41 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
 
     /* The next processing has another ticket. */
     CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run), WEIR_OK);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined), WEIR_OK);
     CHECK_STATUS(weiri_queue_done_left(queue, &work, &has_left), WEIR_OK);
     CHECK(!has_left);
     weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
     CHECK(recalled.item == &item && recalled.pending == 1 && recalled.run == 0);
     weir_queue_free(queue);
     weir_clock_free(clock);
+}
+
+TEST(again_joins, "it tells of what would have come as early without it, and of nothing else")
+{
+    static const struct {
+        int64_t sent_ns; /* 0: at once */
+        int64_t again_ns;
+        bool joins;
+    } cases[] = {{0, 0, true}, {0, 5, false}, {5, 0, false},       {5, 4, false},
+                 {5, 5, true}, {5, 6, true},  {5, INT64_MAX, true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        weir_clock *clock;
+        CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &clock), WEIR_OK);
+        weir_queue *queue = new_queue(clock);
+        struct weir_item item = {0};
+        struct weir_work work;
+        _Atomic uint64_t cancelled_run = 0;
+        CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
+        CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_after(queue, weir_key_item(&item), cases[i].sent_ns), WEIR_OK);
+        bool has_joined = !cases[i].joins;
+        CHECK_STATUS(
+            weiri_queue_send_again(queue, &item, cases[i].again_ns, &cancelled_run, &has_joined),
+            WEIR_OK);
+        CHECK_INT(has_joined, ==, cases[i].joins);
+        weir_queue_free(queue);
+        weir_clock_free(clock);
+    }
 }
 
 struct watch {

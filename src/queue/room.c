@@ -41,6 +41,13 @@ enum weir_status weiri_queue_send_now(weir_queue *queue, struct weir_item *item,
     return status;
 }
 
+static void note_joined(const struct weiri_entry *entry, const struct weiri_added *added)
+{
+    if (entry->joined != NULL) {
+        *entry->joined = added->has_joined;
+    }
+}
+
 /* Adds an entry, or changes nothing. time_ns: as in struct seeker. */
 static enum weir_status enter_locked(weir_queue *queue, const struct weiri_entry *entry,
                                      int64_t time_ns) WEIRI_REQUIRES(queue->lock)
@@ -54,6 +61,7 @@ static enum weir_status enter_locked(weir_queue *queue, const struct weiri_entry
         enum weir_status status = weiri_core_wait(core, entry->keys[0], time_ns, false, 0, &added);
         if (status == WEIR_OK) {
             entry->entered[0] = added.has_entered;
+            note_joined(entry, &added);
             if (core->meter != NULL) {
                 core->meter->retries++;
             }
@@ -78,6 +86,7 @@ static enum weir_status enter_locked(weir_queue *queue, const struct weiri_entry
         enum weir_status status = weiri_core_add(core, entry->keys[i], false, 0, &added);
         WEIRI_ASSERT(status == WEIR_OK);
         entry->entered[i] = added.has_entered;
+        note_joined(entry, &added);
     }
     return WEIR_OK;
 }
@@ -158,7 +167,7 @@ enum weir_status weiri_queue_enter(weir_queue *queue, const struct weiri_entry *
 }
 
 enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item, int64_t delay_ns,
-                                        const _Atomic uint64_t *cancelled_run)
+                                        const _Atomic uint64_t *cancelled_run, bool *ret_joined)
 {
     const struct weir_key key = weir_key_item(item);
     bool has_entered; /* never: it is held */
@@ -166,7 +175,8 @@ enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *ite
                                       .entered = &has_entered,
                                       .count = 1,
                                       .delay_ns = delay_ns,
-                                      .comes_back = true};
+                                      .comes_back = true,
+                                      .joined = ret_joined};
     int64_t time_ns = time_of(queue, &entry);
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);

@@ -25,6 +25,7 @@ struct weiri_entry {
     size_t count;
     int64_t delay_ns; /* for a count of 1 only */
     bool comes_back;  /* it is being processed: a closed queue that keeps takes it too */
+    bool *joined; /* NULL, or receives, on WEIR_OK: the last of them comes no earlier for this */
 };
 
 /* weiri_queue_send() of an item at once, by the short way where the queue is quiet. */
@@ -67,11 +68,13 @@ void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint6
 WEIR_NODISCARD enum weir_status weiri_queue_await_end(weir_queue *queue,
                                                       const struct weir_item *item, uint64_t run);
 
-/* weiri_queue_send() of an item by whoever is processing it; WEIR_ECANCELED: *cancelled_run says
- * that this very processing was cancelled, and nothing changed. */
+/* weiri_queue_send() of an item by whoever is processing it. *ret_joined: somebody has sent it for
+ * as early a time, or an earlier one, and nothing changed. WEIR_ECANCELED: *cancelled_run says that
+ * this very processing was cancelled, and nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item,
                                                        int64_t delay_ns,
-                                                       const _Atomic uint64_t *cancelled_run);
+                                                       const _Atomic uint64_t *cancelled_run,
+                                                       bool *ret_joined);
 
 /* Between room.c and recall.c. Notes whether there are guests, after one came or went. */
 void weiri_queue_note_guests_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);

@@ -128,6 +128,12 @@ static void wait_for(struct expected *expected, int64_t delay_ns)
     }
 }
 
+/* Without a send with this delay. */
+static bool comes_as_early(const struct expected *expected, int64_t delay_ns)
+{
+    return delay_ns > 0 ? expected->time_ns <= model.now_ns + delay_ns : expected->place == DIRTY;
+}
+
 static void apply_send(struct expected *expected, int64_t delay_ns)
 {
     if (delay_ns > 0) {
@@ -273,10 +279,12 @@ static void step_end(void)
     weir_envelope *envelope = model.envelopes[expected - model.expected];
     if (test_random_below(2) == 0) { /* as a periodic one, or a retry */
         int64_t delay_ns = (int64_t)test_random_below(10);
-        enum weir_status status = weiri_queue_send_again(model.pool->queue, &envelope->item,
-                                                         delay_ns, &envelope->cancelled_run);
+        bool has_joined;
+        enum weir_status status = weiri_queue_send_again(
+            model.pool->queue, &envelope->item, delay_ns, &envelope->cancelled_run, &has_joined);
         CHECK_STATUS(status, expected->was_cancelled ? WEIR_ECANCELED : WEIR_OK);
         if (status == WEIR_OK) {
+            CHECK_INT(has_joined, ==, comes_as_early(expected, delay_ns));
             apply_send(expected, delay_ns);
         }
     }

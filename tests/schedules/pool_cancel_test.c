@@ -81,8 +81,9 @@ static void run_again(void *arg)
     while (weir_queue_get(periodic.queue, &work) == WEIR_OK) {
         periodic.is_running = true;
         weiri_sync_point();
-        enum weir_status status =
-            weiri_queue_send_again(periodic.queue, &periodic.item, 0, &periodic.cancelled_run);
+        bool has_joined;
+        enum weir_status status = weiri_queue_send_again(periodic.queue, &periodic.item, 0,
+                                                         &periodic.cancelled_run, &has_joined);
         CHECK(status == WEIR_OK || status == WEIR_ECANCELED);
         periodic.is_running = false;
         bool has_left;
