@@ -122,6 +122,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_
  * count of running ones only falls, until weir_pool_resume(). Runs go on, sends are accepted, and
  * times pass. Also before a start, or between an end and a start. A drain resumes the pool, since
  * all that is queued is to be run; a stop leaves it paused. Pauses are not counted. Does not block.
+ * The log is told of it where that changes something, as it is of a resume.
  * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause(weir_pool *pool);
 

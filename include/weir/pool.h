@@ -71,9 +71,11 @@ struct weir_pool_options {
     size_t size;                     /**< Set by WEIR_POOL_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
-    weir_log_fn *log;                /**< Optional; told of each start and end. */
-    void *log_arg;                   /**< Passed to log. */
-    size_t workers;                  /**< Count of threads; required, 1 to 4096. */
+    /** Optional; told of each start and end, of resizes while it runs, of pauses and resumes, of
+     * panics, and of what runs past its time. */
+    weir_log_fn *log;
+    void *log_arg;      /**< Passed to log. */
+    size_t workers;     /**< Count of threads; required, 1 to 4096. */
     size_t capacity;    /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
     uint32_t when_full; /**< Of enum weir_when_full. */
     uint32_t flags;     /**< Of enum weir_pool_flags. */

@@ -175,19 +175,66 @@ static void note(enum weir_log_level level, const char *message, void *arg)
     (void)snprintf(journal->message, sizeof(journal->message), "%s", message);
 }
 
+static weir_pool *logging_pool(struct journal *journal, size_t workers)
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = workers;
+    options.log = note;
+    options.log_arg = journal;
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    return pool;
+}
+
+static void check_logged(const struct journal *journal, int lines, const char *message)
+{
+    CHECK_INT(journal->lines, ==, lines);
+    CHECK_STRING(journal->message, message);
+    CHECK_INT(journal->level, ==, WEIR_LOG_INFO);
+}
+
+TEST(log_of_pauses, "a pause and a resume are logged where they change something")
+{
+    struct journal journal = {0};
+    weir_pool *pool = logging_pool(&journal, 1);
+    CHECK_STATUS(weir_pool_resume(pool), WEIR_OK);
+    CHECK_INT(journal.lines, ==, 0);
+    for (int lines = 2; lines <= 4; lines += 2) {
+        CHECK_STATUS(weir_pool_pause(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_pause_until(pool, WEIR_FOREVER), WEIR_OK);
+        check_logged(&journal, lines - 1, "pool paused");
+        CHECK_STATUS(weir_pool_resume(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_resume(pool), WEIR_OK);
+        check_logged(&journal, lines, "pool resumed");
+    }
+    weir_pool_free(pool);
+    CHECK_INT(journal.lines, ==, 4);
+}
+
+TEST(log_of_resizes, "a resize is logged where the pool runs")
+{
+    struct journal journal = {0};
+    weir_pool *pool = logging_pool(&journal, 1);
+    CHECK_STATUS(weir_pool_resize(pool, 2), WEIR_OK);
+    CHECK_INT(journal.lines, ==, 0);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    check_logged(&journal, 1, "pool started: 2 workers");
+    CHECK_STATUS(weir_pool_resize(pool, 3), WEIR_OK);
+    check_logged(&journal, 2, "pool resized: 3 workers, 2 before");
+    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_resize(pool, 1), WEIR_OK);
+    check_logged(&journal, 3, "pool stopped: 0 runs, 0 dropped");
+    weir_pool_free(pool);
+}
+
 TEST(log, "a start and an end are logged, an end that dropped something as a warning")
 {
     struct task task;
     task_init(&task);
     struct journal journal = {0};
     for (int sends = 0; sends < 2; sends++) {
-        struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
-        options.allocator = *test_allocator();
-        options.workers = 2;
-        options.log = note;
-        options.log_arg = &journal;
-        weir_pool *pool;
-        CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+        weir_pool *pool = logging_pool(&journal, 2);
         CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
         CHECK_STRING(journal.message, "pool started: 2 workers");
         CHECK_INT(journal.level, ==, WEIR_LOG_INFO);

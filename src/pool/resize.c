@@ -95,7 +95,9 @@ static enum weir_status set_paused(weir_pool *pool, bool is_paused)
     if (weir_pool_state(pool) == WEIR_POOL_STATE_TERMINATED) {
         return WEIR_ESTATE;
     }
-    weiri_queue_pause(pool->queue, is_paused);
+    if (weiri_queue_pause(pool->queue, is_paused) && pool->log != NULL) {
+        pool->log(WEIR_LOG_INFO, is_paused ? "pool paused" : "pool resumed", pool->log_arg);
+    }
     return WEIR_OK;
 }
 

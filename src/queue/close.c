@@ -135,13 +135,15 @@ struct weir_item *weiri_queue_take_closed(weir_queue *queue)
     return taken.first;
 }
 
-void weiri_queue_pause(weir_queue *queue, bool is_paused)
+bool weiri_queue_pause(weir_queue *queue, bool is_paused)
 {
     weiri_queue_lock(queue);
+    bool has_changed = queue->is_paused != is_paused;
     queue->is_paused = is_paused;
     gate_locked(queue);
     weiri_queue_wake_drains_locked(queue);
     weiri_queue_unlock(queue);
+    return has_changed;
 }
 
 bool weiri_queue_is_paused(weir_queue *queue)

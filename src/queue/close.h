@@ -42,8 +42,8 @@ static inline const struct weir_item *weiri_chain_peek(const struct weir_item *i
 }
 
 /* A paused queue hands nothing out; all else goes on, time too. A close to drain it ends that; one
- * that is paused when it is closed is so once it is opened again. */
-void weiri_queue_pause(weir_queue *queue, bool is_paused);
+ * that is paused when it is closed is so once it is opened again. False: it was so before. */
+bool weiri_queue_pause(weir_queue *queue, bool is_paused);
 bool weiri_queue_is_paused(weir_queue *queue);
 /* Waits until nothing is processed in a paused queue. WEIR_ECANCELED: it was resumed;
  * WEIR_ETIMEDOUT by its clock, WEIR_ENOMEM. */
