@@ -29,7 +29,7 @@ WEIR_BEGIN_DECLS
  * - `workqueue_retries_total`, a counter: add_after and add_rate_limited that were accepted,
  *   whatever the delay; add_with where it has one or is rate-limited.
  *
- * A pool with a name shows its queue under it, and in eleven families of its own, with the same
+ * A pool with a name shows its queue under it, and in twelve families of its own, with the same
  * label:
  *
  * - `weir_pool_workers`, `weir_pool_running`, `weir_pool_in_flight`, `weir_pool_capacity`, gauges:
@@ -37,6 +37,8 @@ WEIR_BEGIN_DECLS
  * - `weir_pool_runs_total`, a counter with the label `outcome`: runs that ended as `success`,
  *   `error`, `panic`, `timeout`, `canceled` or `stop`;
  * - `weir_pool_late_runs_total`, a counter: runs that succeeded after their deadline;
+ * - `weir_pool_overdue_runs_total`, a counter: runs that a watchdog told of, also those that have
+ *   not ended yet;
  * - `weir_pool_retries_total`, `weir_pool_exhausted_total`, counters: retries that failure hooks
  *   asked for and that were made, and that the envelope's most attempts forbade;
  * - `weir_pool_hook_errors_total`, a counter: before and after hooks that ended with an error;

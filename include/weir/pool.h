@@ -236,6 +236,7 @@ struct weir_pool_counts {
     uint64_t exhausted;   /**< Retries that attempts_max forbade. */
     uint64_t hook_errors; /**< Before and after hooks with a status other than WEIR_OK. */
     uint64_t skipped;     /**< Firings of periodic envelopes left out by their policy. */
+    uint64_t overdue;     /**< Runs that the watchdog told of (overdue_ns). */
 };
 
 /** Reads the counts. Errors: WEIR_EINVAL. */

@@ -42,6 +42,7 @@ struct weiri_pool_sample {
     uint64_t hook_errors;
     uint64_t skipped;
     uint64_t dropped;
+    uint64_t overdue;
 };
 
 union weiri_sample {

@@ -44,6 +44,7 @@ static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
         .hook_errors = counts.hook_errors,
         .skipped = counts.skipped,
         .dropped = counts.dropped,
+        .overdue = counts.overdue,
     };
 }
 

@@ -15,6 +15,8 @@ static void tell(weir_context *context, int64_t late_ns, void *arg)
 {
     weir_pool *pool = arg;
     weir_envelope *envelope = context->envelope;
+    weiri_sync_point();
+    atomic_fetch_add_explicit(&pool->overdue_runs, 1, memory_order_relaxed);
     if (pool->log != NULL) {
         char line[LINE_SIZE];
         (void)snprintf(

@@ -143,6 +143,7 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     pool->has_ordered_groups = (options->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
     pool->timeouts_fail = (options->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0;
     atomic_init(&pool->dropped, 0);
+    atomic_init(&pool->overdue_runs, 0);
     if (copy_stamps(pool, options) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
@@ -274,6 +275,8 @@ enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_c
     };
     weiri_sync_point();
     counts.dropped += atomic_load_explicit(&pool->dropped, memory_order_relaxed);
+    weiri_sync_point();
+    counts.overdue = atomic_load_explicit(&pool->overdue_runs, memory_order_relaxed);
     sum_counts(pool, &counts);
     *ret_counts = counts;
     return WEIR_OK;

@@ -83,6 +83,7 @@ struct weir_pool {
     bool timeouts_fail;
     weir_overdue_fn *overdue; /* NULL: nobody is told */
     void *overdue_arg;
+    _Atomic uint64_t overdue_runs; /* written by the watchdog's thread alone */
     bool has_ordered_groups;
     struct weiri_groups groups; /* the queue's, where it has some */
 

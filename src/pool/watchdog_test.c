@@ -73,6 +73,7 @@ TEST(each_once, "of each run that goes on so long past its deadline it tells onc
         counter_wait(&told.times, run);
         CHECK_INT(told.late_ns, ==, WEIR_MS(5)); /* not at the step before */
         CHECK(told.envelope == envelope);
+        CHECK_INT(counts_of(pool).overdue, ==, run);
         CHECK_STRING(told.line, "overdue: envelope 0 \"\" runs on, 5 ms past its time limit");
         CHECK_STATUS(weir_clock_advance(clock, WEIR_MS(100)), WEIR_OK);
         counter_add(&task.allowed, 1);

@@ -106,6 +106,45 @@ TEST(hooks, "errors of hooks and runs that end late are counted")
     end(&script, &page);
 }
 
+static void note_overdue(weir_envelope *envelope, int64_t late_ns, void *arg)
+{
+    (void)envelope;
+    CHECK_INT(late_ns, ==, WEIR_MS(5));
+    counter_add(arg, 1);
+}
+
+TEST(overdue, "a run that the watchdog tells of is counted while it still runs, and once")
+{
+    struct script script;
+    struct page page;
+    struct task task;
+    begin(&script, &page);
+    task_init(&task);
+    task.is_held = true;
+    struct weir_pool_options options = named(&script, &page);
+    options.overdue_ns = WEIR_MS(5);
+    options.overdue = note_overdue;
+    options.overdue_arg = &script.slept;
+    CHECK_STATUS(weir_pool_new(&options, &script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(script.pool), WEIR_OK);
+    page_read(&page);
+    CHECK_SERIES(&page, "weir_pool_overdue_runs_total{name=\"q\"}", "0");
+    weir_envelope *envelope = envelope_for(&task, WEIR_MS(10));
+    for (int run = 1; run <= 2; run++) {
+        CHECK_STATUS(weir_pool_send(script.pool, envelope), WEIR_OK);
+        counter_wait(&task.entered, run);
+        CHECK_STATUS(weir_clock_advance(script.clock, WEIR_MS(15)), WEIR_OK);
+        counter_wait(&script.slept, run);
+        page_read(&page);
+        CHECK_SERIES(&page, "weir_pool_overdue_runs_total{name=\"q\"}", run == 1 ? "1" : "2");
+        counter_add(&task.allowed, 1);
+        counter_wait(&task.outcomes, run);
+    }
+    weir_envelope_unref(envelope);
+    end(&script, &page);
+    task_fini(&task);
+}
+
 TEST(gauges, "capacity, what is taken of it, and what runs are those of the moment")
 {
     struct script script;
