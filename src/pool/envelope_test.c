@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pool/fixture.h"
+#include "queue/groups.h"
 
 static struct weir_envelope_options options_for(struct task *task)
 {
@@ -245,9 +246,102 @@ TEST_OOM(no_memory, "without memory no envelope is made and the payload is not t
     task_fini(&task);
 }
 
-TEST(size, "an envelope costs at most 256 bytes beyond what the user gave")
+/* What the envelope of such options takes, in bytes. */
+static size_t bytes_of(const struct weir_envelope_options *options)
 {
-    CHECK_INT(sizeof(struct weir_envelope), <=, 256);
+    size_t before = test_allocated_bytes();
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(options, &envelope), WEIR_OK);
+    size_t bytes = test_allocated_bytes() - before;
+    weir_envelope_unref(envelope);
+    return bytes;
+}
+
+TEST(size, "an envelope takes memory for what it has, a periodic one 192 bytes")
+{
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options options = options_for(&task);
+    const size_t own = sizeof(struct weir_allocator); /* of the test; libc's takes none */
+    size_t plain = bytes_of(&options);
+    CHECK_INT(plain, <=, 104 + own);
+    options.interval_ns = 1;
+    CHECK_INT(bytes_of(&options), <=, 192 + own);
+    options.interval_ns = 0;
+    options.type = "mail";
+    CHECK_INT(bytes_of(&options), ==, plain + sizeof("mail"));
+    options.type = "";
+    CHECK_INT(bytes_of(&options), ==, plain);
+    task_fini(&task);
+}
+
+static void before_hook(void)
+{
+}
+
+/* Options that make exactly these parts. */
+static struct weir_envelope_options options_with(unsigned parts, const struct weir_stamp *stamps,
+                                                 const struct weir_isolation *isolation)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = task_invoke;
+    options.id = parts;
+    options.interval_ns = (parts & WEIRI_PART_RECURRENCE) != 0 ? 77 : 0;
+    options.before = (parts & WEIRI_PART_HOOKS) != 0 ? (weir_before_fn *)before_hook : NULL;
+    options.stamps = stamps;
+    options.stamp_count = (parts & WEIRI_PART_STAMPS) != 0 ? 3 : 0;
+    if ((parts & WEIRI_PART_GROUP) != 0) {
+        options.group = weir_key_string("customer");
+    }
+    options.isolation = (parts & WEIRI_PART_ISOLATION) != 0 ? isolation : NULL;
+    if ((parts & WEIRI_PART_ALLOCATOR) != 0) {
+        options.allocator = *test_allocator();
+    }
+    options.type = (parts & WEIRI_PART_TYPE) != 0 ? "mail" : NULL;
+    return options;
+}
+
+static void check_parts(weir_envelope *envelope, unsigned parts, const struct weir_stamp *stamps)
+{
+    CHECK_INT(envelope->parts, ==, parts);
+    CHECK_INT(weiri_envelope_is_periodic(envelope), ==, (parts & WEIRI_PART_RECURRENCE) != 0);
+    if (weiri_envelope_is_periodic(envelope)) {
+        CHECK_INT(weiri_envelope_recurrence(envelope)->plan.interval_ns, ==, 77);
+    }
+    bool has_hook = weiri_envelope_hooks(envelope)->before == (weir_before_fn *)before_hook;
+    CHECK_INT(has_hook, ==, (parts & WEIRI_PART_HOOKS) != 0);
+    CHECK(weiri_envelope_hooks(envelope)->failure == NULL);
+    CHECK_INT(envelope->stamp_count, ==, (parts & WEIRI_PART_STAMPS) != 0 ? 3 : 0);
+    for (size_t i = 0; i < envelope->stamp_count; i++) {
+        CHECK(weiri_envelope_stamps(envelope)[i].arg == stamps[i].arg);
+    }
+    struct weiri_member *member = weiri_envelope_member(envelope);
+    CHECK_INT(member != NULL, ==, (parts & WEIRI_PART_GROUP) != 0);
+    CHECK(member == NULL || member->item == &envelope->item);
+    if (weiri_envelope_has(envelope, WEIRI_PART_ISOLATION)) {
+        CHECK_INT(weiri_envelope_isolation(envelope)->file_limit, ==, 55);
+    }
+    CHECK_STRING(weir_envelope_type(envelope), (parts & WEIRI_PART_TYPE) != 0 ? "mail" : "");
+    CHECK_INT(test_allocated_blocks() > 0, ==, (parts & WEIRI_PART_ALLOCATOR) != 0);
+}
+
+TEST(parts, "whichever parts an envelope has, each is found as it was given, and freed")
+{
+    int args[3];
+    struct weir_stamp stamps[3];
+    for (int i = 0; i < 3; i++) {
+        stamps[i] = (struct weir_stamp){(weir_stamp_fn *)before_hook, &args[i]};
+    }
+    struct weir_isolation isolation = WEIR_ISOLATION_INIT;
+    isolation.file_limit = 55;
+    for (unsigned parts = 0; parts < 2 * WEIRI_PART_TYPE; parts++) {
+        struct weir_envelope_options options = options_with(parts, stamps, &isolation);
+        weir_envelope *envelope;
+        CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+        check_parts(envelope, parts, stamps);
+        weir_envelope_unref(envelope);
+        CHECK_INT(test_allocated_blocks(), ==, 0);
+    }
 }
 
 TEST(deadline_of_interval, "a deadline may be as long as the interval, and of a one-off any length")

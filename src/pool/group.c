@@ -13,36 +13,33 @@ static size_t size_of(size_t key_size)
     return sizeof(struct weiri_member) + key_size;
 }
 
-enum weir_status weiri_envelope_join_group(weir_envelope *envelope, struct weir_key group)
+enum weir_status weiri_member_new(const struct weir_allocator *allocator, struct weir_key group,
+                                  struct weiri_member **ret_member)
 {
-    if (group.size == 0) {
-        return WEIR_OK;
-    }
     if (group.data == NULL || group.size == WEIR_KEY_ITEM) {
         return WEIR_EINVAL;
     }
     if (group.size > NAME_SIZE_MAX) {
         return WEIR_ETOOBIG;
     }
-    struct weiri_member *member = weiri_alloc_zero(&envelope->allocator, 1, size_of(group.size));
+    struct weiri_member *member = weiri_alloc_zero(allocator, 1, size_of(group.size));
     if (member == NULL) {
         return WEIR_ENOMEM;
     }
-    member->item = &envelope->item;
     member->key_size = group.size;
     memcpy(member->key, group.data, group.size);
-    envelope->member = member;
+    *ret_member = member;
     return WEIR_OK;
 }
 
-void weiri_envelope_quit_group(weir_envelope *envelope)
+void weiri_member_free(const struct weir_allocator *allocator, struct weiri_member *member)
 {
-    if (envelope->member != NULL) {
-        weiri_release(&envelope->allocator, envelope->member, size_of(envelope->member->key_size));
+    if (member != NULL) {
+        weiri_release(allocator, member, size_of(member->key_size));
     }
 }
 
 struct weiri_member *weiri_member_of(struct weir_item *item)
 {
-    return weiri_envelope_of(item)->member;
+    return weiri_envelope_member(weiri_envelope_of(item));
 }

@@ -8,20 +8,23 @@
 
 /* Envelopes of groups: what the pool adds to queue/groups.h. */
 
-/* Makes what an envelope that is being made needs of its group. WEIR_EINVAL, WEIR_ETOOBIG (the
- * group's name), WEIR_ENOMEM: it has nothing. */
-WEIR_NODISCARD enum weir_status weiri_envelope_join_group(weir_envelope *envelope,
-                                                          struct weir_key group);
-void weiri_envelope_quit_group(weir_envelope *envelope);
+/* Makes what an envelope of a group, whose name has a size, needs of it; the item is its owner's to
+ * fill in. WEIR_EINVAL, WEIR_ETOOBIG (the group's name), WEIR_ENOMEM: nothing was made. */
+WEIR_NODISCARD enum weir_status weiri_member_new(const struct weir_allocator *allocator,
+                                                 struct weir_key group,
+                                                 struct weiri_member **ret_member);
+/* Takes NULL. */
+void weiri_member_free(const struct weir_allocator *allocator, struct weiri_member *member);
 
 /* To be called before the done of a run that ended so. In an ordered group an envelope that is to
  * be tried again comes before the others. */
 static inline void weiri_envelope_note_ending(const weir_pool *pool, weir_envelope *envelope,
                                               enum weiri_ending ending)
 {
-    if (envelope->member != NULL) {
-        envelope->member->keeps_seat = pool->has_ordered_groups && ending == WEIRI_ENDS_PENDING &&
-                                       !weiri_envelope_is_periodic(envelope);
+    struct weiri_member *member = weiri_envelope_member(envelope);
+    if (member != NULL) {
+        member->keeps_seat = pool->has_ordered_groups && ending == WEIRI_ENDS_PENDING &&
+                             !weiri_envelope_is_periodic(envelope);
     }
 }
 

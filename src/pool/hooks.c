@@ -41,7 +41,7 @@ static int before(void *arg)
 {
     const struct weiri_round *round = arg;
     weir_envelope *envelope = round->envelope;
-    return envelope->before(&round->worker->context, envelope, envelope->payload);
+    return round->hooks->before(&round->worker->context, envelope, envelope->payload);
 }
 
 int weiri_hook_before(struct weiri_round *round)
@@ -53,7 +53,7 @@ static int after(void *arg)
 {
     const struct weiri_round *round = arg;
     weir_envelope *envelope = round->envelope;
-    return envelope->after(&round->worker->context, envelope, round->status, envelope->payload);
+    return round->hooks->after(&round->worker->context, envelope, round->status, envelope->payload);
 }
 
 int weiri_hook_after(struct weiri_round *round)
@@ -65,7 +65,7 @@ static int success(void *arg)
 {
     const struct weiri_round *round = arg;
     weir_envelope *envelope = round->envelope;
-    envelope->success(&round->worker->context, envelope, envelope->payload);
+    round->hooks->success(&round->worker->context, envelope, envelope->payload);
     return WEIR_OK;
 }
 
@@ -79,7 +79,7 @@ static int failure(void *arg)
     struct weiri_round *round = arg;
     weir_envelope *envelope = round->envelope;
     round->decision =
-        envelope->failure(&round->worker->context, envelope, round->failure, envelope->payload);
+        round->hooks->failure(&round->worker->context, envelope, round->failure, envelope->payload);
     return WEIR_OK;
 }
 

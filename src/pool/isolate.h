@@ -68,8 +68,9 @@ int weiri_isolated_invoke(weir_context *context);
 static inline int weiri_invoke(weir_context *context)
 {
     weir_envelope *envelope = context->envelope;
-    return envelope->isolation == NULL ? envelope->invoke(context, envelope->payload)
-                                       : weiri_isolated_invoke(context);
+    return weiri_envelope_has(envelope, WEIRI_PART_ISOLATION)
+               ? weiri_isolated_invoke(context)
+               : envelope->invoke(context, envelope->payload);
 }
 
 /* Checks options. WEIR_EINVAL, WEIR_ERANGE. */

@@ -155,7 +155,7 @@ void weiri_task_main(int socket, pid_t keeper, const weir_context *context)
         _exit(1);
     }
     set_input(socket);
-    set_limits(socket, context->envelope->isolation);
+    set_limits(socket, weiri_envelope_isolation(context->envelope));
     reset_signals();
     watch_crashes(socket);
     sigset_t none;

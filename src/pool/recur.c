@@ -13,7 +13,7 @@ static struct weiri_moment now_of(const struct weiri_round *round)
     weir_clock *clock = round->worker->pool->queue->clock;
     struct weiri_moment now = {.clock_ns = weir_clock_now(clock)};
     now.wall_ns = now.clock_ns;
-    if (weiri_plan_reads_wall(&round->envelope->recurrence->plan) &&
+    if (weiri_plan_reads_wall(&weiri_envelope_recurrence(round->envelope)->plan) &&
         clock == weir_clock_monotonic()) {
         now.wall_ns = weiri_wall_now();
     }
@@ -22,14 +22,14 @@ static struct weiri_moment now_of(const struct weiri_round *round)
 
 static void wait_until(struct weiri_round *round, int64_t wake_ns, struct weiri_moment now)
 {
-    round->envelope->recurrence->wake_ns = wake_ns;
+    weiri_envelope_recurrence(round->envelope)->wake_ns = wake_ns;
     (void)weiri_bring_back(round, weiri_time_sub(wake_ns, now.clock_ns));
 }
 
 /* Whether the envelope was handed out for a firing; round then has its time. */
 static bool begin(struct weiri_round *round, struct weiri_moment now)
 {
-    struct weiri_recurrence *recurrence = round->envelope->recurrence;
+    struct weiri_recurrence *recurrence = weiri_envelope_recurrence(round->envelope);
     struct weiri_turn turn = weiri_plan_begin(&recurrence->plan, &recurrence->state, now);
     weiri_count_more(round->worker, WEIRI_COUNT_SKIPPED, turn.skipped);
     if (turn.run) {
@@ -44,11 +44,12 @@ static bool begin(struct weiri_round *round, struct weiri_moment now)
 
 bool weiri_recur_begin(struct weiri_round *round)
 {
-    struct weiri_recurrence *recurrence = round->envelope->recurrence;
+    weir_envelope *envelope = round->envelope;
+    struct weiri_recurrence *recurrence = weiri_envelope_recurrence(envelope);
     struct weiri_moment now = now_of(round);
-    bool is_asked = atomic_exchange_explicit(&recurrence->is_asked, false, memory_order_acq_rel);
-    if (!atomic_load_explicit(&recurrence->is_begun, memory_order_relaxed)) {
-        atomic_store_explicit(&recurrence->is_begun, true, memory_order_relaxed);
+    bool is_asked = atomic_exchange_explicit(&envelope->is_asked, false, memory_order_acq_rel);
+    if (!atomic_load_explicit(&envelope->is_begun, memory_order_relaxed)) {
+        atomic_store_explicit(&envelope->is_begun, true, memory_order_relaxed);
         recurrence->wake_ns = weiri_plan_start(&recurrence->plan, &recurrence->state, now);
         if (recurrence->wake_ns > now.clock_ns) {
             wait_until(round, recurrence->wake_ns, now);
@@ -65,7 +66,7 @@ bool weiri_recur_begin(struct weiri_round *round)
 
 void weiri_recur_again(struct weiri_round *round)
 {
-    struct weiri_recurrence *recurrence = round->envelope->recurrence;
+    struct weiri_recurrence *recurrence = weiri_envelope_recurrence(round->envelope);
     struct weiri_moment now = now_of(round);
     struct weiri_turn turn = weiri_plan_end(&recurrence->plan, &recurrence->state, now);
     weiri_count_more(round->worker, WEIRI_COUNT_SKIPPED, turn.skipped);
@@ -76,7 +77,7 @@ void weiri_recur_end(struct weiri_round *round)
 {
     weir_pool *pool = round->worker->pool;
     weir_envelope *envelope = round->envelope;
-    atomic_store_explicit(&envelope->recurrence->is_begun, false, memory_order_relaxed);
+    atomic_store_explicit(&envelope->is_begun, false, memory_order_relaxed);
     bool was_taken = false;
     enum weir_status status =
         weir_queue_cancel(pool->queue, weir_key_item(&envelope->item), &was_taken);

@@ -9,8 +9,9 @@
 struct weiri_round {
     struct weiri_worker *worker;
     weir_envelope *envelope;
-    int64_t due_ns;        /* the firing's that it is for; 0: for none */
-    int64_t hook_limit_ns; /* 0: not worked out yet */
+    const struct weiri_hooks *hooks; /* the envelope's */
+    int64_t due_ns;                  /* the firing's that it is for; 0: for none */
+    int64_t hook_limit_ns;           /* 0: not worked out yet */
     int status;
     enum weiri_ending ending;
     const struct weir_failure *failure; /* while its hook is called */

@@ -20,7 +20,7 @@ static int do_task(void *arg)
 static int perform(struct weiri_round *round)
 {
     weir_context *context = &round->worker->context;
-    if (round->envelope->before != NULL) {
+    if (round->hooks->before != NULL) {
         int status = weiri_hook_before(round);
         if (status != WEIR_OK) {
             return status;
@@ -33,31 +33,33 @@ static int perform(struct weiri_round *round)
     return status;
 }
 
-static bool wants_after(const weir_envelope *envelope, int status)
+static bool wants_after(const struct weiri_round *round)
 {
-    return envelope->after != NULL && (status == WEIR_OK || status == WEIR_ESTOP ||
-                                       (envelope->flags & WEIR_ENVELOPE_AFTER_ALWAYS) != 0);
+    return round->hooks->after != NULL &&
+           (round->status == WEIR_OK || round->status == WEIR_ESTOP ||
+            (round->envelope->flags & WEIR_ENVELOPE_AFTER_ALWAYS) != 0);
 }
 
 enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope)
 {
-    struct weiri_round round = {.worker = worker, .envelope = envelope};
-    if (envelope->recurrence != NULL && !weiri_recur_begin(&round)) {
+    struct weiri_round round = {
+        .worker = worker, .envelope = envelope, .hooks = weiri_envelope_hooks(envelope)};
+    if (weiri_envelope_is_periodic(envelope) && !weiri_recur_begin(&round)) {
         return round.ending;
     }
     uint32_t failed = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
     weiri_context_describe(&worker->context, envelope, failed + 1, round.due_ns);
-    WEIRI_PROBE4(run_start, worker->pool, envelope, envelope->id, envelope->type);
+    WEIRI_PROBE4(run_start, worker->pool, envelope, envelope->id, weiri_envelope_type(envelope));
     weiri_context_begin(&worker->context, envelope->deadline_ns);
     round.status = perform(&round);
     weiri_context_end_task(&worker->context);
-    if (wants_after(envelope, round.status) && weiri_hook_after(&round) == WEIR_ESTOP) {
+    if (wants_after(&round) && weiri_hook_after(&round) == WEIR_ESTOP) {
         round.status = WEIR_ESTOP;
     }
     WEIRI_PROBE4(run_end, worker->pool, envelope, envelope->id, round.status);
     weiri_settle(&round);
-    if (envelope->outcome != NULL) {
-        envelope->outcome(envelope, round.status, envelope->payload);
+    if (round.hooks->outcome != NULL) {
+        round.hooks->outcome(envelope, round.status, envelope->payload);
     }
     weiri_context_end(&worker->context);
     return round.ending;

@@ -69,8 +69,8 @@ static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const str
         return status;
     }
     WEIRI_PROBE4(send, pool, envelope, envelope->id, order->delay_ns);
-    if (envelope->recurrence != NULL) {
-        weiri_recurrence_ask(envelope->recurrence);
+    if (weiri_envelope_is_periodic(envelope)) {
+        weiri_envelope_ask(envelope);
     }
     /* Most sends of a storm find the envelope queued already. They need no hold: nothing of it is
      * touched but the word that is looked at, and for that the caller's reference is enough. */
@@ -133,8 +133,8 @@ static enum weir_status send_all(weir_pool *pool, weir_envelope *const *envelope
     }
     for (size_t i = 0; i < count; i++) {
         keys[i] = weir_key_item(&envelopes[i]->item);
-        if (envelopes[i]->recurrence != NULL) {
-            weiri_recurrence_ask(envelopes[i]->recurrence);
+        if (weiri_envelope_is_periodic(envelopes[i])) {
+            weiri_envelope_ask(envelopes[i]);
         }
     }
     struct weiri_entry entry = {.keys = keys, .entered = entered, .count = count};

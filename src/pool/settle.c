@@ -30,8 +30,8 @@ static void forgive(weir_pool *pool, weir_envelope *envelope)
 void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
 {
     forgive(pool, envelope);
-    if (envelope->recurrence != NULL) {
-        atomic_store_explicit(&envelope->recurrence->is_begun, false, memory_order_relaxed);
+    if (weiri_envelope_is_periodic(envelope)) {
+        atomic_store_explicit(&envelope->is_begun, false, memory_order_relaxed);
     }
 }
 
@@ -170,10 +170,10 @@ static WEIRI_NOINLINE void settle_by_table(struct weiri_round *round)
     if (terms.is_periodic) {
         obey(round, weiri_outcome_sequel(outcome, &terms, &round->decision));
     }
-    if (outcome == WEIRI_SUCCEEDED && envelope->success != NULL) {
+    if (outcome == WEIRI_SUCCEEDED && round->hooks->success != NULL) {
         weiri_hook_success(round);
     }
-    if (has_failed && envelope->failure != NULL) {
+    if (has_failed && round->hooks->failure != NULL) {
         tell_failure(round, terms.attempt);
     }
     if (!terms.is_periodic) {
@@ -184,14 +184,14 @@ static WEIRI_NOINLINE void settle_by_table(struct weiri_round *round)
 void weiri_settle(struct weiri_round *round)
 {
     weir_envelope *envelope = round->envelope;
-    if (round->status != WEIR_OK || envelope->recurrence != NULL) {
+    if (round->status != WEIR_OK || weiri_envelope_is_periodic(envelope)) {
         settle_by_table(round);
         return;
     }
     /* What the table says of most runs, without asking it. */
     weiri_count(round->worker, (enum weiri_count)WEIRI_SUCCEEDED);
     forgive(round->worker->pool, envelope);
-    if (envelope->success != NULL) {
+    if (round->hooks->success != NULL) {
         weiri_hook_success(round);
     }
 }

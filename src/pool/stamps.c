@@ -32,7 +32,8 @@ static const struct weir_stamp *stamp_at(const struct weiri_round *round, size_t
         return &pool->stamps[index];
     }
     index -= pool->stamp_count;
-    return index < round->envelope->stamp_count ? &round->envelope->stamps[index] : NULL;
+    weir_envelope *envelope = round->envelope;
+    return index < envelope->stamp_count ? &weiri_envelope_stamps(envelope)[index] : NULL;
 }
 
 static int run_from(const struct weiri_round *round, size_t index, weir_context *context)
