@@ -10,27 +10,35 @@ Usage: tools/check_conformance.py
  - In a table whose last column says "for keys and embedded items" every row has one that runs for each kind of item.
  - In a table whose first column is "client-go" the cases of a row begin with the name of the Go test: TestAddTwoFireEarly
    is add_two_fire_early.
+ - In a table whose first column is "rate-envelope-queue" the titles of a row's cases begin with the name of the Go test and
+   that of the scenario: "TestQueue: Queue stopping ...". Of the suites rate_envelope_... every case is in that table.
+ - In a table whose first column is "rate-envelope-queue's" one case of a row has the number of the flaw in its title: (R5).
 """
 import re
 
 from sources import ROOT, Findings, read
 
 TABLES = "docs/conformance.md"
-CASE = re.compile(r"^TEST(\w*)\(\s*(\w+),", re.M)
+CASE = re.compile(r'^TEST(\w*)\(\s*(\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)', re.M)
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 REFERENCE = re.compile(r"`([\w.]+):(\w+)`")
 FOR_EACH_KIND = {"_EACH", "_EACH_WITH", "_BOTH"}
 
 findings = Findings("check_conformance")
 suites = {}
+ported = set()  # cases that stand for scenarios of rate-envelope-queue's own tests
 
 
 def cases(suite):
-    """Maps the cases of a suite to their macros; None where there is no such suite."""
+    """Maps the cases of a suite to their macros and titles; None where there is no such suite."""
     if suite not in suites:
         path = suite.replace(".", "/") if "." in suite else f"conformance/{suite}"
         places = [ROOT / top / f"{path}_test.c" for top in ("src", "tests")]
         found = [place for place in places if place.is_file()]
-        suites[suite] = {name: macro for macro, name in CASE.findall(found[0].read_text())} if found else None
+        suites[suite] = None
+        if found:
+            suites[suite] = {name: (macro, "".join(STRING.findall(title)))
+                             for macro, name, title in CASE.findall(found[0].read_text())}
     return suites[suite]
 
 
@@ -38,11 +46,26 @@ def snake(go_name):
     return re.sub(r"(?<!^)([A-Z])", r"_\1", go_name.removeprefix("Test")).lower()
 
 
+def check_peers_row(line, header, cells, references, titles):
+    """Of rate-envelope-queue."""
+    if header[0] == "rate-envelope-queue":
+        ported.update(references)
+        name = ": ".join(cell for cell in cells[:2] if cell)
+        for title in titles:
+            if title != name and not title.startswith(name + ": "):
+                findings.add(TABLES, line, f'not the case of "{name}": "{title}"')
+    elif header[0] == "rate-envelope-queue's":
+        number = re.compile(rf"\([^()]*\b{cells[0]}\b[^()]*\)")
+        if not any(number.search(title) for title in titles):
+            findings.add(TABLES, line, f"no title of a case names {cells[0]}")
+
+
 def check_row(line, header, cells):
     references = REFERENCE.findall(cells[-1])
     if not references:
         findings.add(TABLES, line, "the row names no test")
     kinds = False
+    titles = []
     for suite, case in references:
         known = cases(suite)
         if known is None:
@@ -50,9 +73,11 @@ def check_row(line, header, cells):
         elif case not in known:
             findings.add(TABLES, line, f"{suite} has no case {case}")
         else:
-            kinds = kinds or known[case] in FOR_EACH_KIND
+            kinds = kinds or known[case][0] in FOR_EACH_KIND
+            titles.append(known[case][1])
             if header[0] == "client-go" and not case.startswith(snake(cells[0])):
                 findings.add(TABLES, line, f"{case} is not named after {cells[0]}")
+    check_peers_row(line, header, cells, references, titles)
     if references and "for keys and embedded items" in header[-1] and not kinds:
         findings.add(TABLES, line, "no test of the row runs for keys and embedded items")
     return len(references)
@@ -71,4 +96,9 @@ for number, text in enumerate(read(TABLES).split("\n"), 1):
     elif not re.fullmatch(r"[|\- ]+", text):
         rows += 1
         named += check_row(number, header, cells)
+for path in sorted((ROOT / "tests/conformance").glob("rate_envelope_*_test.c")):
+    suite = path.name.removesuffix("_test.c")
+    for case in cases(suite):
+        if (suite, case) not in ported:
+            findings.add(TABLES, 1, f"{suite}:{case} stands for no scenario in the table of rate-envelope-queue")
 findings.end(f"{rows} rows, {named} tests named, all there")

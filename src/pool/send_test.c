@@ -282,6 +282,31 @@ TEST(deadline, "a run has its deadline from its own start, and learns that it ha
     task_fini(&task);
 }
 
+static int look(weir_context *context, struct task *task)
+{
+    (void)context;
+    return task->status + WEIR_EUSER;
+}
+
+TEST(visible, "what was written to the payload before a send is seen by its run (R17)")
+{
+    struct task task;
+    task_init(&task);
+    task.body = look;
+    weir_pool *pool = pool_with(2, 0, NULL);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    for (int sends = 1; sends <= 100; sends++) {
+        task.status = sends;
+        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        counter_wait(&task.outcomes, sends);
+        CHECK_INT(atomic_load(&task.last_status), ==, WEIR_EUSER + sends);
+    }
+    weir_pool_free(pool);
+    weir_envelope_unref(envelope);
+    task_fini(&task);
+}
+
 TEST(late_success, "a task that returns 0 after its deadline did succeed (R7)")
 {
     struct task task;

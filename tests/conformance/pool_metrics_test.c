@@ -145,7 +145,7 @@ TEST(overdue, "a run that the watchdog tells of is counted while it still runs, 
     task_fini(&task);
 }
 
-TEST(gauges, "capacity, what is taken of it, and what runs are those of the moment")
+TEST(gauges, "capacity, what is taken of it, and what runs are those of the moment (R18)")
 {
     struct script script;
     struct page page;
@@ -194,6 +194,36 @@ TEST(queue, "the pool's queue is shown under the pool's name")
     page_read(&page);
     CHECK_SERIES(&page, "workqueue_adds_total{name=\"q\"}", "1");
     CHECK_SERIES(&page, "workqueue_work_duration_seconds_count{name=\"q\"}", "1");
+    end(&script, &page);
+}
+
+TEST(restarted, "what a stop drops leaves the gauges; after a restart counters go on (R19)")
+{
+    struct script script;
+    struct page page;
+    begin(&script, &page);
+    script.sleeps = true;
+    start(&script, &page);
+    counter_wait(&script.begun, 1);
+    CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK); /* again, after its run */
+    page_read(&page);
+    CHECK_SERIES(&page, "workqueue_depth{name=\"q\"}", "1");
+    CHECK_STATUS(weir_pool_stop(script.pool), WEIR_OK);
+    page_read(&page);
+    CHECK_SERIES(&page, "workqueue_depth{name=\"q\"}", "0");
+    CHECK_SERIES(&page, "weir_pool_in_flight{name=\"q\"}", "0");
+    CHECK_SERIES(&page, "workqueue_adds_total{name=\"q\"}", "2");
+
+    script.sleeps = false;
+    CHECK_STATUS(weir_pool_start(script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
+    script_wait(&script, 2);
+    script_end(&script, 2, 1);
+    page_read(&page);
+    CHECK_SERIES(&page, "workqueue_depth{name=\"q\"}", "0");
+    CHECK_SERIES(&page, "workqueue_adds_total{name=\"q\"}", "3");
+    CHECK_RUNS(&page, "canceled", "1");
+    CHECK_RUNS(&page, "success", "1");
     end(&script, &page);
 }
 

@@ -4,7 +4,8 @@
 
 /* The scenarios of rate-envelope-queue's own tests of envelopes and workers
  * (tests/envelope_test.go, tests/worker_test.go), named as there, on a manual clock. Where weir
- * answers otherwise, the case says so. */
+ * answers otherwise, the case says so. Those of sending and of the queue are in
+ * rate_envelope_sending_test.c and rate_envelope_queue_test.c. */
 
 /* Runs one-off options once, and compares what was called. */
 static void check_once(struct script *script, const struct weir_envelope_options *options,
@@ -186,13 +187,16 @@ TEST(beforehook_default_deadline,
 }
 
 /* Stops the pool while a function of the first cycle waits for its context: no second cycle. */
-static void check_stopped(struct script *script, const char *steps, int status)
+static void check_stopped(const char *steps, int status, weir_failure_fn *failure)
 {
+    struct script all;
+    struct script *script = &all;
     script_init(script);
     script->before_sleeps = strcmp(steps, "before outcome") == 0 ? 1 : 0;
     script->sleeps = strcmp(steps, "before invoke outcome") == 0;
     script->after_sleeps = !script->sleeps && script->before_sleeps == 0;
     struct weir_envelope_options options = every(script, WEIR_SECONDS(1), 0);
+    options.failure = failure;
     script_start(script, &options, NULL);
     counter_wait(script->sleeps ? &script->begun : &script->slept, 1);
     CHECK_STATUS(weir_pool_stop(script->pool), WEIR_OK);
@@ -205,28 +209,27 @@ static void check_stopped(struct script *script, const char *steps, int status)
 }
 
 TEST(beforehook_queue_stop, "TestWorkerCtxCancelledOrDeadlineExceededOnPeriodicEnvelope: Worker "
-                            "beforehook context canceled "
-                            "with queue stop")
+                            "beforehook context canceled with queue stop")
 {
-    struct script script;
-    check_stopped(&script, "before outcome", WEIR_ECANCELED);
+    check_stopped("before outcome", WEIR_ECANCELED, NULL);
 }
 
-TEST(invoke_queue_stop,
-     "TestWorkerCtxCancelledOrDeadlineExceededOnPeriodicEnvelope: Worker invoke context canceled "
-     "with queue stop")
+TEST(invoke_queue_stop, "TestWorkerCtxCancelledOrDeadlineExceededOnPeriodicEnvelope: Worker invoke "
+                        "context canceled with queue stop")
 {
-    struct script script;
-    check_stopped(&script, "before invoke outcome", WEIR_ECANCELED);
+    check_stopped("before invoke outcome", WEIR_ECANCELED, NULL);
 }
 
-TEST(
-    afterhook_queue_stop,
-    "TestWorkerCtxCancelledOrDeadlineExceededOnPeriodicEnvelope: Worker afterhook context canceled "
-    "with queue stop, and with skip failurehook: the task has succeeded")
+TEST(afterhook_queue_stop, "TestWorkerCtxCancelledOrDeadlineExceededOnPeriodicEnvelope: Worker "
+                           "afterhook context canceled with queue stop: the task has succeeded")
 {
-    struct script script;
-    check_stopped(&script, "before invoke after success outcome", WEIR_OK);
+    check_stopped("before invoke after success outcome", WEIR_OK, NULL);
+}
+
+TEST(afterhook_skip_failurehook, "TestWorkerCtxCancelledOrDeadlineExceededOnPeriodicEnvelope: "
+                                 "Worker afterhook context canceled with skip failurehook")
+{
+    check_stopped("before invoke after success outcome", WEIR_OK, script_failure);
 }
 
 /* Intervals and errors. */

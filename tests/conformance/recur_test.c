@@ -72,7 +72,8 @@ TEST(delay, "fixed delay: each run is due an interval after the end of the one b
     script_fini(&script);
 }
 
-TEST(rate, "fixed rate: each run is due an interval after the one before was, however long it took")
+TEST(rate, "fixed rate: each run is due an interval after the one before was, however long it took "
+           "(R18)")
 {
     struct script script;
     script_init(&script);

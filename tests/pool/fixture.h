@@ -135,8 +135,7 @@ static inline int task_runs(struct task *task)
     return runs;
 }
 
-/* NULL where an allocation was made to fail. */
-static inline weir_envelope *envelope_for(struct task *task, int64_t deadline_ns)
+static inline struct weir_envelope_options task_envelope(struct task *task)
 {
     struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
     options.allocator = *test_allocator();
@@ -144,6 +143,22 @@ static inline weir_envelope *envelope_for(struct task *task, int64_t deadline_ns
     options.invoke = task_invoke;
     options.outcome = task_outcome;
     options.release = task_release;
+    return options;
+}
+
+static inline weir_envelope *periodic_for(struct task *task, int64_t interval_ns)
+{
+    struct weir_envelope_options options = task_envelope(task);
+    options.interval_ns = interval_ns;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    return envelope;
+}
+
+/* NULL where an allocation was made to fail. */
+static inline weir_envelope *envelope_for(struct task *task, int64_t deadline_ns)
+{
+    struct weir_envelope_options options = task_envelope(task);
     options.deadline_ns = deadline_ns;
     weir_envelope *envelope = NULL;
     enum weir_status status = weir_envelope_new(&options, &envelope);
