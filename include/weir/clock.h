@@ -17,7 +17,11 @@ WEIR_BEGIN_DECLS
  *
  * A queue reads one clock for everything it does. The real clock is monotonic: it does not jump
  * when the date is set. A manual clock stands still until it is stepped; objects that sleep on it
- * wake when a step makes something due. */
+ * wake when a step makes something due.
+ *
+ * After fork() a child can read its parent's manual clocks, which stand where they stood, and no
+ * more: to step one, and to make an object that uses one, is WEIR_EFORKED, and weir_clock_free()
+ * does nothing. */
 
 /** A source of time. Opaque. */
 typedef struct weir_clock weir_clock;

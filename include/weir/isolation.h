@@ -44,9 +44,8 @@ WEIR_BEGIN_DECLS
  * itself, the task may use what takes no lock, or locks that only tasks of the same worker take, or
  * that pthread_atfork() sees to. A task that waits for such a lock is killed at its deadline, so it
  * should have one. In the child's context everything works but what is of another thread; the
- * program's pools and crews answer WEIR_EFORKED, its queues cannot be used. What it has written
- * with stdio it must flush. atexit() functions run only if it calls exit(), and are then the
- * program's.
+ * program's pools, queues, limiters and crews answer WEIR_EFORKED. What it has written with stdio
+ * it must flush. atexit() functions run only if it calls exit(), and are then the program's.
  *
  * The program's handling of SIGCHLD does not matter, nor that it waits for children it does not
  * know: it has one more for the time of the run, for which a SIGCHLD may come. */

@@ -26,7 +26,10 @@ WEIR_BEGIN_DECLS
  *
  * The limiters that are per item remember items that failed until they are forgotten, and within
  * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
- * before its memory is used for another. */
+ * before its memory is used for another.
+ *
+ * After fork() the child cannot use the parent's limiters: weir_limiter_when() is WEIR_EFORKED, the
+ * other calls do as for NULL. */
 
 /** A limiter. Opaque. */
 typedef struct weir_limiter weir_limiter;

@@ -46,7 +46,10 @@ WEIR_BEGIN_DECLS
  * - `weir_pool_dropped_total`, a counter: runs that were asked for and will not be.
  *
  * The buckets are Kubernetes' ten, and two more: 100 and 1000 seconds. Times are the queue's
- * clock's. Ages are those of the moment of reading. */
+ * clock's. Ages are those of the moment of reading.
+ *
+ * After fork() a child cannot use its parent's registries: to write one, and to make a queue or
+ * pool that is in it, is WEIR_EFORKED, and weir_metrics_free() does nothing. */
 
 /** A registry of named queues and pools. Opaque. */
 typedef struct weir_metrics weir_metrics;

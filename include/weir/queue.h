@@ -55,7 +55,10 @@ WEIR_BEGIN_DECLS
  * an object is required is WEIR_EINVAL, and so is a key that says it has bytes, or an item, and has
  * none. A call that fails has changed nothing, its results neither, unless it says so.
  *
- * After fork() the child must not use the parent's queues. */
+ * After fork() the child cannot use the parent's queues: each call that returns a status is
+ * WEIR_EFORKED, they count as empty and as shut down, and weir_queue_free() does nothing. It may
+ * make queues of its own. An embedded item that a parent's queue holds can be used with them after
+ * weir_item_init(). */
 
 /** A queue. Opaque. */
 typedef struct weir_queue weir_queue;

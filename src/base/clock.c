@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "base/forked.h"
 #include "base/panic.h"
 #include "base/sync.h"
 #include "base/time.h"
@@ -14,6 +15,7 @@
 struct weir_clock {
     /* Immutable. */
     bool is_manual;
+    uint64_t process; /* the mark of the one that made it; of a manual clock */
     struct weir_allocator allocator;
 
     struct weiri_mutex mutex;
@@ -46,7 +48,8 @@ enum weir_status weir_clock_manual_new(int64_t start_ns, const struct weir_alloc
     if (clock == NULL) {
         return WEIR_ENOMEM;
     }
-    if (weiri_mutex_init(&clock->mutex) != WEIR_OK) {
+    clock->process = weiri_forked_mark();
+    if (clock->process == 0 || weiri_mutex_init(&clock->mutex) != WEIR_OK) {
         weiri_release(&memory, clock, sizeof(*clock));
         return WEIR_ENOMEM;
     }
@@ -62,6 +65,9 @@ enum weir_status weir_clock_advance(weir_clock *clock, int64_t step_ns)
 {
     if (clock == NULL || !clock->is_manual) {
         return WEIR_EINVAL;
+    }
+    if (weiri_clock_check(clock) != WEIR_OK) {
+        return WEIR_EFORKED;
     }
     if (step_ns < 0) {
         return WEIR_ERANGE;
@@ -96,7 +102,8 @@ int64_t weir_clock_now(weir_clock *clock)
 
 void weir_clock_free(weir_clock *clock)
 {
-    if (clock == NULL || !clock->is_manual) {
+    /* In a child its users and its lock are as the fork found them. */
+    if (clock == NULL || !clock->is_manual || weiri_clock_check(clock) != WEIR_OK) {
         return;
     }
     WEIRI_ASSERT(weiri_list_is_empty(&clock->users));
@@ -122,6 +129,11 @@ void weiri_clock_detach(weir_clock *clock, struct weiri_clock_user *user)
         weiri_list_remove(&user->link);
         weiri_mutex_unlock(&clock->mutex);
     }
+}
+
+enum weir_status weiri_clock_check(const weir_clock *clock)
+{
+    return clock->is_manual && weiri_forked_since(clock->process) ? WEIR_EFORKED : WEIR_OK;
 }
 
 int64_t weiri_clock_wait_limit(const weir_clock *clock, int64_t time_ns)

@@ -26,4 +26,7 @@ void weiri_clock_detach(weir_clock *clock, struct weiri_clock_user *user);
  * itself on the real clock; for ever on a manual one, whose steps wake its users. */
 int64_t weiri_clock_wait_limit(const weir_clock *clock, int64_t time_ns);
 
+/* WEIR_EFORKED: a manual clock of a parent's, which nothing may be attached to. */
+WEIR_NODISCARD enum weir_status weiri_clock_check(const weir_clock *clock);
+
 #endif

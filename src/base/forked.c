@@ -4,26 +4,22 @@
 
 #include <pthread.h>
 
-#include "base/panic.h"
-
-_Atomic uint64_t weiri_forks;
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+_Atomic uint64_t weiri_forks = WEIRI_FORKED_FIRST;
 
 static void on_fork(void)
 {
     (void)atomic_fetch_add_explicit(&weiri_forks, 1, memory_order_relaxed);
 }
 
-static void register_once(void)
-{
-    int error = pthread_atfork(NULL, NULL, on_fork);
-    WEIRI_ASSERT(error == 0); /* it takes a few bytes, once in a program's life */
-}
-
+/* Two threads may both find nothing registered; then each fork counts twice, which is as good. */
 uint64_t weiri_forked_mark(void)
 {
-    int error = pthread_once(&once, register_once);
-    WEIRI_ASSERT(error == 0);
+    static atomic_bool is_registered;
+    if (!atomic_load_explicit(&is_registered, memory_order_acquire)) {
+        if (pthread_atfork(NULL, NULL, on_fork) != 0) {
+            return 0;
+        }
+        atomic_store_explicit(&is_registered, true, memory_order_release);
+    }
     return atomic_load_explicit(&weiri_forks, memory_order_relaxed);
 }

@@ -12,9 +12,14 @@
  * costs a nanosecond, where getpid() would be a system call. Children made otherwise than by fork()
  * (the bare clone(), vfork()) are not noticed. */
 
-extern _Atomic uint64_t weiri_forks; /* between the first process and this one */
+/* The mark of a process without forks before it: a number that memory seldom holds, so that a mark
+ * at an object's beginning also tells it from what is none. */
+#define WEIRI_FORKED_FIRST UINT64_C(0x7771510100000000)
 
-/* This process's mark, for an object that is being made. */
+/* This process's mark, which each fork counts up in the child. Hidden: read without a detour. */
+extern _Atomic uint64_t weiri_forks __attribute__((visibility("hidden")));
+
+/* The mark for an object that is being made; 0 for lack of memory. */
 uint64_t weiri_forked_mark(void);
 
 /* The mark is of another process, of which this one is a child. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/forked.h"
 #include "base/options.h"
 #include "base/panic.h"
 #include "base/sync.h"
@@ -24,7 +25,9 @@ _Static_assert(offsetof(struct weir_metrics_options, allocator) + sizeof(struct 
 
 struct weir_metrics {
     uint32_t magic;
-    struct weir_allocator allocator; /* immutable after new */
+    /* Immutable after new. */
+    uint64_t process; /* the mark of the one that made it */
+    struct weir_allocator allocator;
     struct weiri_mutex mutex;
     /* By kind, each in order of their names. */
     struct weiri_list sources[WEIRI_SOURCE_KINDS] WEIRI_GUARDED_BY(mutex);
@@ -32,9 +35,12 @@ struct weir_metrics {
     size_t name_bytes WEIRI_GUARDED_BY(mutex); /* of all names, NULs included */
 };
 
-static bool is_valid(const weir_metrics *metrics)
+static enum weir_status check(const weir_metrics *metrics)
 {
-    return metrics != NULL && metrics->magic == METRICS_MAGIC;
+    if (metrics == NULL || metrics->magic != METRICS_MAGIC) {
+        return WEIR_EINVAL;
+    }
+    return weiri_forked_since(metrics->process) ? WEIR_EFORKED : WEIR_OK;
 }
 
 enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
@@ -50,7 +56,8 @@ enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
     if (metrics == NULL) {
         return WEIR_ENOMEM;
     }
-    if (weiri_mutex_init(&metrics->mutex) != WEIR_OK) {
+    metrics->process = weiri_forked_mark();
+    if (metrics->process == 0 || weiri_mutex_init(&metrics->mutex) != WEIR_OK) {
         weiri_release(&allocator, metrics, sizeof(*metrics));
         return WEIR_ENOMEM;
     }
@@ -65,7 +72,8 @@ enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
 
 void weir_metrics_free(weir_metrics *metrics)
 {
-    if (!is_valid(metrics)) {
+    /* In a child its sources and its lock are as the fork found them. */
+    if (check(metrics) != WEIR_OK) {
         return;
     }
     weiri_mutex_lock(&metrics->mutex);
@@ -87,10 +95,13 @@ static struct weiri_source *source_of(struct weiri_list *link)
 
 enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *source)
 {
-    if (!is_valid(metrics) || source->name[0] == '\0' || !weiri_text_is_utf8(source->name)) {
+    enum weir_status status = check(metrics);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (source->name[0] == '\0' || !weiri_text_is_utf8(source->name)) {
         return WEIR_EINVAL;
     }
-    enum weir_status status = WEIR_OK;
     weiri_mutex_lock(&metrics->mutex);
     struct weiri_list *end = &metrics->sources[source->kind];
     struct weiri_list *at = end->next;
@@ -176,11 +187,12 @@ static enum weir_status collect(weir_metrics *metrics, struct set *ret_set)
 
 int weir_metrics_write(weir_metrics *metrics, weir_metrics_write_fn *write, void *arg)
 {
-    if (!is_valid(metrics) || write == NULL) {
-        return WEIR_EINVAL;
+    enum weir_status status = write == NULL ? WEIR_EINVAL : check(metrics);
+    if (status != WEIR_OK) {
+        return (int)status;
     }
     struct set set;
-    enum weir_status status = collect(metrics, &set);
+    status = collect(metrics, &set);
     if (status != WEIR_OK) {
         return (int)status;
     }

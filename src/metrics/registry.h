@@ -27,7 +27,7 @@ struct weiri_source {
 
 /* From its return on the source may be collected from. Not with the object's lock held.
  * WEIR_EINVAL: no registry, or the name is empty or not UTF-8; WEIR_EBUSY: another of its kind has
- * this name. */
+ * this name; WEIR_EFORKED: the registry is a parent's. */
 WEIR_NODISCARD enum weir_status weiri_metrics_add(weir_metrics *metrics,
                                                   struct weiri_source *source);
 /* From its return on nobody collects from the source. Not with the object's lock held. */

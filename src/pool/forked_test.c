@@ -3,6 +3,8 @@
 /* A pool in a child after fork(). */
 #include "pool/pool.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,4 +105,37 @@ TEST(isolated, "so it is for an isolated task and the pool that runs it")
 {
     struct isolated isolated = isolated_once(use_pool, NULL);
     CHECK_STATUS(isolated.status, WEIR_EUSER);
+}
+
+/* This program's own pthread_atfork() is the one that src/base calls. It has no memory on command,
+ * and else hands on to what libc's calls. */
+static bool has_no_memory;
+
+int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *); /* NOLINT: libc's */
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    return has_no_memory ? ENOMEM : __register_atfork(prepare, parent, child, NULL);
+}
+
+TEST(no_memory, "without memory to learn of forks nothing is made that must")
+{
+    weir_clock *clock;
+    weir_metrics *metrics;
+    weir_limiter *limiter;
+    weir_queue *queue;
+    weir_pool *pool;
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    has_no_memory = true;
+    CHECK_INT(weiri_forked_mark(), ==, 0);
+    CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &clock), WEIR_ENOMEM);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_ENOMEM);
+    CHECK_STATUS(weir_limiter_default_new(NULL, &limiter), WEIR_ENOMEM);
+    CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_ENOMEM);
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_ENOMEM);
+    has_no_memory = false;
+    CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_OK);
+    weir_queue_free(queue);
 }

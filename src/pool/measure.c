@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/panic.h"
 #include "metrics/registry.h"
 #include "pool/pool.h"
 
@@ -24,9 +25,8 @@ static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
     const struct weiri_pool_source *self =
         WEIRI_CONTAINER(source, struct weiri_pool_source, source);
     struct weir_pool_counts counts;
-    if (weir_pool_count(self->pool, &counts) != WEIR_OK) {
-        memset(&counts, 0, sizeof(counts)); /* refused only in a child after fork, which has none */
-    }
+    enum weir_status status = weir_pool_count(self->pool, &counts);
+    WEIRI_ASSERT(status == WEIR_OK); /* a parent's registry asks nobody */
     ret_sample->pool = (struct weiri_pool_sample){
         .workers = atomic_load_explicit(&self->pool->worker_count, memory_order_relaxed),
         .running = counts.running,

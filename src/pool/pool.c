@@ -61,7 +61,8 @@ static enum weir_status normalize(struct weir_pool_options *dst,
     if (dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
         return WEIR_EINVAL;
     }
-    return normalize_runs(dst);
+    enum weir_status status = normalize_runs(dst);
+    return status == WEIR_OK ? weiri_clock_check(dst->clock) : status;
 }
 
 static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_options *options)
@@ -144,7 +145,7 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     pool->timeouts_fail = (options->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0;
     atomic_init(&pool->dropped, 0);
     atomic_init(&pool->overdue_runs, 0);
-    if (copy_stamps(pool, options) != WEIR_OK) {
+    if (pool->mark == 0 || copy_stamps(pool, options) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
     if (init_life(pool) != WEIR_OK) {

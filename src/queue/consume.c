@@ -73,7 +73,7 @@ static WEIRI_NOINLINE enum weir_status get_after(weir_queue *queue, int64_t limi
 WEIRI_INLINE enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work)
 {
     if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(ret_work != NULL)) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     uint32_t entry = weiri_lock_enter(&queue->lock);
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
@@ -115,7 +115,7 @@ static enum weir_status get_batch(weir_queue *queue, int64_t limit_ns, struct we
 {
     enum weir_status status = weiri_queue_check(queue);
     if (status != WEIR_OK || ret_work == NULL || size == 0 || ret_count == NULL) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     weiri_queue_lock(queue);
     if (queue->is_quiet) {
@@ -219,7 +219,7 @@ WEIRI_INLINE enum weir_status done_any(weir_queue *queue, const struct weir_work
                                        bool *ret_left)
 {
     if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(work != NULL)) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     return work->item == NULL ? done_bytes(queue, work, ret_left) : done(queue, work, ret_left);
 }
@@ -275,7 +275,7 @@ WEIRI_INLINE enum weir_status done_get(weir_queue *queue, int64_t limit_ns, stru
                                        bool *ret_left)
 {
     if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(work != NULL)) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     uint32_t entry = weiri_lock_enter(&queue->lock);
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
@@ -317,7 +317,7 @@ enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work
 {
     enum weir_status status = weiri_queue_check(queue);
     if (status != WEIR_OK || (work == NULL && count > 0)) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     weiri_queue_lock(queue);
     if (queue->is_quiet) {

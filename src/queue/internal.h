@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/event_fd.h"
+#include "base/forked.h"
 #include "base/inline.h"
 #include "base/list.h"
 #include "base/lock.h"
@@ -31,8 +32,6 @@
  * Locks: the queue's lock is taken with the manual clock's held (on_step), never the other way
  * round. */
 
-#define WEIRI_QUEUE_MAGIC UINT32_C(0x77715101)
-
 struct weiri_sleeper {
     struct weiri_list link;
     struct weiri_parker parker;
@@ -49,9 +48,8 @@ struct weiri_wakes {
 struct weiri_groups; /* queue/groups.h */
 
 struct weir_queue {
-    uint32_t magic;
     /* Immutable after new. */
-    uint32_t mark; /* the core's */
+    uint64_t process; /* the mark of the one that made it (base/forked.h); 0 once it is freed */
     weir_clock *clock;
     weir_limiter *limiter;
     weir_limiter *own_limiter; /* NULL: the limiter is the user's */
@@ -60,6 +58,7 @@ struct weir_queue {
     weir_touch_fn *touch; /* NULL: none */
     void *touch_arg;
     struct weiri_clock_user clock_user;
+    uint32_t mark; /* the core's */
 
     /* Cleared by shutdown, under the lock. Set: the add of an embedded item that is queued or dirty
      * changes nothing and need not be seen. */
@@ -135,16 +134,20 @@ static inline void weiri_queue_unlock_moved(weir_queue *queue) WEIRI_RELEASE(que
     }
 }
 
-/* Whether what a caller brought is a queue. */
+/* Whether what a caller brought is a queue, and of this process. */
 static inline bool weiri_queue_is_one(const weir_queue *queue)
 {
-    return WEIRI_LIKELY(queue != NULL && queue->magic == WEIRI_QUEUE_MAGIC);
+    return WEIRI_LIKELY(queue != NULL && !weiri_forked_since(queue->process));
 }
+
+/* What a call with such a queue, or with other bad arguments, is told: WEIR_EFORKED of a queue of a
+ * parent's, else WEIR_EINVAL. */
+WEIR_NODISCARD enum weir_status weiri_queue_refusal(const weir_queue *queue);
 
 /* Checks what a caller brought as a queue and as a key. */
 WEIR_NODISCARD static inline enum weir_status weiri_queue_check(const weir_queue *queue)
 {
-    return weiri_queue_is_one(queue) ? WEIR_OK : WEIR_EINVAL;
+    return weiri_queue_is_one(queue) ? WEIR_OK : weiri_queue_refusal(queue);
 }
 
 WEIR_NODISCARD static inline enum weir_status weiri_queue_check_key(const weir_queue *queue,

@@ -3,11 +3,13 @@
 #include "queue/limiter.h"
 
 #include "base/alloc.h"
+#include "base/forked.h"
 #include "base/options.h"
 
 struct weir_limiter {
     struct weir_limiter_ops ops;
     void *self;
+    uint64_t process; /* the mark of the one that made it */
     struct weir_allocator allocator;
 };
 
@@ -19,7 +21,7 @@ static enum weir_status check(const weir_limiter *limiter, struct weir_key key)
     if (key.size > WEIR_KEY_SIZE_LIMIT && key.size != WEIR_KEY_ITEM) {
         return WEIR_ETOOBIG;
     }
-    return WEIR_OK;
+    return weiri_forked_since(limiter->process) ? WEIR_EFORKED : WEIR_OK;
 }
 
 enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self,
@@ -36,18 +38,20 @@ enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self
         normal.destroy == NULL) {
         return WEIR_EINVAL;
     }
-    weir_limiter *limiter = weiri_alloc(&memory, sizeof(*limiter));
+    uint64_t process = weiri_forked_mark();
+    weir_limiter *limiter = process != 0 ? weiri_alloc(&memory, sizeof(*limiter)) : NULL;
     if (limiter == NULL) {
         return WEIR_ENOMEM;
     }
-    *limiter = (weir_limiter){.ops = normal, .self = self, .allocator = memory};
+    *limiter = (weir_limiter){.ops = normal, .self = self, .process = process, .allocator = memory};
     *ret_limiter = limiter;
     return WEIR_OK;
 }
 
 void weir_limiter_free(weir_limiter *limiter)
 {
-    if (limiter != NULL) {
+    /* In a child its locks are as the fork found them. */
+    if (limiter != NULL && !weiri_forked_since(limiter->process)) {
         limiter->ops.destroy(limiter->self);
         struct weir_allocator allocator = limiter->allocator;
         weiri_release(&allocator, limiter, sizeof(*limiter));

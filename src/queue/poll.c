@@ -34,7 +34,7 @@ static bool find_fd(weir_queue *queue, int *ret_fd)
 enum weir_status weir_queue_fd(weir_queue *queue, int *ret_fd)
 {
     if (weiri_queue_check(queue) != WEIR_OK || ret_fd == NULL) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     if (find_fd(queue, ret_fd)) {
         return WEIR_OK;

@@ -145,7 +145,7 @@ static WEIRI_NOINLINE enum weir_status add_bytes(weir_queue *queue, struct weir_
 enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
 {
     if (!weiri_queue_is_one(queue)) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     return key.size == WEIR_KEY_ITEM ? add_at_once(queue, key, true) : add_bytes(queue, key);
 }

@@ -51,7 +51,14 @@ static enum weir_status normalize(struct weir_queue_options *dst,
         (dst->metrics != NULL && dst->name[0] == '\0')) {
         return WEIR_EINVAL;
     }
-    return dst->aging_ns >= 0 ? WEIR_OK : WEIR_ERANGE;
+    return dst->aging_ns >= 0 ? weiri_clock_check(dst->clock) : WEIR_ERANGE;
+}
+
+enum weir_status weiri_queue_refusal(const weir_queue *queue)
+{
+    bool is_forked = queue != NULL && queue->process >= WEIRI_FORKED_FIRST &&
+                     queue->process < atomic_load_explicit(&weiri_forks, memory_order_relaxed);
+    return is_forked ? WEIR_EFORKED : WEIR_EINVAL;
 }
 
 /* A step of a manual clock: everybody looks again. */
@@ -79,6 +86,10 @@ static uint32_t new_mark(void)
 /* Makes what a queue consists of; on failure nothing is left to undo. */
 static enum weir_status init(weir_queue *queue, const struct weir_queue_options *options)
 {
+    queue->process = weiri_forked_mark();
+    if (queue->process == 0) {
+        return WEIR_ENOMEM;
+    }
     if (options->limiter == NULL) {
         struct weir_limiter_options limiter = WEIR_LIMITER_OPTIONS_INIT;
         limiter.allocator = options->allocator;
@@ -92,7 +103,6 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
         weir_limiter_free(queue->own_limiter);
         return WEIR_ENOMEM;
     }
-    queue->magic = WEIRI_QUEUE_MAGIC;
     queue->clock = options->clock;
     queue->limiter = options->limiter != NULL ? options->limiter : queue->own_limiter;
     queue->key_size_max = options->key_size_max;
@@ -154,6 +164,7 @@ enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_q
 
 void weir_queue_free(weir_queue *queue)
 {
+    /* In a child another thread may have been changing it when the fork came. */
     if (weiri_queue_check(queue) != WEIR_OK) {
         return;
     }
@@ -162,7 +173,7 @@ void weir_queue_free(weir_queue *queue)
     WEIRI_ASSERT(weiri_list_is_empty(&queue->sleepers));
     WEIRI_ASSERT(weiri_list_is_empty(&queue->drainers));
     WEIRI_ASSERT(!queue->has_guests && queue->core.aside == 0);
-    queue->magic = 0;
+    queue->process = 0;
     if (queue->has_event_fd) {
         weiri_event_fd_close(&queue->event_fd);
     }
@@ -184,7 +195,7 @@ enum weir_status weiri_queue_count_held(weir_queue *queue, struct weir_queue_cou
                                         size_t *ret_held)
 {
     if (weiri_queue_check(queue) != WEIR_OK || ret_counts == NULL) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);

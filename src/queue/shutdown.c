@@ -36,12 +36,12 @@ enum weir_status weir_queue_shutdown_drain(weir_queue *queue)
 
 enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue, int64_t limit_ns)
 {
-    if (weiri_queue_check(queue) != WEIR_OK) {
-        return WEIR_EINVAL;
+    enum weir_status status = weiri_queue_check(queue);
+    if (status != WEIR_OK) {
+        return status;
     }
     weiri_queue_lock(queue);
     begin_locked(queue);
-    enum weir_status status = WEIR_OK;
     uint64_t forced = queue->forced;
     while (status == WEIR_OK && !weiri_queue_is_idle_locked(queue)) {
         if (queue->forced != forced) {

@@ -108,7 +108,7 @@ static enum weir_status make_room(weir_snapshot *snapshot)
 enum weir_status weir_queue_snapshot(weir_queue *queue, weir_snapshot **ret_snapshot)
 {
     if (weiri_queue_check(queue) != WEIR_OK || ret_snapshot == NULL) {
-        return WEIR_EINVAL;
+        return weiri_queue_refusal(queue);
     }
     weiri_queue_lock(queue);
     struct weir_allocator allocator = queue->core.allocator;
