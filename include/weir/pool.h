@@ -74,8 +74,11 @@ struct weir_pool_options {
     /** Optional; told of each start and end, of resizes while it runs, of pauses and resumes, of
      * panics, and of what runs past its time. */
     weir_log_fn *log;
-    void *log_arg;      /**< Passed to log. */
-    size_t workers;     /**< Count of threads; required, 1 to 4096. */
+    void *log_arg; /**< Passed to log. */
+    /** Count of threads; required, 1 to 4096. Tasks that block want many. Where tasks are short and
+     * do not, those beyond the number of processors rest, and are called within a millisecond or
+     * two when others have begun to block. */
+    size_t workers;
     size_t capacity;    /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
     uint32_t when_full; /**< Of enum weir_when_full. */
     uint32_t flags;     /**< Of enum weir_pool_flags. */

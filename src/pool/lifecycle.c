@@ -25,6 +25,7 @@ void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
 {
     pool->state = state;
     weiri_cond_broadcast(&pool->changed);
+    weiri_cond_broadcast(&pool->reserve.called);
 }
 
 enum weir_pool_state weir_pool_state(weir_pool *pool)

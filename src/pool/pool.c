@@ -96,14 +96,23 @@ static enum weir_status init_life(weir_pool *pool)
         return WEIR_ENOMEM;
     }
     if (weiri_cond_init(&pool->changed, &pool->mutex) != WEIR_OK) {
-        weiri_mutex_fini(&pool->mutex);
-        return WEIR_ENOMEM;
+        goto no_changed;
+    }
+    if (weiri_reserve_init(&pool->reserve, &pool->mutex) != WEIR_OK) {
+        goto no_reserve;
     }
     return WEIR_OK;
+
+no_reserve:
+    weiri_cond_fini(&pool->changed);
+no_changed:
+    weiri_mutex_fini(&pool->mutex);
+    return WEIR_ENOMEM;
 }
 
 static void fini_life(weir_pool *pool)
 {
+    weiri_reserve_fini(&pool->reserve);
     weiri_cond_fini(&pool->changed);
     weiri_mutex_fini(&pool->mutex);
 }

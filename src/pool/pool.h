@@ -17,6 +17,7 @@
 #include "pool/context.h"
 #include "pool/envelope.h"
 #include "pool/outcome.h"
+#include "pool/reserve.h"
 #include "pool/scope.h"
 #include "queue/groups.h"
 
@@ -55,6 +56,7 @@ struct weiri_worker {
     /* Written by the worker alone, summed by whoever asks. */
     _Atomic uint64_t counts[WEIRI_COUNTS];
     _Atomic(struct weiri_worker *) next; /* in the pool's list (pool/workers.h) */
+    struct weiri_pace pace;
     /* Guarded by the pool's mutex. */
     enum weiri_gate gate;
     bool has_thread; /* one was made, and has not been joined */
@@ -97,6 +99,7 @@ struct weir_pool {
 
     struct weiri_mutex mutex;
     struct weiri_cond changed; /* the state */
+    struct weiri_reserve reserve;
     /* Guarded by the mutex. */
     enum weir_pool_state state WEIRI_GUARDED_BY(mutex);
     bool is_changing

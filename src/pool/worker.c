@@ -42,13 +42,17 @@ static bool put_back(struct weiri_worker *worker, const struct weir_work *work)
 static enum weir_status work_off(struct weiri_worker *worker, struct weir_work *work)
 {
     enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && !put_back(worker, work)) {
+    bool is_surplus = false;
+    weiri_reserve_begin(worker);
+    while (status == WEIR_OK && !is_surplus && !put_back(worker, work)) {
         weir_envelope *envelope = weiri_envelope_of(work->item);
         uint64_t ticket = work->ticket;
         enum weiri_ending ending = run(worker, envelope, ticket);
         weiri_envelope_note_ending(worker->pool, envelope, ending);
+        is_surplus = weiri_reserve_is_due(worker, &worker->pace);
         bool has_left;
-        status = weiri_queue_done_try_get(worker->pool->queue, work, &has_left);
+        status = is_surplus ? weiri_queue_done_left(worker->pool->queue, work, &has_left)
+                            : weiri_queue_done_try_get(worker->pool->queue, work, &has_left);
         WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN ||
                      status == WEIR_ECANCELED);
         if (has_left) {
@@ -57,6 +61,11 @@ static enum weir_status work_off(struct weiri_worker *worker, struct weir_work *
             }
             weiri_flight_release(envelope);
         }
+    }
+    if (is_surplus) {
+        weiri_reserve_rest(worker);
+    } else {
+        weiri_reserve_end(worker);
     }
     return status;
 }
@@ -81,5 +90,6 @@ void weiri_worker_main(void *arg)
             status = WEIR_ECANCELED; /* a resize has no use for it any more */
         }
     } while (status != WEIR_ESHUTDOWN && status != WEIR_ECANCELED);
+    weiri_reserve_leave(worker);
     weiri_pool_leave(worker->pool, worker);
 }
