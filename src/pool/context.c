@@ -212,7 +212,7 @@ void weiri_context_end(weir_context *context)
     if (context->is_shown) {
         weiri_context_hide(context);
     }
-    if (context->values.count > 0) {
+    if (weiri_values_are_in_use(&context->values)) {
         weiri_values_clear(&context->values, &context->pool->allocator);
     }
 }

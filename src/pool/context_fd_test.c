@@ -231,9 +231,10 @@ TEST(in_pool, "a task that waits on its descriptor is ended by a stop, and one b
     task_fini(&tasks[1]);
 }
 
+static const char keys[20];
+
 static int set_many(weir_context *context, struct task *task)
 {
-    static const char keys[20];
     for (int i = 0; i < 20; i++) {
         CHECK(weir_context_get(context, &keys[i]) == NULL);
         if (CHECK_OR_OOM(weir_context_set(context, &keys[i], task))) {
@@ -247,11 +248,20 @@ static int set_many(weir_context *context, struct task *task)
     return WEIR_OK;
 }
 
-TEST_OOM(values_end, "values end with their run, and their memory")
+static int set_and_take_out(weir_context *context, struct task *task)
+{
+    int status = set_many(context, task);
+    for (int i = 0; i < 20 && status == WEIR_OK; i++) {
+        CHECK_STATUS(weir_context_set(context, &keys[i], NULL), WEIR_OK);
+    }
+    return status;
+}
+
+static void run_twice(int (*body)(weir_context *context, struct task *task))
 {
     struct task task;
     task_init(&task);
-    task.body = set_many;
+    task.body = body;
     weir_pool *pool = pool_with(1, 0, NULL);
     weir_envelope *envelope = pool == NULL ? NULL : envelope_for(&task, 0);
     if (envelope != NULL && !CHECK_OR_OOM(weir_pool_start(pool))) {
@@ -266,4 +276,14 @@ TEST_OOM(values_end, "values end with their run, and their memory")
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
     task_fini(&task);
+}
+
+TEST_OOM(values_end, "values end with their run, and their memory")
+{
+    run_twice(set_many);
+}
+
+TEST_OOM(values_taken_out, "so does the memory of values that the run has taken out itself")
+{
+    run_twice(set_and_take_out);
 }

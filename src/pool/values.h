@@ -3,6 +3,7 @@
 #ifndef WEIRI_VALUES_H
 #define WEIRI_VALUES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <weir/allocator.h>
@@ -30,6 +31,12 @@ static inline void weiri_values_init(struct weiri_values *values)
     values->count = 0;
     values->more_size = 0;
     values->more = NULL;
+}
+
+/* There are some, or there is memory left of such as were taken out. */
+static inline bool weiri_values_are_in_use(const struct weiri_values *values)
+{
+    return values->count > 0 || values->more != NULL;
 }
 
 /* NULL: there is none. */
