@@ -124,7 +124,7 @@ struct weir_pool_options {
  * without its function, metrics without a name or with one that is not UTF-8, overdue without
  * overdue_ns), WEIR_ERANGE (hook_min_ns or overdue_ns negative, hook_fraction past 1000,
  * stamp_count past 1024), WEIR_EBUSY (the name is taken in the registry), WEIR_ETHREAD (the system
- * refused the watchdog's thread), WEIR_ENOMEM. */
+ * refused the watchdog's thread), WEIR_EFORKED (the scope is of another process), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 

@@ -13,7 +13,10 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * A scope is what several pools have in common: one call stops them all. A program makes one, gives
- * it to its pools (struct weir_pool_options), and cancels it when it is to end. */
+ * it to its pools (struct weir_pool_options), and cancels it when it is to end.
+ *
+ * After fork() the child cannot use the parent's scopes: to cancel or to free one does nothing, and
+ * no pool can be made in it (WEIR_EFORKED). */
 
 /** A scope. Opaque. All calls but weir_scope_free() are thread-safe. */
 typedef struct weir_scope weir_scope;

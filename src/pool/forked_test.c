@@ -67,6 +67,45 @@ TEST(refused,
     task_fini(&task);
 }
 
+/* What a program does at its end. */
+static void free_all(weir_pool *pool, weir_scope *scope, weir_metrics *metrics)
+{
+    weir_scope_cancel(scope);
+    weir_pool_free(pool);
+    weir_scope_free(scope);
+    weir_metrics_free(metrics);
+}
+
+TEST(shared, "in a child what the parent's pools share may be freed like them, and is left alone")
+{
+    weir_scope *scope;
+    weir_metrics *metrics;
+    struct weir_metrics_options of_metrics = WEIR_METRICS_OPTIONS_INIT;
+    of_metrics.allocator = *test_allocator();
+    CHECK_STATUS(weir_metrics_new(&of_metrics, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_scope_new(test_allocator(), &scope), WEIR_OK);
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.scope = scope;
+    options.metrics = metrics;
+    options.name = "pool";
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        weir_pool *none = NULL;
+        CHECK_STATUS(weir_pool_new(&options, &none), WEIR_EFORKED);
+        free_all(pool, scope, metrics);
+        _exit(0);
+    }
+    wait_for(child);
+    CHECK(!weir_scope_is_cancelled(scope));
+    CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_RUNNING);
+    free_all(pool, scope, metrics);
+}
+
 /* In a child that has one thread, so that even ThreadSanitizer lets it start others. */
 TEST(own, "a child may make pools of its own, and a child of that may not use them")
 {
@@ -125,6 +164,7 @@ TEST(no_memory, "without memory to learn of forks nothing is made that must")
     weir_metrics *metrics;
     weir_limiter *limiter;
     weir_queue *queue;
+    weir_scope *scope;
     weir_pool *pool;
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
     options.workers = 1;
@@ -134,6 +174,7 @@ TEST(no_memory, "without memory to learn of forks nothing is made that must")
     CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_ENOMEM);
     CHECK_STATUS(weir_limiter_default_new(NULL, &limiter), WEIR_ENOMEM);
     CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_ENOMEM);
+    CHECK_STATUS(weir_scope_new(NULL, &scope), WEIR_ENOMEM);
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_ENOMEM);
     has_no_memory = false;
     CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_OK);

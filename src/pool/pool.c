@@ -198,6 +198,9 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
 {
     struct weir_pool_options options;
     enum weir_status status = ret_pool == NULL ? WEIR_EINVAL : normalize(&options, given);
+    if (status == WEIR_OK) {
+        status = weiri_scope_check(options.scope);
+    }
     if (status != WEIR_OK) {
         return status;
     }

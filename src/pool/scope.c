@@ -8,11 +8,15 @@
 #include <weir/lifecycle.h>
 
 #include "base/alloc.h"
+#include "base/forked.h"
 #include "base/panic.h"
 #include "base/sync.h"
 
 struct weir_scope {
-    struct weir_allocator allocator; /* immutable */
+    /* Immutable. */
+    struct weir_allocator allocator;
+    uint64_t mark; /* of the process that made it */
+
     struct weiri_mutex mutex;
     struct weiri_cond changed WEIRI_GUARDED_BY(mutex); /* a pool is not busy any more */
     struct weiri_list pools WEIRI_GUARDED_BY(mutex);
@@ -28,10 +32,12 @@ enum weir_status weir_scope_new(const struct weir_allocator *allocator, weir_sco
     if (ret_scope == NULL || weiri_allocator_init(&memory, allocator) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    weir_scope *scope = weiri_alloc_zero(&memory, 1, sizeof(*scope));
+    uint64_t mark = weiri_forked_mark();
+    weir_scope *scope = mark == 0 ? NULL : weiri_alloc_zero(&memory, 1, sizeof(*scope));
     if (scope == NULL) {
         return WEIR_ENOMEM;
     }
+    scope->mark = mark;
     if (weiri_mutex_init(&scope->mutex) != WEIR_OK) {
         goto no_mutex;
     }
@@ -51,9 +57,20 @@ no_mutex:
     return WEIR_ENOMEM;
 }
 
+/* In a child its mutex is as the fork found it. */
+enum weir_status weiri_scope_check(const weir_scope *scope)
+{
+    return scope != NULL && weiri_forked_since(scope->mark) ? WEIR_EFORKED : WEIR_OK;
+}
+
+static bool is_usable(const weir_scope *scope)
+{
+    return scope != NULL && weiri_scope_check(scope) == WEIR_OK;
+}
+
 void weir_scope_free(weir_scope *scope)
 {
-    if (scope == NULL) {
+    if (!is_usable(scope)) {
         return;
     }
     WEIRI_ASSERT(weiri_list_is_empty(&scope->pools) && "a scope is freed after its pools");
@@ -120,7 +137,7 @@ static void stop(weir_pool *pool)
 
 void weir_scope_cancel(weir_scope *scope)
 {
-    if (scope == NULL) {
+    if (!is_usable(scope)) {
         return;
     }
     weiri_mutex_lock(&scope->mutex);

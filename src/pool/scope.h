@@ -19,6 +19,9 @@ struct weiri_membership {
     bool is_busy; /* it is being stopped: it must not be freed */
 };
 
+/* WEIR_EFORKED: it is a parent's, and this is the child; NULL is WEIR_OK. */
+WEIR_NODISCARD enum weir_status weiri_scope_check(const weir_scope *scope);
+
 /* Both with no lock held; scope may be NULL. Leaving waits until a cancellation is through with the
  * pool. */
 void weiri_scope_join(weir_scope *scope, struct weiri_membership *membership, weir_pool *pool);
