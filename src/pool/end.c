@@ -58,17 +58,20 @@ void weiri_pool_leave(weir_pool *pool, struct weiri_worker *worker)
     if (worker != NULL) {
         worker->is_working = false;
         worker->has_left = true;
-        weiri_cond_broadcast(&pool->changed); /* a resize may want its record */
     }
     bool is_last = --pool->busy == 0;
+    bool has_run = pool->has_run;
     uint64_t dropped_before = pool->dropped_before;
     pool->is_changing = pool->is_changing || is_last;
     weiri_mutex_unlock(&pool->mutex);
     if (!is_last) {
         return;
     }
-    log_end(pool, dropped_before);
+    if (has_run) {
+        log_end(pool, dropped_before);
+    }
     weiri_mutex_lock(&pool->mutex);
+    pool->has_run = false;
     pool->is_changing = false;
     weiri_pool_set_state_locked(pool, pool->is_terminating ? WEIR_POOL_STATE_TERMINATED
                                                            : WEIR_POOL_STATE_STOPPED);
@@ -114,18 +117,18 @@ static void close_running_locked(weir_pool *pool, const struct wish *wish)
     weiri_mutex_lock(&pool->mutex);
 }
 
-/* Drops what a pool without workers holds. */
+/* Drops what a pool without workers holds. It is stopping meanwhile, as one that has some: were the
+ * state in hand, a dropped function could not call the pool. */
 static void close_idle_locked(weir_pool *pool, const struct wish *wish) WEIRI_REQUIRES(pool->mutex)
 {
     note_reason_locked(pool, wish);
-    pool->is_changing = true;
+    pool->busy++;
+    weiri_pool_set_state_locked(pool, WEIR_POOL_STATE_STOPPING);
     weiri_mutex_unlock(&pool->mutex);
     weiri_queue_close(pool->queue, WEIRI_CLOSE_STOP, false);
     weiri_pool_sweep(pool);
+    weiri_pool_leave(pool, NULL);
     weiri_mutex_lock(&pool->mutex);
-    pool->is_changing = false;
-    weiri_pool_set_state_locked(pool,
-                                pool->is_terminating ? WEIR_POOL_STATE_TERMINATED : pool->state);
 }
 
 static enum weir_status close_locked(weir_pool *pool, const struct wish *wish)

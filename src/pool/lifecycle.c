@@ -88,6 +88,7 @@ static void open_pool(weir_pool *pool)
     weiri_queue_reopen(pool->queue);
     weiri_mutex_lock(&pool->mutex);
     pool->is_stop = false;
+    pool->has_run = true;
     pool->keeps = true;
     weiri_workers_open_locked(pool);
     pool->is_changing = false;

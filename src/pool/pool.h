@@ -108,6 +108,7 @@ struct weir_pool {
     bool is_stop WEIRI_GUARDED_BY(mutex);    /* this end, or the last one, was a stop's too */
     bool keeps WEIRI_GUARDED_BY(mutex);      /* and all whose it is want to keep what is left */
     bool is_terminating WEIRI_GUARDED_BY(mutex);
+    bool has_run WEIRI_GUARDED_BY(mutex); /* since the last end, so that this one is logged */
     enum weir_drop_reason reason WEIRI_GUARDED_BY(mutex); /* of what this end drops */
     /* While it runs or stops: workers that have not left, and threads that are closing it. Who
      * takes the last one away ends the end. */

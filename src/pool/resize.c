@@ -35,8 +35,12 @@ static enum weir_status change_workers(weir_pool *pool, size_t before, size_t af
         return WEIR_OK;
     }
     size_t retained = weiri_queue_retain(pool->queue, after - before);
+    size_t missing = after - before - retained;
     size_t made;
-    enum weir_status status = weiri_workers_make(pool, after - before - retained, &made);
+    enum weir_status status = weiri_workers_reserve(pool, missing);
+    if (status == WEIR_OK) {
+        status = weiri_workers_make(pool, missing, &made);
+    }
     if (status != WEIR_OK) {
         weiri_queue_retire(pool->queue, retained);
     }
@@ -47,10 +51,7 @@ static enum weir_status change_workers(weir_pool *pool, size_t before, size_t af
 static enum weir_status resize_running(weir_pool *pool, size_t workers)
 {
     size_t before = atomic_load_explicit(&pool->worker_count, memory_order_relaxed);
-    enum weir_status status = weiri_workers_reserve(pool, workers);
-    if (status == WEIR_OK) {
-        status = change_workers(pool, before, workers);
-    }
+    enum weir_status status = change_workers(pool, before, workers);
     weiri_mutex_lock(&pool->mutex);
     if (status == WEIR_OK) {
         set_count_locked(pool, workers);

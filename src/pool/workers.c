@@ -22,14 +22,27 @@ static struct weiri_worker *new_worker(weir_pool *pool)
     return worker;
 }
 
+/* How many have no thread. */
+static size_t count_free(weir_pool *pool)
+{
+    size_t count = 0;
+    weiri_mutex_lock(&pool->mutex);
+    weiri_workers_join_locked(pool);
+    for (struct weiri_worker *worker = weiri_worker_first(pool); worker != NULL;
+         worker = weiri_worker_next(worker)) {
+        count += !worker->has_thread;
+    }
+    weiri_mutex_unlock(&pool->mutex);
+    return count;
+}
+
 enum weir_status weiri_workers_reserve(weir_pool *pool, size_t count)
 {
+    size_t found = count_free(pool);
     _Atomic(struct weiri_worker *) *end = &pool->first;
-    size_t found = 0;
     for (struct weiri_worker *worker = weiri_worker_first(pool); worker != NULL;
          worker = weiri_worker_next(worker)) {
         end = &worker->next;
-        found++;
     }
     for (; found < count; found++) {
         struct weiri_worker *worker = new_worker(pool);
@@ -106,18 +119,12 @@ void weiri_workers_join_locked(weir_pool *pool)
 /* A record without a thread, which gets one now and waits at the gate with it. */
 static struct weiri_worker *take_record(weir_pool *pool)
 {
-    struct weiri_worker *worker = NULL;
     weiri_mutex_lock(&pool->mutex);
-    while (worker == NULL) {
-        weiri_workers_join_locked(pool);
-        worker = weiri_worker_first(pool);
-        while (worker != NULL && worker->has_thread) {
-            worker = weiri_worker_next(worker);
-        }
-        if (worker == NULL) {
-            weiri_cond_wait(&pool->changed);
-        }
+    struct weiri_worker *worker = weiri_worker_first(pool);
+    while (worker != NULL && worker->has_thread) {
+        worker = weiri_worker_next(worker);
     }
+    WEIRI_ASSERT(worker != NULL); /* it was reserved */
     worker->has_thread = true;
     worker->gate = WEIRI_GATE_SHUT;
     weiri_mutex_unlock(&pool->mutex);

@@ -22,14 +22,15 @@ static inline struct weiri_worker *weiri_worker_next(struct weiri_worker *worker
     return atomic_load_explicit(&worker->next, memory_order_acquire);
 }
 
-/* Makes records until there are count. By one thread at a time. WEIR_ENOMEM: as many as could be
- * made. */
+/* Makes records until count of them have no thread. By one thread at a time. Those of workers that
+ * are about to leave are not waited for: a worker may be in a function of the user's until then,
+ * which may be the one that asks. WEIR_ENOMEM: as many as could be made. */
 WEIR_NODISCARD enum weir_status weiri_workers_reserve(weir_pool *pool, size_t count);
 void weiri_workers_free(weir_pool *pool);
 
 /* The rest is for who has the pool's state in hand. Makes count threads, for as many records that
- * have none, which wait at the gate; where those of threads that are just leaving are needed, it
- * waits for them. WEIR_ETHREAD, WEIR_ENOMEM: none is left. *ret_made: how many were made. */
+ * have been reserved, which wait at the gate. WEIR_ETHREAD, WEIR_ENOMEM: none is left. *ret_made:
+ * how many were made. */
 WEIR_NODISCARD enum weir_status weiri_workers_make(weir_pool *pool, size_t count, size_t *ret_made);
 /* Lets those go that wait at the gate, and counts them. */
 void weiri_workers_open_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);

@@ -1,0 +1,134 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What the functions that a pool calls may call in turn. */
+
+#include <weir/lifecycle.h>
+#include <weir/scope.h>
+
+#include "pool/crew.h"
+
+/* What a dropped function does, on whichever thread it is called. */
+struct caller {
+    weir_pool *pool;
+    weir_scope *scope;
+    int calls;
+    enum weir_status status;
+};
+
+static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
+{
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = mode;
+    options.flags = flags;
+    return weir_pool_end(pool, &options);
+}
+
+/* Everything but what waits for the pool, or starts it. */
+static void call_all(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+{
+    struct caller *caller = arg;
+    weir_pool *pool = caller->pool;
+    (void)reason;
+    caller->calls++;
+    CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_STOPPING);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
+    CHECK_INT(counts_of(pool).running, ==, 0);
+    enum weir_status status = weir_pool_resize(pool, 2);
+    CHECK(status == WEIR_OK || status == WEIR_ESTATE);
+    status = weir_pool_pause(pool);
+    CHECK(status == WEIR_OK || status == WEIR_ESTATE);
+    CHECK_STATUS(end_pool(pool, WEIR_END_STOP, WEIR_END_NO_WAIT), WEIR_OK);
+    weir_scope_cancel(caller->scope);
+}
+
+/* A pool that does not run holds an envelope, which the end of it drops. */
+static void drop_idle(struct caller *caller, bool was_started)
+{
+    struct task task;
+    task_init(&task);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.dropped = call_all;
+    options.dropped_arg = caller;
+    options.scope = caller->scope;
+    CHECK_STATUS(weir_pool_new(&options, &caller->pool), WEIR_OK);
+    if (was_started) {
+        CHECK_STATUS(weir_pool_start(caller->pool), WEIR_OK);
+    }
+    CHECK_STATUS(weir_pool_send_after(caller->pool, envelope, WEIR_SECONDS(3600)), WEIR_OK);
+    if (was_started) {
+        CHECK_STATUS(end_pool(caller->pool, WEIR_END_STOP, WEIR_END_KEEP), WEIR_OK);
+        CHECK_STATUS(weir_pool_stop(caller->pool), WEIR_OK);
+        CHECK_INT(weir_pool_state(caller->pool), ==, WEIR_POOL_STATE_STOPPED);
+    } else {
+        CHECK_STATUS(weir_pool_terminate(caller->pool), WEIR_OK);
+        CHECK_INT(weir_pool_state(caller->pool), ==, WEIR_POOL_STATE_TERMINATED);
+    }
+    CHECK_INT(caller->calls, ==, 1);
+    weir_pool_free(caller->pool);
+    CHECK_INT(caller->calls, ==, 1);
+    weir_envelope_unref(envelope);
+    CHECK_INT(counter_value(&task.released), ==, 1);
+    task_fini(&task);
+}
+
+TEST(dropped_idle, "the dropped function of a pool that does not run may call it, and end it too")
+{
+    for (int was_started = 0; was_started < 2; was_started++) {
+        struct caller caller = {.calls = 0};
+        CHECK_STATUS(weir_scope_new(test_allocator(), &caller.scope), WEIR_OK);
+        drop_idle(&caller, was_started != 0);
+        weir_scope_free(caller.scope);
+    }
+}
+
+/* Called by a worker that a resize has sent away, and that has not left yet. */
+static void grow(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+{
+    struct caller *caller = arg;
+    CHECK(envelope != NULL);
+    CHECK_INT(reason, ==, WEIR_DROP_FAILED);
+    if (caller->calls++ == 0) {
+        caller->status = weir_pool_resize(caller->pool, 2);
+    }
+}
+
+TEST_OOM(dropped_leaver, "a worker that is about to leave may have the pool grow once more")
+{
+    struct caller caller = {.status = WEIR_EAGAIN};
+    struct task tasks[2];
+    weir_envelope *envelopes[2];
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = 2;
+    options.dropped = grow;
+    options.dropped_arg = &caller;
+    bool is_made = !CHECK_OR_OOM(weir_pool_new(&options, &caller.pool));
+    for (int i = 0; i < 2; i++) {
+        task_init(&tasks[i]);
+        tasks[i].is_held = true;
+        tasks[i].status = WEIR_EUSER;
+        envelopes[i] = envelope_for(&tasks[i], 0);
+        is_made = is_made && envelopes[i] != NULL;
+    }
+    if (is_made && !CHECK_OR_OOM(weir_pool_send_all(caller.pool, envelopes, 2)) &&
+        !CHECK_OR_OOM(weir_pool_start(caller.pool))) {
+        counter_wait(&tasks[0].entered, 1);
+        counter_wait(&tasks[1].entered, 1);
+        CHECK_STATUS(weir_pool_resize(caller.pool, 1), WEIR_OK);
+        counter_add(&tasks[0].allowed, 1);
+        counter_wait(&tasks[0].outcomes, 1);
+        counter_add(&tasks[1].allowed, 1);
+        CHECK_STATUS(weir_pool_drain(caller.pool), WEIR_OK);
+        CHECK_INT(caller.calls, ==, 2);
+        (void)CHECK_OR_OOM(caller.status);
+    }
+    weir_pool_free(caller.pool);
+    for (int i = 0; i < 2; i++) {
+        weir_envelope_unref(envelopes[i]);
+        task_fini(&tasks[i]);
+    }
+}
