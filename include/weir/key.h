@@ -26,7 +26,9 @@ WEIR_BEGIN_DECLS
  *
  * A node is used with one queue at a time: another queue may have it once it is idle and not
  * waiting. Given to another one earlier, it is refused with WEIR_EBUSY by every add and by
- * weir_queue_cancel(), and nothing changes in either queue. */
+ * weir_queue_cancel(), and nothing changes in either queue; so a thread may try until the call of
+ * another one has let go of it. That two queues are given an idle one at the same time is a mistake
+ * which is not noticed. */
 struct weir_item {
     uint64_t weir_position; /**< The queue's. */
     uint32_t weir_place;    /**< The queue's. */

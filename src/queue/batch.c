@@ -169,8 +169,7 @@ static size_t end_clean(struct weiri_core *core, const struct weir_work *work, s
             dirty++;
         } else {
             weiri_running_take(&running, item);
-            weiri_item_rest(item, core->mark);
-            weiri_core_release_unused(core, item);
+            (void)weiri_core_rest(core, item);
         }
     }
     core->running = running;

@@ -14,21 +14,21 @@ void weiri_core_init(struct weiri_core *core, const struct weir_allocator *alloc
 
 void weiri_core_fini(struct weiri_core *core)
 {
-    for (size_t slot = WEIRI_DELAY_FIRST; slot < weiri_delay_end(&core->delay); slot++) {
-        struct weir_item *item = weiri_delay_at(&core->delay, slot)->item;
-        item->weir_wait = 0;
+    int64_t time_ns;
+    for (struct weir_item *item = weiri_delay_pop_due(&core->delay, INT64_MAX, &time_ns);
+         item != NULL; item = weiri_delay_pop_due(&core->delay, INT64_MAX, &time_ns)) {
         if (weiri_item_place(item) == WEIRI_IDLE) {
-            weiri_item_rest(item, core->mark);
+            weiri_item_free(item);
         }
     }
     for (struct weir_item *item = weiri_ready_pop(&core->ready); item != NULL;
          item = weiri_ready_pop(&core->ready)) {
-        weiri_item_rest(item, core->mark);
         item->weir_running = 0;
+        weiri_item_free(item);
     }
     for (size_t i = 0; i < core->running.named; i++) {
-        weiri_item_rest(core->running.items[i], core->mark);
         core->running.items[i]->weir_running = 0;
+        weiri_item_free(core->running.items[i]);
     }
     weiri_running_fini(&core->running, &core->allocator);
     weiri_ready_fini(&core->ready, &core->allocator);
@@ -120,34 +120,32 @@ enum weir_status weiri_core_cancel(struct weiri_core *core, struct weir_key key,
     if (item != NULL && weiri_item_is_elsewhere(item, core->mark)) {
         return WEIR_EBUSY;
     }
+    enum weiri_place place = item == NULL ? WEIRI_IDLE : weiri_item_place(item);
     bool is_waiting = item != NULL && item->weir_wait != 0;
-    bool is_placed = item != NULL && (weiri_item_place(item) == WEIRI_QUEUED ||
-                                      weiri_item_place(item) == WEIRI_DIRTY);
+    bool is_placed = place == WEIRI_QUEUED || place == WEIRI_DIRTY;
     *ret_taken = is_waiting || is_placed;
     if (!*ret_taken) {
         return WEIR_OK;
     }
     if (is_waiting) {
-        core->only_waiting -= weiri_item_place(item) == WEIRI_IDLE;
+        core->only_waiting -= place == WEIRI_IDLE;
         weiri_delay_remove(&core->delay, item);
-        if (weiri_item_place(item) == WEIRI_IDLE) {
-            weiri_item_rest(item, core->mark);
-        }
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
         weiri_delay_trim(&core->delay, &core->allocator);
     }
-    if (weiri_item_place(item) == WEIRI_QUEUED) {
+    if (place == WEIRI_QUEUED) {
         weiri_ready_remove(&core->ready, item);
-        weiri_item_rest(item, core->mark);
         if (core->meter != NULL) {
             weiri_meter_cancelled(core->meter, item);
         }
-    } else if (weiri_item_place(item) == WEIRI_DIRTY) {
+    } else if (place == WEIRI_DIRTY) {
         weiri_item_set(item, core->mark, WEIRI_PROCESSING);
         core->dirty--;
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY);
     }
-    (void)weiri_core_settle(core, item);
+    if (place == WEIRI_QUEUED || place == WEIRI_IDLE) {
+        (void)weiri_core_rest(core, item);
+    }
     return WEIR_OK;
 }
 
@@ -160,9 +158,8 @@ void weiri_core_drop_waiting(struct weiri_core *core)
         (void)weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING);
         if (weiri_item_place(item) == WEIRI_IDLE) {
             core->only_waiting--;
-            weiri_item_rest(item, core->mark);
+            (void)weiri_core_rest(core, item);
         }
-        (void)weiri_core_settle(core, item);
     }
     weiri_delay_fini(&core->delay, &core->allocator);
 }

@@ -51,10 +51,22 @@ static inline void weiri_item_set(struct weir_item *item, uint32_t mark, enum we
     __atomic_store_n(&item->weir_place, mark | (uint32_t)place, __ATOMIC_RELAXED);
 }
 
-/* Takes the item's place away; it stays the queue's while it waits. */
+/* Makes the item free. An embedded one may be another queue's at once, and then be gone: this is
+ * the last that its queue does to it, and the release goes with the acquire of who finds it free.
+ */
+static inline void weiri_item_free(struct weir_item *item)
+{
+    __atomic_store_n(&item->weir_place, 0, __ATOMIC_RELEASE);
+}
+
+/* Takes the item's place away; it stays the queue's while it waits, and else is free. */
 static inline void weiri_item_rest(struct weir_item *item, uint32_t mark)
 {
-    weiri_item_set(item, item->weir_wait != 0 ? mark : 0, WEIRI_IDLE);
+    if (item->weir_wait != 0) {
+        weiri_item_set(item, mark, WEIRI_IDLE);
+    } else {
+        weiri_item_free(item);
+    }
 }
 
 static inline bool weiri_item_is_processing(const struct weir_item *item)
@@ -68,10 +80,17 @@ static inline bool weiri_item_is_free(const struct weir_item *item)
     return weiri_item_word(item) == 0;
 }
 
-/* Held by the queue of another mark, as an embedded item may be by a mistake of its owner. */
+/* The word for who may take the item where it is free: what another queue did to it is done. */
+static inline uint32_t weiri_item_word_to_take(const struct weir_item *item)
+{
+    return __atomic_load_n(&item->weir_place, __ATOMIC_ACQUIRE);
+}
+
+/* Held by the queue of another mark, as an embedded item may be by a mistake of its owner. False:
+ * the caller may take it. */
 static inline bool weiri_item_is_elsewhere(const struct weir_item *item, uint32_t mark)
 {
-    uint32_t word = weiri_item_word(item);
+    uint32_t word = weiri_item_word_to_take(item);
     return word != 0 && (word & ~WEIRI_PLACE_BITS) != mark;
 }
 

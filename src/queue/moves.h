@@ -79,15 +79,17 @@ static inline void weiri_core_release_unused(struct weiri_core *core, struct wei
     }
 }
 
-/* To be called when something was taken away from an item that was held. True: it has become free;
- * where it is keyed, its memory is gone. */
-static inline bool weiri_core_settle(struct weiri_core *core, struct weir_item *item)
+/* Takes an item's place away; it stays the queue's while it waits. True: it has become free; where
+ * it is keyed, its memory is gone, and where it is embedded, it may be (weiri_item_free). */
+static inline bool weiri_core_rest(struct weiri_core *core, struct weir_item *item)
 {
-    if (!weiri_item_is_free(item)) {
-        return false;
+    bool is_free = item->weir_wait == 0;
+    bool is_keyed = weiri_item_is_keyed(item);
+    weiri_item_rest(item, core->mark);
+    if (is_free && is_keyed) {
+        weiri_table_remove(&core->table, &core->allocator, item);
     }
-    weiri_core_release_unused(core, item);
-    return true;
+    return is_free;
 }
 
 /* Of two priorities asked for an item that is not queued yet, the more urgent one. */
@@ -279,12 +281,11 @@ WEIR_NODISCARD WEIRI_INLINE enum weir_status weiri_core_done(struct weiri_core *
                          weiri_asks_take(&core->asks, &core->allocator, item, WEIRI_ASK_DIRTY));
         return WEIR_OK;
     }
-    weiri_item_rest(item, core->mark);
     core->only_waiting += item->weir_wait != 0;
     if (weiri_ready_capacity(&core->ready) > WEIRI_RING_CAPACITY_MIN) {
         weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
     }
-    ret_ended->has_left = weiri_core_settle(core, item);
+    ret_ended->has_left = weiri_core_rest(core, item);
     return WEIR_OK;
 }
 

@@ -23,7 +23,7 @@ static inline bool weiri_quick_has_room(const struct weiri_core *core)
 /* The add of an item, for which there is room. */
 WEIRI_INLINE bool weiri_quick_add_item(struct weiri_core *core, struct weir_item *item)
 {
-    uint32_t word = weiri_item_word(item);
+    uint32_t word = weiri_item_word_to_take(item);
     if (word == 0) {
         weiri_item_set(item, core->mark, WEIRI_QUEUED);
         weiri_ring_put(&core->ready.ring, item);
@@ -86,7 +86,7 @@ WEIRI_INLINE bool weiri_quick_done(struct weiri_core *core, const struct weir_wo
         weiri_item_set(item, core->mark, WEIRI_QUEUED);
         weiri_ring_put(&core->ready.ring, item);
     } else {
-        weiri_item_set(item, 0, WEIRI_IDLE);
+        weiri_item_free(item);
     }
     if (ret_left != NULL) {
         *ret_left = !is_dirty;
