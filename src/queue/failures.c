@@ -15,7 +15,9 @@
 static inline bool is_expired(const struct weiri_failures *failures,
                               const struct weiri_failure *record)
 {
-    return weiri_time_sub(failures->now_ns, record->touched_ns) >= failures->age_ns;
+    /* No age is the end of the range, where a difference is held too. */
+    return failures->age_ns != INT64_MAX &&
+           weiri_time_sub(failures->now_ns, record->touched_ns) >= failures->age_ns;
 }
 
 static void set_newer(struct weiri_failures *failures, uint32_t number, uint32_t newer)

@@ -53,6 +53,21 @@ TEST(w9_default_age, "by default failures count on while the longest wait is wai
     weir_limiter_free(limiter);
 }
 
+TEST(w9_never, "without an age nothing is forgotten from one end of time to the other")
+{
+    struct weir_limiter_options options = limiter_options();
+    options.forget_after_ns = WEIR_FOREVER;
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &limiter), WEIR_OK);
+    CHECK_INT(when(limiter, "a", INT64_MIN), ==, 1);
+    CHECK_INT(when(limiter, "b", 0), ==, 1);
+    CHECK_INT(when(limiter, "b", INT64_MAX), ==, 2);
+    CHECK_INT(when(limiter, "c", INT64_MAX), ==, 1);
+    CHECK_INT(count_of(limiter, "a"), ==, 1);
+    CHECK_INT(when(limiter, "a", INT64_MAX), ==, 2);
+    weir_limiter_free(limiter);
+}
+
 /* V12, the whole limiter: a million distinct items that are never forgotten. */
 TEST(w9_million, "a million items that never succeed stay within the documented memory")
 {
