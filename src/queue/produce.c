@@ -43,8 +43,11 @@ static enum weir_status add_locked(weir_queue *queue, struct weir_key key,
         weiri_queue_pass_time_locked(queue);
         return weiri_core_add(&queue->core, key, order->replaces, order->priority, ret_added);
     }
-    int64_t time_ns =
-        weiri_time_add(weiri_queue_pass_time_to_locked(queue, now_ns), order->delay_ns);
+    /* Others may have let more time pass since the clock was read. Nothing waits for a time before
+     * what has passed: items come in the order of the times that they are queued since. */
+    int64_t time_ns = weiri_time_add(now_ns, order->delay_ns);
+    int64_t passed_ns = weiri_queue_pass_time_to_locked(queue, now_ns);
+    time_ns = time_ns > passed_ns ? time_ns : passed_ns;
     enum weir_status status =
         weiri_core_wait(&queue->core, key, time_ns, order->replaces, order->priority, ret_added);
     if (status == WEIR_OK && ret_added->has_new_time && queue->core.delay.next_ns == time_ns) {

@@ -271,3 +271,39 @@ TEST_EACH(own_slow, "a wait begins when the limiter is asked, however long its a
     teardown(&f);
     weir_limiter_free(limiter);
 }
+
+static int64_t answer_ns;
+
+static void use_queue(void *queue)
+{
+    CHECK_INT(weir_queue_len(queue), ==, 0);
+}
+
+static enum weir_status slow_beside_others(void *self, struct weir_key key, int64_t now_ns,
+                                           int64_t *ret_delay_ns)
+{
+    const struct own *own = self;
+    enum weir_status status = slow_when(self, key, now_ns, ret_delay_ns);
+    test_join(test_start(use_queue, own->f->queue));
+    *ret_delay_ns = answer_ns;
+    return status;
+}
+
+TEST_EACH(own_slow_beside_others, "so it does where other threads call the queue meanwhile")
+{
+    struct own own;
+    struct fixture f;
+    weir_limiter *limiter = setup_own(&f, kind, &own, slow_beside_others);
+    add_after(&f, 1, WEIR_SECONDS(1000)); /* so that these calls look at the time */
+    answer_ns = WEIR_SECONDS(10);
+    CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 0)), WEIR_OK);
+    pass(&f, WEIR_SECONDS(7) - 1);
+    CHECK_COUNTS(&f, 0, 2, 0);
+    pass(&f, 1);
+    get_and_done(&f, 0);
+    answer_ns = WEIR_SECONDS(2);
+    CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 0)), WEIR_OK);
+    get_and_done(&f, 0);
+    teardown(&f);
+    weir_limiter_free(limiter);
+}
