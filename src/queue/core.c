@@ -5,9 +5,10 @@
 #include "queue/moves.h"
 
 void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator, uint64_t seed,
-                     uint32_t mark)
+                     uint64_t first_ticket, uint32_t mark)
 {
-    *core = (struct weiri_core){.allocator = *allocator, .mark = mark, .last_ticket = seed >> 2};
+    *core = (struct weiri_core){
+        .allocator = *allocator, .mark = mark, .last_ticket = first_ticket >> 2};
     weiri_delay_init(&core->delay);
     weiri_table_init(&core->table, seed);
 }

@@ -48,9 +48,10 @@ struct weiri_core {
     struct weir_allocator allocator;
 };
 
-/* Tickets start at a random number, so that another queue's work is told apart too. */
+/* seed is the hash's, and a secret. Tickets start at a random number, so that another queue's work
+ * is told apart too; it must not be made of the seed, for consumers see tickets. */
 void weiri_core_init(struct weiri_core *core, const struct weir_allocator *allocator, uint64_t seed,
-                     uint32_t mark);
+                     uint64_t first_ticket, uint32_t mark);
 /* Embedded items become free. */
 void weiri_core_fini(struct weiri_core *core);
 

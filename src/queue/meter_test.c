@@ -25,7 +25,7 @@ static struct weiri_meter meter;
 
 static void begin(void)
 {
-    weiri_core_init(&core, test_allocator(), test_random(), 1u << WEIRI_MARK_SHIFT);
+    weiri_core_init(&core, test_allocator(), test_random(), test_random(), 1u << WEIRI_MARK_SHIFT);
     weiri_meter_init(&meter, test_allocator());
     core.meter = &meter;
 }

@@ -112,7 +112,8 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
     queue->calls_at_once = (weiri_processors() + 1) / 2;
     queue->touch = options->touch;
     queue->touch_arg = options->touch_arg;
-    weiri_core_init(&queue->core, &options->allocator, weiri_random_seed(), new_mark());
+    weiri_core_init(&queue->core, &options->allocator, weiri_random_seed(), weiri_random_seed(),
+                    new_mark());
     queue->mark = queue->core.mark;
     bool has_priorities = (options->flags & WEIR_QUEUE_PRIORITIES) != 0;
     if (has_priorities) {

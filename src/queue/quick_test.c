@@ -137,7 +137,7 @@ TEST(same_moves,
 {
     for (size_t i = 0; i < 2; i++) {
         sides[i] = (struct side){.is_quick = i == 0};
-        weiri_core_init(&sides[i].core, test_allocator(), 1, MARK);
+        weiri_core_init(&sides[i].core, test_allocator(), 1, 5, MARK);
     }
     uint64_t moves = 0;
     for (uint64_t round = 0; round < test_scaled(40); round++) {
@@ -162,8 +162,8 @@ TEST(says_no, "what is in the way of a quick move: no room, a hole, another queu
     struct weir_work work;
     struct weiri_added added;
     bool was_taken;
-    weiri_core_init(&core, test_allocator(), 1, MARK);
-    weiri_core_init(&other, test_allocator(), 1, 2 * MARK);
+    weiri_core_init(&core, test_allocator(), 1, 5, MARK);
+    weiri_core_init(&other, test_allocator(), 1, 5, 2 * MARK);
     CHECK(!weiri_quick_add(&core, weir_key_item(&items[0]), true)); /* there is no ring yet */
     CHECK(weiri_item_is_free(&items[0]));
     CHECK(!weiri_quick_next(&core, &work));
