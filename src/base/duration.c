@@ -19,9 +19,6 @@ static const struct {
     {"ns", 1},
 };
 
-/* Holds a fraction of 18 digits times a day. */
-__extension__ typedef __int128 wide;
-
 #define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
 
 static bool is_digit(char c)
@@ -53,6 +50,18 @@ static enum weir_status fail(enum weir_status status, size_t offset, size_t *ret
     return status;
 }
 
+/* The fraction whose count digits stand at digits, of a unit, cut to whole nanoseconds: a tenth of
+ * its last digit, of that and the one before, and so on. To cut at each step is to cut once at the
+ * end, so no digit is one too many. */
+static int64_t fraction_of(const char *digits, size_t count, int64_t unit)
+{
+    int64_t part = 0;
+    for (size_t i = count; i > 0; i--) {
+        part = ((digits[i - 1] - '0') * unit + part) / 10;
+    }
+    return part;
+}
+
 /* One number with its unit at text[*at]; adds it to *total and moves *at behind it. */
 static enum weir_status parse_term(const char *text, size_t *at, int64_t *total, size_t *ret_offset)
 {
@@ -67,18 +76,14 @@ static enum weir_status parse_term(const char *text, size_t *at, int64_t *total,
     if (i == start) {
         return fail(WEIR_EINVAL, i, ret_offset);
     }
-    /* The fraction counts in units of 10^-18 at most: more digits cannot reach a nanosecond. */
-    int64_t fraction = 0;
-    int64_t scale = 1;
+    const char *fraction = text + i;
+    size_t fraction_digits = 0;
     if (text[i] == '.') {
-        size_t point = i++;
+        fraction = text + ++i;
         for (; is_digit(text[i]); i++) {
-            if (scale < INT64_C(1000000000000000000)) {
-                fraction = fraction * 10 + (text[i] - '0');
-                scale *= 10;
-            }
+            fraction_digits++;
         }
-        if (i == point + 1) {
+        if (fraction_digits == 0) {
             return fail(WEIR_EINVAL, i, ret_offset);
         }
     }
@@ -87,7 +92,7 @@ static enum weir_status parse_term(const char *text, size_t *at, int64_t *total,
     if (unit == 0) {
         return fail(WEIR_EINVAL, i, ret_offset);
     }
-    int64_t part = (int64_t)((wide)fraction * unit / scale);
+    int64_t part = fraction_of(fraction, fraction_digits, unit);
     if (too_large || __builtin_mul_overflow(whole, unit, &whole) ||
         __builtin_add_overflow(whole, part, &whole) ||
         __builtin_add_overflow(*total, whole, total)) {

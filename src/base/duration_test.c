@@ -44,6 +44,11 @@ TEST(good_texts, "every unit, fractions and sums are read to the nanosecond")
         {"9223372036s854775807ns", INT64_MAX},
         {"106751d23h47m16s854ms775us807ns", INT64_MAX},
         {"0.999999999999999999d", DAY - 1},
+        /* A sixtieth is the 22nd digit's affair, a nanosecond of a day the 21st's. */
+        {"0.0166666666666666666666m", 999999999},
+        {"0.0166666666666666666667m", 1000000000},
+        {"0.000000000000011574074d", 0},
+        {"0.000000000000011574075d", 1},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t ns = -1;
