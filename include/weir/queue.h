@@ -77,7 +77,8 @@ enum weir_queue_flags {
 };
 
 /** Sees an add that coalesced with a queued item: it changed nothing but, at most, the item's
- * priority. key is what the caller of the add passed, arg as in the options.
+ * priority and, where it supersedes, its pending time. key is what the caller of the add passed,
+ * arg as in the options.
  *
  * Called on the thread that adds, before its call returns, with no lock held: once for each such
  * add, and in a batch once for each such key, in their order. Not called for a time that passes,
