@@ -117,8 +117,8 @@ static void fill(weir_envelope *envelope, const struct weir_envelope_options *op
     atomic_init(&envelope->flight, 0);
     atomic_init(&envelope->attempts, 0);
     atomic_init(&envelope->is_limited, false);
-    atomic_init(&envelope->is_asked, false);
     atomic_init(&envelope->is_begun, false);
+    atomic_init(&envelope->asks, 0);
     atomic_init(&envelope->cancelled_run, UINT64_MAX); /* no ticket: they start below 2^62 */
     envelope->invoke = options->invoke;
     envelope->payload = options->payload;

@@ -69,11 +69,15 @@ struct weir_envelope {
 
     atomic_bool is_limited; /* the pool's limiter knows it */
     /* Of a periodic one (pool/recur.h); here, and not in its recurrence, so that a send need not
-     * look there. Asked: written by who sends, taken by who runs. Begun: as attempts; false: its
-     * next run is its first. */
-    atomic_bool is_asked;
+     * look there. Begun: as attempts; false: its next run is its first. Asks: below, how many sends
+     * have left a mark that was not taken, WEIRI_ASKS_MOST: so many or more; above, how often marks
+     * were taken. Written by who sends, taken by who runs. */
     atomic_bool is_begun;
+    _Atomic uint32_t asks;
 };
+
+#define WEIRI_ASKS_BITS 8
+#define WEIRI_ASKS_MOST ((UINT32_C(1) << WEIRI_ASKS_BITS) - 1)
 
 static inline bool weiri_envelope_has(const weir_envelope *envelope, enum weiri_part part)
 {
@@ -148,14 +152,26 @@ static inline const struct weir_isolation *weiri_envelope_isolation(weir_envelop
     return (const struct weir_isolation *)weiri_envelope_part(envelope, WEIRI_PART_ISOLATION);
 }
 
-/* To be called before a periodic envelope is added on behalf of a sender. Whoever then finds it
- * queued already can rely on being seen: of this and the taking of the mark one comes first, and
- * with the later one comes what was written before the earlier. */
-static inline void weiri_envelope_ask(weir_envelope *envelope)
+/* Leaves a mark: to be called before a periodic envelope is added on behalf of a sender. Whoever
+ * then finds it queued already can rely on being seen: of this and the taking of the mark one comes
+ * first, and with the later one comes what was written before the earlier. Returns what
+ * weiri_envelope_unask() wants. */
+static inline uint32_t weiri_envelope_ask(weir_envelope *envelope)
 {
     weiri_sync_point();
-    (void)atomic_exchange_explicit(&envelope->is_asked, true, memory_order_acq_rel);
+    uint32_t asks = atomic_load_explicit(&envelope->asks, memory_order_relaxed);
+    uint32_t more;
+    do { /* written also where it stays what it is: who takes it is to see what came before */
+        more = (asks & WEIRI_ASKS_MOST) < WEIRI_ASKS_MOST ? asks + 1 : asks;
+    } while (!atomic_compare_exchange_weak_explicit(&envelope->asks, &asks, more,
+                                                    memory_order_acq_rel, memory_order_relaxed));
+    return asks >> WEIRI_ASKS_BITS;
 }
+
+/* Takes back the mark of a send that was refused, and is to have changed nothing; takes is what
+ * weiri_envelope_ask() returned. Where a worker has taken the mark meanwhile there is none left of
+ * it, and what is there is of others. */
+void weiri_envelope_unask(weir_envelope *envelope, uint32_t takes);
 
 /* The envelope of an item that a pool's queue handed out. */
 static inline weir_envelope *weiri_envelope_of(struct weir_item *item)

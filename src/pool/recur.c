@@ -7,6 +7,32 @@
 #include "pool/round.h"
 #include "queue/internal.h"
 
+/* Of marks that are too many to be counted none is taken back: some of the others stay. */
+void weiri_envelope_unask(weir_envelope *envelope, uint32_t takes)
+{
+    weiri_sync_point();
+    uint32_t asks = atomic_load_explicit(&envelope->asks, memory_order_relaxed);
+    while (asks >> WEIRI_ASKS_BITS == takes && (asks & WEIRI_ASKS_MOST) > 0 &&
+           (asks & WEIRI_ASKS_MOST) < WEIRI_ASKS_MOST &&
+           !atomic_compare_exchange_weak_explicit(&envelope->asks, &asks, asks - 1,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+        weiri_sync_point();
+    }
+}
+
+/* Whether anybody has asked since the last take. */
+static bool take_asks(weir_envelope *envelope)
+{
+    weiri_sync_point();
+    uint32_t asks = atomic_load_explicit(&envelope->asks, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&envelope->asks, &asks,
+                                                  (asks | WEIRI_ASKS_MOST) + 1,
+                                                  memory_order_acq_rel, memory_order_relaxed)) {
+        weiri_sync_point();
+    }
+    return (asks & WEIRI_ASKS_MOST) > 0;
+}
+
 /* On a manual clock the date is that clock's as well, so that years pass in a test. */
 static struct weiri_moment now_of(const struct weiri_round *round)
 {
@@ -47,7 +73,7 @@ bool weiri_recur_begin(struct weiri_round *round)
     weir_envelope *envelope = round->envelope;
     struct weiri_recurrence *recurrence = weiri_envelope_recurrence(envelope);
     struct weiri_moment now = now_of(round);
-    bool is_asked = atomic_exchange_explicit(&envelope->is_asked, false, memory_order_acq_rel);
+    bool is_asked = take_asks(envelope);
     if (!atomic_load_explicit(&envelope->is_begun, memory_order_relaxed)) {
         atomic_store_explicit(&envelope->is_begun, true, memory_order_relaxed);
         recurrence->wake_ns = weiri_plan_start(&recurrence->plan, &recurrence->state, now);

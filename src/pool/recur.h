@@ -14,7 +14,7 @@ struct weiri_round;
  *
  * Its next firing is a pending time of its item. A worker is handed the envelope when that comes,
  * and whenever somebody sends it; which of them it was is told from the time and from a mark that
- * sends leave (is_asked): a firing that the plan gives up must not take a send with it. */
+ * sends leave (asks): a firing that the plan gives up must not take a send with it. */
 struct weiri_recurrence {
     struct weiri_plan plan; /* immutable */
     /* Of whoever runs the envelope. */

@@ -62,16 +62,9 @@ static enum weir_status send_held(weir_pool *pool, weir_envelope *envelope,
     return status;
 }
 
-static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const struct order *order)
+static enum weir_status send_unmarked(weir_pool *pool, weir_envelope *envelope,
+                                      const struct order *order)
 {
-    enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    WEIRI_PROBE4(send, pool, envelope, envelope->id, order->delay_ns);
-    if (weiri_envelope_is_periodic(envelope)) {
-        weiri_envelope_ask(envelope);
-    }
     /* Most sends of a storm find the envelope queued already. They need no hold: nothing of it is
      * touched but the word that is looked at, and for that the caller's reference is enough. */
     if (order->delay_ns <= 0 && weiri_queue_joins(pool->queue, &envelope->item)) {
@@ -79,6 +72,28 @@ static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const str
     }
     return weiri_flight_hold(envelope, pool->number) ? send_held(pool, envelope, order)
                                                      : WEIR_EBUSY;
+}
+
+static enum weir_status send_marked(weir_pool *pool, weir_envelope *envelope,
+                                    const struct order *order)
+{
+    uint32_t takes = weiri_envelope_ask(envelope);
+    enum weir_status status = send_unmarked(pool, envelope, order);
+    if (status != WEIR_OK) {
+        weiri_envelope_unask(envelope, takes);
+    }
+    return status;
+}
+
+static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const struct order *order)
+{
+    enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    WEIRI_PROBE4(send, pool, envelope, envelope->id, order->delay_ns);
+    return weiri_envelope_is_periodic(envelope) ? send_marked(pool, envelope, order)
+                                                : send_unmarked(pool, envelope, order);
 }
 
 enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope)
@@ -123,27 +138,52 @@ static enum weir_status hold_flights(weir_pool *pool, weir_envelope *const *enve
     return WEIR_OK;
 }
 
-/* The room that the caller gives is for count keys, and whether they entered. */
+/* Room for what a send of several needs of each: one block, in three parts. */
+struct parts {
+    struct weir_key *keys;
+    uint32_t *takes; /* of weiri_envelope_ask() */
+    bool *entered;
+};
+
+#define PART_SIZE (sizeof(struct weir_key) + sizeof(uint32_t) + sizeof(bool))
+
+static void ask(const struct parts *parts, weir_envelope *const *envelopes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        parts->keys[i] = weir_key_item(&envelopes[i]->item);
+        if (weiri_envelope_is_periodic(envelopes[i])) {
+            parts->takes[i] = weiri_envelope_ask(envelopes[i]);
+        }
+    }
+}
+
+static void unask(const struct parts *parts, weir_envelope *const *envelopes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (weiri_envelope_is_periodic(envelopes[i])) {
+            weiri_envelope_unask(envelopes[i], parts->takes[i]);
+        }
+    }
+}
+
 static enum weir_status send_all(weir_pool *pool, weir_envelope *const *envelopes, size_t count,
-                                 struct weir_key *keys, bool *entered)
+                                 const struct parts *parts)
 {
     enum weir_status status = hold_flights(pool, envelopes, count);
     if (status != WEIR_OK) {
         return status;
     }
-    for (size_t i = 0; i < count; i++) {
-        keys[i] = weir_key_item(&envelopes[i]->item);
-        if (weiri_envelope_is_periodic(envelopes[i])) {
-            weiri_envelope_ask(envelopes[i]);
-        }
-    }
-    struct weiri_entry entry = {.keys = keys, .entered = entered, .count = count};
+    ask(parts, envelopes, count);
+    struct weiri_entry entry = {.keys = parts->keys, .entered = parts->entered, .count = count};
     status = weiri_queue_enter(pool->queue, &entry);
     if (status == WEIR_EFULL && pool->when_full == WEIR_FULL_WAIT) {
         const struct order order = {.when_full = WEIR_FULL_WAIT, .limit_ns = WEIR_FOREVER};
         status = send_to_full(pool, &entry, &order);
     }
-    release_flights(envelopes, count, status == WEIR_OK ? entered : NULL);
+    if (status != WEIR_OK) {
+        unask(parts, envelopes, count);
+    }
+    release_flights(envelopes, count, status == WEIR_OK ? parts->entered : NULL);
     return status;
 }
 
@@ -162,12 +202,13 @@ enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envel
     if (count == 0) {
         return WEIR_OK;
     }
-    size_t size = sizeof(struct weir_key) + sizeof(bool);
-    struct weir_key *keys = weiri_alloc_zero(&pool->allocator, count, size);
-    if (keys == NULL) {
+    struct parts parts = {.keys = weiri_alloc_zero(&pool->allocator, count, PART_SIZE)};
+    if (parts.keys == NULL) {
         return WEIR_ENOMEM;
     }
-    status = send_all(pool, envelopes, count, keys, (bool *)&keys[count]);
-    weiri_release(&pool->allocator, keys, count * size);
+    parts.takes = (uint32_t *)&parts.keys[count];
+    parts.entered = (bool *)&parts.takes[count];
+    status = send_all(pool, envelopes, count, &parts);
+    weiri_release(&pool->allocator, parts.keys, count * PART_SIZE);
     return status;
 }

@@ -230,7 +230,8 @@ TEST(missed_all, "or each of them")
     script_fini(&script);
 }
 
-static void miss_by_far(struct script *script, struct busy *busy, bool is_sent)
+static void miss_by_far(struct script *script, struct busy *busy,
+                        void (*meanwhile)(struct script *script))
 {
     script_init(script);
     struct weir_schedule schedule = rate(WEIR_FIRING_SKIP, WEIR_FIRING_SKIP);
@@ -239,17 +240,35 @@ static void miss_by_far(struct script *script, struct busy *busy, bool is_sent)
     expect_run(script, 1, 0);
     busy_begin(busy, script);
     step_to(script, 15);
-    if (is_sent) {
-        CHECK_STATUS(weir_pool_send(script->pool, script->envelope), WEIR_OK);
-    }
+    meanwhile(script);
     busy_end(busy, script);
+}
+
+static void send_nothing(struct script *script)
+{
+    (void)script;
+}
+
+static void send_it(struct script *script)
+{
+    CHECK_STATUS(weir_pool_send(script->pool, script->envelope), WEIR_OK);
+}
+
+/* To a pool that has no business with it. */
+static void send_in_vain(struct script *script)
+{
+    weir_pool *other = pool_with(1, 0, script->clock);
+    CHECK_STATUS(weir_pool_send(other, script->envelope), WEIR_EBUSY);
+    CHECK_STATUS(weir_pool_send_after(other, script->envelope, 1), WEIR_EBUSY);
+    CHECK_STATUS(weir_pool_send_all(other, &script->envelope, 1), WEIR_EBUSY);
+    weir_pool_free(other);
 }
 
 TEST(missed_skipped, "one that is too late is skipped, and the next is on time")
 {
     struct script script;
     struct busy busy;
-    miss_by_far(&script, &busy, false);
+    miss_by_far(&script, &busy, send_nothing);
     pass_by(&script);
     CHECK_INT(counts_of(script.pool).skipped, ==, 1);
     CHECK_INT(counter_value(&script.ends), ==, 1);
@@ -262,13 +281,26 @@ TEST(missed_but_sent, "a send that joins a firing which is then skipped is run a
 {
     struct script script;
     struct busy busy;
-    miss_by_far(&script, &busy, true);
+    miss_by_far(&script, &busy, send_it);
     script_wait(&script, 2);
     CHECK_INT(script.due_ns, ==, 0);
     CHECK_INT(counts_of(script.pool).skipped, ==, 1);
     CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(5)), WEIR_OK);
     expect_run(&script, 3, 20);
     script_end(&script, 3, 1);
+    script_fini(&script);
+}
+
+TEST(missed_but_refused, "a send that is refused does not have a firing run that is skipped")
+{
+    struct script script;
+    struct busy busy;
+    miss_by_far(&script, &busy, send_in_vain);
+    pass_by(&script);
+    CHECK_INT(counts_of(script.pool).skipped, ==, 1);
+    CHECK_INT(counter_value(&script.ends), ==, 1);
+    expect_run_at(&script, 2, 20);
+    script_end(&script, 2, 1);
     script_fini(&script);
 }
 

@@ -19,6 +19,7 @@ static void end_world(void)
 {
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     weir_pool_free(world.pool);
+    weir_pool_free(world.other);
     weir_clock_free(world.clock);
     for (int i = 0; i < ENVELOPES; i++) {
         give_up(i);
@@ -41,19 +42,25 @@ static void advance_past_firing(void *arg)
     CHECK_STATUS(weir_clock_advance(world.clock, 13), WEIR_OK);
 }
 
-static void firing_against_send(void *arg)
+/* Its firing of 10 is given up at 13. */
+static void recur_strictly(void)
 {
-    struct weiri_thread stepper;
     struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
     schedule.kind = WEIR_SCHEDULE_RATE;
-    schedule.tolerance_ns = 1; /* at 13 the firing of 10 is given up */
+    schedule.tolerance_ns = 1;
     struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
     options.invoke = note_run;
     options.interval_ns = 10;
     options.schedule = &schedule;
+    replace_envelope(&options);
+}
+
+static void firing_against_send(void *arg)
+{
+    struct weiri_thread stepper;
     (void)arg;
     world_init(1, 1);
-    replace_envelope(&options);
+    recur_strictly();
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&stepper, "stepper", advance_past_firing);
@@ -67,6 +74,39 @@ static void firing_against_send(void *arg)
 TEST(firing_send, "a send is run also where it meets a firing that is given up")
 {
     explorer_must_pass(firing_against_send, NULL, NULL);
+}
+
+static void send_in_vain(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 12; i++) {
+        CHECK_STATUS(weir_pool_send(world.other, world.envelopes[0]), WEIR_EBUSY);
+    }
+}
+
+static void refusal_against_send(void *arg)
+{
+    struct weiri_thread refused;
+    struct weiri_thread stepper;
+    (void)arg;
+    world_init(1, 1);
+    world.other = new_pool(1, 1);
+    recur_strictly();
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    start_thread(&refused, "refused", send_in_vain);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&stepper, "stepper", advance_past_firing);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    weiri_thread_join(&stepper);
+    weiri_thread_join(&refused);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    check_covered();
+    end_world();
+}
+
+TEST(refused_send, "a send that is refused takes back its own mark, and no other's")
+{
+    explorer_must_pass(refusal_against_send, NULL, NULL);
 }
 
 static int fail(weir_context *context, void *payload)
