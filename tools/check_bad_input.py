@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""The table of bad input (tests/conformance/bad_input.h) has a row for everything that the public headers give reason for.
+"""The table of bad input (tests/conformance/bad_rows.h) has a row for everything that the public headers give reason for.
 
 Usage: tools/check_bad_input.py
 
-For each function of the headers below (check_symbols.py holds that these are the exported ones):
+For each function of the headers of libweir (check_symbols.py holds that these are the exported ones):
  - each parameter has a row for each fault that its type can have (FAULTS), or is excused here with the reason (EXCUSED);
- - each field of a struct of options that can be wrong has a row named after it;
- - a function on a queue has a row on one that is shut down;
+ - each field of a struct of options that can be wrong has a row named after it, those of structs that it points to included;
+ - a function on a queue has a row on one that is shut down, one on a pool a row for each of the states in which it may not be
+   what the caller wants, for a call from a task of the pool, and for one in a child after fork();
  - the errors that its rows expect are those that its comment names after "Errors", "as weir_other()" included: an error
    that no test produces, and one that the contract does not name, are findings;
  - no row is of a function or parameter that does not exist.
@@ -17,7 +18,8 @@ import re
 
 from sources import Findings, files, read
 
-HEADERS = ["queue", "limiter", "snapshot", "parallel", "cron", "metrics", "clock", "duration", "status"]
+# The jobs floor has no table; all other headers do, also those that come.
+JOBS = {"broker", "consumer", "job", "jobs", "producer"}
 
 # By the type of a parameter, the faults it can have. Pointers can be NULL.
 FAULTS = {
@@ -26,12 +28,22 @@ FAULTS = {
     "int": ["least", "most"],
     "size_t": ["zero", "most"],
     "uint64_t": ["zero", "most"],
+    "uint32_t": ["most"],
+    "enum weir_drop_reason": ["unknown"],
     "double": ["negative", "not_finite"],
     "const struct weir_allocator *": ["null", "partial"],
     "void *": [],  # handed on, never looked at
+    "...": [],
+    "weir_pool *": ["null", "forked", "own_task", "unstarted", "stopped", "terminated"],
+    "weir_scope *": ["null", "forked"],
+    "weir_envelope *const *": ["null", "one_null", "elsewhere"],
 }
-# Fields of structs of options that can be wrong, by type.
-FIELD_TYPES = {"int64_t", "size_t", "uint32_t", "int32_t", "struct weir_allocator", "const char *"}
+# Fields of structs of options that can be wrong, by type; and callbacks that are required, or go with other fields only.
+FIELD_TYPES = {"int64_t", "uint64_t", "size_t", "uint32_t", "int32_t", "struct weir_allocator", "const char *",
+               "struct weir_key", "const struct weir_stamp *", "weir_cron *", "weir_metrics *", "weir_scope *",
+               "weir_invoke_fn *", "weir_overdue_fn *", "weir_running_fn *"}
+# Structs that are parts of others.
+PARTS = {"const struct weir_schedule *": "weir_schedule", "const struct weir_isolation *": "weir_isolation"}
 
 EXCUSED = {
     ("weir_queue_add_batch", "count", "most"): "the array has so many by contract",
@@ -42,16 +54,20 @@ EXCUSED = {
     ("weir_limiter_max_of_new", "count", "most"): "the array has so many by contract",
     ("weir_cron_next_batch", "count", "most"): "the array has room for so many by contract",
     ("weir_duration_format", "size", "most"): "the buffer is so large by contract",
+    ("weir_pool_send_all", "count", "most"): "the array has so many by contract",
+    ("weir_panic", "format", "null"): "a format is part of the program's text; compilers check it",
 }
 EXCUSED_ERRORS = {
     ("weir_parallelize", "WEIR_ENOMEM"): "its memory is libc's; a crew's, by the same code, has a row",
 }
 # What a row may be about besides a parameter.
-RESOURCES = {"memory", "descriptors"}
+RESOURCES = {"memory", "descriptors", "threads"}
 
 DECLARATION = re.compile(r"^WEIR_API\b([^;{]*?)\b(weir_\w+)\s*\(([^;]*?)\);", re.M)
-STRUCT = re.compile(r"^struct (weir_\w+_options|weir_\w+_ops) \{\n(.*?)^\};", re.M | re.S)
+STRUCT = re.compile(r"^struct (weir_\w+_options|weir_\w+_ops|weir_schedule|weir_isolation) \{\n(.*?)^\};", re.M | re.S)
 ROW = re.compile(r"\bROW\(\s*(\w+),\s*(\w+),\s*(\w+),\s*(\w+)\)")
+# Such a row ends the program: it produces no status.
+LAST_ROW = re.compile(r"\bLAST_ROW\(\s*(\w+),\s*(\w+),\s*(\w+),\s*(\"\w)")
 MACRO = re.compile(r"^#define (\w+_ROWS)\(([^)]*)\)((?:[^\n]*\\\n)*[^\n]*)", re.M)
 
 findings = Findings("check_bad_input")
@@ -59,6 +75,8 @@ findings = Findings("check_bad_input")
 
 def split_parameter(text):
     """The type and name of `const struct weir_work *work`."""
+    if text.strip() == "...":
+        return "...", "..."
     match = re.fullmatch(r"(.*?)(\w+)", " ".join(text.split()))
     return match.group(1).strip(), match.group(2)
 
@@ -76,23 +94,32 @@ def errors_named(text, start):
     return statuses, others
 
 
+def returns_status(declaration):
+    return re.search(r"\b(enum weir_status|int) *$", declaration.rstrip()) is not None
+
+
+# What the head of weir/pool.h says of all calls on a pool need not be said of each.
+POOLS_FORK = "every call is WEIR_EFORKED" in " ".join(read("include/weir/pool.h").replace(" *", " ").split())
+
+
 def read_headers():
     functions, fields = {}, {}
-    for name in HEADERS:
-        path = f"include/weir/{name}.h"
+    for path in files(".h", under="include/weir"):
+        if path.stem in JOBS:
+            continue
         text = read(path)
         for match in DECLARATION.finditer(text):
             parameters = [] if match.group(3).strip() == "void" else [
                 split_parameter(part) for part in match.group(3).split(",")]
             statuses, others = errors_named(text, match.start())
+            if POOLS_FORK and returns_status(match.group(1)) and "weir_pool *" in (kind for kind, _ in parameters):
+                statuses.add("WEIR_EFORKED")
             functions[match.group(2)] = {"path": path, "line": text.count("\n", 0, match.start()) + 1,
                                          "parameters": parameters, "errors": statuses, "as": others}
         for match in STRUCT.finditer(text):
             body = re.sub(r"/\*.*?\*/", "", match.group(2), flags=re.S)
-            fields[match.group(1)] = [
-                field for kind, field in (split_parameter(line) for line in body.split(";") if re.search(r"\w", line)
-                                          and "(" not in line)
-                if kind in FIELD_TYPES and field != "size"]
+            fields[match.group(1)] = [split_parameter(line) for line in body.split(";")
+                                      if re.search(r"\w", line) and "(" not in line]
     return functions, fields
 
 
@@ -104,11 +131,12 @@ def read_rows():
     macros = {}
     for text in texts:
         for name, parameters, body in MACRO.findall(text):
-            macros[name] = ([word.strip() for word in parameters.split(",")], body)
+            macros[name] = ([word.strip(" \\\n") for word in parameters.split(",")], body)
     for path, text in zip(paths, texts):
         plain = MACRO.sub("", re.sub(r"/\*.*?\*/", "", text, flags=re.S))
         plain = re.sub(r"^#define ROW\((?:[^\n]*\\\n)*[^\n]*", "", plain, flags=re.M)
         found = [match.groups() for match in ROW.finditer(plain)]
+        found += [(*match.groups()[:3], "WEIR_OK") for match in LAST_ROW.finditer(plain)]
         for name, (parameters, body) in macros.items():
             for arguments in re.findall(rf"^{name}\(([^)]*)\)", plain, re.M):
                 values = dict(zip(parameters, (word.strip() for word in arguments.split(","))))
@@ -116,6 +144,18 @@ def read_rows():
         for function, parameter, fault, status in found:
             rows.setdefault(function, {})[(parameter, fault)] = (status, path)
     return rows
+
+
+def faults_of(struct, fields):
+    """Of a struct of options, or of a part of one: its size, what it has at its end, what may be wrong in it."""
+    yield "size"
+    yield "later"
+    for kind, field in fields[struct]:
+        if kind in PARTS:
+            for fault in faults_of(PARTS[kind], fields):
+                yield f"{field}_{fault}"
+        elif kind in FIELD_TYPES and field != "size":
+            yield field
 
 
 def needed(name, function, fields):
@@ -128,10 +168,12 @@ def needed(name, function, fields):
         for fault in faults:
             yield parameter, fault
         if struct:
-            for fault in ["size", "later", *fields[struct.group(1)]]:
+            for fault in faults_of(struct.group(1), fields):
                 yield parameter, fault
         if kind == "weir_queue *":
             yield parameter, "shut_down"
+        if kind == "weir_envelope *" and "weir_pool *" in (other for other, _ in function["parameters"]):
+            yield parameter, "elsewhere"
 
 
 functions, fields = read_headers()
@@ -165,7 +207,8 @@ for name, function in sorted(functions.items()):
     for status in sorted(produced - named):
         findings.add(function["path"], function["line"], f"{name}: a row produces {status}, which its comment does not name")
 for name in sorted(set(rows) - set(functions)):
-    findings.add("tests/conformance/bad_input.h", 1, f"rows are of {name}, which no header declares")
+    path = next(iter(rows[name].values()))[1]
+    findings.add(path, 1, f"rows are of {name}, which no header declares")
 for excused in sorted(EXCUSED):
     if excused[0] not in functions:
         findings.add("tools/check_bad_input.py", 1, f"{excused[0]} is excused, and does not exist")

@@ -43,10 +43,10 @@ WEIR_API int64_t weir_context_due(weir_context *context);
  * cancellation does not change it. */
 WEIR_API int64_t weir_context_remaining(weir_context *context);
 
-/** WEIR_OK while the task may go on; WEIR_ECANCELED once it was cancelled (weir_pool_stop(),
- * weir_context_cancel()); else WEIR_ETIMEDOUT once its deadline has passed. A task may return this
- * status as its own. WEIR_EINVAL for NULL. Cheap: no system call beyond reading the clock, and not
- * that without a deadline. */
+/** Whether the task may go on. It may return this status as its own. Cheap: no system call beyond
+ * reading the clock, and not that without a deadline. Errors: WEIR_ECANCELED (it was cancelled, by
+ * weir_pool_stop(), weir_context_cancel() and the like), else WEIR_ETIMEDOUT (its deadline has
+ * passed); WEIR_EINVAL. */
 WEIR_API enum weir_status weir_context_check(weir_context *context);
 
 /** A file descriptor that is readable when weir_context_check() says other than WEIR_OK, for a task
@@ -69,8 +69,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_context_set(weir_context *context,
 WEIR_API void *weir_context_get(weir_context *context, const void *key);
 
 /** Sleeps for delay_ns of the pool's clock, or until the deadline or a cancellation, whichever is
- * first; not at all where delay_ns <= 0. Returns as weir_context_check(): WEIR_OK only when the
- * whole delay has passed in time. */
+ * first; not at all where delay_ns <= 0. WEIR_OK only when the whole delay has passed in time.
+ * Errors as weir_context_check(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_sleep(weir_context *context,
                                                             int64_t delay_ns);
 

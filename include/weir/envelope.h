@@ -179,8 +179,9 @@ struct weir_envelope_options {
  * Errors: WEIR_EINVAL (options or ret_envelope NULL, no invoke, options of an unknown size or with
  * an unknown field or flag set, an allocator with some members NULL, stamps NULL or one without
  * its function, a schedule not as described, a group without its bytes, isolation of an unknown
- * size or with an unknown flag), WEIR_ERANGE (deadline_ns, interval_ns or the isolation's
- * cpu_limit_ns negative, stamp_count past 1024), WEIR_ETOOBIG (group, more than 64 KiB),
+ * size or with an unknown flag), WEIR_ERANGE (deadline_ns, interval_ns, a time of the schedule or
+ * the isolation's cpu_limit_ns negative, catch_up_max past WEIR_CATCH_UP_LIMIT, stamp_count past
+ * 1024), WEIR_ETOOBIG (group, more than 64 KiB),
  * WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then not
  * taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(

@@ -129,7 +129,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause(weir_pool *pool);
 /** Pauses a pool, and waits until nothing runs any more, or the pool's clock shows limit_ns
  * (WEIR_FOREVER: without limit). Errors: WEIR_ETIMEDOUT (something runs still), WEIR_ECANCELED (the
  * pool was resumed meanwhile): it is paused, or was; WEIR_ESTATE (terminated; or from a task of
- * this pool), WEIR_ENOMEM, WEIR_EINVAL. */
+ * this pool), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns);
 
 /** Ends a pause: what is queued is handed out again. Of a pool that is not paused it is WEIR_OK.

@@ -124,7 +124,8 @@ struct weir_pool_options {
  * without its function, metrics without a name or with one that is not UTF-8, overdue without
  * overdue_ns), WEIR_ERANGE (hook_min_ns or overdue_ns negative, hook_fraction past 1000,
  * stamp_count past 1024), WEIR_EBUSY (the name is taken in the registry), WEIR_ETHREAD (the system
- * refused the watchdog's thread), WEIR_EFORKED (the scope is of another process), WEIR_ENOMEM. */
+ * refused the watchdog's thread), WEIR_EFORKED (the clock, registry or scope is of
+ * another process), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 
@@ -217,7 +218,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_drain(weir_pool *pool);
  * returns when all workers have ended: a task that does not ask its context keeps it waiting. What
  * is dropped is given back at once, also while a task still runs; what was sent again, or for
  * later, of an envelope that runs, when that run has ended. Of a pool that has stopped it is
- * WEIR_OK. Errors: WEIR_ESTATE (as weir_pool_drain()), WEIR_EINVAL. */
+ * WEIR_OK. Errors: WEIR_ESTATE (never started, or called from a task of this pool; nothing
+ * changed), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_stop(weir_pool *pool);
 
 /** Counts of a pool. The first four are of one moment. */

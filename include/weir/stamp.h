@@ -35,7 +35,8 @@ struct weir_stamp {
 };
 
 /** Runs what is inside the stamp, once for each call, and returns its status. For stamps only, on
- * their own thread and with their own context. WEIR_EINVAL: a NULL. */
+ * their own thread and with their own context. Errors: WEIR_EINVAL (a NULL); then nothing was run.
+ */
 WEIR_API int weir_next_run(const weir_next *next, weir_context *context);
 
 WEIR_END_DECLS

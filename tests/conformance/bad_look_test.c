@@ -252,6 +252,18 @@ ROW(weir_metrics_new, ret_metrics, null, WEIR_EINVAL)
     return weir_metrics_new(NULL, NULL);
 }
 
+LAST_ROW(weir_metrics_free, metrics, in_use,
+         "a metrics registry is freed while a queue or pool uses it")
+{
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.name = "mail";
+    weir_queue *queue;
+    CHECK_STATUS(weir_metrics_new(NULL, &options.metrics), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    weir_metrics_free(options.metrics);
+    return WEIR_OK;
+}
+
 ROW(weir_metrics_free, metrics, null, WEIR_OK)
 {
     weir_metrics_free(NULL);

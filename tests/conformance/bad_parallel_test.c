@@ -108,6 +108,21 @@ ROW(weir_crew_free, crew, null, WEIR_OK)
     return WEIR_OK;
 }
 
+static int free_crew(size_t piece, void *crew)
+{
+    (void)piece;
+    weir_crew_free(crew);
+    return WEIR_OK;
+}
+
+LAST_ROW(weir_crew_free, crew, in_a_run, "a crew is not freed during its run")
+{
+    struct weir_crew_options options = good_crew();
+    weir_crew *crew;
+    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
+    return (enum weir_status)weir_crew_run(crew, 1, free_crew, crew, NULL);
+}
+
 /* A run of a crew, or of weir_parallelize(). */
 typedef enum weir_status run_fn(size_t pieces, weir_piece_fn *fn,
                                 const struct weir_parallel_options *options);

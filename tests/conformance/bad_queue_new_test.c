@@ -128,6 +128,13 @@ ROW(weir_queue_new, options, name, WEIR_EINVAL)
     return make_named(&options, "\xff", "a");
 }
 
+ROW(weir_queue_new, options, metrics, WEIR_EINVAL)
+{
+    struct weir_queue_options options = good_options();
+    CHECK_STATUS(make_named(&options, "", "a"), WEIR_EINVAL);
+    return make_named(&options, NULL, "a");
+}
+
 ROW(weir_queue_new, options, name_taken, WEIR_EBUSY)
 {
     struct weir_queue_options options = good_options();

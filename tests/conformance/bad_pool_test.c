@@ -1,0 +1,278 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "conformance/bad_pool.h"
+
+/* Bad input to the calls on a pool: each in each state, from a task of the pool, in a child. */
+
+/* call(w, pool) makes the call. The statuses are those of a call from a task of the pool, and on a
+ * pool that was not started, was stopped, was terminated. */
+#define POOL_ROWS(function, call, own_task_status, unstarted_status, stopped_status,               \
+                  terminated_status)                                                               \
+    ROW(function, pool, null, WEIR_EINVAL)                                                         \
+    {                                                                                              \
+        return call(w, NULL);                                                                      \
+    }                                                                                              \
+    ROW(function, pool, forked, WEIR_EFORKED)                                                      \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, own_task, own_task_status)                                                 \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, unstarted, unstarted_status)                                               \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, stopped, stopped_status)                                                   \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, terminated, terminated_status)                                             \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }
+
+static enum weir_status call_start(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_start(pool);
+}
+
+static enum weir_status call_send(struct world *w, weir_pool *pool)
+{
+    return weir_pool_send(pool, w->envelopes[IS_IDLE]);
+}
+
+static enum weir_status call_send_after(struct world *w, weir_pool *pool)
+{
+    return weir_pool_send_after(pool, w->envelopes[IS_IDLE], 1);
+}
+
+static enum weir_status call_send_until(struct world *w, weir_pool *pool)
+{
+    return weir_pool_send_until(pool, w->envelopes[IS_IDLE], WEIR_FOREVER);
+}
+
+static enum weir_status call_send_all(struct world *w, weir_pool *pool)
+{
+    return weir_pool_send_all(pool, &w->envelopes[IS_IDLE], 1);
+}
+
+static enum weir_status call_cancel(struct world *w, weir_pool *pool)
+{
+    enum weir_status status = weir_pool_cancel(pool, w->envelopes[IS_IDLE], 0, &w->number);
+    CHECK_INT(w->number, ==, status == WEIR_OK ? 0 : UNTOUCHED);
+    return status;
+}
+
+static enum weir_status call_drain(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_drain(pool);
+}
+
+static enum weir_status call_stop(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_stop(pool);
+}
+
+static enum weir_status call_end(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_end(pool, NULL);
+}
+
+static enum weir_status call_terminate(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_terminate(pool);
+}
+
+static enum weir_status call_resize(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_resize(pool, 3);
+}
+
+/* What a pause or a resumption is for can be seen. */
+static enum weir_status check_paused(weir_pool *pool, enum weir_status status, bool is_paused)
+{
+    if (status == WEIR_OK) {
+        CHECK_INT(weir_pool_is_paused(pool), ==, is_paused);
+    }
+    return status;
+}
+
+static enum weir_status call_pause(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return check_paused(pool, weir_pool_pause(pool), true);
+}
+
+static enum weir_status call_pause_until(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return check_paused(pool, weir_pool_pause_until(pool, WEIR_FOREVER), true);
+}
+
+static enum weir_status call_resume(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return check_paused(pool, weir_pool_resume(pool), false);
+}
+
+static enum weir_status call_count(struct world *w, weir_pool *pool)
+{
+    enum weir_status status = weir_pool_count(pool, &w->counts);
+    CHECK((w->counts.skipped == UNTOUCHED) == (status != WEIR_OK));
+    return status;
+}
+
+/* The state and the pause are no statuses: what they are in each row is looked at here. */
+static enum weir_status call_state(struct world *w, weir_pool *pool)
+{
+    CHECK_INT(weir_pool_state(pool), ==, pool == NULL ? WEIR_POOL_STATE_TERMINATED : w->state);
+    return WEIR_OK;
+}
+
+static enum weir_status call_is_paused(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    CHECK(!weir_pool_is_paused(pool));
+    return WEIR_OK;
+}
+
+POOL_ROWS(weir_pool_start, call_start, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_ESTATE)
+POOL_ROWS(weir_pool_send, call_send, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
+POOL_ROWS(weir_pool_send_after, call_send_after, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
+POOL_ROWS(weir_pool_send_until, call_send_until, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
+POOL_ROWS(weir_pool_send_all, call_send_all, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
+POOL_ROWS(weir_pool_cancel, call_cancel, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
+POOL_ROWS(weir_pool_drain, call_drain, WEIR_ESTATE, WEIR_ESTATE, WEIR_ECANCELED, WEIR_OK)
+POOL_ROWS(weir_pool_stop, call_stop, WEIR_ESTATE, WEIR_ESTATE, WEIR_OK, WEIR_OK)
+POOL_ROWS(weir_pool_end, call_end, WEIR_ESTATE, WEIR_ESTATE, WEIR_ECANCELED, WEIR_OK)
+POOL_ROWS(weir_pool_terminate, call_terminate, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_OK)
+POOL_ROWS(weir_pool_resize, call_resize, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
+POOL_ROWS(weir_pool_pause, call_pause, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
+POOL_ROWS(weir_pool_pause_until, call_pause_until, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_ESTATE)
+POOL_ROWS(weir_pool_resume, call_resume, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
+POOL_ROWS(weir_pool_count, call_count, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
+
+/* Of calls that return no status. */
+#define LOOK_ROWS(function, call)                                                                  \
+    ROW(function, pool, null, WEIR_OK)                                                             \
+    {                                                                                              \
+        return call(w, NULL);                                                                      \
+    }                                                                                              \
+    ROW(function, pool, own_task, WEIR_OK)                                                         \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, unstarted, WEIR_OK)                                                        \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, stopped, WEIR_OK)                                                          \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, terminated, WEIR_OK)                                                       \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }
+
+LOOK_ROWS(weir_pool_state, call_state)
+LOOK_ROWS(weir_pool_is_paused, call_is_paused)
+
+ROW(weir_pool_state, pool, forked, WEIR_OK)
+{
+    CHECK_INT(weir_pool_state(w->pool), ==, WEIR_POOL_STATE_TERMINATED);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_is_paused, pool, forked, WEIR_OK)
+{
+    CHECK(!weir_pool_is_paused(w->pool));
+    return WEIR_OK;
+}
+
+ROW(weir_pool_count, ret_counts, null, WEIR_EINVAL)
+{
+    return weir_pool_count(w->pool, NULL);
+}
+
+/* ---- Free ---- */
+
+ROW(weir_pool_free, pool, null, WEIR_OK)
+{
+    weir_pool_free(NULL);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_free, pool, forked, WEIR_OK)
+{
+    weir_pool_free(w->pool);
+    return WEIR_OK;
+}
+
+LAST_ROW(weir_pool_free, pool, own_task, "a pool is not freed from a task of its own")
+{
+    weir_pool_free(w->pool);
+    return WEIR_OK;
+}
+
+/* Whatever it holds is dropped: the world sees that each payload is released once. */
+static enum weir_status free_pool(struct world *w)
+{
+    weir_pool_free(w->pool);
+    w->pool = NULL;
+    return WEIR_OK;
+}
+
+ROW(weir_pool_free, pool, unstarted, WEIR_OK)
+{
+    return free_pool(w);
+}
+
+ROW(weir_pool_free, pool, stopped, WEIR_OK)
+{
+    return free_pool(w);
+}
+
+ROW(weir_pool_free, pool, terminated, WEIR_OK)
+{
+    return free_pool(w);
+}
+
+/* ---- Numbers ---- */
+
+ROW(weir_pool_resize, workers, zero, WEIR_EINVAL)
+{
+    return weir_pool_resize(w->pool, 0);
+}
+
+ROW(weir_pool_resize, workers, most, WEIR_EINVAL)
+{
+    CHECK_STATUS(weir_pool_resize(w->pool, SIZE_MAX), WEIR_EINVAL);
+    return weir_pool_resize(w->pool, 4097);
+}
+
+ROW(weir_pool_pause_until, limit_ns, least, WEIR_ETIMEDOUT)
+{
+    accept_change(w); /* it is paused all the same */
+    return check_paused(w->pool, weir_pool_pause_until(w->pool, INT64_MIN), true);
+}
+
+static void pause_for_ever(void *arg)
+{
+    struct ender *call = arg;
+    call->status = weir_pool_pause_until(call->pool, WEIR_FOREVER);
+}
+
+ROW(weir_pool_pause_until, pool, resumed, WEIR_ECANCELED)
+{
+    struct ender call = {.pool = w->pool};
+    struct test_thread *thread = test_start(pause_for_ever, &call);
+    test_wait_asleep(thread);
+    CHECK_STATUS(weir_pool_resume(w->pool), WEIR_OK);
+    test_join(thread);
+    return call.status;
+}
+
+ROW(weir_pool_pause_until, limit_ns, most, WEIR_OK)
+{
+    let_go(w);
+    return weir_pool_pause_until(w->pool, INT64_MAX);
+}

@@ -1,0 +1,215 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "conformance/bad_pool.h"
+
+/* Bad input to sends and cancellations: envelopes, times, counts, flags, a pool that is full. */
+
+/* What every send has; call(w, envelope) makes the call. */
+#define ENVELOPE_ROWS(function, parameter, call)                                                   \
+    ROW(function, parameter, null, WEIR_EINVAL)                                                    \
+    {                                                                                              \
+        return call(w, NULL);                                                                      \
+    }                                                                                              \
+    ROW(function, parameter, elsewhere, WEIR_EBUSY)                                                \
+    {                                                                                              \
+        return call(w, w->envelopes[IS_ELSEWHERE]);                                                \
+    }                                                                                              \
+    ROW(function, parameter, full, WEIR_EFULL)                                                     \
+    {                                                                                              \
+        fill_world(w);                                                                             \
+        return call(w, w->envelopes[IS_IDLE]);                                                     \
+    }
+
+static enum weir_status call_send(struct world *w, weir_envelope *envelope)
+{
+    return weir_pool_send(w->pool, envelope);
+}
+
+static enum weir_status call_send_after(struct world *w, weir_envelope *envelope)
+{
+    return weir_pool_send_after(w->pool, envelope, 1);
+}
+
+static enum weir_status call_send_all(struct world *w, weir_envelope *envelope)
+{
+    weir_envelope *const all[] = {w->envelopes[IS_IDLE], envelope, w->envelopes[IS_QUEUED]};
+    return weir_pool_send_all(w->pool, all, 3);
+}
+
+ENVELOPE_ROWS(weir_pool_send, envelope, call_send)
+ENVELOPE_ROWS(weir_pool_send_after, envelope, call_send_after)
+
+ROW(weir_pool_send_until, envelope, null, WEIR_EINVAL)
+{
+    return weir_pool_send_until(w->pool, NULL, WEIR_FOREVER);
+}
+
+ROW(weir_pool_send_until, envelope, elsewhere, WEIR_EBUSY)
+{
+    return weir_pool_send_until(w->pool, w->envelopes[IS_ELSEWHERE], WEIR_FOREVER);
+}
+
+ROW(weir_pool_send_until, limit_ns, least, WEIR_ETIMEDOUT)
+{
+    fill_world(w);
+    CHECK_STATUS(weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], START), WEIR_ETIMEDOUT);
+    return weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], INT64_MIN);
+}
+
+ROW(weir_pool_send_until, limit_ns, most, WEIR_OK)
+{
+    return weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], INT64_MAX);
+}
+
+/* It would have to wait for its own slot. */
+ROW(weir_pool_send_until, pool, own_task_full, WEIR_EFULL)
+{
+    fill_world(w);
+    return weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], WEIR_FOREVER);
+}
+
+ROW(weir_pool_send_after, delay_ns, least, WEIR_OK)
+{
+    CHECK_STATUS(weir_pool_send_after(w->pool, w->envelopes[IS_IDLE], INT64_MIN), WEIR_OK);
+    counter_wait(&w->tasks[IS_IDLE].outcomes, 1);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_send_after, delay_ns, most, WEIR_OK)
+{
+    CHECK_STATUS(weir_pool_send_after(w->pool, w->envelopes[IS_IDLE], INT64_MAX), WEIR_OK);
+    CHECK_INT(counts_of(w->pool).waiting, ==, 2);
+    return WEIR_OK;
+}
+
+/* ---- Several ---- */
+
+ROW(weir_pool_send_all, envelopes, null, WEIR_EINVAL)
+{
+    CHECK_STATUS(weir_pool_send_all(w->pool, NULL, SIZE_MAX), WEIR_EINVAL);
+    return weir_pool_send_all(w->pool, NULL, 1);
+}
+
+ROW(weir_pool_send_all, envelopes, one_null, WEIR_EINVAL)
+{
+    return call_send_all(w, NULL);
+}
+
+ROW(weir_pool_send_all, envelopes, elsewhere, WEIR_EBUSY)
+{
+    return call_send_all(w, w->envelopes[IS_ELSEWHERE]);
+}
+
+ROW(weir_pool_send_all, envelopes, full, WEIR_EFULL)
+{
+    CHECK_STATUS(weir_pool_send_after(w->pool, w->envelopes[IS_FILLING], DELAY), WEIR_OK);
+    take_stock(w);
+    return call_send_all(w, w->envelopes[IS_FILLING_TOO]);
+}
+
+ROW(weir_pool_send_all, count, zero, WEIR_OK)
+{
+    CHECK_STATUS(weir_pool_send_all(w->pool, NULL, 0), WEIR_OK);
+    check_unchanged(w);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_send_all, count, past_a_pool_that_waits, WEIR_EFULL)
+{
+    struct weir_pool_options options = good_pool(w->clock);
+    options.capacity = 2;
+    options.when_full = WEIR_FULL_WAIT;
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    weir_envelope *const all[] = {w->envelopes[IS_IDLE], w->envelopes[IS_FILLING],
+                                  w->envelopes[IS_FILLING_TOO]};
+    enum weir_status status = weir_pool_send_all(pool, all, 3);
+    CHECK_INT(counts_of(pool).in_flight, ==, 0);
+    weir_pool_free(pool);
+    return status;
+}
+
+/* ---- Memory: in a pool that has none yet for what it holds ---- */
+
+typedef enum weir_status send_fn(weir_pool *pool, weir_envelope *envelope);
+
+static enum weir_status send_without_memory(struct world *w, send_fn *send)
+{
+    weir_pool *pool = pool_with(1, 0, w->clock);
+    size_t bytes = test_allocated_bytes();
+    test_fail_allocation(1, true);
+    enum weir_status status = send(pool, w->envelopes[IS_IDLE]);
+    CHECK_INT(counts_of(pool).in_flight, ==, 0);
+    CHECK_INT(test_allocated_bytes(), ==, bytes);
+    weir_pool_free(pool);
+    return status;
+}
+
+static enum weir_status send_after_1(weir_pool *pool, weir_envelope *envelope)
+{
+    return weir_pool_send_after(pool, envelope, 1);
+}
+
+static enum weir_status send_until_start(weir_pool *pool, weir_envelope *envelope)
+{
+    return weir_pool_send_until(pool, envelope, START);
+}
+
+static enum weir_status send_all_of_one(weir_pool *pool, weir_envelope *envelope)
+{
+    return weir_pool_send_all(pool, &envelope, 1);
+}
+
+ROW(weir_pool_send, memory, none, WEIR_ENOMEM)
+{
+    return send_without_memory(w, weir_pool_send);
+}
+
+ROW(weir_pool_send_after, memory, none, WEIR_ENOMEM)
+{
+    return send_without_memory(w, send_after_1);
+}
+
+ROW(weir_pool_send_until, memory, none, WEIR_ENOMEM)
+{
+    return send_without_memory(w, send_until_start);
+}
+
+ROW(weir_pool_send_all, memory, none, WEIR_ENOMEM)
+{
+    return send_without_memory(w, send_all_of_one);
+}
+
+/* ---- Cancellations ---- */
+
+ROW(weir_pool_cancel, envelope, null, WEIR_EINVAL)
+{
+    return weir_pool_cancel(w->pool, NULL, 0, &w->number);
+}
+
+ROW(weir_pool_cancel, envelope, elsewhere, WEIR_EBUSY)
+{
+    return weir_pool_cancel(w->pool, w->envelopes[IS_ELSEWHERE], WEIR_CANCEL_WAIT, &w->number);
+}
+
+ROW(weir_pool_cancel, flags, most, WEIR_EINVAL)
+{
+    CHECK_STATUS(weir_pool_cancel(w->pool, w->envelopes[IS_QUEUED], 2, &w->number), WEIR_EINVAL);
+    return weir_pool_cancel(w->pool, w->envelopes[IS_RUNNING], UINT32_MAX, &w->number);
+}
+
+/* Nor is its context cancelled by a call that is refused. */
+ROW(weir_pool_cancel, flags, own_run, WEIR_ESTATE)
+{
+    enum weir_status status =
+        weir_pool_cancel(w->pool, w->envelopes[IS_CALLING], WEIR_CANCEL_WAIT, &w->number);
+    CHECK_STATUS(weir_context_check(w->context), WEIR_OK);
+    return status;
+}
+
+ROW(weir_pool_cancel, ret_found, null, WEIR_OK)
+{
+    CHECK_STATUS(weir_pool_cancel(w->pool, w->envelopes[IS_QUEUED], 0, NULL), WEIR_OK);
+    CHECK_INT(counts_of(w->pool).queued, ==, 0);
+    return WEIR_OK;
+}
