@@ -34,8 +34,8 @@ WEIR_BEGIN_DECLS
  * Panics and crashes go to the pool's log, with the stack where the child could still tell it. A
  * task that returned just before it would have been killed has returned.
  *
- * The child is the leader of a process group of its own. When the task has ended, or has to, all of
- * that group is killed; so is the child when the program itself is killed. It begins with no signal
+ * The child is the leader of a process group of its own. When the task has ended, or has to, or the
+ * program itself has ended, killed or not, all of that group is killed. It begins with no signal
  * blocked, and with the default action for each that the program handles. Its standard input is
  * /dev/null; all other descriptors are the program's, but for those of weir.
  *

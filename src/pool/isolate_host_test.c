@@ -8,8 +8,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include "support/forbid_call.h"
 
 #define MIB ((size_t)1 << 20)
+#define PROCESSES 3
 
 static int map_memory(weir_context *context, struct isolated *isolated)
 {
@@ -297,6 +300,57 @@ TEST(keeper_killed, "a task whose keeper is killed is lost, and killed with it")
     struct isolated isolated = isolated_once(kill_keeper, NULL);
     CHECK_STATUS(isolated.status, WEIR_EPANIC);
     CHECK_STRING(isolated.message, "its process and its keeper's were killed");
+}
+
+/* Tells who it is, who keeps it, and what it has started; the end is left to others. */
+static int name_processes(weir_context *context, struct isolated *isolated)
+{
+    (void)context;
+    pid_t left = fork();
+    if (left > 0) {
+        const pid_t processes[PROCESSES] = {getpid(), getppid(), left};
+        CHECK(write(isolated->pipes[1], processes, sizeof(processes)) == sizeof(processes));
+    }
+    for (;;) {
+        (void)pause();
+    }
+}
+
+static _Noreturn void run_program(const int *pipes)
+{
+    struct isolated isolated;
+    isolated_init(&isolated, name_processes);
+    memcpy(isolated.pipes, pipes, sizeof(isolated.pipes));
+    isolated_run(isolated_pool(NULL, NULL, NULL), &isolated, NULL);
+    _exit(1); /* the task does not end by itself */
+}
+
+TEST(program_killed, "when the program is killed its task ends, and its keeper, and what the task "
+                     "has started (decision 0022)")
+{
+    int pipes[2];
+    CHECK_INT(pipe(pipes), ==, 0);
+    pid_t program = fork();
+    CHECK_INT(program, >=, 0);
+    if (program == 0) {
+        run_program(pipes);
+    }
+    pid_t processes[PROCESSES];
+    CHECK(read(pipes[0], processes, sizeof(processes)) == sizeof(processes));
+    struct pollfd ends[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        ends[i] = (struct pollfd){.fd = pidfd_open(processes[i], 0), .events = POLLIN};
+        CHECK_INT(ends[i].fd, >=, 0);
+    }
+    CHECK_INT(poll(ends, PROCESSES, 0), ==, 0); /* all live */
+    CHECK_INT(kill(program, SIGKILL), ==, 0);
+    CHECK_INT(waitpid(program, NULL, 0), ==, program);
+    for (int i = 0; i < PROCESSES; i++) {
+        CHECK_INT(poll(&ends[i], 1, -1), ==, 1);
+        (void)close(ends[i].fd);
+    }
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
 }
 
 TEST(bad_options, "isolation options are checked when the envelope is made")
