@@ -4,14 +4,18 @@
  * refused; drains, stops and terminations, which wait or do not, and keep what is left or do not;
  * sends at any time; each by several threads; and the flights of envelopes, with the references
  * that go with them. The queue is what its contract says, as the other models show; nothing waits
- * for a time in it, no pool is paused or resized, and no end has a limit. Which of several queued
- * envelopes comes next is left open.
+ * for a time in it, no pool is resized, and no end or pause has a limit. Which of several queued
+ * envelopes comes next is left open. In "pauses" somebody pauses and resumes the pool any number of
+ * times, and may wait until nothing runs.
  *
  * check life WORKERS=1 SENDERS=1 SENDS=1
  * check keeps KEEPS WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1
  * check workers SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1
  * check flights KEEPS WORKERS=1 STARTERS=1 ENDERS=1
  * check two-envelopes ENVELOPES=2 SENDERS=1 STARTERS=1 ENDERS=1 SENDS=1
+ * check pauses PAUSERS=1 ENVELOPES=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1
+ * check two-pause PAUSERS=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1
+ * check two-start PAUSERS=1 KEEPS WORKERS=1 SENDERS=1 SENDS=1 ENDERS=1
  * ends few-sends WORKERS=1 SENDERS=1 SENDS=2 STARTERS=1 ENDERS=1
  * fails state-is-not-told NO_BROADCAST WORKERS=1 SENDERS=1 SENDS=1 => invalid end state
  * fails no-gate NO_GATE SENDERS=1 SENDS=1 STARTERS=1 => (state==1)||(state==2)
@@ -20,6 +24,10 @@
  * fails worker-sweeps-not NO_SWEEP WORKERS=1 SENDERS=1 SENDS=2 STARTERS=1 ENDERS=1 => keeps
  * fails termination-forgotten NO_TERMINATING WORKERS=1 SENDERS=1 SENDS=1 => state==4
  * fails counted-late LATE_WAIT WORKERS=1 SENDERS=1 SENDS=1 => state!=1
+ * fails done-ignores-pause PAUSE_AT_GET PAUSERS=1 ENVELOPES=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => is_held_back
+ * fails drain-stays-paused PAUSED_DRAIN PAUSERS=1 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => keeps
+ * fails pauser-is-not-told NO_TELL PAUSERS=1 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => invalid end state
+ * fails resume-tells-nobody QUIET_RESUME PAUSERS=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => invalid end state
  * fails holds-after-add HOLD_AFTER_ADD WORKERS=1 STARTERS=1 ENDERS=1 => flight[
  * fails released-twice RELEASES_ALWAYS WORKERS=1 STARTERS=1 ENDERS=1 => references[
  */
@@ -41,6 +49,9 @@
 #endif
 #ifndef ENDERS
 #define ENDERS 2
+#endif
+#ifndef PAUSERS
+#define PAUSERS 0
 #endif
 
 /* lifecycle.h: weir_pool_state */
@@ -65,19 +76,22 @@
 #define MANY 255 /* any number */
 
 #if ENVELOPES == 1
-#define TAKE_ANY(ret) :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING
+#define TAKE_ANY(ret) :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING; HAND_OUT
 #define SWEEP_ANY(ret) :: place[0] == QUEUED -> ret = 0; place[0] = IDLE
 #define IS_EMPTY (place[0] != QUEUED)
+#define RUNS_NONE (place[0] == IDLE || place[0] == QUEUED)
 #define IS_ALL_IDLE (place[0] == IDLE)
 #define IS_ALL_GROUNDED (flight[0] == 0 && references[0] == 0)
 #else
 #define TAKE_ANY(ret)                                                                              \
-    :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING                                        \
-    :: place[1] == QUEUED -> ret = 1; place[1] = PROCESSING
+    :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING; HAND_OUT                              \
+    :: place[1] == QUEUED -> ret = 1; place[1] = PROCESSING; HAND_OUT
 #define SWEEP_ANY(ret)                                                                             \
     :: place[0] == QUEUED -> ret = 0; place[0] = IDLE                                              \
     :: place[1] == QUEUED -> ret = 1; place[1] = IDLE
 #define IS_EMPTY (place[0] != QUEUED && place[1] != QUEUED)
+#define RUNS_NONE                                                                                  \
+    ((place[0] == IDLE || place[0] == QUEUED) && (place[1] == IDLE || place[1] == QUEUED))
 #define IS_ALL_IDLE (place[0] == IDLE && place[1] == IDLE)
 #define IS_ALL_GROUNDED                                                                            \
     (flight[0] == 0 && references[0] == 0 && flight[1] == 0 && references[1] == 0)
@@ -100,6 +114,8 @@ byte place[ENVELOPES];
 bool is_closed;
 bool is_stopped;
 bool queue_keeps;
+bool is_paused;
+byte resting; /* who waits until nothing runs: a bit each */
 
 /* Envelopes. */
 byte flight[ENVELOPES];               /* holds */
@@ -124,12 +140,31 @@ byte threads;       /* of workers that exist */
 byte current;       /* generation of workers */
 bool was_started;   /* since the last look of a start that fails */
 bool has_run;       /* anything, since the last start was begun */
+bool is_held_back;  /* a pause has returned, and nobody has resumed the pool or begun to drain it */
 
 /* lifecycle.c: weiri_pool_set_state_locked, and every other broadcast */
 inline broadcast()
 {
 #ifndef NO_BROADCAST
     asleep = 0
+#else
+    skip
+#endif
+}
+
+#define HAND_OUT assert(!is_held_back)
+
+#ifdef PAUSED_DRAIN
+#define IS_GATED is_paused
+#else
+#define IS_GATED (is_paused && !is_closed) /* close.c: gate_locked, but for a stop */
+#endif
+
+/* internal.h: weiri_queue_tell_drains_locked, for those who wait for a pause */
+inline tell_pausers()
+{
+#ifndef NO_TELL
+    resting = ((is_paused && RUNS_NONE) || (is_closed && IS_ALL_IDLE) -> 0 : resting)
 #else
     skip
 #endif
@@ -240,6 +275,8 @@ mtype = {
     end_one,  /* the queue's done, in worker.c with the next get */
     land,     /* the release of a flight */
     unref,    /* and of the reference, if it was the last */
+    pause,    /* close.c: weiri_queue_pause */
+    resume,   /* the same */
     fly,      /* send.c: the hold of a flight */
     ref,      /* and the reference, if it was the first */
     add       /* the queue's add */
@@ -263,11 +300,11 @@ proctype Worker(byte self; byte generation)
         :: else -> pc = get
         fi
        }
-    :: atomic { pc == get && (is_stopped || !IS_EMPTY || is_closed) ->
+    :: atomic { pc == get && (is_stopped || (!IS_EMPTY && !IS_GATED) || is_closed) ->
         assert(generation == current);
         envelope = NONE;
         if
-        :: is_stopped
+        :: is_stopped || IS_GATED
         :: else ->
             if
             TAKE_ANY(envelope)
@@ -283,6 +320,7 @@ proctype Worker(byte self; byte generation)
             /* close.c: weiri_queue_put_back */
             assert(is_stop);
             place[envelope] = QUEUED;
+            tell_pausers();
             envelope = NONE;
             pc = get
         :: else ->
@@ -295,10 +333,15 @@ proctype Worker(byte self; byte generation)
     :: atomic { pc == end_one ->
         /* consume.c: weiri_queue_done_try_get */
         core_done(envelope);
+        tell_pausers();
         done = (has_left -> envelope : NONE);
         envelope = NONE;
         if
+#ifdef PAUSE_AT_GET
         :: is_stopped
+#else
+        :: is_stopped || IS_GATED
+#endif
         :: else ->
             if
             TAKE_ANY(envelope)
@@ -484,6 +527,11 @@ proctype Ender(byte self)
         queue_keeps = (is_closed -> queue_keeps && keeps_call : keeps_call);
         is_closed = true;
         is_stopped = is_stopped || is_stop_call || is_idle;
+#ifndef PAUSED_DRAIN
+        is_paused = is_paused && is_stopped;
+#endif
+        is_held_back = is_held_back && is_stopped;
+        resting = 0;
         pc = (is_stop_call && !is_idle -> cancel : sweep)
        }
     :: atomic { pc == cancel -> is_cancelled = true; pc = sweep }
@@ -537,6 +585,47 @@ proctype Ender(byte self)
     od
 }
 
+/* resize.c: weir_pool_pause, weir_pool_resume, weir_pool_pause_until */
+proctype Pauser(byte self)
+{
+    mtype pc = settle;
+    do
+    :: atomic { pc == settle ->
+        if
+        :: state == TERMINATED -> pc = left
+        :: state != TERMINATED -> pc = pause
+        :: state != TERMINATED -> pc = resume
+        :: pc = left
+        fi
+       }
+    :: atomic { pc == pause ->
+        is_paused = true;
+        is_held_back = !is_closed || is_stopped;
+        resting = 0;
+        if
+        :: pc = settle
+        :: pc = wait
+        fi
+       }
+    :: atomic { pc == resume ->
+        is_paused = false;
+        is_held_back = false;
+#ifndef QUIET_RESUME
+        resting = 0;
+#endif
+        pc = settle
+       }
+    :: atomic { pc == wait && (resting & self) == 0 ->
+        /* close.c: weiri_queue_await_pause */
+        if
+        :: RUNS_NONE || !is_paused -> pc = settle
+        :: else -> resting = resting | self
+        fi
+       }
+    :: pc == left -> break
+    od
+}
+
 init
 {
     byte i;
@@ -549,6 +638,11 @@ init
         i = 0;
         do
         :: i < ENDERS -> run Ender(ENDER(i)); i++
+        :: else -> break
+        od;
+        i = 0;
+        do
+        :: i < PAUSERS -> run Pauser(1 << i); i++
         :: else -> break
         od;
         i = 0;
