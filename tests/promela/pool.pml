@@ -140,6 +140,7 @@ byte threads;       /* of workers that exist */
 byte current;       /* generation of workers */
 bool was_started;   /* since the last look of a start that fails */
 bool has_run;       /* anything, since the last start was begun */
+bool ends_nothing;  /* the end under way, or the last one, is of a pool without workers */
 bool is_held_back;  /* a pause has returned, and nobody has resumed the pool or begun to drain it */
 
 /* lifecycle.c: weiri_pool_set_state_locked, and every other broadcast */
@@ -479,7 +480,7 @@ proctype Ender(byte self)
     bool terminates;
     bool keeps_call;
     bool waits;
-    bool is_idle; /* the pool has no workers: it is in hand */
+    bool is_idle; /* the pool has no workers, and is stopping for this only */
     byte envelope = NONE;
     bool is_last;
     do
@@ -497,11 +498,12 @@ proctype Ender(byte self)
 #endif
             fi;
             if
-            :: state != INIT -> waits = true WAITS
+            :: state != INIT || terminates -> waits = true WAITS
             :: true
             fi;
             if
             :: state == RUNNING || state == STOPPING ->
+                ends_nothing = ends_nothing && state == STOPPING;
                 is_stop = is_stop || is_stop_call;
                 keeps = keeps && keeps_call;
                 is_terminating = is_terminating || terminates;
@@ -516,14 +518,19 @@ proctype Ender(byte self)
                 keeps = false;
                 is_terminating = is_terminating || terminates;
                 is_idle = true;
-                is_changing = true;
+                ends_nothing = true;
+#ifndef NO_BUSY
+                busy++;
+#endif
+                state = STOPPING;
+                broadcast();
                 pc = close
             :: else -> pc = left
             fi
         fi
        }
     :: atomic { pc == close ->
-        assert(is_idle || state == STOPPING);
+        assert(state == STOPPING);
         queue_keeps = (is_closed -> queue_keeps && keeps_call : keeps_call);
         is_closed = true;
         is_stopped = is_stopped || is_stop_call || is_idle;
@@ -532,15 +539,15 @@ proctype Ender(byte self)
 #endif
         is_held_back = is_held_back && is_stopped;
         resting = 0;
-        pc = (is_stop_call && !is_idle -> cancel : sweep)
+        pc = (is_stop_call && !is_idle -> cancel : sweep);
+        is_idle = false
        }
     :: atomic { pc == cancel -> is_cancelled = true; pc = sweep }
     :: atomic { pc == sweep ->
         take_closed(envelope);
         if
         :: envelope != NONE -> pc = land
-        :: envelope == NONE && is_idle -> pc = tell
-        :: envelope == NONE && !is_idle ->
+        :: else ->
 #ifdef NO_BUSY
             pc = left
 #else
@@ -555,15 +562,7 @@ proctype Ender(byte self)
         envelope = NONE;
         pc = sweep
        }
-    :: atomic { pc == tell && !is_idle -> tell_end() }
-    :: atomic { pc == tell && is_idle ->
-        assert(IS_ALL_IDLE);
-        is_changing = false;
-        state = (is_terminating -> TERMINATED : state);
-        is_idle = false;
-        broadcast();
-        pc = left
-       }
+    :: atomic { pc == tell -> tell_end() }
     :: atomic { pc == left ->
         if
         :: waits -> waits = false WAITS_LATE; pc = wait
@@ -577,7 +576,8 @@ proctype Ender(byte self)
         fi
        }
     :: atomic { pc == join && threads == 0 ->
-        assert(state != RUNNING && state != STOPPING); /* no start came in between */
+        /* No start came in between. */
+        assert(state != RUNNING && (state != STOPPING || ends_nothing));
         waiting--;
         broadcast();
         pc = left
