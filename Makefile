@@ -86,6 +86,12 @@ stress: deps-test ## a minute of threads at queue and pool (SECONDS=7200: two ho
 	@$(call build,dev)
 	@tools/stress.sh build/dev $(SECONDS)
 
+.PHONY: fuzz
+fuzz: deps-test deps-clang ## a minute of libFuzzer at each reader of foreign bytes (SECONDS=N: N seconds)
+	@$(call configure,fuzz)
+	@$(call build,fuzz) --target fuzz
+	@tools/fuzz.sh build/fuzz $(SECONDS)
+
 .PHONY: coverage
 coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached (docs/coverage.md)
 	@$(call configure,coverage)

@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+"""Writes what the fuzzers begin with: the texts that the tests know, and the zones of this system.
+
+Usage: tests/fuzz/seeds.py TARGET FOLDER      (TARGET: cron or zone; FOLDER is made)
+"""
+import hashlib
+import re
+import struct
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# Where string literals are expressions, right ones and wrong ones, or rules of zones.
+CRON_TESTS = ["src/pool/cron_parse_test.c", "src/pool/cron_test.c", "src/pool/plan_cron_test.c",
+              "tests/conformance/bad_cron_test.c", "tests/conformance/recur_cron_test.c"]
+ZONE_TESTS = ["src/pool/zone_bad_test.c"]
+ZONES = Path("/usr/share/zoneinfo")
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\"}
+
+
+def literals(paths):
+    for path in paths:
+        text = re.sub(r"^#[^\n]*|/\*.*?\*/", "", (ROOT / path).read_text(encoding="utf-8"), flags=re.M | re.S)
+        for literal in LITERAL.findall(text):
+            plain = re.sub(r"\\x([0-9a-fA-F]{2})", lambda match: chr(int(match.group(1), 16)), literal)
+            plain = re.sub(r'\\(["\\ntr0])', lambda match: ESCAPES[match.group(1)], plain)
+            yield plain.encode("latin-1", "replace")
+
+
+def cron_seeds():
+    for text in literals(CRON_TESTS):
+        yield b"\0" + text
+        yield b"\1" + text  # with seconds
+
+
+def zone_of_rule(rule):
+    """A file of version 3 with one change, and this rule behind it."""
+    def block(time):
+        counts = struct.pack(">6I", 0, 0, 0, 1, 2, 4)
+        types = struct.pack(">ibB", 0, 0, 0) + struct.pack(">ibB", 3600, 1, 0)
+        return b"TZif3" + bytes(15) + counts + time + b"\1" + types + b"LMT\0"
+    return block(struct.pack(">i", 0)) + block(struct.pack(">q", 0)) + b"\n" + rule + b"\n"
+
+
+def zone_seeds():
+    for rule in literals(ZONE_TESTS):
+        yield zone_of_rule(rule)
+    for path in sorted(ZONES.rglob("*")):
+        if path.is_file() and path.stat().st_size < 4096 and path.read_bytes()[:4] == b"TZif":
+            yield path.read_bytes()
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ("cron", "zone"):
+        print(__doc__, file=sys.stderr)
+        return 64
+    folder = Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    seeds = set(cron_seeds() if sys.argv[1] == "cron" else zone_seeds())
+    for seed in seeds:
+        (folder / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
+    print(f"{sys.argv[1]}: {len(seeds)} seeds")
+    return 0 if seeds else 1
+
+
+sys.exit(main())
