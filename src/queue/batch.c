@@ -5,6 +5,7 @@
 #include "queue/core.h"
 
 #include "queue/moves.h"
+#include "queue/quick.h"
 
 bool weiri_core_has_capacity(struct weiri_core *core, const struct weir_key *keys, size_t count)
 {
@@ -72,127 +73,140 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
     return WEIR_OK;
 }
 
-/* Finds or makes the items and writes them into the room behind the ring's tail, which has been
- * reserved for them. */
-static enum weir_status gather(struct weiri_core *core, const struct weir_key *keys, size_t count)
+/* The quick ones work on copies of what they change at each step, which can stay in registers: a
+ * store to an item might, for all that the compiler knows, be one to the core. */
+
+/* The item of a key that may be any but an embedded one; NULL: it is not valid, or there is no
+ * memory. */
+static WEIRI_NOINLINE struct weir_item *intern_bytes(struct weiri_core *core, struct weir_key key,
+                                                     size_t key_size_max)
 {
-    struct weiri_ring *ring = &core->ready.ring;
-    if (ring->tail - ring->head + count > ring->capacity) {
-        weiri_ring_compact(ring);
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = weiri_core_intern(core, keys[i]);
-        if (item == NULL || weiri_item_is_elsewhere(item, core->mark)) {
-            release_batch(core, keys, i);
-            return item == NULL ? WEIR_ENOMEM : WEIR_EBUSY;
-        }
-        ring->slots[(ring->tail + i) & (ring->capacity - 1)] = item;
-    }
-    return WEIR_OK;
+    bool is_valid = key.size <= key_size_max && (key.data != NULL || key.size == 0);
+    return is_valid ? weiri_table_intern(&core->table, &core->allocator, key) : NULL;
 }
 
-/* Queues what was gathered. An item moves only towards the tail, over others that have moved. */
+/* Queues what lies in the ring behind its tail, count items, which may be there more than once. An
+ * item moves only towards the tail, over others that have moved. */
 static void queue_gathered(struct weiri_core *core, size_t count)
 {
-    struct weiri_ring ring = core->ready.ring; /* a copy, which can stay in registers */
-    size_t mask = ring.capacity - 1;
-    uint64_t from = ring.tail;
+    struct weiri_ring ring = core->ready.ring;
+    const uint32_t mark = core->mark;
+    const uint64_t from = ring.tail;
+    size_t dirty = 0;
     for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = ring.slots[(from + i) & mask];
-        enum weiri_place place = weiri_item_place(item);
-        if (place == WEIRI_IDLE) {
-            weiri_item_set(item, core->mark, WEIRI_QUEUED);
-            item->weir_position = ring.tail;
-            ring.slots[ring.tail++ & mask] = item;
-        } else if (place == WEIRI_PROCESSING) {
-            weiri_item_set(item, core->mark, WEIRI_DIRTY);
-            core->dirty++;
+        struct weir_item *item = ring.slots[(from + i) & (ring.capacity - 1)];
+        if (WEIRI_LIKELY(weiri_item_is_free(item))) {
+            weiri_item_set(item, mark, WEIRI_QUEUED);
+            weiri_ring_put(&ring, item);
+        } else if (weiri_item_place(item) == WEIRI_PROCESSING) {
+            weiri_item_set(item, mark, WEIRI_DIRTY);
+            dirty++;
         }
     }
-    core->ready.ring = ring;
+    core->ready.ring.tail = ring.tail;
+    core->dirty += dirty;
 }
 
-enum weir_status weiri_core_add_batch_quiet(struct weiri_core *core, const struct weir_key *keys,
-                                            size_t count)
+bool weiri_quick_add_batch(struct weiri_core *core, const struct weir_key *keys, size_t count,
+                           size_t key_size_max)
 {
-    if (weiri_core_reserve(core, count) != WEIR_OK) {
-        return WEIR_ENOMEM;
+    const struct weiri_ring ring = core->ready.ring;
+    const size_t room = ring.capacity - (size_t)(ring.tail - ring.head);
+    if (count > room || core->dirty > room - count) {
+        return false;
     }
-    enum weir_status status = gather(core, keys, count);
-    if (status == WEIR_OK) {
-        queue_gathered(core, count);
+    /* What can be refused comes first: the items are put into the ring behind its tail, and no
+     * place is changed, for adds that look at an item without the lock must not take it to be
+     * queued before that is certain. */
+    const uint32_t mark = core->mark;
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = WEIRI_LIKELY(weiri_key_is_item(keys[i]))
+                                     ? (struct weir_item *)(uintptr_t)keys[i].data
+                                     : intern_bytes(core, keys[i], key_size_max);
+        if (item == NULL || weiri_item_is_elsewhere(item, mark)) {
+            release_batch(core, keys, i);
+            return false;
+        }
+        ring.slots[(ring.tail + i) & (ring.capacity - 1)] = item;
     }
-    return status;
+    queue_gathered(core, count);
+    return true;
 }
 
-size_t weiri_core_next_batch_quiet(struct weiri_core *core, struct weir_work *ret_work, size_t size)
+/* Compiled twice, by a constant: is_simple where all items are embedded, none is far off, there is
+ * no hole and there are at least so many. */
+WEIRI_INLINE size_t next_batch(struct weiri_core *core, struct weir_work *ret_work, size_t most,
+                               const bool is_simple)
 {
-    struct weiri_ring ring = core->ready.ring; /* copies, as above */
+    struct weiri_ring ring = core->ready.ring;
     struct weiri_running running = core->running;
+    const uint32_t mark = core->mark;
     uint64_t ticket = core->last_ticket;
-    size_t room = running.capacity - running.named;
     size_t count = 0;
-    while (count < size && count < room) {
-        struct weir_item *item = weiri_ring_pop(&ring);
-        if (item == NULL) {
-            break;
+    while (count < most && (is_simple || ring.head != ring.tail)) {
+        struct weir_item *item = ring.slots[ring.head++ & (ring.capacity - 1)];
+        if (!is_simple && item == NULL) {
+            ring.holes--;
+            continue;
         }
-        weiri_core_look_ahead(core, &ring);
-        weiri_item_set(item, core->mark, WEIRI_PROCESSING);
+        if (!is_simple) {
+            weiri_core_look_ahead(core, &ring);
+        }
+        weiri_item_set(item, mark, WEIRI_PROCESSING);
         item->weir_position = ++ticket;
         weiri_running_put(&running, item);
-        weiri_core_describe(item, ticket, &ret_work[count++]);
+        if (is_simple) {
+            ret_work[count++] = (struct weir_work){weir_key_item(item), item, ticket, 0};
+        } else {
+            weiri_core_describe(item, ticket, &ret_work[count++]);
+        }
     }
-    core->ready.ring = ring;
-    core->running = running;
+    core->ready.ring.head = ring.head;
+    core->ready.ring.holes = ring.holes;
+    core->running.named = running.named;
     core->last_ticket = ticket;
-    /* What the array of the running ones had no room for. */
-    while (count < size && weiri_core_next(core, &ret_work[count])) {
-        count++;
-    }
     return count;
 }
 
-/* Ends those processings that leave their item idle, from the last one back: items that were gotten
- * together lie at the end of the running ones in their order, so that none has to move. Returns how
- * many are of dirty items; *ret_status is WEIR_ENOTPROCESSING where one is none of the queue's. */
-static size_t end_clean(struct weiri_core *core, const struct weir_work *work, size_t count,
-                        enum weir_status *ret_status)
+size_t weiri_quick_next_batch(struct weiri_core *core, struct weir_work *ret_work, size_t size)
 {
-    struct weiri_running running = core->running; /* a copy, as above */
-    size_t dirty = 0;
-    for (size_t i = count; i > 0; i--) {
-        struct weir_item *item = weiri_core_held_item(core, &work[i - 1]);
-        if (item == NULL) {
-            *ret_status = WEIR_ENOTPROCESSING;
-        } else if (weiri_item_place(item) == WEIRI_DIRTY) {
-            dirty++;
-        } else {
-            weiri_running_take(&running, item);
-            (void)weiri_core_rest(core, item);
-        }
-    }
-    core->running = running;
-    return dirty;
+    const size_t room = core->running.capacity - core->running.named;
+    const size_t most = size < room ? size : room;
+    const size_t there = core->ready.ring.tail - core->ready.ring.head;
+    bool is_simple =
+        core->table.slots.used == 0 && core->ready.ring.holes == 0 && there <= size + WEIRI_AHEAD;
+    return is_simple ? next_batch(core, ret_work, there < most ? there : most, true)
+                     : next_batch(core, ret_work, most, false);
 }
 
-enum weir_status weiri_core_done_batch_quiet(struct weiri_core *core, const struct weir_work *work,
-                                             size_t count)
+/* Ends the use of a keyed item. */
+static WEIRI_NOINLINE void release_bytes(struct weiri_core *core, struct weir_item *item)
 {
-    enum weir_status status = WEIR_OK;
-    size_t dirty = end_clean(core, work, count, &status);
-    /* Dirty ones are queued in their order. One that is named twice is there once. */
-    for (size_t i = 0; i < count && dirty > 0; i++) {
-        struct weir_item *item = weiri_core_held_item(core, &work[i]);
-        if (item != NULL) {
-            weiri_running_take(&core->running, item);
-            core->dirty--;
-            weiri_item_set(item, core->mark, WEIRI_QUEUED);
-            weiri_ring_push(&core->ready.ring, item);
-            dirty--;
+    weiri_table_remove(&core->table, &core->allocator, item);
+}
+
+size_t weiri_quick_done_batch(struct weiri_core *core, const struct weir_work *work, size_t count)
+{
+    struct weiri_running running = core->running;
+    const uint32_t processing = core->mark | WEIRI_PROCESSING;
+    size_t left = count;
+    while (left > 0) {
+        const struct weir_work *last = &work[left - 1];
+        struct weir_item *item =
+            WEIRI_LIKELY(last->item != NULL) ? last->item : weiri_core_find_work(core, last);
+        if (item == NULL || weiri_item_word(item) != processing ||
+            item->weir_position != last->ticket || item->weir_running >= running.named) {
+            break;
         }
+        weiri_running_take(&running, item);
+        weiri_item_free(item);
+        if (last->item == NULL) {
+            release_bytes(core, item);
+        }
+        left--;
     }
+    core->running.named = running.named;
     weiri_running_trim(&core->running, &core->allocator);
     weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
-    return dirty > 0 ? WEIR_ENOTPROCESSING : status;
+    return left;
 }

@@ -118,18 +118,14 @@ static enum weir_status get_batch(weir_queue *queue, int64_t limit_ns, struct we
         return weiri_queue_refusal(queue);
     }
     weiri_queue_lock(queue);
-    if (queue->is_quiet) {
-        size_t count = weiri_core_next_batch_quiet(&queue->core, ret_work, size);
-        if (count > 0) {
-            weiri_queue_unlock_quiet(queue);
-            *ret_count = count;
-            return WEIR_OK;
-        }
+    size_t count = queue->is_quiet ? weiri_quick_next_batch(&queue->core, ret_work, size) : 0;
+    if (count == 0) {
+        status = next_locked(queue, limit_ns, &ret_work[0]);
+        count = status == WEIR_OK;
     }
-    status = next_locked(queue, limit_ns, &ret_work[0]);
     if (status == WEIR_OK) {
-        size_t count = 1;
-        while (count < size && weiri_core_next(&queue->core, &ret_work[count])) {
+        while (count < size && !queue->is_gated &&
+               weiri_core_next(&queue->core, &ret_work[count])) {
             count++;
         }
         *ret_count = count;
@@ -320,13 +316,14 @@ enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work
         return weiri_queue_refusal(queue);
     }
     weiri_queue_lock(queue);
+    size_t left = count;
     if (queue->is_quiet) {
-        status = weiri_core_done_batch_quiet(&queue->core, work, count);
-        weiri_queue_unlock_quiet(queue);
-        return status;
+        left = weiri_quick_done_batch(&queue->core, work, count);
+    } else {
+        weiri_queue_pass_time_locked(queue);
     }
-    weiri_queue_pass_time_locked(queue);
-    for (size_t i = 0; i < count; i++) {
+    WEIRI_ASSERT(left <= count);
+    for (size_t i = 0; i < left; i++) {
         struct weiri_ended ended;
         if (weiri_core_done(&queue->core, &work[i], &ended) != WEIR_OK) {
             status = WEIR_ENOTPROCESSING;

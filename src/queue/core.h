@@ -96,18 +96,6 @@ WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,
                                                      const struct weir_key *keys, size_t count,
                                                      bool *ret_were_queued);
 
-/* weiri_core_add_batch() to a quiet core. */
-WEIR_NODISCARD enum weir_status weiri_core_add_batch_quiet(struct weiri_core *core,
-                                                           const struct weir_key *keys,
-                                                           size_t count);
-/* Up to size items of a quiet core; how many. */
-size_t weiri_core_next_batch_quiet(struct weiri_core *core, struct weir_work *ret_work,
-                                   size_t size);
-/* Ends count processings of a quiet core. WEIR_ENOTPROCESSING: one at least was none of its. */
-WEIR_NODISCARD enum weir_status weiri_core_done_batch_quiet(struct weiri_core *core,
-                                                            const struct weir_work *work,
-                                                            size_t count);
-
 /* Makes a valid key wait until time_ns; of two times the earlier stays, unless move is set; of two
  * priorities the more urgent. Errors as weiri_core_add(). */
 WEIR_NODISCARD enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key,

@@ -154,8 +154,7 @@ WEIR_NODISCARD static inline enum weir_status weiri_queue_check_key(const weir_q
                                                                     struct weir_key key)
 {
     if (key.size == WEIR_KEY_ITEM) {
-        bool is_item = key.data != NULL && (uintptr_t)key.data % _Alignof(struct weir_item) == 0;
-        return is_item ? WEIR_OK : WEIR_EINVAL;
+        return weiri_key_is_item(key) ? WEIR_OK : WEIR_EINVAL;
     }
     if (key.size > queue->key_size_max) {
         return WEIR_ETOOBIG;

@@ -8,6 +8,8 @@
 
 #include <weir/key.h>
 
+#include "base/inline.h"
+
 /* The one record of an item: struct weir_item, embedded in the caller's object or in a keyed record
  * (queue/table.h). Everything the queue knows of an item is read off it:
  *
@@ -91,7 +93,7 @@ static inline uint32_t weiri_item_word_to_take(const struct weir_item *item)
 static inline bool weiri_item_is_elsewhere(const struct weir_item *item, uint32_t mark)
 {
     uint32_t word = weiri_item_word_to_take(item);
-    return word != 0 && (word & ~WEIRI_PLACE_BITS) != mark;
+    return !WEIRI_LIKELY(word == 0 || (word & ~WEIRI_PLACE_BITS) == mark);
 }
 
 /* Whether an add would find the item queued or dirty in the queue of this mark, and leave it so. */
@@ -104,6 +106,13 @@ static inline bool weiri_item_joins(const struct weir_item *item, uint32_t mark)
 static inline bool weiri_item_is_held(const struct weir_item *item, uint32_t mark)
 {
     return (weiri_item_word(item) | WEIRI_QUEUED) == (mark | WEIRI_DIRTY);
+}
+
+/* Whether a key is that of an embedded item, and a valid one. */
+static inline bool weiri_key_is_item(struct weir_key key)
+{
+    return key.size == WEIR_KEY_ITEM && WEIRI_LIKELY(key.data != NULL) &&
+           WEIRI_LIKELY((uintptr_t)key.data % _Alignof(struct weir_item) == 0);
 }
 
 static inline bool weiri_item_is_keyed(const struct weir_item *item)

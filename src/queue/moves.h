@@ -204,6 +204,9 @@ WEIRI_INLINE void weiri_core_look_ahead(const struct weiri_core *core,
         return;
     }
     __builtin_prefetch(weiri_ring_at(ring, WEIRI_AHEAD), 1);
+    if (core->table.slots.used == 0) {
+        return;
+    }
     const struct weir_item *near = weiri_ring_at(ring, WEIRI_AHEAD / 2);
     if (near != NULL && weiri_item_is_keyed(near)) {
         const struct weiri_record *record = WEIRI_CONTAINER(near, struct weiri_record, item);
@@ -231,17 +234,24 @@ WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret
     return true;
 }
 
+/* The item that a consumer names; NULL where it names none. It may be anybody's. */
+static inline struct weir_item *weiri_core_find_work(const struct weiri_core *core,
+                                                     const struct weir_work *work)
+{
+    if (work->item != NULL) {
+        return work->item;
+    }
+    struct weiri_record *record = weiri_records_check(&core->table.records, work->weir_slot);
+    return record != NULL ? &record->item : NULL;
+}
+
 /* The item a consumer says it has; NULL where it does not have it, or not any more. */
 static inline struct weir_item *weiri_core_held_item(const struct weiri_core *core,
                                                      const struct weir_work *work)
 {
-    struct weir_item *item = work->item;
+    struct weir_item *item = weiri_core_find_work(core, work);
     if (item == NULL) {
-        struct weiri_record *record = weiri_records_check(&core->table.records, work->weir_slot);
-        if (record == NULL) {
-            return NULL;
-        }
-        item = &record->item;
+        return NULL;
     }
     bool is_held = item->weir_position == work->ticket && weiri_item_is_held(item, core->mark);
     return is_held ? item : NULL;

@@ -226,59 +226,56 @@ enum weir_status weiri_queue_send(weir_queue *queue, struct weir_item *item, int
     return status;
 }
 
-/* ret_were_queued: as weiri_core_add_batch(). */
-static enum weir_status add_batch(weir_queue *queue, const struct weir_key *keys, size_t count,
-                                  bool *ret_were_queued)
+static enum weir_status check_keys(const weir_queue *queue, const struct weir_key *keys,
+                                   size_t count)
 {
-    enum weir_status status = WEIR_ESHUTDOWN;
-    weiri_queue_lock(queue);
-    if (queue->is_quiet) {
-        status = weiri_core_add_batch_quiet(&queue->core, keys, count);
-        weiri_queue_unlock_quiet(queue);
-        return status;
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        status = weiri_queue_check_key(queue, keys[i]);
     }
-    if (!queue->shutting_down) {
-        weiri_queue_pass_time_locked(queue);
-        status = weiri_core_add_batch(&queue->core, keys, count, ret_were_queued);
-    }
-    weiri_queue_unlock_moved(queue);
     return status;
 }
 
-static enum weir_status add_batch_touching(weir_queue *queue, const struct weir_key *keys,
-                                           size_t count)
+static WEIRI_NOINLINE enum weir_status add_batch_slow(weir_queue *queue,
+                                                      const struct weir_key *keys, size_t count)
+    WEIRI_RELEASE(queue->lock)
 {
-    weiri_queue_lock(queue);
-    struct weir_allocator allocator = queue->core.allocator;
-    weiri_queue_unlock(queue);
-    bool *were_queued = weiri_alloc_zero(&allocator, count, sizeof(bool));
-    if (were_queued == NULL) {
-        return WEIR_ENOMEM;
+    const struct weir_allocator allocator = queue->core.allocator;
+    bool *were_queued = NULL; /* of each key; where nobody is to be told, it is not asked for */
+    enum weir_status status = check_keys(queue, keys, count);
+    if (status == WEIR_OK && queue->touch != NULL && count > 0) {
+        were_queued = weiri_alloc_zero(&allocator, count, sizeof(bool));
+        status = were_queued == NULL ? WEIR_ENOMEM : WEIR_OK;
     }
-    enum weir_status status = add_batch(queue, keys, count, were_queued);
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        touch(queue, keys[i], were_queued[i]);
+    if (status == WEIR_OK && queue->shutting_down) {
+        status = WEIR_ESHUTDOWN;
     }
-    weiri_release(&allocator, were_queued, count * sizeof(bool));
+    if (status == WEIR_OK) {
+        weiri_queue_pass_time_locked(queue);
+        status = weiri_core_add_batch(&queue->core, keys, count, were_queued);
+    }
+    weiri_queue_unlock_moved(queue);
+    if (were_queued != NULL) {
+        for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+            touch(queue, keys[i], were_queued[i]);
+        }
+        weiri_release(&allocator, were_queued, count * sizeof(bool));
+    }
     return status;
 }
 
 enum weir_status weir_queue_add_batch(weir_queue *queue, const struct weir_key *keys, size_t count)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status == WEIR_OK && keys == NULL && count > 0) {
-        status = WEIR_EINVAL;
+    if (!weiri_queue_is_one(queue) || (keys == NULL && count > 0)) {
+        return weiri_queue_refusal(queue);
     }
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = weiri_queue_check_key(queue, keys[i]);
+    weiri_queue_lock(queue);
+    if (!queue->is_quiet ||
+        !weiri_quick_add_batch(&queue->core, keys, count, queue->key_size_max)) {
+        return add_batch_slow(queue, keys, count);
     }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    if (queue->touch != NULL && count > 0) {
-        return add_batch_touching(queue, keys, count);
-    }
-    return add_batch(queue, keys, count, NULL);
+    weiri_queue_unlock_quiet(queue);
+    return WEIR_OK;
 }
 
 enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key)

@@ -94,4 +94,17 @@ WEIRI_INLINE bool weiri_quick_done(struct weiri_core *core, const struct weir_wo
     return true;
 }
 
+/* The same for batches, in batch.c. */
+
+/* Adds count keys, valid or not; false: none was added. */
+WEIR_NODISCARD bool weiri_quick_add_batch(struct weiri_core *core, const struct weir_key *keys,
+                                          size_t count, size_t key_size_max);
+/* Hands out up to size items, or fewer than there are; how many. */
+size_t weiri_quick_next_batch(struct weiri_core *core, struct weir_work *ret_work, size_t size);
+/* Ends processings from the last one back, until something is in the way; how many are left. In
+ * this order items that were gotten together are the last of the running ones, one after the
+ * other, so that none has to move. */
+WEIR_NODISCARD size_t weiri_quick_done_batch(struct weiri_core *core, const struct weir_work *work,
+                                             size_t count);
+
 #endif

@@ -83,6 +83,57 @@ static int done(struct side *side, size_t i)
     return status == WEIR_OK ? ended.has_left : -1;
 }
 
+#define BATCH 40
+
+/* The same items for either side. */
+static enum weir_status add_batch(struct side *side, const size_t *numbers, size_t count)
+{
+    char buffers[BATCH][32];
+    struct weir_key keys[BATCH];
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = key_of(side, numbers[i], buffers[i], sizeof(buffers[i]));
+    }
+    if (side->is_quick && weiri_quick_add_batch(&side->core, keys, count, 100)) {
+        side->quick_moves++;
+        return WEIR_OK;
+    }
+    return weiri_core_add_batch(&side->core, keys, count, NULL);
+}
+
+/* Writes down the items; as many as there are, or count. */
+static size_t next_batch(struct side *side, size_t *numbers, size_t count)
+{
+    struct weir_work works[BATCH];
+    size_t got = side->is_quick ? weiri_quick_next_batch(&side->core, works, count) : 0;
+    side->quick_moves += got > 0;
+    while (got < count && weiri_core_next(&side->core, &works[got])) {
+        got++;
+    }
+    for (size_t i = 0; i < got; i++) {
+        numbers[i] = number_of(side, &works[i]);
+        side->works[numbers[i]] = works[i];
+    }
+    return got;
+}
+
+/* How many of them the queue did not have in hand. */
+static size_t done_batch(struct side *side, const size_t *numbers, size_t count)
+{
+    struct weir_work works[BATCH];
+    size_t missed = 0;
+    for (size_t i = 0; i < count; i++) {
+        works[i] = side->works[numbers[i]];
+    }
+    size_t left = side->is_quick ? weiri_quick_done_batch(&side->core, works, count) : count;
+    CHECK_INT(left, <=, count);
+    side->quick_moves += left < count;
+    for (size_t i = 0; i < left; i++) {
+        struct weiri_ended ended;
+        missed += weiri_core_done(&side->core, &works[i], &ended) != WEIR_OK;
+    }
+    return missed;
+}
+
 static bool cancel(struct side *side, size_t i)
 {
     char buffer[32];
@@ -108,10 +159,35 @@ static void check_same(void)
     CHECK_INT(a->table.records.count, ==, b->table.records.count);
 }
 
+/* Of random items, the latest that were handed out in a batch, or new ones. */
+static void move_batch(unsigned load)
+{
+    static size_t numbers[2][BATCH]; /* those in hand of the latest batch */
+    static size_t in_hand;
+    size_t count = (size_t)test_random_below(BATCH + 1);
+    if (test_random_below(100) < load) {
+        size_t added[BATCH];
+        for (size_t i = 0; i < count; i++) {
+            added[i] = (size_t)test_random_below(ITEMS);
+        }
+        CHECK_INT(add_batch(&sides[0], added, count), ==, add_batch(&sides[1], added, count));
+    } else if (in_hand > 0) {
+        CHECK_INT(done_batch(&sides[0], numbers[0], in_hand), ==,
+                  done_batch(&sides[1], numbers[1], in_hand));
+        in_hand = 0;
+    } else {
+        in_hand = next_batch(&sides[0], numbers[0], count);
+        CHECK_INT(next_batch(&sides[1], numbers[1], count), ==, in_hand);
+        CHECK(memcmp(numbers[0], numbers[1], in_hand * sizeof(size_t)) == 0);
+    }
+}
+
 static void move(unsigned load)
 {
     size_t i = (size_t)test_random_below(ITEMS);
-    if (test_random_below(100) < load) {
+    if (test_random_below(8) == 0) {
+        move_batch(load);
+    } else if (test_random_below(100) < load) {
         CHECK_INT(add(&sides[0], i), ==, add(&sides[1], i));
     } else if (test_random_below(10) == 0) {
         CHECK_INT(cancel(&sides[0], i), ==, cancel(&sides[1], i));
@@ -188,4 +264,72 @@ TEST(says_no, "what is in the way of a quick move: no room, a hole, another queu
     CHECK(!weiri_quick_add(&core, weir_key_item(&items[1]), true));
     weiri_core_fini(&core);
     weiri_core_fini(&other);
+}
+
+TEST(refuses_batch, "a batch with a key that is refused has changed nothing")
+{
+    struct weiri_core core;
+    struct weiri_core other;
+    struct weir_item items[5] = {{0}};
+    struct weir_work work;
+    struct weiri_added added;
+    weiri_core_init(&core, test_allocator(), 1, 5, MARK);
+    weiri_core_init(&other, test_allocator(), 1, 5, 2 * MARK);
+    CHECK_STATUS(weiri_core_add(&other, weir_key_item(&items[0]), false, 0, &added), WEIR_OK);
+    CHECK_STATUS(weiri_core_add(&core, weir_key_item(&items[1]), false, 0, &added), WEIR_OK);
+    CHECK(weiri_core_next(&core, &work));
+    CHECK_STATUS(weiri_core_add(&core, weir_key_item(&items[2]), false, 0, &added), WEIR_OK);
+    const struct weir_key refused[] = {
+        weir_key_item(&items[0]),             /* another queue holds it */
+        weir_key_bytes(NULL, WEIR_KEY_ITEM),  /* none */
+        weir_key_bytes(&core, WEIR_KEY_ITEM), /* replaced below: not where an item can be */
+        weir_key_string("longer than allowed"),
+        weir_key_bytes(NULL, 1),
+    };
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        struct weir_key last = refused[i];
+        if (i == 2) {
+            last.data = (const char *)&items[3] + 1;
+        }
+        const struct weir_key keys[] = {weir_key_item(&items[1]),
+                                        weir_key_item(&items[2]),
+                                        weir_key_item(&items[3]),
+                                        weir_key_string("short"),
+                                        weir_key_string("this is of memory"),
+                                        last};
+        CHECK(!weiri_quick_add_batch(&core, keys, 6, 18));
+        CHECK_INT(weiri_item_place(&items[1]), ==, WEIRI_PROCESSING);
+        CHECK(weiri_item_is_free(&items[3]));
+        CHECK_INT(core.dirty, ==, 0);
+        CHECK_INT(core.table.records.count, ==, 0);
+        CHECK_INT(weiri_ready_count(&core.ready), ==, 1);
+        CHECK(weiri_quick_add_batch(&core, keys, 0, 18));
+    }
+    const struct weir_key keys[] = {weir_key_item(&items[1]), weir_key_item(&items[3]),
+                                    weir_key_string("this is of memory"), weir_key_item(&items[1])};
+    CHECK(weiri_quick_add_batch(&core, keys, 4, 18));
+    CHECK_INT(core.dirty, ==, 1);
+    CHECK_INT(weiri_ready_count(&core.ready), ==, 3);
+    weiri_core_fini(&core);
+    weiri_core_fini(&other);
+}
+
+TEST(unnamed,
+     "what memory did not suffice to name among the running ones is left to the general move")
+{
+    struct weiri_core core;
+    struct weir_item item = {0};
+    struct weir_work work;
+    struct weiri_added added;
+    weiri_core_init(&core, test_allocator(), 1, 5, MARK);
+    CHECK_STATUS(weiri_core_add(&core, weir_key_item(&item), false, 0, &added), WEIR_OK);
+    test_fail_allocation(1, false);
+    CHECK(weiri_core_next(&core, &work));
+    test_fail_allocation(0, false);
+    CHECK_INT(core.running.unnamed, ==, 1);
+    CHECK(!weiri_quick_done(&core, &work, NULL));
+    CHECK_INT(weiri_quick_done_batch(&core, &work, 1), ==, 1);
+    struct weiri_ended ended;
+    CHECK_STATUS(weiri_core_done(&core, &work, &ended), WEIR_OK);
+    weiri_core_fini(&core);
 }

@@ -59,18 +59,14 @@ static inline void weiri_running_insert(struct weiri_running *running,
     weiri_running_put(running, item);
 }
 
-/* weiri_running_remove() that gives no memory back. */
+/* weiri_running_remove() of an item that is named, which gives no memory back. */
 static inline void weiri_running_take(struct weiri_running *running, struct weir_item *item)
 {
-    if (item->weir_running == WEIRI_RUNNING_UNNAMED) {
-        running->unnamed--;
-    } else {
-        size_t end = --running->named;
-        if (item->weir_running != end) {
-            struct weir_item *last = running->items[end];
-            running->items[item->weir_running] = last;
-            last->weir_running = item->weir_running;
-        }
+    size_t end = --running->named;
+    if (item->weir_running != end) {
+        struct weir_item *last = running->items[end];
+        running->items[item->weir_running] = last;
+        last->weir_running = item->weir_running;
     }
     item->weir_running = 0;
 }
@@ -87,7 +83,12 @@ static inline void weiri_running_remove(struct weiri_running *running,
                                         const struct weir_allocator *allocator,
                                         struct weir_item *item)
 {
-    weiri_running_take(running, item);
+    if (item->weir_running == WEIRI_RUNNING_UNNAMED) {
+        running->unnamed--;
+        item->weir_running = 0;
+    } else {
+        weiri_running_take(running, item);
+    }
     weiri_running_trim(running, allocator);
 }
 
