@@ -126,7 +126,7 @@ WEIRI_INLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key
     if (!WEIRI_LIKELY(bias != 0)) {
         return add_at_once_after(queue, key, 0);
     }
-    if (is_item && weiri_queue_takes_join(queue, key.data)) {
+    if (is_item && WEIRI_LIKELY(weiri_queue_takes_join(queue, key.data))) {
         return WEIR_OK;
     }
     uint32_t entry = weiri_lock_enter_by(&queue->lock, bias);
