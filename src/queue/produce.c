@@ -96,22 +96,31 @@ static WEIRI_NOINLINE enum weir_status add_at_once_slow(weir_queue *queue, struc
     return status;
 }
 
-/* The same where the lock was not entered; entry 0: nor was it tried. */
-static WEIRI_NOINLINE enum weir_status add_at_once_after(weir_queue *queue, struct weir_key key,
-                                                         uint32_t entry)
+/* The same in a quiet queue. */
+static WEIRI_NOINLINE enum weir_status add_at_once_quiet(weir_queue *queue, struct weir_key key)
+    WEIRI_RELEASE(queue->lock)
 {
-    bool is_item = key.size == WEIR_KEY_ITEM;
-    if (entry == 0 && is_item && weiri_queue_joins(queue, key.data)) {
-        return WEIR_OK;
-    }
-    weiri_lock_lock_after(&queue->lock, entry);
-    bool is_added = queue->is_quiet && (is_item ? weiri_quick_add(&queue->core, key, true)
-                                                : weiri_quick_add(&queue->core, key, false));
-    if (!is_added) {
+    bool is_added = key.size == WEIR_KEY_ITEM ? weiri_quick_add(&queue->core, key, true)
+                                              : weiri_quick_add(&queue->core, key, false);
+    if (!WEIRI_LIKELY(is_added)) {
         return add_at_once_slow(queue, key);
     }
     weiri_queue_unlock_quiet(queue);
     return WEIR_OK;
+}
+
+/* The same where weiri_lock_enter_by() has not taken the lock; entry 0: nor was it tried. */
+static WEIRI_NOINLINE enum weir_status add_at_once_after(weir_queue *queue, struct weir_key key,
+                                                         uint32_t entry)
+{
+    weiri_lock_lock_after(&queue->lock, entry);
+    return queue->is_quiet ? add_at_once_quiet(queue, key) : add_at_once_slow(queue, key);
+}
+
+/* The same of an embedded item, where the lock was not tried. */
+static WEIRI_NOINLINE enum weir_status add_item_after(weir_queue *queue, struct weir_key key)
+{
+    return weiri_queue_joins(queue, key.data) ? WEIR_OK : add_at_once_after(queue, key, 0);
 }
 
 /* Compiled for either kind of key, so that embedded items do not pay for what others need. */
@@ -124,7 +133,7 @@ WEIRI_INLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key
     }
     uint32_t bias = weiri_lock_own_bias(&queue->lock);
     if (!WEIRI_LIKELY(bias != 0)) {
-        return add_at_once_after(queue, key, 0);
+        return is_item ? add_item_after(queue, key) : add_at_once_after(queue, key, 0);
     }
     if (is_item && WEIRI_LIKELY(weiri_queue_takes_join(queue, key.data))) {
         return WEIR_OK;
