@@ -27,7 +27,8 @@ enum weir_drop_reason {
 /** Is told of an envelope that was dropped: once for each flight that ends so, however many runs
  * were still to come, after the drop and before the pool's reference to it goes. Called on
  * whichever thread drops it, with no lock held; may call anything, also send the envelope to
- * another pool once this call has returned, but for what waits for this pool to end or starts it.
+ * another pool once this call has returned, but for what waits for this pool or a run of its to end
+ * (WEIR_CANCEL_WAIT), or starts it.
  * arg is dropped_arg of struct weir_pool_options. */
 typedef void weir_dropped_fn(weir_envelope *envelope, enum weir_drop_reason reason, void *arg);
 

@@ -126,7 +126,8 @@ typedef struct weir_decision weir_failure_fn(weir_context *context, weir_envelop
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
 /** Takes back a payload when the last reference to its envelope goes: once, on whichever thread
- * that happens, with no lock held. It may call anything except what waits for a pool to end. */
+ * that happens, with no lock held. It may call anything except what waits for a pool, or with
+ * WEIR_CANCEL_WAIT for a run, to end. */
 typedef void weir_release_fn(void *payload);
 
 /** Flags of an envelope. */

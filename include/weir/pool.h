@@ -183,7 +183,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
 
 /** Flags of weir_pool_cancel(). */
 enum weir_cancel_flags {
-    /** Return only once the run that was cancelled has ended. */
+    /** Return only once the run that was cancelled has ended, and what the pool calls because of
+     * its end has returned: dropped, where that drops the envelope, and release, where it gives the
+     * last reference back. */
     WEIR_CANCEL_WAIT = 1
 };
 
@@ -202,8 +204,8 @@ enum weir_canceled {
  * flags: of enum weir_cancel_flags. ret_found (may be NULL) receives what there was, of enum
  * weir_canceled; 0: it was not in flight. Blocks only with WEIR_CANCEL_WAIT, and then as long as
  * the task goes on. Works in every state of the pool. Errors: WEIR_EBUSY (in flight in another
- * pool), WEIR_ESTATE (WEIR_CANCEL_WAIT from the very run that is to end), WEIR_EINVAL (also unknown
- * flags); then nothing changed. */
+ * pool), WEIR_ESTATE (WEIR_CANCEL_WAIT from the very run that is to end, or from what is called
+ * because it has ended), WEIR_EINVAL (also unknown flags); then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope,
                                                           uint32_t flags, uint32_t *ret_found);
 

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "pool/pool.h"
+#include "queue/room.h"
 
 /* A step wakes those whose time it made due; the others need not look. */
 static void on_step(struct weiri_clock_user *user)
@@ -79,6 +80,12 @@ bool weiri_scope_is_cancelled(struct weiri_scope *scope)
     return atomic_load_explicit(&scope->is_cancelled, memory_order_acquire);
 }
 
+static uint64_t run_of(const weir_context *context)
+{
+    weiri_sync_point();
+    return atomic_load_explicit(&context->run, memory_order_relaxed);
+}
+
 /* Of this run, in the one way or the other, or of all. */
 bool weiri_context_is_cancelled(weir_context *context)
 {
@@ -91,13 +98,14 @@ bool weiri_context_is_cancelled(weir_context *context)
     }
     weiri_sync_point();
     return context->cancelled_run != NULL &&
-           atomic_load_explicit(context->cancelled_run, memory_order_acquire) == context->run;
+           weiri_run_is_noted(atomic_load_explicit(context->cancelled_run, memory_order_acquire),
+                              run_of(context));
 }
 
 enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *scope)
 {
     atomic_init(&context->is_cancelled, false);
-    context->run = 0;
+    atomic_init(&context->run, 0);
     context->cancelled_run = NULL;
     context->scope = scope;
     context->pool = NULL;
@@ -329,7 +337,7 @@ void weiri_scope_cancel_run(struct weiri_scope *scope, uint64_t run)
     struct weiri_list *end = &scope->sleepers;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         weir_context *context = WEIRI_CONTAINER(link, struct weir_context, link);
-        if (context->run == run) {
+        if (run_of(context) == run) {
             weiri_cond_signal(&context->wake);
         }
     }

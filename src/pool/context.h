@@ -70,8 +70,9 @@ struct weir_context {
      * without. */
     atomic_bool is_cancelled;
     /* Which run this is, and where it says which run was cancelled from outside (pool/cancel.c);
-     * NULL: it cannot be. Written by the context's thread before the run. */
-    uint64_t run;
+     * NULL: it cannot be. Written by the context's thread, the number before the run and, 0, when
+     * the run is over with all that it led to. */
+    _Atomic uint64_t run;
     const _Atomic uint64_t *cancelled_run;
 
     /* Guarded by the scope's mutex. */
@@ -119,8 +120,9 @@ void weiri_context_hide(weir_context *context);
 static inline void weiri_context_name_run(weir_context *context, uint64_t run,
                                           const _Atomic uint64_t *cancelled_run)
 {
-    context->run = run;
     context->cancelled_run = cancelled_run;
+    weiri_sync_point();
+    atomic_store_explicit(&context->run, run, memory_order_relaxed);
 }
 /* Wakes a task that sleeps in its context in this run, which the caller has noted as cancelled. A
  * task that is about to sleep finds the note: it looks with the scope's mutex held. */

@@ -41,30 +41,27 @@ void weiri_pool_tell_drop(weir_pool *pool, weir_envelope *envelope, enum weir_dr
     }
 }
 
-void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending,
-                            uint64_t ticket)
+static enum weir_drop_reason reason_of(weir_pool *pool, enum weiri_ending ending)
 {
     switch (ending) {
-    case WEIRI_ENDS:
-        return;
     case WEIRI_ENDS_FAILED:
-        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_FAILED);
-        return;
+        return WEIR_DROP_FAILED;
     case WEIRI_ENDS_EXHAUSTED:
-        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_EXHAUSTED);
-        return;
+        return WEIR_DROP_EXHAUSTED;
     case WEIRI_ENDS_NO_MEMORY:
-        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_NO_MEMORY);
-        return;
+        return WEIR_DROP_NO_MEMORY;
+    case WEIRI_ENDS_CLOSED:
+        return weiri_pool_drop_reason(pool);
+    case WEIRI_ENDS:
     case WEIRI_ENDS_PENDING:
         break;
     }
-    weiri_sync_point();
-    if (atomic_load_explicit(&envelope->cancelled_run, memory_order_relaxed) == ticket) {
-        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_CANCELED);
-        return;
-    }
-    weiri_pool_tell_drop(pool, envelope, weiri_pool_drop_reason(pool));
+    return WEIR_DROP_CANCELED;
+}
+
+void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending)
+{
+    weiri_pool_tell_drop(pool, envelope, reason_of(pool, ending));
 }
 
 void weiri_pool_sweep(weir_pool *pool)

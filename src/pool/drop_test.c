@@ -182,11 +182,46 @@ TEST(canceled, "an envelope that is cancelled is told of where that ends its fli
     counter_wait(&task.entered, 1);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
+    CHECK_INT(counter_value(&drops.count), ==, 1); /* its run goes on */
+    CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
     counter_add(&task.allowed, 1);
     CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
-    CHECK_INT(counter_value(&drops.count), ==, 1);
+    CHECK_INT(task_runs(&task), ==, 1);
+    CHECK_INT(counter_value(&drops.count), ==, 2);
+    check_drop(&drops, 1, envelope, WEIR_DROP_CANCELED);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
     task_fini(&task);
     counter_fini(&drops.count);
+}
+
+TEST(canceled_run, "one that had nothing to come after the run that is cancelled was not dropped, "
+                   "nor was one that was sent once more")
+{
+    for (int is_sent = 0; is_sent < 2; is_sent++) {
+        struct drops drops;
+        struct task task;
+        weir_pool *pool = telling_pool(&drops, 0, WEIR_FULL_REFUSE);
+        task_init(&task);
+        task.is_held = true;
+        weir_envelope *envelope = envelope_for(&task, 0);
+        CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        counter_wait(&task.entered, 1);
+        if (is_sent != 0) {
+            CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        }
+        CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
+        if (is_sent != 0) {
+            CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+        }
+        counter_add(&task.allowed, 2);
+        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_INT(task_runs(&task), ==, 1 + is_sent);
+        CHECK_INT(counter_value(&drops.count), ==, 0);
+        weir_envelope_unref(envelope);
+        weir_pool_free(pool);
+        task_fini(&task);
+        counter_fini(&drops.count);
+    }
 }

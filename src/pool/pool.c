@@ -153,6 +153,7 @@ static enum weir_status init(weir_pool *pool, const struct weir_pool_options *op
     pool->has_ordered_groups = (options->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
     pool->timeouts_fail = (options->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0;
     atomic_init(&pool->dropped, 0);
+    atomic_init(&pool->awaiting, 0);
     atomic_init(&pool->overdue_runs, 0);
     if (pool->mark == 0 || copy_stamps(pool, options) != WEIR_OK) {
         return WEIR_ENOMEM;

@@ -95,6 +95,7 @@ struct weir_pool {
     struct weiri_scope scope; /* cancelled by a stop */
     weir_scope *base;         /* NULL: it is in none */
     struct weiri_membership membership;
+    atomic_size_t awaiting;   /* cancellations that wait for the end of a run */
     _Atomic uint64_t dropped; /* what the queue does not count */
 
     struct weiri_mutex mutex;
@@ -144,20 +145,20 @@ static inline void weiri_count(struct weiri_worker *worker, enum weiri_count wha
 
 /* What it means that an envelope leaves the queue with the end of a run. */
 enum weiri_ending {
-    WEIRI_ENDS,           /* that is as it should be */
+    WEIRI_ENDS,           /* that is as it should be, unless a cancellation took a send away */
     WEIRI_ENDS_FAILED,    /* it is dropped, as decided */
     WEIRI_ENDS_EXHAUSTED, /* the same, against the decision */
     WEIRI_ENDS_NO_MEMORY, /* it was to come back, and could not */
-    WEIRI_ENDS_PENDING    /* it was to come back, which the end of the pool forbade or undid */
+    WEIRI_ENDS_CLOSED,    /* it was to come back, which the end of the pool forbade */
+    WEIRI_ENDS_PENDING    /* it was to come back, which only a cancellation can forbid or undo */
 };
 
 /* Runs an envelope once, in the order that weir/envelope.h gives. */
 enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope);
 
-/* Tells the user of an envelope that has left with the end of the run of this ticket, and was
- * dropped. */
-void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending,
-                            uint64_t ticket);
+/* Tells the user of an envelope that has left with the end of a run, and was dropped; WEIRI_ENDS:
+ * by a cancellation. */
+void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending);
 
 /* Forgets what an envelope has come to: its row of failures, here and in the limiter, and where in
  * its schedule it was. For who drops it and has its flight still to give back. */

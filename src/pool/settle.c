@@ -42,7 +42,12 @@ static enum weir_status bring_back(struct weiri_round *round, int64_t delay_ns, 
     weir_envelope *envelope = round->envelope;
     enum weir_status status = weiri_queue_send_again(pool->queue, &envelope->item, delay_ns,
                                                      &envelope->cancelled_run, ret_joined);
-    round->ending = status == WEIR_ENOMEM ? WEIRI_ENDS_NO_MEMORY : WEIRI_ENDS_PENDING;
+    round->ending = WEIRI_ENDS_PENDING;
+    if (status == WEIR_ESHUTDOWN) {
+        round->ending = WEIRI_ENDS_CLOSED;
+    } else if (status == WEIR_ENOMEM) {
+        round->ending = WEIRI_ENDS_NO_MEMORY;
+    }
     if (status != WEIR_OK) {
         weiri_pool_count_drop(pool);
     }

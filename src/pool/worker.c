@@ -5,6 +5,7 @@
 #include "pool/group.h"
 #include "pool/pool.h"
 #include "queue/close.h"
+#include "queue/room.h"
 
 /* Workers wait here until all are there, so that a start that fails has run nothing. False: it
  * failed. */
@@ -29,12 +30,36 @@ static enum weiri_ending run(struct weiri_worker *worker, weir_envelope *envelop
 }
 
 /* Puts back what was handed out and not begun when a stop came: what that means for it, the sweep
- * decides as of what is queued. False: no stop came, or there is no memory for it; it is to be run.
- */
+ * decides as of what is queued. False: no stop came, or it was cancelled by now, or there is no
+ * memory for it; it is to be run. */
 static bool put_back(struct weiri_worker *worker, const struct weir_work *work)
 {
     return weiri_scope_is_cancelled(&worker->pool->scope) &&
-           weiri_queue_put_back(worker->pool->queue, work) == WEIR_OK;
+           weiri_queue_put_back(worker->pool->queue, work,
+                                &weiri_envelope_of(work->item)->cancelled_run) == WEIR_OK;
+}
+
+/* Whether an envelope that has left with the end of this run was dropped. */
+static bool is_dropped(weir_envelope *envelope, enum weiri_ending ending, uint64_t ticket)
+{
+    weiri_sync_point();
+    uint64_t note = atomic_load_explicit(&envelope->cancelled_run, memory_order_relaxed);
+    return ending != WEIRI_ENDS || weiri_run_was_robbed(note, ticket);
+}
+
+/* The run is over, and all that it led to. Who waits for that said so before it found the envelope
+ * processing, so before the done of the run, and is seen here. */
+static void end_run(struct weiri_worker *worker)
+{
+    weir_pool *pool = worker->pool;
+    weiri_sync_point();
+    atomic_store_explicit(&worker->context.run, 0, memory_order_release);
+    weiri_sync_point();
+    if (atomic_load_explicit(&pool->awaiting, memory_order_relaxed) > 0) {
+        weiri_mutex_lock(&pool->mutex);
+        weiri_cond_broadcast(&pool->changed);
+        weiri_mutex_unlock(&pool->mutex);
+    }
 }
 
 /* Works until it is handed nothing more, and says why. An envelope is given back before the worker
@@ -56,11 +81,12 @@ static enum weir_status work_off(struct weiri_worker *worker, struct weir_work *
         WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN ||
                      status == WEIR_ECANCELED);
         if (has_left) {
-            if (ending != WEIRI_ENDS) {
-                weiri_pool_tell_ending(worker->pool, envelope, ending, ticket);
+            if (is_dropped(envelope, ending, ticket)) {
+                weiri_pool_tell_ending(worker->pool, envelope, ending);
             }
             weiri_flight_release(envelope);
         }
+        end_run(worker);
     }
     if (is_surplus) {
         weiri_reserve_rest(worker);

@@ -5,6 +5,7 @@
 #include "base/panic.h"
 #include "queue/groups.h"
 #include "queue/moves.h"
+#include "queue/room.h"
 
 /* Brings up to date what gets look at first. */
 static void gate_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
@@ -202,13 +203,18 @@ bool weiri_queue_leave_locked(weir_queue *queue)
     return true;
 }
 
-enum weir_status weiri_queue_put_back(weir_queue *queue, const struct weir_work *work)
+enum weir_status weiri_queue_put_back(weir_queue *queue, const struct weir_work *work,
+                                      const _Atomic uint64_t *cancelled_run)
 {
-    weiri_queue_lock(queue);
     struct weiri_added added;
     struct weiri_ended ended;
-    enum weir_status status =
-        weiri_core_add(&queue->core, weir_key_item(work->item), false, 0, &added);
+    enum weir_status status = WEIR_ECANCELED;
+    weiri_queue_lock(queue);
+    weiri_sync_point();
+    uint64_t note = atomic_load_explicit(cancelled_run, memory_order_relaxed);
+    if (!weiri_run_is_noted(note, work->ticket)) {
+        status = weiri_core_add(&queue->core, weir_key_item(work->item), false, 0, &added);
+    }
     if (status == WEIR_OK) {
         status = weiri_core_done(&queue->core, work, &ended);
         WEIRI_ASSERT(status == WEIR_OK && ended.is_queued);

@@ -3,6 +3,7 @@
 #ifndef WEIRI_CLOSE_H
 #define WEIRI_CLOSE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -56,9 +57,11 @@ void weiri_queue_retire(weir_queue *queue, size_t count);
 size_t weiri_queue_retain(weir_queue *queue, size_t count);
 
 /* Ends the processing of an item that was handed out and not begun: it is queued again.
- * WEIR_ENOMEM: nothing changed. */
+ * WEIR_ECANCELED: *cancelled_run says that this processing was cancelled, so that nothing may come
+ * after it; WEIR_ENOMEM. Then nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_queue_put_back(weir_queue *queue,
-                                                     const struct weir_work *work);
+                                                     const struct weir_work *work,
+                                                     const _Atomic uint64_t *cancelled_run);
 
 /* Of the items that are processing, the one that was handed out first after *ticket, which becomes
  * its own; NULL: there is none. hold is called for it with the lock held, and must be short. */

@@ -37,6 +37,14 @@ void weiri_queue_take_out_locked(weir_queue *queue, struct weir_item *item,
     }
 }
 
+/* What there is to be noted now. Of several cancellations of one processing each may have taken
+ * something. */
+static uint64_t note_of(uint64_t before, const struct weiri_recalled *recalled)
+{
+    bool was_robbed = recalled->pending > 0 || weiri_run_was_robbed(before, recalled->run);
+    return recalled->run | (was_robbed ? WEIRI_RUN_ROBBED : 0);
+}
+
 void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint64_t *cancelled_run,
                         struct weiri_recalled *ret_recalled)
 {
@@ -44,8 +52,10 @@ void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint6
     weiri_queue_pass_time_locked(queue);
     weiri_queue_take_out_locked(queue, item, ret_recalled);
     if (ret_recalled->run != 0) {
+        uint64_t note =
+            note_of(atomic_load_explicit(cancelled_run, memory_order_relaxed), ret_recalled);
         weiri_sync_point();
-        atomic_store_explicit(cancelled_run, ret_recalled->run, memory_order_release);
+        atomic_store_explicit(cancelled_run, note, memory_order_release);
     }
     weiri_queue_tell_drains_locked(queue);
     weiri_queue_unlock(queue);

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/room.h"
 
+#include "queue/close.h"
+
 #include "support/harness.h"
 
 /* What only the pool calls of src/queue/recall.c and room.c. */
@@ -36,7 +38,11 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
     weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
     CHECK_INT(recalled.pending, ==, 2);
     CHECK(recalled.item == NULL && recalled.run == work.ticket);
-    CHECK(atomic_load(&cancelled_run) == work.ticket);
+    CHECK(weiri_run_was_robbed(atomic_load(&cancelled_run), work.ticket));
+    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    CHECK_INT(recalled.pending, ==, 0);
+    CHECK(weiri_run_was_robbed(atomic_load(&cancelled_run), work.ticket)); /* it was, before */
+    CHECK_STATUS(weiri_queue_put_back(queue, &work, &cancelled_run), WEIR_ECANCELED);
     CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined),
                  WEIR_ECANCELED);
     CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run, &has_joined),
@@ -54,10 +60,22 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
     /* The next processing has another ticket. */
     CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
     CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined), WEIR_OK);
+    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    CHECK_INT(recalled.pending, ==, 1);
+    CHECK_STATUS(weir_queue_add_after(queue, weir_key_item(&item), 10), WEIR_OK);
     CHECK_STATUS(weiri_queue_done_left(queue, &work, &has_left), WEIR_OK);
     CHECK(!has_left);
     weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
     CHECK(recalled.item == &item && recalled.pending == 1 && recalled.run == 0);
+
+    /* A cancellation that takes nothing says so. */
+    CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
+    CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
+    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    uint64_t note = atomic_load(&cancelled_run);
+    CHECK(weiri_run_is_noted(note, work.ticket) && !weiri_run_was_robbed(note, work.ticket));
+    CHECK_STATUS(weiri_queue_done_left(queue, &work, &has_left), WEIR_OK);
+    CHECK(has_left);
     weir_queue_free(queue);
     weir_clock_free(clock);
 }

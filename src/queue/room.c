@@ -182,8 +182,8 @@ enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *ite
     weiri_queue_pass_time_locked(queue);
     WEIRI_ASSERT(weiri_item_is_processing(item));
     weiri_sync_point();
-    bool is_cancelled =
-        atomic_load_explicit(cancelled_run, memory_order_relaxed) == item->weir_position;
+    uint64_t note = atomic_load_explicit(cancelled_run, memory_order_relaxed);
+    bool is_cancelled = weiri_run_is_noted(note, item->weir_position);
     enum weir_status status = is_cancelled ? WEIR_ECANCELED : enter_locked(queue, &entry, time_ns);
     weiri_queue_unlock(queue);
     return status;

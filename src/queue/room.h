@@ -57,9 +57,23 @@ WEIR_NODISCARD enum weir_status weiri_queue_enter_displacing(weir_queue *queue,
                                                              const struct weiri_entry *entry,
                                                              struct weiri_recalled *ret_displaced);
 
+/* What is noted of a cancelled processing: its ticket, and with this bit, which no ticket has, that
+ * something was taken away which was to come after it. */
+#define WEIRI_RUN_ROBBED (UINT64_C(1) << 63)
+
+static inline bool weiri_run_is_noted(uint64_t note, uint64_t run)
+{
+    return (note & ~WEIRI_RUN_ROBBED) == run;
+}
+
+static inline bool weiri_run_was_robbed(uint64_t note, uint64_t run)
+{
+    return note == (run | WEIRI_RUN_ROBBED);
+}
+
 /* Takes an item's place in the queue, dirty mark and pending time away, and notes in
- * *cancelled_run, where it is processing, the ticket of that. The caller has a hold of its flight.
- */
+ * *cancelled_run, where it is processing, that this was cancelled. The caller has a hold of its
+ * flight. */
 void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint64_t *cancelled_run,
                         struct weiri_recalled *ret_recalled);
 

@@ -22,6 +22,7 @@ struct account {
     bool is_queued; /* of one that runs: again */
     bool is_running;
     bool is_waiting;
+    bool was_robbed; /* by a cancellation during this run, of what was to come after it */
     int64_t due_ns;
 };
 
@@ -103,6 +104,7 @@ static void cancel_random(void)
                   (account->is_running ? (uint32_t)WEIR_CANCELED_RUNNING : 0));
     world.dropped += (uint64_t)account->is_queued + (uint64_t)account->is_waiting;
     world.expected_told += is_pending && !account->is_running;
+    account->was_robbed = account->was_robbed || (is_pending && account->is_running);
     account->is_queued = false;
     account->is_waiting = false;
 }
@@ -119,6 +121,7 @@ static int invoke(weir_context *context, void *payload)
     CHECK(account->is_queued && !account->is_running);
     account->is_queued = false;
     account->is_running = true;
+    account->was_robbed = false;
     for (uint64_t i = test_random_below(3); i > 0; i--) {
         if (test_random_below(4) == 0) {
             cancel_random();
@@ -148,9 +151,12 @@ static struct weir_decision decide(weir_context *context, weir_envelope *envelop
 
 static void note_outcome(weir_envelope *envelope, int status, void *payload)
 {
+    struct account *account = account_of(payload);
     (void)envelope;
-    (void)status;
-    account_of(payload)->is_running = false;
+    /* A run that failed was told of, or comes again. */
+    world.expected_told +=
+        status == WEIR_OK && account->was_robbed && !account->is_queued && !account->is_waiting;
+    account->is_running = false;
     world.runs++;
 }
 

@@ -66,6 +66,65 @@ TEST(against_send, "of a send and a cancellation each comes to what its moment m
     explorer_must_pass(against_send, NULL, NULL);
 }
 
+/* Of what the cancelled run was to be followed by a drop is told, and who waited for the run finds
+ * that told and the reference given back. */
+static void told(void *arg)
+{
+    (void)arg;
+    world_init(2, 0);
+    world.records[0].sleeps = true;
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, explorer_choose(2) == 0 ? 0 : 10), WEIR_OK);
+    uint32_t found = 0;
+    cancel_first(&found);
+    CHECK_INT(world.records[0].told, ==, (found & WEIR_CANCELED_PENDING) != 0);
+    CHECK(world.records[0].told == 0 || world.records[0].reason == WEIR_DROP_CANCELED);
+    give_up(0);
+    CHECK_INT(world.records[0].released, ==, 1);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    world_fini();
+}
+
+TEST(told, "who waits for the end of a cancelled run returns when all has been told of it")
+{
+    explorer_must_pass(told, NULL, NULL);
+}
+
+static void stop_keeping(void *arg)
+{
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    (void)arg;
+    options.mode = WEIR_END_STOP;
+    options.flags = WEIR_END_KEEP;
+    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+}
+
+/* A stop that keeps puts back what was handed out and not begun, but nothing that was cancelled. */
+static void against_kept(void *arg)
+{
+    struct weiri_thread stopper;
+    uint32_t found = 0;
+    (void)arg;
+    world_init(1, 0);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    start_thread(&stopper, "stopper", stop_keeping);
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], 0, &found), WEIR_OK);
+    weiri_thread_join(&stopper);
+    int runs = world.records[0].runs;
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(world.records[0].runs, ==, runs);
+    world_fini();
+}
+
+TEST(against_kept, "what was cancelled is not kept by a stop, whatever the race")
+{
+    explorer_must_pass(against_kept, NULL, NULL);
+}
+
 /* What a worker does with a periodic envelope, on the queue itself. */
 static struct {
     weir_queue *queue;
