@@ -11,8 +11,8 @@
 struct caller {
     weir_pool *pool;
     weir_scope *scope;
-    int calls;
-    enum weir_status status;
+    atomic_int calls;
+    enum weir_status status; /* of the first call */
 };
 
 static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
@@ -29,7 +29,7 @@ static void call_all(weir_envelope *envelope, enum weir_drop_reason reason, void
     struct caller *caller = arg;
     weir_pool *pool = caller->pool;
     (void)reason;
-    caller->calls++;
+    (void)atomic_fetch_add(&caller->calls, 1);
     CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
@@ -67,9 +67,9 @@ static void drop_idle(struct caller *caller, bool was_started)
         CHECK_STATUS(weir_pool_terminate(caller->pool), WEIR_OK);
         CHECK_INT(weir_pool_state(caller->pool), ==, WEIR_POOL_STATE_TERMINATED);
     }
-    CHECK_INT(caller->calls, ==, 1);
+    CHECK_INT(atomic_load(&caller->calls), ==, 1);
     weir_pool_free(caller->pool);
-    CHECK_INT(caller->calls, ==, 1);
+    CHECK_INT(atomic_load(&caller->calls), ==, 1);
     weir_envelope_unref(envelope);
     CHECK_INT(counter_value(&task.released), ==, 1);
     task_fini(&task);
@@ -91,7 +91,7 @@ static void grow(weir_envelope *envelope, enum weir_drop_reason reason, void *ar
     struct caller *caller = arg;
     CHECK(envelope != NULL);
     CHECK_INT(reason, ==, WEIR_DROP_FAILED);
-    if (caller->calls++ == 0) {
+    if (atomic_fetch_add(&caller->calls, 1) == 0) {
         caller->status = weir_pool_resize(caller->pool, 2);
     }
 }
@@ -123,7 +123,7 @@ TEST_OOM(dropped_leaver, "a worker that is about to leave may have the pool grow
         counter_wait(&tasks[0].outcomes, 1);
         counter_add(&tasks[1].allowed, 1);
         CHECK_STATUS(weir_pool_drain(caller.pool), WEIR_OK);
-        CHECK_INT(caller.calls, ==, 2);
+        CHECK_INT(atomic_load(&caller.calls), ==, 2);
         (void)CHECK_OR_OOM(caller.status);
     }
     weir_pool_free(caller.pool);
