@@ -6,6 +6,10 @@
 /** @file
  * Everything of libweir: the queue, the pool and crews. Jobs (libweir-jobs) are in weir/jobs.h.
  *
+ * "Thread-safe" in these headers is about threads: a signal handler may call nothing of weir, for
+ * it may have come in the midst of a call, and a thread must not be cancelled (pthread_cancel) in
+ * one.
+ *
  * All headers are C11 and C++17. Callbacks written in C++ must not throw: weir's own code is in C,
  * and an exception that leaves a callback ends the program or leaves locks held. */
 
