@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The threads of crews: refused ones, those that a fork loses, those of a crew at rest. */
-#define _GNU_SOURCE /* RTLD_NEXT, sched_setaffinity */
+#define _GNU_SOURCE /* RTLD_NEXT, sched_setaffinity, syscall */
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,14 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     }
     atomic_fetch_add(&started, 1);
     return create(thread, attributes, run, arg);
+}
+
+/* All processes have one number, as a parent and a child in a PID namespace of its own may. */
+static atomic_bool is_one_number;
+
+pid_t getpid(void)
+{
+    return atomic_load(&is_one_number) ? 1 : (pid_t)syscall(SYS_getpid);
 }
 
 static int count_piece(size_t piece, void *arg)
@@ -178,6 +187,22 @@ TEST(forked, "a child is refused its parent's crew, may free it, and makes its o
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
         check_meets(crew, 3);
     }
+    weir_crew_free(crew);
+}
+
+TEST(forked_same_number, "so it is where the child's number is its parent's")
+{
+    atomic_store(&is_one_number, true);
+    weir_crew *crew = crew_of(3);
+    pid_t child = fork();
+    CHECK_INT(child, >=, 0);
+    if (child == 0) {
+        _exit(use_forked(crew));
+    }
+    atomic_store(&is_one_number, false);
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     weir_crew_free(crew);
 }
 

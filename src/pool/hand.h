@@ -62,7 +62,7 @@ struct weir_crew {
     uint32_t magic;
     /* Immutable after new. */
     struct weir_allocator allocator;
-    int64_t process; /* that made it, and has its threads */
+    uint64_t process; /* the mark of the one that made it, and has its threads */
     size_t processors;
     size_t hand_count;
     struct weiri_hand *hands; /* the caller's first */

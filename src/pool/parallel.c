@@ -2,9 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include <weir/parallel.h>
 
-#include <unistd.h>
-
 #include "base/alloc.h"
+#include "base/forked.h"
 #include "base/options.h"
 #include "base/panic.h"
 #include "base/processors.h"
@@ -58,7 +57,6 @@ static void init_crew(weir_crew *crew, const struct weir_crew_options *options)
 {
     crew->magic = CREW_MAGIC;
     crew->allocator = options->allocator;
-    crew->process = (int64_t)getpid();
     crew->processors = weiri_processors();
     crew->hand_count = options->workers;
     atomic_init(&crew->reach, 1);
@@ -79,9 +77,11 @@ enum weir_status weir_crew_new(const struct weir_crew_options *options, weir_cre
     if (crew == NULL) {
         return WEIR_ENOMEM;
     }
+    crew->process = weiri_forked_mark();
     crew->hands = weiri_alloc_zero(&normal.allocator, normal.workers, sizeof(*crew->hands));
     /* Plain: it is never one thread's alone. */
-    if (crew->hands == NULL || weiri_lock_init(&crew->lock, false) != WEIR_OK) {
+    if (crew->process == 0 || crew->hands == NULL ||
+        weiri_lock_init(&crew->lock, false) != WEIR_OK) {
         weiri_release(&normal.allocator, crew->hands, normal.workers * sizeof(*crew->hands));
         weiri_release(&normal.allocator, crew, sizeof(*crew));
         return WEIR_ENOMEM;
@@ -96,7 +96,7 @@ static enum weir_status check(const weir_crew *crew)
     if (crew == NULL || crew->magic != CREW_MAGIC) {
         return WEIR_EINVAL;
     }
-    return crew->process == (int64_t)getpid() ? WEIR_OK : WEIR_EFORKED;
+    return weiri_forked_since(crew->process) ? WEIR_EFORKED : WEIR_OK;
 }
 
 void weir_crew_free(weir_crew *crew)
