@@ -9,12 +9,13 @@
 
 void weiri_queue_show_locked(weir_queue *queue)
 {
-    int64_t next_ns =
-        queue->core.delay.count > 0 ? weiri_delay_next(&queue->core.delay) : WEIR_FOREVER;
-    int64_t limit_ns = weiri_clock_wait_limit(queue->clock, next_ns);
-    if (limit_ns != next_ns) {
-        /* A manual clock, which the kernel cannot watch: each of its steps comes here. */
-        weiri_queue_pass_time_locked(queue);
+    int64_t limit_ns = WEIR_FOREVER;
+    if (queue->core.delay.count > 0) {
+        limit_ns = weiri_clock_wait_limit(queue->clock, weiri_delay_next(&queue->core.delay));
+        if (limit_ns == WEIR_FOREVER) {
+            /* A manual clock, which the kernel cannot watch: each of its steps comes here. */
+            weiri_queue_pass_time_locked(queue);
+        }
     }
     bool is_ready = weiri_ready_count(&queue->core.ready) > 0 || queue->shutting_down;
     weiri_event_fd_show(&queue->event_fd, is_ready, limit_ns);

@@ -119,3 +119,18 @@ TEST_BOTH(due_while_processing,
     CHECK(!is_readable(&f));
     teardown(&f);
 }
+
+TEST_BOTH(end_of_time, "a time at the end of time makes it readable as any other does")
+{
+    struct fixture f;
+    setup(&f, is_embedded);
+    add_after(&f, 0, INT64_MAX);
+    CHECK_STATUS(weir_clock_advance(f.clock, INT64_MAX - 1000 - 1), WEIR_OK);
+    CHECK(!is_readable(&f));
+    check_status_of_get(&f, WEIR_EAGAIN);
+    CHECK_STATUS(weir_clock_advance(f.clock, 1), WEIR_OK);
+    CHECK(is_readable(&f));
+    get_and_done(&f);
+    CHECK(!is_readable(&f));
+    teardown(&f);
+}
