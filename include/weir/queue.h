@@ -265,7 +265,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch_until(weir_queue *
 
 /** Ends a processing: the item becomes idle, or queued at the tail where it is dirty.
  * Errors: WEIR_ENOTPROCESSING (this processing has ended before, or work is none of the queue's),
- * WEIR_EINVAL; then nothing changed. Works after shutdown. Never fails for lack of memory. */
+ * WEIR_EINVAL; then nothing changed. An embedded item that work names must exist, also where its
+ * processing has ended. Works after shutdown. Never fails for lack of memory. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done(weir_queue *queue,
                                                          const struct weir_work *work);
 
