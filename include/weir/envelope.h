@@ -154,9 +154,10 @@ struct weir_envelope_options {
     const struct weir_stamp *stamps; /**< Copied; the first is the outermost. */
     size_t stamp_count;              /**< Of stamps. */
     /** Above 0: the envelope is periodic. Once sent it runs at once and then again and again, each
-     * run due so long after the end of the one before, or as schedule says. A send of one that
-     * waits runs it once more, and leaves its schedule alone. The deadline may not be longer. 0,
-     * and no schedule: it is one-off. */
+     * run due so long after the end of the one before, or as schedule says, and begun a thousandth
+     * of it later at most where a worker is free (slack_ns of struct weir_schedule). A send of one
+     * that waits runs it once more, and leaves its schedule alone. The deadline may not be longer.
+     * 0, and no schedule: it is one-off. */
     int64_t interval_ns;
     uint32_t attempts_max; /**< Runs in a row that may fail before a retry becomes a drop; 0: no
                                 limit. */

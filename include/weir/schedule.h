@@ -26,7 +26,12 @@ WEIR_BEGIN_DECLS
  * manual clock that one, read as nanoseconds since the Unix epoch. A wall clock may be set: where
  * it is set forward, firings pass; where it is set back by three hours or less, the next is waited
  * for and nothing is run twice; further back, the schedule begins anew from the time that it shows.
- * That the clock was set is noticed within a minute. */
+ * That the clock was set is noticed within a minute.
+ *
+ * A run never begins before its firing, and may begin slack_ns later although a worker is free:
+ * wake-ups are put off to times that are shared, so that a hundred thousand envelopes do not wake a
+ * processor one by one. The firings stay where they are: what comes after is counted from them,
+ * policies look at them, and weir_context_due() says them. */
 
 /** What makes firings. */
 enum weir_schedule_kind {
@@ -82,12 +87,21 @@ struct weir_schedule {
                               missed ones are made up for, those that pass count as these. */
     weir_cron *cron;     /**< Required by WEIR_SCHEDULE_CRON, NULL with others; the envelope takes a
                               reference. */
+    /** Its wake-ups are put off to the next time of the pool's clock that is a multiple of this, so
+     * the largest wait is a nanosecond less; at most interval_ns. 0: a thousandth of interval_ns
+     * (WEIR_SCHEDULE_CRON: any) and of tolerance_ns, rounded down to a power of ten, and a
+     * millisecond at most. WEIR_SLACK_NONE: exact times. A first firing that is at once is not put
+     * off, nor is what is made up for. */
+    int64_t slack_ns;
 };
+
+/** The slack_ns of exact times: all are multiples of it. */
+#define WEIR_SLACK_NONE 1
 
 /** Initialiser of struct weir_schedule. */
 #define WEIR_SCHEDULE_INIT                                                                         \
     {                                                                                              \
-        sizeof(struct weir_schedule), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
+        sizeof(struct weir_schedule), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                              \
     }
 
 WEIR_END_DECLS

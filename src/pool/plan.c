@@ -12,6 +12,12 @@
  * for another time; Debian's cron has the same figures. */
 #define LOOK_NS WEIR_SECONDS(60)
 #define SET_BACK_NS WEIR_SECONDS(10800)
+/* The slack where the user names none: the largest power of ten that is no more than this part of
+ * the interval, and of the tolerance, and no more than SLACK_MOST. Powers of ten have multiples in
+ * common, so envelopes of all intervals share their wake-ups, and times that are round for people
+ * stay as they are. */
+#define SLACK_PART 1000
+#define SLACK_MOST WEIR_MS(1)
 
 /* A part of the jitter, the same for an id everywhere and for ever: the last steps of splitmix64,
  * whose result is spread evenly over [0, jitter_ns). */
@@ -32,10 +38,22 @@ static enum weir_status check_schedule(const struct weir_schedule *s)
         return WEIR_EINVAL;
     }
     if (s->interval_ns < 0 || s->first_at_ns < 0 || s->jitter_ns < 0 || s->tolerance_ns < 0 ||
-        s->catch_up_max > WEIR_CATCH_UP_LIMIT) {
+        s->slack_ns < 0 || s->catch_up_max > WEIR_CATCH_UP_LIMIT) {
         return WEIR_ERANGE;
     }
     return WEIR_OK;
+}
+
+/* Of a plan that is complete but for that. */
+static int64_t default_slack(const struct weiri_plan *plan)
+{
+    int64_t interval_ns = plan->cron != NULL ? WEIR_FOREVER : plan->interval_ns;
+    int64_t whole_ns = interval_ns < plan->tolerance_ns ? interval_ns : plan->tolerance_ns;
+    int64_t slack_ns = SLACK_MOST;
+    while (slack_ns > 1 && slack_ns > whole_ns / SLACK_PART) {
+        slack_ns /= 10;
+    }
+    return slack_ns;
 }
 
 enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_schedule *schedule,
@@ -67,18 +85,25 @@ enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_sche
     if (s.interval_ns != 0 && deadline_ns > s.interval_ns) {
         return WEIR_EINTERVAL;
     }
+    if (s.interval_ns != 0 && s.slack_ns > s.interval_ns) {
+        return WEIR_ERANGE;
+    }
     *plan = (struct weiri_plan){
         .cron = weir_cron_ref(s.cron),
         .interval_ns = s.interval_ns,
         .first_at_ns = s.first_at_ns,
         .offset_ns = offset_of(id, s.jitter_ns),
         .tolerance_ns = s.tolerance_ns == 0 ? TOLERANCE_DEFAULT : s.tolerance_ns,
+        .slack_ns = s.slack_ns,
         .catch_up_max = s.catch_up_max == 0 ? CATCH_UP_DEFAULT : (uint32_t)s.catch_up_max,
         .kind = (uint8_t)s.kind,
         .first = (uint8_t)s.first,
         .missed = (uint8_t)s.missed,
         .overlap = (uint8_t)s.overlap,
     };
+    if (plan->slack_ns == 0) {
+        plan->slack_ns = default_slack(plan);
+    }
     return WEIR_OK;
 }
 
@@ -99,11 +124,24 @@ static int64_t on_clock(const struct weiri_plan *plan, int64_t time_ns, struct w
     return weiri_time_add(now.clock_ns, weiri_time_sub(time_ns, now.wall_ns));
 }
 
+/* The time, or the next one that is a multiple of the slack; where there is none before the end of
+ * the numbers, the time. */
+static int64_t put_off(const struct weiri_plan *plan, int64_t time_ns)
+{
+    int64_t above_ns = time_ns % plan->slack_ns;
+    int64_t wait_ns = above_ns > 0 ? plan->slack_ns - above_ns : -above_ns;
+    int64_t wake_ns = weiri_time_add(time_ns, wait_ns);
+    return wake_ns < WEIR_FOREVER ? wake_ns : time_ns;
+}
+
 static int64_t wake_for(const struct weiri_plan *plan, int64_t time_ns, struct weiri_moment now)
 {
     int64_t wake_ns = on_clock(plan, time_ns, now);
+    if (wake_ns == WEIR_FOREVER || wake_ns <= now.clock_ns) {
+        return wake_ns;
+    }
     int64_t look_ns = weiri_time_add(now.clock_ns, LOOK_NS);
-    return plan->cron != NULL && wake_ns != WEIR_FOREVER && wake_ns > look_ns ? look_ns : wake_ns;
+    return put_off(plan, plan->cron != NULL && wake_ns > look_ns ? look_ns : wake_ns);
 }
 
 static int64_t first_of_rate(const struct weiri_plan *plan, int64_t now_ns)

@@ -21,7 +21,8 @@
  * time; in the past: at once; WEIR_FOREVER: never. Whenever it comes, begin is asked, which may
  * answer that nothing is to be run and when to wake again: a firing that is too late may be
  * skipped, a wake-up may come early, and cron plans wake once a minute to look at the wall clock,
- * which somebody may have set.
+ * which somebody may have set. Wake times that are not at once are rounded up by the slack; state
+ * and results have none of that.
  *
  * A run that somebody asked for by a send in between is made without weiri_plan_begin(), and
  * followed by weiri_plan_end() as any other: it shifts no firing (with a fixed delay, the next one
@@ -42,6 +43,7 @@ struct weiri_plan {
     int64_t first_at_ns;
     int64_t offset_ns; /* this envelope's part of the jitter, >= 0 */
     int64_t tolerance_ns;
+    int64_t slack_ns; /* > 0: wake times are multiples of it */
     uint32_t catch_up_max;
     uint8_t kind;
     uint8_t first;
@@ -75,9 +77,9 @@ struct weiri_turn {
  * WEIR_EINVAL (a schedule of an unknown size, with an unknown field set or an unknown enum value,
  * without an interval, or with another one than the envelope's; cron without an expression or with
  * an interval, an expression without cron), WEIR_ERANGE (something negative, catch_up_max over its
- * limit), WEIR_EINTERVAL (the deadline is longer than the interval; of cron plans, whose firings
- * are not evenly spaced, any deadline will do); plan is untouched then. Takes a reference to the
- * expression; weiri_plan_fini() gives it back. */
+ * limit, slack_ns over the interval), WEIR_EINTERVAL (the deadline is longer than the interval; of
+ * cron plans, whose firings are not evenly spaced, any deadline will do); plan is untouched then.
+ * Takes a reference to the expression; weiri_plan_fini() gives it back. */
 WEIR_NODISCARD enum weir_status weiri_plan_init(struct weiri_plan *plan,
                                                 const struct weir_schedule *schedule,
                                                 int64_t interval_ns, int64_t deadline_ns,

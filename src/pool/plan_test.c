@@ -297,6 +297,80 @@ TEST(ends_of_time, "at the end of the numbers a firing never comes")
     check_no_run(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
 }
 
+TEST(slack, "wake times are put off to multiples of the slack, and firings are not")
+{
+    struct weir_schedule schedule = rate(100);
+    schedule.slack_ns = 30;
+    struct world w = start(&schedule, 1001, 1001); /* at once is not put off */
+    check_run(&w, 1001, 1001, 0);
+    check_end(&w, 1002, 1110, 0);    /* of 1101 */
+    check_no_run(&w, 1100, 1110, 0); /* never early */
+    check_run(&w, 1110, 1101, 0);    /* due when it was planned */
+    check_end(&w, 1110, 1230, 0);    /* of 1201: counted from the firing */
+    check_run(&w, 1202, 1201, 0);    /* somebody came sooner */
+    check_end(&w, 1202, 1320, 0);    /* of 1301 */
+}
+
+TEST(slack_of_delay, "with a fixed delay too the slack is in the wake time alone")
+{
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    schedule.interval_ns = 100;
+    schedule.slack_ns = 100;
+    schedule.first = WEIR_FIRST_INTERVAL;
+    struct world w = start(&schedule, 1000, 1100); /* a multiple as it is */
+    check_run(&w, 1100, 1100, 0);
+    check_end(&w, 1150, 1300, 0); /* of 1250 */
+    check_run(&w, 1300, 1250, 0);
+    check_end(&w, 1300, 1400, 0);
+}
+
+TEST(slack_shared, "envelopes of different intervals wake together, also by default")
+{
+    const int64_t intervals[] = {WEIR_SECONDS(2), WEIR_SECONDS(2) - 1, WEIR_SECONDS(2) - 999999};
+    for (size_t i = 0; i < 3; i++) {
+        struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+        schedule.interval_ns = intervals[i];
+        schedule.first = WEIR_FIRST_INTERVAL;
+        (void)start(&schedule, 0, WEIR_SECONDS(2));
+        schedule.slack_ns = WEIR_SLACK_NONE;
+        (void)start(&schedule, 0, intervals[i]);
+    }
+}
+
+TEST(slack_default, "the slack is the power of ten in a thousandth of the interval, at most 1 ms")
+{
+    const struct {
+        int64_t interval_ns, tolerance_ns, slack_ns;
+    } rows[] = {
+        {1, 0, 1},
+        {9999, 0, 1},
+        {10000, 0, 10},
+        {WEIR_MS(11), 0, 10000},
+        {WEIR_MS(300), 0, 100000},
+        {WEIR_SECONDS(1) - 1, 0, 100000},
+        {WEIR_SECONDS(1), 0, WEIR_MS(1)},
+        {WEIR_FOREVER, 0, WEIR_MS(1)},
+        {WEIR_SECONDS(1), WEIR_MS(1), 1000},
+        {WEIR_SECONDS(1), 1, 1},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weir_schedule schedule = rate(rows[i].interval_ns);
+        schedule.tolerance_ns = rows[i].tolerance_ns;
+        struct weiri_plan plan;
+        CHECK_STATUS(weiri_plan_init(&plan, &schedule, 0, 0, 0), WEIR_OK);
+        CHECK_INT(plan.slack_ns, ==, rows[i].slack_ns);
+    }
+}
+
+TEST(slack_at_the_end, "where no multiple is left before the end of the numbers, it is exact")
+{
+    struct weir_schedule schedule = rate(WEIR_SECONDS(1));
+    schedule.first = WEIR_FIRST_AT;
+    schedule.first_at_ns = WEIR_FOREVER - 2;
+    schedule.slack_ns = WEIR_MS(1);
+    (void)start(&schedule, 0, WEIR_FOREVER - 2);
+}
+
 /* A schedule with these fields set. */
 #define S(...)                                                                                     \
     {                                                                                              \
@@ -323,6 +397,10 @@ TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is writte
         {"time", S(.interval_ns = 1, .first_at_ns = -1), 0, 0, WEIR_ERANGE},
         {"jitter", S(.interval_ns = 1, .jitter_ns = -1), 0, 0, WEIR_ERANGE},
         {"tolerance", S(.interval_ns = 1, .tolerance_ns = -1), 0, 0, WEIR_ERANGE},
+        {"slack", S(.interval_ns = 1, .slack_ns = -1), 0, 0, WEIR_ERANGE},
+        {"least slack", S(.interval_ns = 1, .slack_ns = INT64_MIN), 0, 0, WEIR_ERANGE},
+        {"long slack", S(.interval_ns = 5, .slack_ns = 6), 0, 0, WEIR_ERANGE},
+        {"long for the envelope's", S(.slack_ns = 6), 5, 0, WEIR_ERANGE},
         {"count", S(.interval_ns = 1, .catch_up_max = 10001), 0, 0, WEIR_ERANGE},
         {"envelope's interval", S(.interval_ns = 1), -1, 0, WEIR_ERANGE},
         {"deadline", S(.interval_ns = 1), 0, -1, WEIR_ERANGE},
@@ -333,6 +411,9 @@ TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is writte
         {"both", S(.interval_ns = 1, .kind = WEIR_SCHEDULE_CRON, .cron = cron), 0, 0, WEIR_EINVAL},
         {"both", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron), 1, 0, WEIR_EINVAL},
         {"same interval", S(.interval_ns = 5), 5, 5, WEIR_OK},
+        {"longest slack", S(.interval_ns = 5, .slack_ns = 5), 0, 0, WEIR_OK},
+        {"slack of cron", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron, .slack_ns = WEIR_FOREVER), 0,
+         0, WEIR_OK},
         {"largest count", S(.interval_ns = 5, .catch_up_max = 10000), 0, 0, WEIR_OK},
         {"deadline of cron", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron), 0, WEIR_FOREVER, WEIR_OK},
     };

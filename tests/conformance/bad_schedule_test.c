@@ -82,6 +82,21 @@ NUMBER_ROWS(schedule_first, first, WEIR_FIRST_AT)
 NUMBER_ROWS(schedule_missed, missed, WEIR_FIRING_ALL)
 NUMBER_ROWS(schedule_overlap, overlap, WEIR_FIRING_ALL)
 
+ROW(weir_envelope_new, options, schedule_slack_ns, WEIR_ERANGE)
+{
+    struct weir_schedule schedule = good_schedule();
+    schedule.slack_ns = schedule.interval_ns;
+    accept_schedule(w, &schedule);
+    schedule.slack_ns = schedule.interval_ns + 1;
+    CHECK_STATUS(refuse_schedule(w, &schedule), WEIR_ERANGE);
+    schedule.slack_ns = INT64_MAX;
+    CHECK_STATUS(refuse_schedule(w, &schedule), WEIR_ERANGE);
+    schedule.slack_ns = -1;
+    CHECK_STATUS(refuse_schedule(w, &schedule), WEIR_ERANGE);
+    schedule.slack_ns = INT64_MIN;
+    return refuse_schedule(w, &schedule);
+}
+
 ROW(weir_envelope_new, options, schedule_catch_up_max, WEIR_ERANGE)
 {
     struct weir_schedule schedule = good_schedule();

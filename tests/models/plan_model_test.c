@@ -175,8 +175,8 @@ static void reference_end(struct reference *r, wide now)
     }
 }
 
-/* On the pool's clock. */
-static int64_t wake_of(const struct reference *r, struct weiri_moment now)
+/* On the pool's clock, before it is put off by the slack. */
+static int64_t exact_wake_of(const struct reference *r, struct weiri_moment now)
 {
     if (r->promised_count > 0) {
         return now.clock_ns;
@@ -189,6 +189,18 @@ static int64_t wake_of(const struct reference *r, struct weiri_moment now)
     }
     wide wait = r->upcoming - now.wall_ns;
     return (int64_t)(now.clock_ns + (wait < WEIR_SECONDS(60) ? wait : WEIR_SECONDS(60)));
+}
+
+/* Put off, unless that is at once or there is no time to put it off to. */
+static int64_t wake_of(const struct reference *r, struct weiri_moment now)
+{
+    int64_t exact = exact_wake_of(r, now);
+    const struct weir_schedule *s = r->schedule;
+    /* Of these intervals and tolerances a thousandth is nothing, but where neither is set. */
+    bool has_none = s->kind != WEIR_SCHEDULE_CRON || s->tolerance_ns != 0;
+    wide slack = s->slack_ns != 0 ? s->slack_ns : has_none ? 1 : WEIR_MS(1);
+    wide wake = (exact / slack + (exact % slack > 0)) * slack;
+    return exact <= now.clock_ns || is_never(wake) ? exact : (int64_t)wake;
 }
 
 /* What the clock of the plan shows. */
@@ -207,6 +219,7 @@ static struct weir_schedule random_schedule(int64_t now)
     s.interval_ns = 1 + (int64_t)test_random_below(50);
     s.jitter_ns = (int64_t)test_random_below(100);
     s.tolerance_ns = (int64_t)test_random_below(60);
+    s.slack_ns = (int64_t)test_random_below((uint64_t)s.interval_ns + 1);
     s.catch_up_max = (size_t)test_random_below(6);
     s.first_at_ns = now + (int64_t)test_random_below(400) - 200;
     s.first_at_ns = s.first_at_ns < 0 ? 0 : s.first_at_ns;
