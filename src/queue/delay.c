@@ -10,6 +10,9 @@
 #define SLAB_SIZE (WEIRI_DELAY_SLAB * sizeof(struct weiri_delay_entry))
 /* How far ahead of the item that is taken the next ones are fetched into the cache. */
 #define PREFETCH 8
+/* How many entries of the inbox join the heap for each that is taken off it. More than one: where
+ * as much comes as is taken, the inbox stays short, and never has to be looked at as a whole. */
+#define ABSORBED 2
 
 static struct weiri_delay_entry *at(const struct weiri_delay *delay, size_t slot)
 {
@@ -128,14 +131,33 @@ static void empty_inbox(struct weiri_delay *delay)
     delay->is_inbox_exact = true;
 }
 
-static void absorb_inbox(struct weiri_delay *delay)
+/* Something that is about to leave the inbox has this time. */
+static void note_leaving(struct weiri_delay *delay, int64_t time_ns)
+{
+    delay->is_inbox_exact = delay->is_inbox_exact && time_ns != delay->inbox_ns;
+}
+
+/* Takes up to most entries of the inbox into the heap. Most of them stay where they are, and their
+ * items need not be touched. */
+static void absorb(struct weiri_delay *delay, size_t most)
 {
     size_t end = weiri_delay_end(delay);
-    while (delay->heap_end < end) {
+    for (size_t n = 0; n < most && delay->heap_end < end; n++) {
         size_t slot = delay->heap_end++;
-        sift_up(delay, slot, *at(delay, slot));
+        struct weiri_delay_entry entry = *at(delay, slot);
+        note_leaving(delay, entry.time_ns);
+        if (slot > FIRST && weiri_delay_is_before(&entry, at(delay, parent_of(slot)))) {
+            sift_up(delay, slot, entry);
+        }
     }
-    empty_inbox(delay);
+    if (delay->heap_end == end) {
+        empty_inbox(delay);
+    }
+}
+
+static void absorb_inbox(struct weiri_delay *delay)
+{
+    absorb(delay, SIZE_MAX);
 }
 
 /* Moves what is due behind the rest; returns where it begins. */
@@ -230,12 +252,6 @@ void weiri_delay_insert(struct weiri_delay *delay, struct weir_item *item, int64
     delay->count++;
     place(delay, slot, (struct weiri_delay_entry){time_ns, delay->arrivals++, item});
     note_time(delay, time_ns);
-}
-
-/* Something that is about to leave the inbox has this time. */
-static void note_leaving(struct weiri_delay *delay, int64_t time_ns)
-{
-    delay->is_inbox_exact = delay->is_inbox_exact && time_ns != delay->inbox_ns;
 }
 
 void weiri_delay_move(struct weiri_delay *delay, struct weir_item *item, int64_t time_ns)
@@ -355,6 +371,7 @@ struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t no
         *ret_time_ns = at(delay, FIRST)->time_ns;
         weiri_delay_remove(delay, item);
         delay->taken++;
+        absorb(delay, ABSORBED);
     }
     refresh_next(delay);
     return item;

@@ -119,6 +119,24 @@ TEST(next_is_exact, "the next time is exact, also when the earliest item was can
     CHECK_INT(items[0].weir_wait, ==, 0);
 }
 
+TEST(steady, "where as much comes as falls due, the inbox never grows into a pile to be sorted")
+{
+    weiri_delay_init(&delay);
+    for (size_t i = 0; i < COUNT; i++) {
+        insert(i, (int64_t)i);
+    }
+    for (int64_t now_ns = 0; now_ns < 3 * COUNT; now_ns++) {
+        struct weir_item *item = pop(now_ns);
+        CHECK(item == &items[now_ns % COUNT]);
+        CHECK(pop(now_ns) == NULL);
+        insert((size_t)(item - items), now_ns + COUNT);
+        CHECK_INT(weiri_delay_end(&delay) - delay.heap_end, <=, 2);
+        CHECK_INT(weiri_delay_next(&delay), ==, now_ns + 1);
+    }
+    check_parts();
+    weiri_delay_fini(&delay, test_allocator());
+}
+
 TEST(sort, "any times and arrivals are sorted, the earliest last")
 {
     weiri_delay_init(&delay);
