@@ -162,13 +162,11 @@ static void set_watched(weir_context *context, int64_t limit_ns)
     }
 }
 
-void weiri_context_begin(weir_context *context, int64_t limit_ns)
+void weiri_context_begin(weir_context *context, int64_t now_ns, int64_t limit_ns)
 {
     atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
     context->is_lost = false;
-    int64_t deadline = limit_ns == 0
-                           ? WEIR_FOREVER
-                           : weiri_time_add(weir_clock_now(context->scope->clock), limit_ns);
+    int64_t deadline = limit_ns == 0 ? WEIR_FOREVER : weiri_time_add(now_ns, limit_ns);
     set_deadline(context, deadline);
     atomic_store_explicit(&context->run_deadline_ns, deadline, memory_order_relaxed);
     context->is_past_task = false;
@@ -183,18 +181,17 @@ static int64_t run_deadline_of(weir_context *context)
     return atomic_load_explicit(&context->run_deadline_ns, memory_order_relaxed);
 }
 
-bool weiri_context_is_spent(weir_context *context)
+bool weiri_context_is_spent(weir_context *context, int64_t now_ns)
 {
     int64_t deadline = run_deadline_of(context);
-    return deadline != WEIR_FOREVER && weir_clock_now(context->scope->clock) >= deadline;
+    return deadline != WEIR_FOREVER && now_ns >= deadline;
 }
 
-void weiri_context_begin_phase(weir_context *context, int64_t limit_ns)
+void weiri_context_begin_phase(weir_context *context, int64_t now_ns, int64_t limit_ns)
 {
-    int64_t now = weir_clock_now(context->scope->clock);
-    int64_t until = weiri_time_add(now, limit_ns);
+    int64_t until = weiri_time_add(now_ns, limit_ns);
     int64_t deadline = run_deadline_of(context);
-    int64_t limit = deadline > now && deadline < until ? deadline : until;
+    int64_t limit = deadline > now_ns && deadline < until ? deadline : until;
     set_deadline(context, limit);
     set_watched(context, limit);
 }

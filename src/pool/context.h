@@ -97,8 +97,8 @@ bool weiri_scope_is_cancelled(struct weiri_scope *scope);
 WEIR_NODISCARD enum weir_status weiri_context_init(weir_context *context,
                                                    struct weiri_scope *scope);
 void weiri_context_fini(weir_context *context);
-/* Starts a run with a time limit; 0: none. Reads the clock only where there is one. */
-void weiri_context_begin(weir_context *context, int64_t limit_ns);
+/* Starts a run with a time limit from now on; 0: none, and now_ns is not looked at. */
+void weiri_context_begin(weir_context *context, int64_t now_ns, int64_t limit_ns);
 /* Notes how a run was lost, unless it was before: that is what it came to, and this is a hook's. */
 void weiri_context_note_loss(weir_context *context, const char *message, int signal,
                              int exit_status);
@@ -137,10 +137,10 @@ static inline void weiri_context_describe(weir_context *context, weir_envelope *
     context->due_ns = due_ns;
 }
 /* Whether the run's deadline has passed. */
-bool weiri_context_is_spent(weir_context *context);
-/* Gives a hook limit_ns of its own, but not past the run's deadline, unless that has passed: then
- * the hook is about it. */
-void weiri_context_begin_phase(weir_context *context, int64_t limit_ns);
+bool weiri_context_is_spent(weir_context *context, int64_t now_ns);
+/* Gives a hook limit_ns of its own from now on, but not past the run's deadline, unless that has
+ * passed: then the hook is about it. */
+void weiri_context_begin_phase(weir_context *context, int64_t now_ns, int64_t limit_ns);
 void weiri_context_end_phase(weir_context *context);
 
 #endif

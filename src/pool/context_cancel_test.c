@@ -4,6 +4,7 @@
 
 #include <weir/clock.h>
 
+#include "pool/contexts.h"
 #include "support/harness.h"
 
 TEST(one_run, "a cancelled run is cancelled to its end; the next run and others are not")
@@ -13,14 +14,14 @@ TEST(one_run, "a cancelled run is cancelled to its end; the next run and others 
     CHECK_STATUS(weiri_scope_init(&scope, weir_clock_monotonic()), WEIR_OK);
     for (int i = 0; i < 2; i++) {
         CHECK_STATUS(weiri_context_init(&contexts[i], &scope), WEIR_OK);
-        weiri_context_begin(&contexts[i], 0);
+        context_begin(&contexts[i], 0);
     }
     weir_context_cancel(NULL);
     weir_context_cancel(&contexts[0]);
     CHECK_STATUS(weir_context_check(&contexts[0]), WEIR_ECANCELED);
     CHECK_STATUS(weir_context_sleep(&contexts[0], WEIR_FOREVER), WEIR_ECANCELED);
     CHECK_STATUS(weir_context_check(&contexts[1]), WEIR_OK);
-    weiri_context_begin(&contexts[0], 0);
+    context_begin(&contexts[0], 0);
     CHECK_STATUS(weir_context_check(&contexts[0]), WEIR_OK);
     for (int i = 0; i < 2; i++) {
         weiri_context_fini(&contexts[i]);
@@ -39,7 +40,7 @@ TEST(sleeping, "a cancellation from another thread cuts a task's sleep short")
     weir_context context;
     CHECK_STATUS(weiri_scope_init(&scope, weir_clock_monotonic()), WEIR_OK);
     CHECK_STATUS(weiri_context_init(&context, &scope), WEIR_OK);
-    weiri_context_begin(&context, 0);
+    context_begin(&context, 0);
     struct test_thread *sleeper = test_start(sleep_for_ever, &context);
     test_wait_asleep(sleeper);
     weir_context_cancel(&context);
@@ -56,7 +57,7 @@ TEST(named_run, "a run that is cancelled by its name is cancelled; the one after
     CHECK_STATUS(weiri_scope_init(&scope, weir_clock_monotonic()), WEIR_OK);
     CHECK_STATUS(weiri_context_init(&context, &scope), WEIR_OK);
     weiri_context_name_run(&context, 7, &cancelled_run);
-    weiri_context_begin(&context, 0);
+    context_begin(&context, 0);
     CHECK_STATUS(weir_context_check(&context), WEIR_OK);
     struct test_thread *sleeper = test_start(sleep_for_ever, &context);
     test_wait_asleep(sleeper);
@@ -64,7 +65,7 @@ TEST(named_run, "a run that is cancelled by its name is cancelled; the one after
     weiri_scope_cancel_run(&scope, 7);
     test_join(sleeper);
     weiri_context_name_run(&context, 8, &cancelled_run);
-    weiri_context_begin(&context, 0);
+    context_begin(&context, 0);
     CHECK_STATUS(weir_context_check(&context), WEIR_OK);
     weiri_context_fini(&context);
     weiri_scope_fini(&scope);

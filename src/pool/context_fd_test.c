@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "pool/contexts.h"
 #include "pool/fixture.h"
 #include "support/forbid_call.h"
 
@@ -54,7 +55,7 @@ TEST(manual_deadline, "on a manual clock it is readable from the step on that pa
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 10);
+    context_begin(&scene.context, 10);
     check_shows(&scene, WEIR_OK);
     CHECK_STATUS(weir_clock_advance(scene.clock, 9), WEIR_OK);
     check_shows(&scene, WEIR_OK);
@@ -70,15 +71,15 @@ TEST(real_deadline, "on the real clock the kernel makes it readable at the deadl
 {
     struct scene scene;
     scene_init(&scene, weir_clock_monotonic());
-    weiri_context_begin(&scene.context, WEIR_MS(3));
+    context_begin(&scene.context, WEIR_MS(3));
     CHECK(is_readable(fd_of(&scene.context), -1));
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_ETIMEDOUT);
     weiri_context_end(&scene.context);
 
-    weiri_context_begin(&scene.context, WEIR_SECONDS(86400));
+    context_begin(&scene.context, WEIR_SECONDS(86400));
     check_shows(&scene, WEIR_OK);
     weiri_context_end(&scene.context);
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     check_shows(&scene, WEIR_OK);
     weiri_context_end(&scene.context);
     scene_fini(&scene);
@@ -91,7 +92,7 @@ TEST(cancelled, "a cancellation, of the run by either way or of all, makes it re
         _Atomic uint64_t cancelled_run = 0;
         scene_init(&scene, weir_clock_monotonic());
         weiri_context_name_run(&scene.context, 5, &cancelled_run);
-        weiri_context_begin(&scene.context, WEIR_SECONDS(86400));
+        context_begin(&scene.context, WEIR_SECONDS(86400));
         check_shows(&scene, WEIR_OK);
         if (way == 0) {
             weir_context_cancel(&scene.context);
@@ -111,11 +112,11 @@ TEST(asked_late, "asked for after the end has come it is readable at once")
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 10);
+    context_begin(&scene.context, 10);
     CHECK_STATUS(weir_clock_advance(scene.clock, 10), WEIR_OK);
     check_shows(&scene, WEIR_ETIMEDOUT);
     weiri_context_end(&scene.context);
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     weir_context_cancel(&scene.context);
     check_shows(&scene, WEIR_ECANCELED);
     weiri_context_end(&scene.context);
@@ -128,8 +129,8 @@ TEST(each_run, "each run begins with the same descriptor, not readable; others h
     weir_context other;
     scene_init(&scene, manual_clock(0));
     CHECK_STATUS(weiri_context_init(&other, &scene.scope), WEIR_OK);
-    weiri_context_begin(&scene.context, 0);
-    weiri_context_begin(&other, 0);
+    context_begin(&scene.context, 0);
+    context_begin(&other, 0);
     int fd = fd_of(&scene.context);
     CHECK(fd_of(&other) != fd);
     for (int run = 0; run < 3; run++) {
@@ -137,7 +138,7 @@ TEST(each_run, "each run begins with the same descriptor, not readable; others h
         check_shows(&scene, WEIR_ECANCELED);
         CHECK(!is_readable(fd_of(&other), 0));
         weiri_context_end(&scene.context);
-        weiri_context_begin(&scene.context, 10);
+        context_begin(&scene.context, 10);
         check_shows(&scene, WEIR_OK);
         CHECK_INT(fd_of(&scene.context), ==, fd);
         CHECK_STATUS(weir_clock_advance(scene.clock, 10), WEIR_OK);
@@ -153,9 +154,9 @@ TEST(phases, "in a hook it tells of the hook's own time, and behind it of the ta
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 100);
+    context_begin(&scene.context, 100);
     check_shows(&scene, WEIR_OK);
-    weiri_context_begin_phase(&scene.context, 10);
+    context_begin_phase(&scene.context, 10);
     check_shows(&scene, WEIR_OK);
     CHECK_STATUS(weir_clock_advance(scene.clock, 10), WEIR_OK);
     check_shows(&scene, WEIR_ETIMEDOUT);
@@ -163,7 +164,7 @@ TEST(phases, "in a hook it tells of the hook's own time, and behind it of the ta
     check_shows(&scene, WEIR_OK);
     CHECK_STATUS(weir_clock_advance(scene.clock, 90), WEIR_OK);
     check_shows(&scene, WEIR_ETIMEDOUT);
-    weiri_context_begin_phase(&scene.context, 10);
+    context_begin_phase(&scene.context, 10);
     check_shows(&scene, WEIR_OK);
     weiri_context_end_phase(&scene.context);
     check_shows(&scene, WEIR_ETIMEDOUT);
@@ -175,7 +176,7 @@ TEST(refused, "without a descriptor left it is WEIR_EIO, without a context or a 
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     int fd = 77;
     CHECK_STATUS(weir_context_fd(NULL, &fd), WEIR_EINVAL);
     CHECK_STATUS(weir_context_fd(&scene.context, NULL), WEIR_EINVAL);
@@ -190,7 +191,7 @@ TEST(no_memory, "without memory it is WEIR_ENOMEM")
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     int fd = 77;
     test_forbid_call(SYS_timerfd_create, SECCOMP_RET_ERRNO | ENOMEM);
     CHECK_STATUS(weir_context_fd(&scene.context, &fd), WEIR_ENOMEM);

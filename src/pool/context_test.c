@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/context.h"
 
+#include "pool/contexts.h"
 #include "pool/fixture.h"
 
 /* A context on this thread, without a pool. */
@@ -29,7 +30,7 @@ TEST(no_deadline, "without a deadline there is for ever left and the task may go
 {
     struct scene scene;
     scene_init(&scene, manual_clock(5));
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     CHECK_STATUS(weir_clock_advance(scene.clock, WEIR_SECONDS(1000000)), WEIR_OK);
     CHECK(weir_context_remaining(&scene.context) == WEIR_FOREVER);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_OK);
@@ -40,7 +41,7 @@ TEST(deadline, "remaining counts down to 0, where the check says timed out, and 
 {
     struct scene scene;
     scene_init(&scene, manual_clock(1000));
-    weiri_context_begin(&scene.context, 10);
+    context_begin(&scene.context, 10);
     CHECK_INT(weir_context_remaining(&scene.context), ==, 10);
     CHECK_STATUS(weir_clock_advance(scene.clock, 9), WEIR_OK);
     CHECK_INT(weir_context_remaining(&scene.context), ==, 1);
@@ -57,13 +58,13 @@ TEST(each_run, "each run has the whole of its time")
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 10);
+    context_begin(&scene.context, 10);
     CHECK_STATUS(weir_clock_advance(scene.clock, 11), WEIR_OK);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_ETIMEDOUT);
-    weiri_context_begin(&scene.context, 10);
+    context_begin(&scene.context, 10);
     CHECK_INT(weir_context_remaining(&scene.context), ==, 10);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_OK);
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     CHECK(weir_context_remaining(&scene.context) == WEIR_FOREVER);
     scene_fini(&scene);
 }
@@ -72,7 +73,7 @@ TEST(end_of_time, "a deadline past the end of time is none")
 {
     struct scene scene;
     scene_init(&scene, manual_clock(1000));
-    weiri_context_begin(&scene.context, INT64_MAX);
+    context_begin(&scene.context, INT64_MAX);
     CHECK(weir_context_remaining(&scene.context) == WEIR_FOREVER);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_OK);
     scene_fini(&scene);
@@ -82,13 +83,13 @@ TEST(cancelled, "a cancellation is seen by this run and every later one, also pa
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 10);
+    context_begin(&scene.context, 10);
     weiri_scope_cancel(&scene.scope);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_ECANCELED);
     CHECK_INT(weir_context_remaining(&scene.context), ==, 10);
     CHECK_STATUS(weir_clock_advance(scene.clock, 20), WEIR_OK);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_ECANCELED);
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     CHECK_STATUS(weir_context_check(&scene.context), WEIR_ECANCELED);
     CHECK_STATUS(weir_context_sleep(&scene.context, WEIR_SECONDS(1)), WEIR_ECANCELED);
     scene_fini(&scene);
@@ -98,7 +99,7 @@ TEST(sleep_none, "a sleep of no or negative length only checks")
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 10);
+    context_begin(&scene.context, 10);
     CHECK_STATUS(weir_context_sleep(&scene.context, 0), WEIR_OK);
     CHECK_STATUS(weir_context_sleep(&scene.context, -5), WEIR_OK);
     CHECK_STATUS(weir_context_sleep(&scene.context, INT64_MIN), WEIR_OK);
@@ -136,7 +137,7 @@ TEST(sleep_whole, "a sleep ends when its time has come on the pool's clock, and 
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 100);
+    context_begin(&scene.context, 100);
     struct sleeper sleeper;
     struct test_thread *thread = sleeper_start(&sleeper, &scene.context, 50);
     CHECK_STATUS(weir_clock_advance(scene.clock, 49), WEIR_OK);
@@ -152,7 +153,7 @@ TEST(sleep_deadline, "a sleep past the deadline ends at the deadline, as timed o
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 30);
+    context_begin(&scene.context, 30);
     struct sleeper sleeper;
     struct test_thread *thread = sleeper_start(&sleeper, &scene.context, INT64_MAX);
     CHECK_STATUS(weir_clock_advance(scene.clock, 29), WEIR_OK);
@@ -168,7 +169,7 @@ TEST(sleep_cancelled, "a cancellation ends a sleep at once")
 {
     struct scene scene;
     scene_init(&scene, manual_clock(0));
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     struct sleeper sleeper;
     struct test_thread *thread = sleeper_start(&sleeper, &scene.context, INT64_MAX);
     weiri_scope_cancel(&scene.scope);
@@ -181,7 +182,7 @@ TEST(sleep_real_cancelled, "so it does on the real clock")
 {
     struct scene scene;
     scene_init(&scene, weir_clock_monotonic());
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     struct sleeper sleeper;
     struct test_thread *thread = sleeper_start(&sleeper, &scene.context, WEIR_SECONDS(86400));
     weiri_scope_cancel(&scene.scope);
@@ -194,13 +195,13 @@ TEST(sleep_real, "on the real clock a sleep lasts its time, or to the deadline")
 {
     struct scene scene;
     scene_init(&scene, weir_clock_monotonic());
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     int64_t start = weir_clock_now(scene.clock);
     CHECK_STATUS(weir_context_sleep(&scene.context, WEIR_MS(3)), WEIR_OK);
     CHECK_INT(weir_clock_now(scene.clock) - start, >=, WEIR_MS(3));
 
     start = weir_clock_now(scene.clock);
-    weiri_context_begin(&scene.context, WEIR_MS(2));
+    context_begin(&scene.context, WEIR_MS(2));
     CHECK_STATUS(weir_context_sleep(&scene.context, WEIR_SECONDS(3600)), WEIR_ETIMEDOUT);
     CHECK_INT(weir_clock_now(scene.clock) - start, >=, WEIR_MS(2));
     CHECK_INT(weir_context_remaining(&scene.context), ==, 0);
@@ -220,7 +221,7 @@ TEST(several_sleepers, "tasks of one pool wake each at its own time")
     struct test_thread *threads[COUNT];
     for (int i = 0; i < COUNT; i++) {
         CHECK_STATUS(weiri_context_init(&contexts[i], &scope), WEIR_OK);
-        weiri_context_begin(&contexts[i], 0);
+        context_begin(&contexts[i], 0);
         threads[i] = sleeper_start(&sleepers[i], &contexts[i], INT64_C(10) * (COUNT - i));
     }
     for (int i = COUNT - 1; i >= 0; i--) {

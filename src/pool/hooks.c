@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 /* Hooks and their time limits. */
 
-#include "pool/guard.h"
 #include "pool/round.h"
 
 #define PER_MILLE 1000
@@ -28,8 +27,8 @@ static int call(struct weiri_round *round, int (*hook)(void *round))
         round->hook_limit_ns = limit_of(round->worker->pool, round->envelope);
     }
     weir_context *context = &round->worker->context;
-    weiri_context_begin_phase(context, round->hook_limit_ns);
-    int status = weiri_guarded(context, hook, round);
+    weiri_context_begin_phase(context, weiri_round_now(round), round->hook_limit_ns);
+    int status = weiri_round_call(round, hook);
     weiri_context_end_phase(context);
     if (status != WEIR_OK && status != WEIR_ESTOP) {
         weiri_count(round->worker, WEIRI_COUNT_HOOK_ERRORS);

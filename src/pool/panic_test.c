@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "pool/context.h"
+#include "pool/contexts.h"
 #include "pool/fixture.h"
 
 /* What a pool logs, line by line. */
@@ -181,7 +182,7 @@ static void scene_init(struct scene *scene)
 {
     CHECK_STATUS(weiri_scope_init(&scene->scope, weir_clock_monotonic()), WEIR_OK);
     CHECK_STATUS(weiri_context_init(&scene->context, &scene->scope), WEIR_OK);
-    weiri_context_begin(&scene->context, 0);
+    context_begin(&scene->context, 0);
 }
 
 static void scene_fini(struct scene *scene)
@@ -218,7 +219,7 @@ TEST(guarded,
     CHECK_INT(weiri_guarded(&scene.context, return_77, NULL), ==, 77);
     CHECK_STATUS(weiri_guarded(&scene.context, panic_later, &scene.context), WEIR_EPANIC);
     CHECK_STRING(scene.context.message, "now");
-    weiri_context_begin(&scene.context, 0);
+    context_begin(&scene.context, 0);
     CHECK(!scene.context.is_lost);
     scene_fini(&scene);
 }

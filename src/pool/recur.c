@@ -34,13 +34,12 @@ static bool take_asks(weir_envelope *envelope)
 }
 
 /* On a manual clock the date is that clock's as well, so that years pass in a test. */
-static struct weiri_moment now_of(const struct weiri_round *round)
+static struct weiri_moment now_of(struct weiri_round *round)
 {
-    weir_clock *clock = round->worker->pool->queue->clock;
-    struct weiri_moment now = {.clock_ns = weir_clock_now(clock)};
+    struct weiri_moment now = {.clock_ns = weiri_round_now(round)};
     now.wall_ns = now.clock_ns;
     if (weiri_plan_reads_wall(&weiri_envelope_recurrence(round->envelope)->plan) &&
-        clock == weir_clock_monotonic()) {
+        round->worker->pool->queue->clock == weir_clock_monotonic()) {
         now.wall_ns = weiri_wall_now();
     }
     return now;

@@ -3,6 +3,7 @@
 #ifndef WEIRI_ROUND_H
 #define WEIRI_ROUND_H
 
+#include "pool/guard.h"
 #include "pool/pool.h"
 
 /* One run of one envelope by one worker. */
@@ -12,11 +13,38 @@ struct weiri_round {
     const struct weiri_hooks *hooks; /* the envelope's */
     int64_t due_ns;                  /* the firing's that it is for; 0: for none */
     int64_t hook_limit_ns;           /* 0: not worked out yet */
+    /* Of the pool's clock; read once between two calls of what is the user's. */
+    int64_t now_ns;
+    bool has_now;
     int status;
     enum weiri_ending ending;
     const struct weir_failure *failure; /* while its hook is called */
     struct weir_decision decision;
 };
+
+/* The time, as it was at some moment since the last call of something of the user's. */
+static inline int64_t weiri_round_now(struct weiri_round *round)
+{
+    if (!round->has_now) {
+        round->now_ns = weir_clock_now(round->worker->context.scope->clock);
+        round->has_now = true;
+    }
+    return round->now_ns;
+}
+
+/* Something of the user's was called: any time may have passed. */
+static inline void weiri_round_forget_now(struct weiri_round *round)
+{
+    round->has_now = false;
+}
+
+/* Calls what calls something of the user's, in a place that a panic comes out of; its status. */
+static inline int weiri_round_call(struct weiri_round *round, int (*fn)(void *round))
+{
+    int status = weiri_guarded(&round->worker->context, fn, round);
+    weiri_round_forget_now(round);
+    return status;
+}
 
 /* Calls of the hooks, each in its own time limit (hooks.c). The envelope must have the hook. */
 int weiri_hook_before(struct weiri_round *round);

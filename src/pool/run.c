@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "base/probe.h"
-#include "pool/guard.h"
 #include "pool/isolate.h"
 #include "pool/round.h"
 #include "pool/stamps.h"
@@ -19,15 +18,15 @@ static int do_task(void *arg)
 /* Whatever may refuse or do the task; the run's status so far. */
 static int perform(struct weiri_round *round)
 {
-    weir_context *context = &round->worker->context;
     if (round->hooks->before != NULL) {
         int status = weiri_hook_before(round);
         if (status != WEIR_OK) {
             return status;
         }
     }
-    int status = weiri_guarded(context, do_task, round);
-    if (status == WEIR_OK && round->envelope->deadline_ns != 0 && weiri_context_is_spent(context)) {
+    int status = weiri_round_call(round, do_task);
+    if (status == WEIR_OK && round->envelope->deadline_ns != 0 &&
+        weiri_context_is_spent(&round->worker->context, weiri_round_now(round))) {
         weiri_count(round->worker, WEIRI_COUNT_LATE);
     }
     return status;
@@ -50,7 +49,8 @@ enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope
     uint32_t failed = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
     weiri_context_describe(&worker->context, envelope, failed + 1, round.due_ns);
     WEIRI_PROBE4(run_start, worker->pool, envelope, envelope->id, weiri_envelope_type(envelope));
-    weiri_context_begin(&worker->context, envelope->deadline_ns);
+    weiri_context_begin(&worker->context, envelope->deadline_ns == 0 ? 0 : weiri_round_now(&round),
+                        envelope->deadline_ns);
     round.status = perform(&round);
     weiri_context_end_task(&worker->context);
     if (wants_after(&round) && weiri_hook_after(&round) == WEIR_ESTOP) {

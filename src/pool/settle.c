@@ -13,23 +13,33 @@
 /* When a retry comes whose limiter could not say. */
 #define UNANSWERED_NS WEIR_SECONDS(1)
 
-/* Ends its row of failures, here and in the limiter. */
-static void forgive(weir_pool *pool, weir_envelope *envelope)
+/* Ends its row of failures, here and in the limiter; whether that was called. */
+static bool forgive(weir_pool *pool, weir_envelope *envelope)
 {
     /* Hardly any has one: what is looked at then need not be written. */
     if (atomic_load_explicit(&envelope->attempts, memory_order_relaxed) != 0) {
         atomic_store_explicit(&envelope->attempts, 0, memory_order_relaxed);
     }
-    if (atomic_load_explicit(&envelope->is_limited, memory_order_relaxed)) {
-        atomic_store_explicit(&envelope->is_limited, false, memory_order_relaxed);
-        enum weir_status status = weir_queue_forget(pool->queue, weir_key_item(&envelope->item));
-        WEIRI_ASSERT(status == WEIR_OK);
+    if (!atomic_load_explicit(&envelope->is_limited, memory_order_relaxed)) {
+        return false;
+    }
+    atomic_store_explicit(&envelope->is_limited, false, memory_order_relaxed);
+    enum weir_status status = weir_queue_forget(pool->queue, weir_key_item(&envelope->item));
+    WEIRI_ASSERT(status == WEIR_OK);
+    return true;
+}
+
+/* The same within a round; the limiter may be the user's. */
+static void forgive_run(struct weiri_round *round)
+{
+    if (forgive(round->worker->pool, round->envelope)) {
+        weiri_round_forget_now(round);
     }
 }
 
 void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
 {
-    forgive(pool, envelope);
+    (void)forgive(pool, envelope);
     if (weiri_envelope_is_periodic(envelope)) {
         atomic_store_explicit(&envelope->is_begun, false, memory_order_relaxed);
     }
@@ -40,8 +50,9 @@ static enum weir_status bring_back(struct weiri_round *round, int64_t delay_ns, 
 {
     weir_pool *pool = round->worker->pool;
     weir_envelope *envelope = round->envelope;
-    enum weir_status status = weiri_queue_send_again(pool->queue, &envelope->item, delay_ns,
-                                                     &envelope->cancelled_run, ret_joined);
+    enum weir_status status =
+        weiri_queue_send_again(pool->queue, &envelope->item, weiri_round_now(round), delay_ns,
+                               &envelope->cancelled_run, ret_joined);
     round->ending = WEIRI_ENDS_PENDING;
     if (status == WEIR_ESHUTDOWN) {
         round->ending = WEIRI_ENDS_CLOSED;
@@ -64,10 +75,12 @@ static enum weir_status retry_limited(struct weiri_round *round)
 {
     weir_queue *queue = round->worker->pool->queue;
     struct weir_key key = weir_key_item(&round->envelope->item);
-    int64_t now_ns = weir_clock_now(queue->clock);
+    int64_t now_ns = weiri_round_now(round);
     int64_t delay_ns;
+    enum weir_status answer = weir_limiter_when(queue->limiter, key, now_ns, &delay_ns);
+    weiri_round_forget_now(round); /* the limiter may be the user's */
     /* A limiter that fails, for lack of memory or of its own will, must not cost the envelope. */
-    if (weir_limiter_when(queue->limiter, key, now_ns, &delay_ns) != WEIR_OK) {
+    if (answer != WEIR_OK) {
         return weiri_bring_back(round, UNANSWERED_NS);
     }
     atomic_store_explicit(&round->envelope->is_limited, true, memory_order_relaxed);
@@ -112,11 +125,11 @@ static void obey(struct weiri_round *round, enum weiri_sequel sequel)
     case WEIRI_EXHAUSTED:
         weiri_count(round->worker, WEIRI_COUNT_EXHAUSTED);
         round->ending = WEIRI_ENDS_EXHAUSTED;
-        forgive(round->worker->pool, envelope);
+        forgive_run(round);
         return;
     case WEIRI_DROP:
         round->ending = WEIRI_ENDS_FAILED;
-        forgive(round->worker->pool, envelope);
+        forgive_run(round);
         return;
     case WEIRI_RETRY:
         retry(round);
@@ -129,7 +142,7 @@ static uint32_t remember(struct weiri_round *round, bool has_failed)
 {
     weir_envelope *envelope = round->envelope;
     if (!has_failed) {
-        forgive(round->worker->pool, envelope);
+        forgive_run(round);
         return 0;
     }
     uint32_t attempts = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
@@ -195,7 +208,7 @@ void weiri_settle(struct weiri_round *round)
     }
     /* What the table says of most runs, without asking it. */
     weiri_count(round->worker, (enum weiri_count)WEIRI_SUCCEEDED);
-    forgive(round->worker->pool, envelope);
+    forgive_run(round);
     if (round->hooks->success != NULL) {
         weiri_hook_success(round);
     }

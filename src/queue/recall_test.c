@@ -30,9 +30,13 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
     CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
     CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
     bool has_joined = true;
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined), WEIR_OK);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, weir_clock_now(clock), 10, &cancelled_run,
+                                        &has_joined),
+                 WEIR_OK);
     CHECK(!has_joined);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run, &has_joined), WEIR_OK);
+    CHECK_STATUS(
+        weiri_queue_send_again(queue, &item, weir_clock_now(clock), 0, &cancelled_run, &has_joined),
+        WEIR_OK);
     CHECK(!has_joined);
 
     weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
@@ -43,10 +47,12 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
     CHECK_INT(recalled.pending, ==, 0);
     CHECK(weiri_run_was_robbed(atomic_load(&cancelled_run), work.ticket)); /* it was, before */
     CHECK_STATUS(weiri_queue_put_back(queue, &work, &cancelled_run), WEIR_ECANCELED);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined),
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, weir_clock_now(clock), 10, &cancelled_run,
+                                        &has_joined),
                  WEIR_ECANCELED);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 0, &cancelled_run, &has_joined),
-                 WEIR_ECANCELED);
+    CHECK_STATUS(
+        weiri_queue_send_again(queue, &item, weir_clock_now(clock), 0, &cancelled_run, &has_joined),
+        WEIR_ECANCELED);
     struct weir_queue_counts counts;
     CHECK_STATUS(weir_queue_count(queue, &counts), WEIR_OK);
     CHECK_INT(counts.waiting + counts.queued, ==, 0);
@@ -59,7 +65,9 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
 
     /* The next processing has another ticket. */
     CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
-    CHECK_STATUS(weiri_queue_send_again(queue, &item, 10, &cancelled_run, &has_joined), WEIR_OK);
+    CHECK_STATUS(weiri_queue_send_again(queue, &item, weir_clock_now(clock), 10, &cancelled_run,
+                                        &has_joined),
+                 WEIR_OK);
     weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
     CHECK_INT(recalled.pending, ==, 1);
     CHECK_STATUS(weir_queue_add_after(queue, weir_key_item(&item), 10), WEIR_OK);
@@ -99,9 +107,9 @@ TEST(again_joins, "it tells of what would have come as early without it, and of 
         CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
         CHECK_STATUS(weir_queue_add_after(queue, weir_key_item(&item), cases[i].sent_ns), WEIR_OK);
         bool has_joined = !cases[i].joins;
-        CHECK_STATUS(
-            weiri_queue_send_again(queue, &item, cases[i].again_ns, &cancelled_run, &has_joined),
-            WEIR_OK);
+        CHECK_STATUS(weiri_queue_send_again(queue, &item, weir_clock_now(clock), cases[i].again_ns,
+                                            &cancelled_run, &has_joined),
+                     WEIR_OK);
         CHECK_INT(has_joined, ==, cases[i].joins);
         weir_queue_free(queue);
         weir_clock_free(clock);

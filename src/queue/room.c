@@ -166,8 +166,9 @@ enum weir_status weiri_queue_enter(weir_queue *queue, const struct weiri_entry *
     return weiri_queue_enter_until(queue, entry, INT64_MIN);
 }
 
-enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item, int64_t delay_ns,
-                                        const _Atomic uint64_t *cancelled_run, bool *ret_joined)
+enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item, int64_t now_ns,
+                                        int64_t delay_ns, const _Atomic uint64_t *cancelled_run,
+                                        bool *ret_joined)
 {
     const struct weir_key key = weir_key_item(item);
     bool has_entered; /* never: it is held */
@@ -177,9 +178,12 @@ enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *ite
                                       .delay_ns = delay_ns,
                                       .comes_back = true,
                                       .joined = ret_joined};
-    int64_t time_ns = time_of(queue, &entry);
+    int64_t time_ns = weiri_time_add(now_ns, delay_ns);
     weiri_queue_lock(queue);
-    weiri_queue_pass_time_locked(queue);
+    (void)weiri_queue_pass_time_to_locked(queue, now_ns);
+    if (queue->groups != NULL) {
+        weiri_queue_sort_out_locked(queue);
+    }
     WEIRI_ASSERT(weiri_item_is_processing(item));
     weiri_sync_point();
     uint64_t note = atomic_load_explicit(cancelled_run, memory_order_relaxed);

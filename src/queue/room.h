@@ -82,11 +82,12 @@ void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint6
 WEIR_NODISCARD enum weir_status weiri_queue_await_end(weir_queue *queue,
                                                       const struct weir_item *item, uint64_t run);
 
-/* weiri_queue_send() of an item by whoever is processing it. *ret_joined: somebody has sent it for
+/* weiri_queue_send() of an item by whoever is processing it, and has just read the queue's clock:
+ * now_ns, from which the delay is counted. *ret_joined: somebody has sent it for
  * as early a time, or an earlier one, and nothing changed. WEIR_ECANCELED: *cancelled_run says that
  * this very processing was cancelled, and nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item,
-                                                       int64_t delay_ns,
+                                                       int64_t now_ns, int64_t delay_ns,
                                                        const _Atomic uint64_t *cancelled_run,
                                                        bool *ret_joined);
 

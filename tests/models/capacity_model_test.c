@@ -280,8 +280,9 @@ static void step_end(void)
     if (test_random_below(2) == 0) { /* as a periodic one, or a retry */
         int64_t delay_ns = (int64_t)test_random_below(10);
         bool has_joined;
-        enum weir_status status = weiri_queue_send_again(
-            model.pool->queue, &envelope->item, delay_ns, &envelope->cancelled_run, &has_joined);
+        enum weir_status status =
+            weiri_queue_send_again(model.pool->queue, &envelope->item, weir_clock_now(model.clock),
+                                   delay_ns, &envelope->cancelled_run, &has_joined);
         CHECK_STATUS(status, expected->was_cancelled ? WEIR_ECANCELED : WEIR_OK);
         if (status == WEIR_OK) {
             CHECK_INT(has_joined, ==, comes_as_early(expected, delay_ns));

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "pool/context.h"
+#include "pool/contexts.h"
 
 #include "base/sync.h"
 #include "support/explorer/explorer.h"
@@ -32,7 +33,7 @@ static void sleep_against(bool is_cancelled)
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &sleeper.clock), WEIR_OK);
     CHECK_STATUS(weiri_scope_init(&sleeper.scope, sleeper.clock), WEIR_OK);
     CHECK_STATUS(weiri_context_init(&sleeper.context, &sleeper.scope), WEIR_OK);
-    weiri_context_begin(&sleeper.context, 10);
+    context_begin(&sleeper.context, 10);
     CHECK_STATUS(weiri_thread_start(&threads[0], "sleeper", sleep_to_deadline, NULL), WEIR_OK);
     if (is_cancelled && explorer_choose(2) == 0) {
         weiri_scope_cancel(&sleeper.scope);
@@ -92,7 +93,7 @@ static void watch_against(void *arg)
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &sleeper.clock), WEIR_OK);
     CHECK_STATUS(weiri_scope_init(&sleeper.scope, sleeper.clock), WEIR_OK);
     CHECK_STATUS(weiri_context_init(&sleeper.context, &sleeper.scope), WEIR_OK);
-    weiri_context_begin(&sleeper.context, 10);
+    context_begin(&sleeper.context, 10);
     CHECK_STATUS(weiri_thread_start(&ender, "ender", ends[explorer_choose(3)], NULL), WEIR_OK);
     int fd;
     CHECK_STATUS(weir_context_fd(&sleeper.context, &fd), WEIR_OK);

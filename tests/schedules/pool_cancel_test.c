@@ -141,7 +141,7 @@ static void run_again(void *arg)
         periodic.is_running = true;
         weiri_sync_point();
         bool has_joined;
-        enum weir_status status = weiri_queue_send_again(periodic.queue, &periodic.item, 0,
+        enum weir_status status = weiri_queue_send_again(periodic.queue, &periodic.item, 0, 0,
                                                          &periodic.cancelled_run, &has_joined);
         CHECK(status == WEIR_OK || status == WEIR_ECANCELED);
         periodic.is_running = false;

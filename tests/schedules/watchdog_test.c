@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "pool/context.h"
+#include "pool/contexts.h"
 
 #include "base/sync.h"
 #include "support/explorer/explorer.h"
@@ -61,7 +62,7 @@ static void begin(int run, int64_t limit_ns)
     weiri_mutex_lock(&world.mutex);
     world.run = run;
     weiri_mutex_unlock(&world.mutex);
-    weiri_context_begin(&world.context, limit_ns);
+    context_begin(&world.context, limit_ns);
 }
 
 /* The run may not be told about any more once this has returned. */
