@@ -63,10 +63,10 @@ static WEIRI_NOINLINE enum weir_status get_after(weir_queue *queue, int64_t limi
                                                  struct weir_work *ret_work, uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_next(&queue->core, ret_work))) {
+    if (!WEIRI_LIKELY(queue->is_plain && weiri_quick_next(&queue->core, ret_work))) {
         return get_slow(queue, limit_ns, ret_work);
     }
-    weiri_queue_unlock_quiet(queue);
+    weiri_queue_unlock_moved(queue);
     return WEIR_OK;
 }
 
@@ -185,10 +185,10 @@ static WEIRI_NOINLINE enum weir_status done_after(weir_queue *queue, const struc
                                                   bool *ret_left, uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
+    if (!WEIRI_LIKELY(queue->is_plain && weiri_quick_done(&queue->core, work, ret_left))) {
         return done_slow(queue, work, ret_left);
     }
-    weiri_queue_unlock_quiet(queue);
+    weiri_queue_unlock_moved(queue);
     return WEIR_OK;
 }
 
@@ -256,13 +256,13 @@ static WEIRI_NOINLINE enum weir_status done_get_after(weir_queue *queue, int64_t
                                                       uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
+    if (!WEIRI_LIKELY(queue->is_plain && weiri_quick_done(&queue->core, work, ret_left))) {
         return done_get_slow(queue, limit_ns, work, ret_left);
     }
     if (!weiri_quick_next(&queue->core, work)) {
         return get_slow(queue, limit_ns, work);
     }
-    weiri_queue_unlock_quiet(queue);
+    weiri_queue_unlock_moved(queue);
     return WEIR_OK;
 }
 

@@ -89,7 +89,8 @@ struct weir_queue {
     struct weiri_groups *groups WEIRI_GUARDED_BY(lock); /* NULL: none */
     bool has_guests WEIRI_GUARDED_BY(lock); /* seekers or watchers: weiri_queue_serve_locked() */
     bool is_calm WEIRI_GUARDED_BY(lock);    /* as weiri_queue_unlock() found it */
-    bool is_quiet WEIRI_GUARDED_BY(lock);   /* and so is this */
+    bool is_plain WEIRI_GUARDED_BY(lock);   /* so are these two */
+    bool is_quiet WEIRI_GUARDED_BY(lock);
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
 };
 
@@ -112,13 +113,14 @@ void weiri_queue_unpark_locked(weir_queue *queue, struct weiri_parker *parker)
 void weiri_queue_show_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
 
 /* Unlocks. Before, calls consumers for what is queued, and notes whether the queue is calm (nothing
- * waits, nobody sleeps, drains or watches, so that the next unlock will have nothing to do) and
- * quiet (calm, nobody is to be told of adds, and its core keeps nothing of items but their order).
+ * waits, nobody sleeps, drains or watches, so that the next unlock will have nothing to do), plain
+ * (nothing waits, nobody is to be told of adds, and its core keeps nothing of items but their
+ * order, in which they are handed out) and quiet (both).
  * That is found out here, by every call but those that only make moves in a calm queue: of all that
  * it depends on they change nothing. Afterwards wakes who was called, here or by the caller. */
 void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock);
 
-/* The end of a call that found the queue quiet and made nothing but its moves. */
+/* The end of a call that found the queue quiet and made nothing but moves. */
 static inline void weiri_queue_unlock_quiet(weir_queue *queue) WEIRI_RELEASE(queue->lock)
 {
     weiri_lock_unlock(&queue->lock);

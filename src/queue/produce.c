@@ -96,8 +96,8 @@ static WEIRI_NOINLINE enum weir_status add_at_once_slow(weir_queue *queue, struc
     return status;
 }
 
-/* The same in a quiet queue. */
-static WEIRI_NOINLINE enum weir_status add_at_once_quiet(weir_queue *queue, struct weir_key key)
+/* The same in a plain queue. */
+static WEIRI_NOINLINE enum weir_status add_at_once_plain(weir_queue *queue, struct weir_key key)
     WEIRI_RELEASE(queue->lock)
 {
     bool is_added = key.size == WEIR_KEY_ITEM ? weiri_quick_add(&queue->core, key, true)
@@ -105,7 +105,7 @@ static WEIRI_NOINLINE enum weir_status add_at_once_quiet(weir_queue *queue, stru
     if (!WEIRI_LIKELY(is_added)) {
         return add_at_once_slow(queue, key);
     }
-    weiri_queue_unlock_quiet(queue);
+    weiri_queue_unlock_moved(queue);
     return WEIR_OK;
 }
 
@@ -114,7 +114,7 @@ static WEIRI_NOINLINE enum weir_status add_at_once_after(weir_queue *queue, stru
                                                          uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    return queue->is_quiet ? add_at_once_quiet(queue, key) : add_at_once_slow(queue, key);
+    return queue->is_plain ? add_at_once_plain(queue, key) : add_at_once_slow(queue, key);
 }
 
 /* The same of an embedded item, where the lock was not tried. */

@@ -7,12 +7,12 @@
 #include "queue/core.h"
 #include "queue/moves.h"
 
-/* The moves of moves.h in a quiet queue (weiri_queue_unlock), where nothing is in their way: each
+/* The moves of moves.h in a plain queue (weiri_queue_unlock), where nothing is in their way: each
  * is made as a whole, or says no and has changed nothing, and then the general one does it. So
  * memory that must grow or shrink, holes in the ring, another queue's items and stale tickets are
  * not for here, and nothing that costs a call is, but for keys of bytes.
  *
- * In a quiet queue nothing waits, so an item that it holds is queued, processing or dirty. */
+ * In a plain queue nothing waits, so an item that it holds is queued, processing or dirty. */
 
 /* Whether one more item may be queued or become dirty, and be pushed without a look at holes. */
 static inline bool weiri_quick_has_room(const struct weiri_core *core)

@@ -58,11 +58,12 @@ void weiri_queue_unlock(weir_queue *queue)
         weiri_queue_serve_locked(queue);
     }
     call_consumers(queue);
-    queue->is_calm = queue->core.delay.count == 0 && weiri_list_is_empty(&queue->sleepers) &&
-                     !queue->shutting_down && !queue->is_gated && !queue->has_event_fd &&
+    bool is_open = queue->core.delay.count == 0 && !queue->shutting_down && !queue->is_gated;
+    queue->is_calm = is_open && weiri_list_is_empty(&queue->sleepers) && !queue->has_event_fd &&
                      !queue->has_guests;
-    queue->is_quiet = queue->is_calm && weiri_core_is_plain(&queue->core) &&
-                      queue->groups == NULL && queue->touch == NULL;
+    queue->is_plain = is_open && weiri_core_is_plain(&queue->core) && queue->groups == NULL &&
+                      queue->touch == NULL;
+    queue->is_quiet = queue->is_calm && queue->is_plain;
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);
     }

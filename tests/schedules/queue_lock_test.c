@@ -38,6 +38,40 @@ TEST(shutdown, "a shutdown on the real lock wakes every consumer, wherever it sl
     explorer_must_pass(world_shutdown_beside_get, NULL, NULL);
 }
 
+static void shut_down_and_add(void *arg)
+{
+    world_shut_down(arg);
+    CHECK_STATUS(world_add(1), WEIR_ESHUTDOWN);
+}
+
+/* In a queue that has memory for the adds, so that nothing but the shutdown is in their way. */
+static void shutdown_beside_add(void *arg)
+{
+    struct weiri_thread closer;
+    struct weir_work work;
+    world_init_on(false, *(const bool *)arg);
+    CHECK_STATUS(world_add(3), WEIR_OK);
+    CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+    world_process(&work);
+    world_start(&closer, "closer", shut_down_and_add, NULL);
+    enum weir_status status = world_add(0);
+    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+    weiri_thread_join(&closer);
+    if (status == WEIR_OK) {
+        CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+        world_process(&work);
+    }
+    world_fini();
+}
+
+TEST(shutdown_refuses, "after a shutdown no add is accepted, also of a thread that shares the lock")
+{
+    bool is_embedded = false;
+    explorer_must_pass(shutdown_beside_add, &is_embedded, NULL);
+    is_embedded = true;
+    explorer_must_pass(shutdown_beside_add, &is_embedded, NULL);
+}
+
 static void earlier_time(void *arg)
 {
     (void)arg;
