@@ -38,8 +38,9 @@ WEIR_BEGIN_DECLS
  * | any other, WEIR_EPANIC included | failure hook, which decides | failure hook; again, whatever |
  * |                                 | (without one: ends)         | it decides                    |
  *
- * "Again" means at its next time, while the pool runs. A task that returned WEIR_OK has succeeded,
- * also where it took longer than its deadline: that is counted as late, and changes nothing. */
+ * "Again" means at its next time, while the pool runs. A periodic envelope that was sent during its
+ * last run begins its schedule anew. A task that returned WEIR_OK has succeeded, also where it took
+ * longer than its deadline: that is counted as late, and changes nothing. */
 
 /** An envelope. Opaque. */
 typedef struct weir_envelope weir_envelope;

@@ -45,7 +45,8 @@ static enum weir_status cancel_held(weir_pool *pool, weir_envelope *envelope, bo
 {
     enum weir_status status = WEIR_OK;
     struct weiri_recalled recalled;
-    weiri_queue_recall(pool->queue, &envelope->item, &envelope->cancelled_run, &recalled);
+    weiri_queue_recall(pool->queue, &envelope->item, &envelope->cancelled_run, weiri_recur_canceled,
+                       &recalled);
     uint32_t found = recalled.pending > 0 ? WEIR_CANCELED_PENDING : 0;
     if (recalled.pending > 0) {
         weiri_pool_count_drops(pool, recalled.pending);

@@ -86,6 +86,14 @@ static uint64_t run_of(const weir_context *context)
     return atomic_load_explicit(&context->run, memory_order_relaxed);
 }
 
+bool weiri_context_is_noted(weir_context *context)
+{
+    weiri_sync_point();
+    return context->cancelled_run != NULL &&
+           weiri_run_is_noted(atomic_load_explicit(context->cancelled_run, memory_order_acquire),
+                              run_of(context));
+}
+
 /* Of this run, in the one way or the other, or of all. */
 bool weiri_context_is_cancelled(weir_context *context)
 {
@@ -93,13 +101,8 @@ bool weiri_context_is_cancelled(weir_context *context)
         return true;
     }
     weiri_sync_point();
-    if (atomic_load_explicit(&context->is_cancelled, memory_order_acquire)) {
-        return true;
-    }
-    weiri_sync_point();
-    return context->cancelled_run != NULL &&
-           weiri_run_is_noted(atomic_load_explicit(context->cancelled_run, memory_order_acquire),
-                              run_of(context));
+    return atomic_load_explicit(&context->is_cancelled, memory_order_acquire) ||
+           weiri_context_is_noted(context);
 }
 
 enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *scope)

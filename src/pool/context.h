@@ -107,6 +107,8 @@ void weiri_context_end_task(weir_context *context);
 /* Ends it: takes back what the task was given for it. */
 void weiri_context_end(weir_context *context);
 bool weiri_context_is_cancelled(weir_context *context);
+/* Whether it was noted as cancelled from outside (weiri_context_name_run). */
+bool weiri_context_is_noted(weir_context *context);
 
 /* Brings the descriptors of all runs that asked for theirs up to date (context_fd.c). */
 void weiri_scope_show_locked(struct weiri_scope *scope);

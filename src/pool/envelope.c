@@ -83,6 +83,7 @@ static void fill_parts(weir_envelope *envelope, const struct weir_envelope_optio
 {
     if (weiri_envelope_is_periodic(envelope)) {
         weiri_envelope_recurrence(envelope)->plan = *plan;
+        atomic_init(&weiri_envelope_recurrence(envelope)->asked_ns, WEIR_FOREVER);
     }
     if (weiri_envelope_has(envelope, WEIRI_PART_HOOKS)) {
         struct weiri_hooks *hooks = weiri_envelope_part(envelope, WEIRI_PART_HOOKS);

@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/recur.h"
 
-#include "base/panic.h"
 #include "base/time.h"
 #include "pool/round.h"
-#include "queue/internal.h"
+#include "queue/room.h"
 
 /* Of marks that are too many to be counted none is taken back: some of the others stay. */
 void weiri_envelope_unask(weir_envelope *envelope, uint32_t takes)
@@ -45,10 +44,53 @@ static struct weiri_moment now_of(struct weiri_round *round)
     return now;
 }
 
+void weiri_recur_added(struct weir_item *item, int64_t time_ns)
+{
+    struct weiri_recurrence *recurrence = weiri_envelope_recurrence(weiri_envelope_of(item));
+    weiri_sync_point();
+    if (time_ns < atomic_load_explicit(&recurrence->asked_ns, memory_order_relaxed)) {
+        atomic_store_explicit(&recurrence->asked_ns, time_ns, memory_order_relaxed);
+    }
+}
+
+void weiri_recur_canceled(struct weir_item *item)
+{
+    weir_envelope *envelope = weiri_envelope_of(item);
+    if (weiri_envelope_is_periodic(envelope)) {
+        weiri_recur_forget(envelope);
+    }
+}
+
+void weiri_recur_forget(weir_envelope *envelope)
+{
+    weiri_sync_point();
+    atomic_store_explicit(&weiri_envelope_recurrence(envelope)->asked_ns, WEIR_FOREVER,
+                          memory_order_relaxed);
+    atomic_store_explicit(&envelope->is_begun, false, memory_order_relaxed);
+}
+
+/* Whether it was sent for a time that has come; takes the mark of that. */
+static bool take_time(struct weiri_recurrence *recurrence, int64_t now_ns)
+{
+    weiri_sync_point();
+    int64_t asked_ns = atomic_load_explicit(&recurrence->asked_ns, memory_order_relaxed);
+    /* Who lowers it meanwhile does so for a time that has come too. */
+    return asked_ns <= now_ns && asked_ns != WEIR_FOREVER &&
+           atomic_exchange_explicit(&recurrence->asked_ns, WEIR_FOREVER, memory_order_relaxed) !=
+               WEIR_FOREVER;
+}
+
 static void wait_until(struct weiri_round *round, int64_t wake_ns, struct weiri_moment now)
 {
-    weiri_envelope_recurrence(round->envelope)->wake_ns = wake_ns;
-    (void)weiri_bring_back(round, weiri_time_sub(wake_ns, now.clock_ns));
+    struct weiri_recurrence *recurrence = weiri_envelope_recurrence(round->envelope);
+    weiri_sync_point();
+    int64_t asked_ns = atomic_load_explicit(&recurrence->asked_ns, memory_order_relaxed);
+    recurrence->wake_ns = wake_ns < asked_ns ? wake_ns : asked_ns;
+    if (weiri_bring_back(round, weiri_time_sub(recurrence->wake_ns, now.clock_ns)) ==
+        WEIR_ECANCELED) {
+        /* What is sent after the cancellation begins anew, also where that keeps it in flight. */
+        atomic_store_explicit(&round->envelope->is_begun, false, memory_order_relaxed);
+    }
 }
 
 /* Whether the envelope was handed out for a firing; round then has its time. */
@@ -59,10 +101,14 @@ static bool begin(struct weiri_round *round, struct weiri_moment now)
     weiri_count_more(round->worker, WEIRI_COUNT_SKIPPED, turn.skipped);
     if (turn.run) {
         round->due_ns = turn.due_ns;
+        /* Of two pending times the earlier is kept, and here it is run. */
+        weiri_sync_point();
+        atomic_store_explicit(&recurrence->asked_ns, WEIR_FOREVER, memory_order_relaxed);
         return true;
     }
-    /* Handed out before its time, it was for a pending time of somebody else's. */
-    bool is_early = now.clock_ns < recurrence->wake_ns;
+    /* Handed out before its time, it was for a pending time of somebody else's, or for one of its
+     * own that a run in between has put off. A look at the wall clock is neither. */
+    bool is_early = !weiri_plan_reads_wall(&recurrence->plan) && now.clock_ns < recurrence->wake_ns;
     recurrence->wake_ns = turn.wake_ns;
     return is_early;
 }
@@ -72,7 +118,8 @@ bool weiri_recur_begin(struct weiri_round *round)
     weir_envelope *envelope = round->envelope;
     struct weiri_recurrence *recurrence = weiri_envelope_recurrence(envelope);
     struct weiri_moment now = now_of(round);
-    bool is_asked = take_asks(envelope);
+    bool is_due = take_time(recurrence, now.clock_ns);
+    bool is_asked = take_asks(envelope) || is_due;
     if (!atomic_load_explicit(&envelope->is_begun, memory_order_relaxed)) {
         atomic_store_explicit(&envelope->is_begun, true, memory_order_relaxed);
         recurrence->wake_ns = weiri_plan_start(&recurrence->plan, &recurrence->state, now);
@@ -98,16 +145,36 @@ void weiri_recur_again(struct weiri_round *round)
     wait_until(round, turn.wake_ns, now);
 }
 
+/* Adds again what was sent. False: the pool has ended, or there is no memory. */
+static bool send_again(struct weiri_round *round, int64_t delay_ns)
+{
+    bool has_joined;
+    enum weir_status status =
+        weiri_queue_send_again(round->worker->pool->queue, &round->envelope->item,
+                               weiri_round_now(round), delay_ns, NULL, &has_joined);
+    if (status != WEIR_OK) {
+        round->ending = status == WEIR_ENOMEM ? WEIRI_ENDS_NO_MEMORY : WEIRI_ENDS_CLOSED;
+    }
+    return status == WEIR_OK;
+}
+
 void weiri_recur_end(struct weiri_round *round)
 {
     weir_pool *pool = round->worker->pool;
     weir_envelope *envelope = round->envelope;
     atomic_store_explicit(&envelope->is_begun, false, memory_order_relaxed);
-    bool was_taken = false;
-    enum weir_status status =
-        weir_queue_cancel(pool->queue, weir_key_item(&envelope->item), &was_taken);
-    WEIRI_ASSERT(status == WEIR_OK);
-    if (was_taken) {
-        weiri_pool_count_drop(pool);
+    if (weiri_context_is_noted(&round->worker->context)) {
+        return; /* the schedule has gone with the cancellation; what there is was sent after that */
     }
+    struct weiri_recalled recalled;
+    bool is_asked = take_asks(envelope);
+    weiri_queue_recall(pool->queue, &envelope->item, NULL, NULL, &recalled);
+    unsigned sent = is_asked && send_again(round, 0) ? 1 : 0;
+    weiri_sync_point();
+    int64_t asked_ns =
+        atomic_load_explicit(&weiri_envelope_recurrence(envelope)->asked_ns, memory_order_relaxed);
+    if (asked_ns != WEIR_FOREVER) {
+        sent += send_again(round, weiri_time_sub(asked_ns, now_of(round).clock_ns));
+    }
+    weiri_pool_count_drops(pool, recalled.pending > sent ? recalled.pending - sent : 0);
 }

@@ -46,14 +46,19 @@ static enum weir_status send_held(weir_pool *pool, weir_envelope *envelope,
                                   const struct order *order)
 {
     bool has_entered = false;
-    enum weir_status status =
-        order->delay_ns <= 0
-            ? weiri_queue_send_now(pool->queue, &envelope->item, &has_entered)
-            : weiri_queue_send(pool->queue, &envelope->item, order->delay_ns, &has_entered);
+    struct weir_key key = weir_key_item(&envelope->item);
+    struct weiri_entry entry = {
+        .keys = &key, .entered = &has_entered, .count = 1, .delay_ns = order->delay_ns};
+    enum weir_status status;
+    if (order->delay_ns <= 0) {
+        status = weiri_queue_send_now(pool->queue, &envelope->item, &has_entered);
+    } else if (weiri_envelope_is_periodic(envelope)) {
+        entry.added = weiri_recur_added;
+        status = weiri_queue_enter(pool->queue, &entry);
+    } else {
+        status = weiri_queue_send(pool->queue, &envelope->item, order->delay_ns, &has_entered);
+    }
     if (status == WEIR_EFULL) {
-        struct weir_key key = weir_key_item(&envelope->item);
-        struct weiri_entry entry = {
-            .keys = &key, .entered = &has_entered, .count = 1, .delay_ns = order->delay_ns};
         status = send_to_full(pool, &entry, order);
     }
     if (status != WEIR_OK || !has_entered) {
@@ -92,8 +97,10 @@ static enum weir_status send(weir_pool *pool, weir_envelope *envelope, const str
         return status;
     }
     WEIRI_PROBE4(send, pool, envelope, envelope->id, order->delay_ns);
-    return weiri_envelope_is_periodic(envelope) ? send_marked(pool, envelope, order)
-                                                : send_unmarked(pool, envelope, order);
+    /* The mark of a send for later is its time, which is left with the lock held. */
+    return order->delay_ns <= 0 && weiri_envelope_is_periodic(envelope)
+               ? send_marked(pool, envelope, order)
+               : send_unmarked(pool, envelope, order);
 }
 
 enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope)

@@ -41,7 +41,7 @@ void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
 {
     (void)forgive(pool, envelope);
     if (weiri_envelope_is_periodic(envelope)) {
-        atomic_store_explicit(&envelope->is_begun, false, memory_order_relaxed);
+        weiri_recur_forget(envelope);
     }
 }
 

@@ -46,12 +46,15 @@ static uint64_t note_of(uint64_t before, const struct weiri_recalled *recalled)
 }
 
 void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint64_t *cancelled_run,
-                        struct weiri_recalled *ret_recalled)
+                        weiri_taken_fn *taken, struct weiri_recalled *ret_recalled)
 {
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
     weiri_queue_take_out_locked(queue, item, ret_recalled);
-    if (ret_recalled->run != 0) {
+    if (taken != NULL) {
+        taken(item);
+    }
+    if (ret_recalled->run != 0 && cancelled_run != NULL) {
         uint64_t note =
             note_of(atomic_load_explicit(cancelled_run, memory_order_relaxed), ret_recalled);
         weiri_sync_point();

@@ -39,11 +39,11 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
         WEIR_OK);
     CHECK(!has_joined);
 
-    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    weiri_queue_recall(queue, &item, &cancelled_run, NULL, &recalled);
     CHECK_INT(recalled.pending, ==, 2);
     CHECK(recalled.item == NULL && recalled.run == work.ticket);
     CHECK(weiri_run_was_robbed(atomic_load(&cancelled_run), work.ticket));
-    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    weiri_queue_recall(queue, &item, &cancelled_run, NULL, &recalled);
     CHECK_INT(recalled.pending, ==, 0);
     CHECK(weiri_run_was_robbed(atomic_load(&cancelled_run), work.ticket)); /* it was, before */
     CHECK_STATUS(weiri_queue_put_back(queue, &work, &cancelled_run), WEIR_ECANCELED);
@@ -68,18 +68,18 @@ TEST(again, "what a cancelled processing would bring back stays away; what other
     CHECK_STATUS(weiri_queue_send_again(queue, &item, weir_clock_now(clock), 10, &cancelled_run,
                                         &has_joined),
                  WEIR_OK);
-    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    weiri_queue_recall(queue, &item, &cancelled_run, NULL, &recalled);
     CHECK_INT(recalled.pending, ==, 1);
     CHECK_STATUS(weir_queue_add_after(queue, weir_key_item(&item), 10), WEIR_OK);
     CHECK_STATUS(weiri_queue_done_left(queue, &work, &has_left), WEIR_OK);
     CHECK(!has_left);
-    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    weiri_queue_recall(queue, &item, &cancelled_run, NULL, &recalled);
     CHECK(recalled.item == &item && recalled.pending == 1 && recalled.run == 0);
 
     /* A cancellation that takes nothing says so. */
     CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
     CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
-    weiri_queue_recall(queue, &item, &cancelled_run, &recalled);
+    weiri_queue_recall(queue, &item, &cancelled_run, NULL, &recalled);
     uint64_t note = atomic_load(&cancelled_run);
     CHECK(weiri_run_is_noted(note, work.ticket) && !weiri_run_was_robbed(note, work.ticket));
     CHECK_STATUS(weiri_queue_done_left(queue, &work, &has_left), WEIR_OK);

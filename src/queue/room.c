@@ -62,6 +62,9 @@ static enum weir_status enter_locked(weir_queue *queue, const struct weiri_entry
         if (status == WEIR_OK) {
             entry->entered[0] = added.has_entered;
             note_joined(entry, &added);
+            if (entry->added != NULL) {
+                entry->added((struct weir_item *)(uintptr_t)entry->keys[0].data, time_ns);
+            }
             if (core->meter != NULL) {
                 core->meter->retries++;
             }
@@ -186,8 +189,10 @@ enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *ite
     }
     WEIRI_ASSERT(weiri_item_is_processing(item));
     weiri_sync_point();
-    uint64_t note = atomic_load_explicit(cancelled_run, memory_order_relaxed);
-    bool is_cancelled = weiri_run_is_noted(note, item->weir_position);
+    bool is_cancelled =
+        cancelled_run != NULL &&
+        weiri_run_is_noted(atomic_load_explicit(cancelled_run, memory_order_relaxed),
+                           item->weir_position);
     enum weir_status status = is_cancelled ? WEIR_ECANCELED : enter_locked(queue, &entry, time_ns);
     weiri_queue_unlock(queue);
     return status;

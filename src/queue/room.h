@@ -18,6 +18,11 @@
  * served in the order in which they came, and there is never room beside a seeker that it would be
  * enough for. While there are seekers all other adds of free items are refused. */
 
+/* Notes outside of the queue what became of an item in it. With the lock held, so that whoever is
+ * handed the item next finds it noted; must be short. */
+typedef void weiri_added_fn(struct weir_item *item, int64_t time_ns);
+typedef void weiri_taken_fn(struct weir_item *item);
+
 /* Items to be sent, all or none. */
 struct weiri_entry {
     const struct weir_key *keys; /* of embedded items; borrowed until the call returns */
@@ -26,6 +31,7 @@ struct weiri_entry {
     int64_t delay_ns; /* for a count of 1 only */
     bool comes_back;  /* it is being processed: a closed queue that keeps takes it too */
     bool *joined; /* NULL, or receives, on WEIR_OK: the last of them comes no earlier for this */
+    weiri_added_fn *added; /* NULL, or called for one that is to wait, once it is added */
 };
 
 /* weiri_queue_send() of an item at once, by the short way where the queue is quiet. */
@@ -72,10 +78,10 @@ static inline bool weiri_run_was_robbed(uint64_t note, uint64_t run)
 }
 
 /* Takes an item's place in the queue, dirty mark and pending time away, and notes in
- * *cancelled_run, where it is processing, that this was cancelled. The caller has a hold of its
- * flight. */
+ * *cancelled_run, where it is processing, that this was cancelled; or neither notes it nor calls
+ * taken, where they are NULL. The caller has a hold of its flight. */
 void weiri_queue_recall(weir_queue *queue, struct weir_item *item, _Atomic uint64_t *cancelled_run,
-                        struct weiri_recalled *ret_recalled);
+                        weiri_taken_fn *taken, struct weiri_recalled *ret_recalled);
 
 /* Returns once the processing of this ticket has ended. The caller has a hold of the item's flight.
  */
@@ -83,9 +89,9 @@ WEIR_NODISCARD enum weir_status weiri_queue_await_end(weir_queue *queue,
                                                       const struct weir_item *item, uint64_t run);
 
 /* weiri_queue_send() of an item by whoever is processing it, and has just read the queue's clock:
- * now_ns, from which the delay is counted. *ret_joined: somebody has sent it for
- * as early a time, or an earlier one, and nothing changed. WEIR_ECANCELED: *cancelled_run says that
- * this very processing was cancelled, and nothing changed. */
+ * now_ns, from which the delay is counted. *ret_joined: somebody has sent it for as early a time,
+ * or an earlier one, and nothing changed. WEIR_ECANCELED: *cancelled_run (NULL: that does not
+ * matter) says that this very processing was cancelled, and nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_queue_send_again(weir_queue *queue, struct weir_item *item,
                                                        int64_t now_ns, int64_t delay_ns,
                                                        const _Atomic uint64_t *cancelled_run,

@@ -162,7 +162,7 @@ static void against_again(void *arg)
     CHECK_STATUS(weir_queue_add(periodic.queue, weir_key_item(&periodic.item)), WEIR_OK);
     start_thread(&worker, "worker", run_again);
     struct weiri_recalled recalled;
-    weiri_queue_recall(periodic.queue, &periodic.item, &periodic.cancelled_run, &recalled);
+    weiri_queue_recall(periodic.queue, &periodic.item, &periodic.cancelled_run, NULL, &recalled);
     CHECK(recalled.pending > 0 || recalled.run != 0);
     if (recalled.run != 0) {
         CHECK_STATUS(weiri_queue_await_end(periodic.queue, &periodic.item, recalled.run), WEIR_OK);
