@@ -64,8 +64,9 @@ enum weir_end_flags {
     WEIR_END_NO_WAIT = 1,
     /** What would be dropped is kept for the next start, in the slots that it has: queued
      * envelopes, pending times, the next runs of periodic envelopes, retries that failure hooks ask
-     * for meanwhile. No time passes for it until then. Of ends that meet, one without this flag has
-     * it dropped, also when the pool has stopped before. Not with WEIR_END_TERMINATE. */
+     * for meanwhile. Nothing comes due until then; a time that has passed by then is due at once.
+     * Of ends that meet, one without this flag has it dropped, also when the pool has stopped
+     * before. Not with WEIR_END_TERMINATE. */
     WEIR_END_KEEP = 2
 };
 

@@ -22,7 +22,8 @@ WEIR_BEGIN_DECLS
  *
  * To be called on the worker's thread and stack, by the function or what it calls, but not from
  * within a call of weir that calls back (an allocator, a limiter, a piece of a run of pieces, the
- * log). Anything else, NULL included, ends the program with a message. */
+ * log, a dropped or release function). Anything else, NULL included, ends the program with a
+ * message. */
 WEIR_API WEIR_NORETURN WEIR_PRINTF(2, 3) void weir_panic(weir_context *context, const char *format,
                                                          ...);
 

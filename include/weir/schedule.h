@@ -40,7 +40,9 @@ enum weir_schedule_kind {
     WEIR_SCHEDULE_CRON = 2   /**< When cron says (weir/cron.h). */
 };
 
-/** When the first firing is, seen from the send. */
+/** When the first firing is, seen from the moment at which a worker takes the first send up: at
+ * once in a pool that runs and has one free, else when it is started, resumed or done with what is
+ * queued before. */
 enum weir_first_run {
     WEIR_FIRST_USUAL = 0,    /**< At once; WEIR_SCHEDULE_CRON: when cron says. */
     WEIR_FIRST_NOW = 1,      /**< At once. */
