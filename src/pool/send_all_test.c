@@ -139,6 +139,31 @@ TEST(waits_for_all, "several envelopes wait until there is room for all; more th
     scene_fini(&scene);
 }
 
+static void send_twice(void *arg)
+{
+    struct scene *scene = arg;
+    weir_envelope *twice[] = {scene->envelopes[1], scene->envelopes[2], scene->envelopes[1]};
+    CHECK_STATUS(weir_pool_send_all(scene->pool, twice, 3), WEIR_OK);
+}
+
+TEST(waits_for_each, "an envelope that is named twice takes one slot of those that are waited for")
+{
+    struct scene scene;
+    CHECK(scene_init(&scene, 2, WEIR_FULL_WAIT));
+    scene.tasks[0].is_held = true;
+    CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[0]), WEIR_OK);
+    counter_wait(&scene.tasks[0].entered, 1);
+    struct test_thread *sender = test_start(send_twice, &scene);
+    test_wait_asleep(sender);
+    counter_add(&scene.tasks[0].allowed, 1);
+    test_join(sender);
+    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_INT(task_runs(&scene.tasks[1]), ==, 1);
+    CHECK_INT(task_runs(&scene.tasks[2]), ==, 1);
+    scene_fini(&scene);
+}
+
 TEST(bad_input, "sends without a pool or an envelope, and unknown policies, are refused")
 {
     struct scene scene;

@@ -30,6 +30,23 @@ bool weiri_core_has_capacity(struct weiri_core *core, const struct weir_key *key
     return entering <= room;
 }
 
+bool weiri_core_could_hold(const struct weiri_core *core, const struct weir_key *keys, size_t count)
+{
+    if (core->capacity == 0 || count <= core->capacity) {
+        return true;
+    }
+    size_t distinct = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct weir_item *item = weiri_core_find(core, keys[i]);
+        distinct += item->weir_slot == 0;
+        item->weir_slot = 1; /* a mark: an embedded item has no other use for it */
+    }
+    for (size_t i = 0; i < count; i++) {
+        weiri_core_find(core, keys[i])->weir_slot = 0;
+    }
+    return distinct <= core->capacity;
+}
+
 /* Takes back the interning of the first count keys. */
 static void release_batch(struct weiri_core *core, const struct weir_key *keys, size_t count)
 {

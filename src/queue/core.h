@@ -90,6 +90,10 @@ WEIR_NODISCARD struct weiri_admitted weiri_core_admit_slow(struct weiri_core *co
 /* Whether those of count keys that are free now, each counted once, fit below the capacity. */
 bool weiri_core_has_capacity(struct weiri_core *core, const struct weir_key *keys, size_t count);
 
+/* Whether count items that are embedded, each counted once, could be held at once at all. */
+bool weiri_core_could_hold(const struct weiri_core *core, const struct weir_key *keys,
+                           size_t count);
+
 /* Adds count valid keys, all or none; ret_were_queued (may be NULL) receives of each whether it was
  * queued before. Errors as weiri_core_add(). */
 WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,

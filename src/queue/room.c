@@ -205,8 +205,8 @@ enum weir_status weiri_queue_enter_until(weir_queue *queue, const struct weiri_e
     weiri_queue_lock(queue);
     weiri_queue_pass_time_locked(queue);
     enum weir_status status = enter_locked(queue, entry, self.time_ns);
-    bool may_fit = entry->count <= queue->core.capacity;
-    if (status == WEIR_EFULL && may_fit && limit_ns != INT64_MIN) {
+    if (status == WEIR_EFULL && limit_ns != INT64_MIN &&
+        weiri_core_could_hold(&queue->core, entry->keys, entry->count)) {
         status = seek_locked(queue, &self, limit_ns);
     }
     weiri_queue_unlock(queue);
