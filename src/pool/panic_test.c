@@ -258,3 +258,54 @@ TEST(misused, "a panic without a task, after it, or on another thread ends the p
     test_must_abort(run_panic_elsewhere, NULL, "is for the worker's own thread");
     scene_fini(&scene);
 }
+
+static int fail(weir_context *context, struct task *task)
+{
+    (void)context;
+    (void)task;
+    return WEIR_EUSER;
+}
+
+static int panic_after(weir_context *context, weir_envelope *envelope, int status, void *payload)
+{
+    (void)envelope;
+    (void)payload;
+    CHECK_INT(status, ==, WEIR_EUSER);
+    weir_panic(context, "after all");
+}
+
+static struct weir_decision note_message(weir_context *context, weir_envelope *envelope,
+                                         const struct weir_failure *failure, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)payload;
+    CHECK_INT(failure->status, ==, WEIR_EUSER);
+    CHECK_STRING(failure->message, "");
+    return weir_decision_drop();
+}
+
+TEST(after_failure, "the message of an after hook's panic is none of a run that failed without one")
+{
+    struct task task;
+    task_init(&task);
+    task.body = fail;
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.payload = &task;
+    options.invoke = task_invoke;
+    options.outcome = task_outcome;
+    options.after = panic_after;
+    options.failure = note_message;
+    options.flags = WEIR_ENVELOPE_AFTER_ALWAYS;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    weir_pool *pool = pool_with(1, 0, NULL);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    counter_wait(&task.outcomes, 1);
+    CHECK_STATUS(atomic_load(&task.last_status), WEIR_EUSER);
+    weir_pool_free(pool);
+    weir_envelope_unref(envelope);
+    task_fini(&task);
+}

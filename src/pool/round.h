@@ -17,6 +17,7 @@ struct weiri_round {
     int64_t now_ns;
     bool has_now;
     int status;
+    bool is_lost; /* by a panic or with its process, of which the context has the message */
     enum weiri_ending ending;
     const struct weir_failure *failure; /* while its hook is called */
     struct weir_decision decision;

@@ -52,6 +52,7 @@ enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope
     weiri_context_begin(&worker->context, envelope->deadline_ns == 0 ? 0 : weiri_round_now(&round),
                         envelope->deadline_ns);
     round.status = perform(&round);
+    round.is_lost = worker->context.is_lost; /* an after hook's panic is not the run's */
     weiri_context_end_task(&worker->context);
     if (wants_after(&round) && weiri_hook_after(&round) == WEIR_ESTOP) {
         round.status = WEIR_ESTOP;

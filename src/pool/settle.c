@@ -160,7 +160,7 @@ static void tell_failure(struct weiri_round *round, uint32_t attempt)
         .exit_status = -1,
     };
     const weir_context *context = &round->worker->context;
-    if (context->is_lost) {
+    if (round->is_lost) {
         failure.message = context->message;
         failure.signal = context->signal;
         failure.exit_status = context->exit_status;
