@@ -64,6 +64,7 @@ static weir_envelope *new_envelope(struct scene *scene, weir_invoke_fn *invoke,
 static void scene_init(struct scene *scene)
 {
     *scene = (struct scene){.pool = pool_with(WORKERS, 0, NULL)};
+    CHECK(scene->pool != NULL);
     scene->pool->reserve.awake_max = 1;
     scene->pool->reserve.short_ns = WEIR_FOREVER;
     atomic_store(&scene->is_flood, true);
