@@ -154,6 +154,14 @@ static bool has_no_memory;
 
 int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *); /* NOLINT: libc's */
 
+/* ThreadSanitizer calls it before it is ready for code that reports to it. */
+#ifdef __clang__
+#    define WITHOUT_SANITIZER __attribute__((disable_sanitizer_instrumentation))
+#else
+#    define WITHOUT_SANITIZER
+#endif
+
+WITHOUT_SANITIZER
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
 int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
