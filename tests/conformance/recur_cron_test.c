@@ -26,24 +26,6 @@ static int count_run(weir_context *context, void *payload)
     return WEIR_OK;
 }
 
-/* Returns once the only worker has done what was queued. */
-static void pass_by(struct script *script)
-{
-    struct counter runs;
-    counter_init(&runs);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.payload = &runs;
-    options.invoke = count_run;
-    weir_envelope *envelope = NULL;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_send(script->pool, envelope), WEIR_OK);
-    counter_wait(&runs, 1);
-    script->others++;
-    weir_envelope_unref(envelope);
-    counter_fini(&runs);
-}
-
 static void start_with(struct script *script, const char *text, uint32_t missed)
 {
     struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
@@ -57,7 +39,7 @@ static void start_with(struct script *script, const char *text, uint32_t missed)
     options.schedule = &schedule;
     script_start(script, &options, NULL);
     weir_cron_unref(schedule.cron); /* the envelope has one of its own */
-    pass_by(script);                /* it has been looked at, and waits */
+    script_pass_by(script);         /* it has been looked at, and waits */
 }
 
 static void step_to(struct script *script, int64_t seconds, int64_t more_ns)

@@ -11,31 +11,6 @@
 #define START WEIR_SECONDS(1000) /* of script_init()'s clock: 00:16:40 on 1 January 1970 */
 #define INTERVAL WEIR_SECONDS(10)
 
-static int count_run(weir_context *context, void *payload)
-{
-    (void)context;
-    counter_add(payload, 1);
-    return WEIR_OK;
-}
-
-/* Returns once the only worker has done what was queued. */
-static void pass_by(struct script *script)
-{
-    struct counter runs;
-    counter_init(&runs);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.payload = &runs;
-    options.invoke = count_run;
-    weir_envelope *envelope = NULL;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_send(script->pool, envelope), WEIR_OK);
-    counter_wait(&runs, 1);
-    script->others++;
-    weir_envelope_unref(envelope);
-    counter_fini(&runs);
-}
-
 static void start_with(struct script *script, weir_invoke_fn *invoke, int64_t interval_ns,
                        const struct weir_schedule *schedule)
 {
@@ -61,7 +36,7 @@ static void start_daily(struct script *script, const char *text)
     script_init(script);
     start_with(script, script_invoke, 0, &schedule);
     weir_cron_unref(schedule.cron);
-    pass_by(script); /* it has been looked at, and waits */
+    script_pass_by(script); /* it has been looked at, and waits */
 }
 
 /* Steps to that many seconds after the start, minute by minute, and looks what has run by then. */
@@ -71,7 +46,7 @@ static void expect_by(struct script *script, int64_t seconds, int runs)
         left_ns = START + WEIR_SECONDS(seconds) - weir_clock_now(script->clock);
         int64_t step_ns = left_ns < WEIR_SECONDS(60) ? left_ns : WEIR_SECONDS(60);
         CHECK_STATUS(weir_clock_advance(script->clock, step_ns), WEIR_OK);
-        pass_by(script);
+        script_pass_by(script);
     }
     script_wait(script, runs);
     CHECK_INT(counter_value(&script->ends), ==, runs);
@@ -215,7 +190,7 @@ TEST(anew_after_cancel, "one that is sent after its run was cancelled begins its
 {
     struct script script;
     start_held(&script, WEIR_FIRST_INTERVAL, WEIR_OK);
-    pass_by(&script);
+    script_pass_by(&script);
     CHECK_STATUS(weir_clock_advance(script.clock, INTERVAL), WEIR_OK);
     counter_wait(&script.begun, 1);
     CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, 0, NULL), WEIR_OK);
@@ -223,8 +198,8 @@ TEST(anew_after_cancel, "one that is sent after its run was cancelled begins its
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
     counter_add(&script.let_go, SCRIPT_RUNS);
     script_wait(&script, 1);
-    pass_by(&script); /* the run is over, and it is queued by now, */
-    pass_by(&script); /* and was looked at */
+    script_pass_by(&script); /* the run is over, and it is queued by now, */
+    script_pass_by(&script); /* and was looked at */
     CHECK_INT(script.tellings, ==, 0);
     expect_by(&script, 26, 1);
     expect_by(&script, 27, 2);
@@ -240,7 +215,7 @@ TEST(joined, "a send that finds it queued for a firing which is then given up is
     start_held(&script, WEIR_FIRST_USUAL, WEIR_OK);
     counter_add(&script.let_go, SCRIPT_RUNS);
     script_wait(&script, 1);
-    pass_by(&script);
+    script_pass_by(&script);
     weir_envelope *other = begin_busy(&script, &busy);
     CHECK_STATUS(weir_clock_advance(script.clock, 2 * INTERVAL - WEIR_SECONDS(1)), WEIR_OK);
     CHECK_INT(counts_of(script.pool).queued, ==, 1);
@@ -284,7 +259,7 @@ TEST(later_after_stop, "so does one for later, at its time")
 {
     struct script script;
     send_to_last(&script, WEIR_SECONDS(4));
-    pass_by(&script);
+    script_pass_by(&script);
     CHECK_INT(counts_of(script.pool).waiting, ==, 1);
     expect_by(&script, 6, 1);
     expect_by(&script, 7, 2);

@@ -31,20 +31,6 @@ struct world {
     weir_envelope *envelopes[2];
 };
 
-/* Returns once the only worker has done what was queued. */
-static void pass_by(struct world *world)
-{
-    struct task task;
-    task_init(&task);
-    weir_envelope *envelope = envelope_for(&task, 0);
-    CHECK_STATUS(weir_pool_send(world->pool, envelope), WEIR_OK);
-    counter_wait(&task.outcomes, 1);
-    CHECK_STATUS(weir_pool_cancel(world->pool, envelope, WEIR_CANCEL_WAIT, NULL), WEIR_OK);
-    weir_envelope_unref(envelope);
-    counter_wait(&task.released, 1);
-    task_fini(&task);
-}
-
 /* Envelopes with a fixed rate from so long after the start on. */
 static void world_init(struct world *world, const int64_t *first_ns, int64_t slack_ns)
 {
@@ -68,7 +54,7 @@ static void world_init(struct world *world, const int64_t *first_ns, int64_t sla
         CHECK_STATUS(weir_envelope_new(&options, &world->envelopes[i]), WEIR_OK);
         CHECK_STATUS(weir_pool_send(world->pool, world->envelopes[i]), WEIR_OK);
     }
-    pass_by(world);
+    pass_by(world->pool);
 }
 
 static void world_fini(struct world *world)
@@ -115,7 +101,7 @@ TEST(shared, "firings apart by less than the slack share one wake-up, at most so
         for (int i = 0; i < 2; i++) {
             expect_run(&world, i, run, after_ns + first_ns[i], after_ns + WEIR_MS(6));
         }
-        pass_by(&world);
+        pass_by(world.pool);
     }
     world_fini(&world);
 }
@@ -129,7 +115,7 @@ TEST(chosen, "with a slack of one's own the wake-ups are its multiples")
     step_to(&world, WEIR_SECONDS(8));
     expect_run(&world, 0, 1, first_ns[0], WEIR_SECONDS(8));
     expect_run(&world, 1, 1, first_ns[1], WEIR_SECONDS(8));
-    pass_by(&world);
+    pass_by(world.pool);
     step_to(&world, WEIR_SECONDS(16));
     expect_run(&world, 0, 2, INTERVAL + first_ns[0], WEIR_SECONDS(16));
     expect_run(&world, 1, 2, INTERVAL + first_ns[1], WEIR_SECONDS(16));
@@ -145,7 +131,7 @@ TEST(none, "without any slack each run begins at its firing")
         expect_waiting(&world, first_ns[i] - 1, 2);
         step_to(&world, first_ns[i]);
         expect_run(&world, i, 1, first_ns[i], first_ns[i]);
-        pass_by(&world);
+        pass_by(world.pool);
     }
     world_fini(&world);
 }

@@ -172,14 +172,6 @@ static void busy_end(struct busy *busy, struct script *script)
     script->others++;
 }
 
-/* Returns once the only worker has done what was queued. */
-static void pass_by(struct script *script)
-{
-    struct busy busy;
-    busy_begin(&busy, script);
-    busy_end(&busy, script);
-}
-
 TEST(first_interval, "the first run after an interval: the send itself runs nothing")
 {
     struct script script;
@@ -187,7 +179,7 @@ TEST(first_interval, "the first run after an interval: the send itself runs noth
     struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
     schedule.first = WEIR_FIRST_INTERVAL;
     start_with(&script, &schedule);
-    pass_by(&script);
+    script_pass_by(&script);
     expect_run_at(&script, 1, 10);
     expect_run_at(&script, 2, 20);
     script_end(&script, 2, 1);
@@ -269,7 +261,7 @@ TEST(missed_skipped, "one that is too late is skipped, and the next is on time")
     struct script script;
     struct busy busy;
     miss_by_far(&script, &busy, send_nothing);
-    pass_by(&script);
+    script_pass_by(&script);
     CHECK_INT(counts_of(script.pool).skipped, ==, 1);
     CHECK_INT(counter_value(&script.ends), ==, 1);
     expect_run_at(&script, 2, 20);
@@ -296,7 +288,7 @@ TEST(missed_but_refused, "a send that is refused does not have a firing run that
     struct script script;
     struct busy busy;
     miss_by_far(&script, &busy, send_in_vain);
-    pass_by(&script);
+    script_pass_by(&script);
     CHECK_INT(counts_of(script.pool).skipped, ==, 1);
     CHECK_INT(counter_value(&script.ends), ==, 1);
     expect_run_at(&script, 2, 20);
@@ -350,7 +342,7 @@ TEST(starts_anew, "one that was cancelled starts anew when it is sent again")
     start_with(&script, &schedule);
     expect_run(&script, 1, 0);
     step_to(&script, 4);
-    pass_by(&script); /* the run has left the worker's hands */
+    script_pass_by(&script); /* the run has left the worker's hands */
     CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, 0, NULL), WEIR_OK);
     CHECK_INT(counts_of(script.pool).in_flight, ==, 0);
     CHECK_INT(script.told, ==, WEIR_DROP_CANCELED);
@@ -392,7 +384,7 @@ TEST(jitter,
         options.schedule = &schedule;
         options.id = id;
         script_start(&script, &options, NULL);
-        pass_by(&script);
+        script_pass_by(&script);
         CHECK_STATUS(weir_clock_advance(script.clock, INTERVAL), WEIR_OK);
         script_wait(&script, 1);
         dues[id] = script.due_ns - START;

@@ -178,6 +178,18 @@ static inline weir_pool *pool_with(size_t workers, size_t capacity, weir_clock *
     return CHECK_OR_OOM(status) ? NULL : pool;
 }
 
+/* Returns once the only worker of a pool has done what was queued before; that is one run more. */
+static inline void pass_by(weir_pool *pool)
+{
+    struct task task;
+    task_init(&task);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    weir_envelope_unref(envelope);
+    counter_wait(&task.released, 1);
+    task_fini(&task);
+}
+
 static inline weir_clock *manual_clock(int64_t start_ns)
 {
     weir_clock *clock;

@@ -235,6 +235,12 @@ static inline void script_start_periodic(struct script *script)
     script_start(script, &options, NULL);
 }
 
+static inline void script_pass_by(struct script *script)
+{
+    pass_by(script->pool);
+    script->others++;
+}
+
 static inline void script_wait(struct script *script, int runs)
 {
     counter_wait(&script->ends, runs);
