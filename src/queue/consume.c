@@ -58,13 +58,34 @@ static WEIRI_NOINLINE enum weir_status get_slow(weir_queue *queue, int64_t limit
     return status;
 }
 
+/* The same in a ranked queue. */
+static WEIRI_NOINLINE enum weir_status get_ranked(weir_queue *queue, int64_t limit_ns,
+                                                  struct weir_work *ret_work)
+    WEIRI_RELEASE(queue->lock)
+{
+    if (!WEIRI_LIKELY(weiri_quick_next(&queue->core, ret_work, WEIRI_RANKED))) {
+        return get_slow(queue, limit_ns, ret_work);
+    }
+    weiri_queue_unlock_moved(queue);
+    return WEIR_OK;
+}
+
+/* The same in any queue but a plain one that can be short. */
+static WEIRI_NOINLINE enum weir_status get_other(weir_queue *queue, int64_t limit_ns,
+                                                 struct weir_work *ret_work)
+    WEIRI_RELEASE(queue->lock)
+{
+    return queue->is_ranked ? get_ranked(queue, limit_ns, ret_work)
+                            : get_slow(queue, limit_ns, ret_work);
+}
+
 /* The same where weiri_lock_enter() has not taken the lock. */
 static WEIRI_NOINLINE enum weir_status get_after(weir_queue *queue, int64_t limit_ns,
                                                  struct weir_work *ret_work, uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_plain && weiri_quick_next(&queue->core, ret_work))) {
-        return get_slow(queue, limit_ns, ret_work);
+    if (!WEIRI_LIKELY(queue->is_plain && weiri_quick_next(&queue->core, ret_work, WEIRI_FIFO))) {
+        return get_other(queue, limit_ns, ret_work);
     }
     weiri_queue_unlock_moved(queue);
     return WEIR_OK;
@@ -79,8 +100,8 @@ WEIRI_INLINE enum weir_status get(weir_queue *queue, int64_t limit_ns, struct we
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
         return get_after(queue, limit_ns, ret_work, entry);
     }
-    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_next(&queue->core, ret_work))) {
-        return get_slow(queue, limit_ns, ret_work);
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_next(&queue->core, ret_work, WEIRI_FIFO))) {
+        return get_other(queue, limit_ns, ret_work);
     }
     weiri_lock_leave(&queue->lock, entry);
     return WEIR_OK;
@@ -181,12 +202,29 @@ static WEIRI_NOINLINE enum weir_status done_slow(weir_queue *queue, const struct
     return status;
 }
 
+static WEIRI_NOINLINE enum weir_status done_ranked(weir_queue *queue, const struct weir_work *work,
+                                                   bool *ret_left) WEIRI_RELEASE(queue->lock)
+{
+    if (!WEIRI_LIKELY(weiri_quick_done(&queue->core, work, ret_left, WEIRI_RANKED))) {
+        return done_slow(queue, work, ret_left);
+    }
+    weiri_queue_unlock_moved(queue);
+    return WEIR_OK;
+}
+
+static WEIRI_NOINLINE enum weir_status done_other(weir_queue *queue, const struct weir_work *work,
+                                                  bool *ret_left) WEIRI_RELEASE(queue->lock)
+{
+    return queue->is_ranked ? done_ranked(queue, work, ret_left) : done_slow(queue, work, ret_left);
+}
+
 static WEIRI_NOINLINE enum weir_status done_after(weir_queue *queue, const struct weir_work *work,
                                                   bool *ret_left, uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_plain && weiri_quick_done(&queue->core, work, ret_left))) {
-        return done_slow(queue, work, ret_left);
+    if (!WEIRI_LIKELY(queue->is_plain &&
+                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
+        return done_other(queue, work, ret_left);
     }
     weiri_queue_unlock_moved(queue);
     return WEIR_OK;
@@ -198,8 +236,9 @@ WEIRI_INLINE enum weir_status done(weir_queue *queue, const struct weir_work *wo
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
         return done_after(queue, work, ret_left, entry);
     }
-    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
-        return done_slow(queue, work, ret_left);
+    if (!WEIRI_LIKELY(queue->is_quiet &&
+                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
+        return done_other(queue, work, ret_left);
     }
     weiri_lock_leave(&queue->lock, entry);
     return WEIR_OK;
@@ -251,15 +290,34 @@ static WEIRI_NOINLINE enum weir_status done_get_slow(weir_queue *queue, int64_t 
     return status;
 }
 
+static WEIRI_NOINLINE enum weir_status done_get_ranked(weir_queue *queue, int64_t limit_ns,
+                                                       struct weir_work *work, bool *ret_left)
+    WEIRI_RELEASE(queue->lock)
+{
+    if (!WEIRI_LIKELY(weiri_quick_done(&queue->core, work, ret_left, WEIRI_RANKED))) {
+        return done_get_slow(queue, limit_ns, work, ret_left);
+    }
+    return get_ranked(queue, limit_ns, work);
+}
+
+static WEIRI_NOINLINE enum weir_status done_get_other(weir_queue *queue, int64_t limit_ns,
+                                                      struct weir_work *work, bool *ret_left)
+    WEIRI_RELEASE(queue->lock)
+{
+    return queue->is_ranked ? done_get_ranked(queue, limit_ns, work, ret_left)
+                            : done_get_slow(queue, limit_ns, work, ret_left);
+}
+
 static WEIRI_NOINLINE enum weir_status done_get_after(weir_queue *queue, int64_t limit_ns,
                                                       struct weir_work *work, bool *ret_left,
                                                       uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_plain && weiri_quick_done(&queue->core, work, ret_left))) {
-        return done_get_slow(queue, limit_ns, work, ret_left);
+    if (!WEIRI_LIKELY(queue->is_plain &&
+                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
+        return done_get_other(queue, limit_ns, work, ret_left);
     }
-    if (!weiri_quick_next(&queue->core, work)) {
+    if (!weiri_quick_next(&queue->core, work, WEIRI_FIFO)) {
         return get_slow(queue, limit_ns, work);
     }
     weiri_queue_unlock_moved(queue);
@@ -277,10 +335,11 @@ WEIRI_INLINE enum weir_status done_get(weir_queue *queue, int64_t limit_ns, stru
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
         return done_get_after(queue, limit_ns, work, ret_left, entry);
     }
-    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_done(&queue->core, work, ret_left))) {
-        return done_get_slow(queue, limit_ns, work, ret_left);
+    if (!WEIRI_LIKELY(queue->is_quiet &&
+                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
+        return done_get_other(queue, limit_ns, work, ret_left);
     }
-    if (!weiri_quick_next(&queue->core, work)) {
+    if (!weiri_quick_next(&queue->core, work, WEIRI_FIFO)) {
         return get_slow(queue, limit_ns, work);
     }
     weiri_lock_leave(&queue->lock, entry);

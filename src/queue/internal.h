@@ -89,7 +89,8 @@ struct weir_queue {
     struct weiri_groups *groups WEIRI_GUARDED_BY(lock); /* NULL: none */
     bool has_guests WEIRI_GUARDED_BY(lock); /* seekers or watchers: weiri_queue_serve_locked() */
     bool is_calm WEIRI_GUARDED_BY(lock);    /* as weiri_queue_unlock() found it */
-    bool is_plain WEIRI_GUARDED_BY(lock);   /* so are these two */
+    bool is_plain WEIRI_GUARDED_BY(lock);   /* so are these three */
+    bool is_ranked WEIRI_GUARDED_BY(lock);
     bool is_quiet WEIRI_GUARDED_BY(lock);
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
 };
@@ -115,7 +116,8 @@ void weiri_queue_show_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);
 /* Unlocks. Before, calls consumers for what is queued, and notes whether the queue is calm (nothing
  * waits, nobody sleeps, drains or watches, so that the next unlock will have nothing to do), plain
  * (nothing waits, nobody is to be told of adds, and its core keeps nothing of items but their
- * order, in which they are handed out) and quiet (both).
+ * order, in which they are handed out) and quiet (both), or else ranked (plain, but with
+ * priorities, which do not age).
  * That is found out here, by every call but those that only make moves in a calm queue: of all that
  * it depends on they change nothing. Afterwards wakes who was called, here or by the caller. */
 void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->lock);

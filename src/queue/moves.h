@@ -23,10 +23,10 @@ static inline size_t weiri_core_obligations(const struct weiri_core *core)
     return weiri_ready_count(&core->ready) + core->dirty + core->delay.count + core->aside;
 }
 
-/* Whether nothing is kept of the items but their order. */
-static inline bool weiri_core_is_plain(const struct weiri_core *core)
+/* Whether nothing is kept of the items but their order, and at most their priorities. */
+static inline bool weiri_core_is_simple(const struct weiri_core *core)
 {
-    return core->meter == NULL && !core->ready.has_priorities && core->capacity == 0;
+    return core->meter == NULL && core->ready.ranks.aging_ns == 0 && core->capacity == 0;
 }
 
 /* Items that are not free: queued, waiting, processing. */

@@ -81,29 +81,58 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     return status == WEIR_OK ? add_checked(queue, key, order, ret_added) : status;
 }
 
-/* As add() with nothing ordered, of what has been checked. */
-static WEIRI_NOINLINE enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key)
-    WEIRI_RELEASE(queue->lock)
+/* weiri_quick_add() of either kind of key. */
+WEIRI_INLINE bool quick_add_any(struct weiri_core *core, struct weir_key key, int32_t priority,
+                                const enum weiri_order order)
+{
+    return key.size == WEIR_KEY_ITEM ? weiri_quick_add(core, key, true, priority, order)
+                                     : weiri_quick_add(core, key, false, priority, order);
+}
+
+/* As add() with nothing ordered but a priority, of what has been checked. */
+static WEIRI_NOINLINE enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key,
+                                                        int32_t priority) WEIRI_RELEASE(queue->lock)
 {
     enum weir_status status = WEIR_ESHUTDOWN;
     struct weiri_added added = {.was_queued = false};
-    if (!queue->shutting_down) {
+    if (priority != 0 && !queue->core.ready.has_priorities) {
+        status = WEIR_EINVAL;
+    } else if (!queue->shutting_down) {
         weiri_queue_pass_time_locked(queue);
-        status = weiri_core_add(&queue->core, key, false, 0, &added);
+        status = weiri_core_add(&queue->core, key, false, priority, &added);
     }
     weiri_queue_unlock_moved(queue);
     touch(queue, key, added.was_queued);
     return status;
 }
 
+/* The same in a ranked queue. */
+static WEIRI_NOINLINE enum weir_status add_at_once_ranked(weir_queue *queue, struct weir_key key,
+                                                          int32_t priority)
+    WEIRI_RELEASE(queue->lock)
+{
+    if (!WEIRI_LIKELY(quick_add_any(&queue->core, key, priority, WEIRI_RANKED))) {
+        return add_at_once_slow(queue, key, priority);
+    }
+    weiri_queue_unlock_moved(queue);
+    return WEIR_OK;
+}
+
+/* The same in a queue that is not plain. */
+static WEIRI_NOINLINE enum weir_status add_at_once_other(weir_queue *queue, struct weir_key key,
+                                                         int32_t priority)
+    WEIRI_RELEASE(queue->lock)
+{
+    return queue->is_ranked ? add_at_once_ranked(queue, key, priority)
+                            : add_at_once_slow(queue, key, priority);
+}
+
 /* The same in a plain queue. */
 static WEIRI_NOINLINE enum weir_status add_at_once_plain(weir_queue *queue, struct weir_key key)
     WEIRI_RELEASE(queue->lock)
 {
-    bool is_added = key.size == WEIR_KEY_ITEM ? weiri_quick_add(&queue->core, key, true)
-                                              : weiri_quick_add(&queue->core, key, false);
-    if (!WEIRI_LIKELY(is_added)) {
-        return add_at_once_slow(queue, key);
+    if (!WEIRI_LIKELY(quick_add_any(&queue->core, key, 0, WEIRI_FIFO))) {
+        return add_at_once_slow(queue, key, 0);
     }
     weiri_queue_unlock_moved(queue);
     return WEIR_OK;
@@ -114,7 +143,7 @@ static WEIRI_NOINLINE enum weir_status add_at_once_after(weir_queue *queue, stru
                                                          uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    return queue->is_plain ? add_at_once_plain(queue, key) : add_at_once_slow(queue, key);
+    return queue->is_plain ? add_at_once_plain(queue, key) : add_at_once_other(queue, key, 0);
 }
 
 /* The same of an embedded item, where the lock was not tried. */
@@ -142,8 +171,9 @@ WEIRI_INLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
         return add_at_once_after(queue, key, entry);
     }
-    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_add(&queue->core, key, is_item))) {
-        return add_at_once_slow(queue, key);
+    if (!WEIRI_LIKELY(queue->is_quiet &&
+                      weiri_quick_add(&queue->core, key, is_item, 0, WEIRI_FIFO))) {
+        return add_at_once_other(queue, key, 0);
     }
     weiri_lock_leave(&queue->lock, entry);
     return WEIR_OK;
@@ -199,27 +229,62 @@ enum weir_status weir_queue_add_rate_limited(weir_queue *queue, struct weir_key 
     return add_limited(queue, key, &(struct order){.is_retry = true});
 }
 
-enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
-                                     const struct weir_add_options *options)
+/* An add at once, of what has not been checked. */
+static WEIRI_NOINLINE enum weir_status add_with_priority(weir_queue *queue, struct weir_key key,
+                                                         int32_t priority)
 {
-    struct weir_add_options normal;
-    if (options == NULL || weiri_options_copy(&normal, sizeof(normal), options) != WEIR_OK ||
-        (normal.flags & ~FLAGS_KNOWN) != 0) {
+    enum weir_status status = weiri_queue_check_call(queue, key);
+    if (!WEIRI_LIKELY(status == WEIR_OK)) {
+        return status;
+    }
+    weiri_queue_lock(queue);
+    return add_at_once_other(queue, key, priority);
+}
+
+/* Of options of this version. */
+static WEIRI_NOINLINE enum weir_status add_ordered(weir_queue *queue, struct weir_key key,
+                                                   const struct weir_add_options *options)
+{
+    if ((options->flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
-    bool is_limited = (normal.flags & WEIR_ADD_RATE_LIMITED) != 0;
-    if ((normal.flags & WEIR_ADD_SUPERSEDE) != 0 && (normal.delay_ns > 0 || is_limited)) {
+    bool is_limited = (options->flags & WEIR_ADD_RATE_LIMITED) != 0;
+    if ((options->flags & WEIR_ADD_SUPERSEDE) != 0 && (options->delay_ns > 0 || is_limited)) {
         return WEIR_EINVAL;
     }
-    struct order order = {.delay_ns = normal.delay_ns,
-                          .priority = normal.priority,
-                          .replaces = (normal.flags & FLAGS_REPLACE) != 0,
-                          .is_retry = normal.delay_ns > 0 || is_limited};
+    struct order order = {.delay_ns = options->delay_ns,
+                          .priority = options->priority,
+                          .replaces = (options->flags & FLAGS_REPLACE) != 0,
+                          .is_retry = options->delay_ns > 0 || is_limited};
     if (is_limited) {
         return add_limited(queue, key, &order);
     }
     struct weiri_added added;
     return add(queue, key, &order, &added);
+}
+
+static WEIRI_NOINLINE enum weir_status add_with_others(weir_queue *queue, struct weir_key key,
+                                                       const struct weir_add_options *options)
+{
+    struct weir_add_options known;
+    if (options == NULL || weiri_options_copy(&known, sizeof(known), options) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    return add_ordered(queue, key, &known);
+}
+
+enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
+                                     const struct weir_add_options *options)
+{
+    /* Options of this version, which is what nearly all are, need not be copied. */
+    if (options == NULL || options->size != sizeof(*options)) {
+        return add_with_others(queue, key, options);
+    }
+    if (options->delay_ns > 0 || options->flags != 0) {
+        return add_ordered(queue, key, options);
+    }
+    return options->priority == 0 ? weir_queue_add(queue, key)
+                                  : add_with_priority(queue, key, options->priority);
 }
 
 enum weir_status weiri_queue_send(weir_queue *queue, struct weir_item *item, int64_t delay_ns,

@@ -21,6 +21,7 @@ struct side {
 };
 
 static struct side sides[2];
+static enum weiri_order order;
 
 static struct weir_key key_of(struct side *side, size_t i, char *buffer, size_t size)
 {
@@ -42,25 +43,25 @@ static size_t number_of(const struct side *side, const struct weir_work *work)
            (size_t)(digits[2] - '0');
 }
 
-static enum weir_status add(struct side *side, size_t i)
+static enum weir_status add(struct side *side, size_t i, int32_t priority)
 {
     char buffer[32];
     struct weir_key key = key_of(side, i, buffer, sizeof(buffer));
     bool is_item = key.size == WEIR_KEY_ITEM;
-    if (side->is_quick && (is_item ? weiri_quick_add(&side->core, key, true)
-                                   : weiri_quick_add(&side->core, key, false))) {
+    if (side->is_quick && (is_item ? weiri_quick_add(&side->core, key, true, priority, order)
+                                   : weiri_quick_add(&side->core, key, false, priority, order))) {
         side->quick_moves++;
         return WEIR_OK;
     }
     struct weiri_added added;
-    return weiri_core_add(&side->core, key, false, 0, &added);
+    return weiri_core_add(&side->core, key, false, priority, &added);
 }
 
 /* The number of the item that is handed out; ITEMS: none. */
 static size_t next(struct side *side)
 {
     struct weir_work work;
-    if (side->is_quick && weiri_quick_next(&side->core, &work)) {
+    if (side->is_quick && weiri_quick_next(&side->core, &work, order)) {
         side->quick_moves++;
     } else if (!weiri_core_next(&side->core, &work)) {
         return ITEMS;
@@ -74,7 +75,7 @@ static size_t next(struct side *side)
 static int done(struct side *side, size_t i)
 {
     bool has_left;
-    if (side->is_quick && weiri_quick_done(&side->core, &side->works[i], &has_left)) {
+    if (side->is_quick && weiri_quick_done(&side->core, &side->works[i], &has_left, order)) {
         side->quick_moves++;
         return has_left;
     }
@@ -93,7 +94,8 @@ static enum weir_status add_batch(struct side *side, const size_t *numbers, size
     for (size_t i = 0; i < count; i++) {
         keys[i] = key_of(side, numbers[i], buffers[i], sizeof(buffers[i]));
     }
-    if (side->is_quick && weiri_quick_add_batch(&side->core, keys, count, 100)) {
+    if (side->is_quick && order == WEIRI_FIFO &&
+        weiri_quick_add_batch(&side->core, keys, count, 100)) {
         side->quick_moves++;
         return WEIR_OK;
     }
@@ -104,7 +106,9 @@ static enum weir_status add_batch(struct side *side, const size_t *numbers, size
 static size_t next_batch(struct side *side, size_t *numbers, size_t count)
 {
     struct weir_work works[BATCH];
-    size_t got = side->is_quick ? weiri_quick_next_batch(&side->core, works, count) : 0;
+    size_t got = side->is_quick && order == WEIRI_FIFO
+                     ? weiri_quick_next_batch(&side->core, works, count)
+                     : 0;
     side->quick_moves += got > 0;
     while (got < count && weiri_core_next(&side->core, &works[got])) {
         got++;
@@ -124,7 +128,9 @@ static size_t done_batch(struct side *side, const size_t *numbers, size_t count)
     for (size_t i = 0; i < count; i++) {
         works[i] = side->works[numbers[i]];
     }
-    size_t left = side->is_quick ? weiri_quick_done_batch(&side->core, works, count) : count;
+    size_t left = side->is_quick && order == WEIRI_FIFO
+                      ? weiri_quick_done_batch(&side->core, works, count)
+                      : count;
     CHECK_INT(left, <=, count);
     side->quick_moves += left < count;
     for (size_t i = 0; i < left; i++) {
@@ -149,7 +155,9 @@ static void check_same(void)
     const struct weiri_core *a = &sides[0].core;
     const struct weiri_core *b = &sides[1].core;
     CHECK_INT(weiri_ready_count(&a->ready), ==, weiri_ready_count(&b->ready));
-    CHECK_INT(a->ready.ring.capacity, ==, b->ready.ring.capacity);
+    CHECK_INT(weiri_ready_capacity(&a->ready), ==, weiri_ready_capacity(&b->ready));
+    CHECK_INT(a->ready.ranks.arrivals, ==, b->ready.ranks.arrivals);
+    CHECK_INT(a->asks.count, ==, b->asks.count);
     CHECK_INT(a->running.named, ==, b->running.named);
     CHECK_INT(a->running.capacity, ==, b->running.capacity);
     CHECK_INT(a->dirty, ==, b->dirty);
@@ -188,7 +196,9 @@ static void move(unsigned load)
     if (test_random_below(8) == 0) {
         move_batch(load);
     } else if (test_random_below(100) < load) {
-        CHECK_INT(add(&sides[0], i), ==, add(&sides[1], i));
+        bool is_usual = order == WEIRI_FIFO || test_random_below(2) == 0;
+        int32_t priority = is_usual ? 0 : (int32_t)test_random_below(5) - 2;
+        CHECK_INT(add(&sides[0], i, priority), ==, add(&sides[1], i, priority));
     } else if (test_random_below(10) == 0) {
         CHECK_INT(cancel(&sides[0], i), ==, cancel(&sides[1], i));
     } else if (test_random_below(2) == 0) {
@@ -208,12 +218,14 @@ static void move(unsigned load)
     check_same();
 }
 
-TEST(same_moves,
-     "a quick move comes to what the general one comes to, through bursts and their end")
+static void check_same_moves(void)
 {
     for (size_t i = 0; i < 2; i++) {
         sides[i] = (struct side){.is_quick = i == 0};
         weiri_core_init(&sides[i].core, test_allocator(), 1, 5, MARK);
+        if (order == WEIRI_RANKED) {
+            weiri_ready_init_ranks(&sides[i].core.ready, 0);
+        }
     }
     uint64_t moves = 0;
     for (uint64_t round = 0; round < test_scaled(40); round++) {
@@ -222,12 +234,26 @@ TEST(same_moves,
             move(load);
         }
     }
-    /* Quick is what most moves are; were none, this test would compare a thing with itself. */
-    CHECK_INT(sides[0].quick_moves, >, moves / 2);
+    /* Quick is what most moves are, without batches and without priorities that must be kept for
+     * dirty items; were none, this test would compare a thing with itself. */
+    CHECK_INT(sides[0].quick_moves, >, moves / (order == WEIRI_FIFO ? 2 : 3));
     CHECK_INT(sides[1].quick_moves, ==, 0);
     for (size_t i = 0; i < 2; i++) {
         weiri_core_fini(&sides[i].core);
     }
+}
+
+TEST(same_moves,
+     "a quick move comes to what the general one comes to, through bursts and their end")
+{
+    order = WEIRI_FIFO;
+    check_same_moves();
+}
+
+TEST(same_ranked_moves, "so it does where items have priorities")
+{
+    order = WEIRI_RANKED;
+    check_same_moves();
 }
 
 TEST(says_no, "what is in the way of a quick move: no room, a hole, another queue, an old ticket")
@@ -240,28 +266,30 @@ TEST(says_no, "what is in the way of a quick move: no room, a hole, another queu
     bool was_taken;
     weiri_core_init(&core, test_allocator(), 1, 5, MARK);
     weiri_core_init(&other, test_allocator(), 1, 5, 2 * MARK);
-    CHECK(!weiri_quick_add(&core, weir_key_item(&items[0]), true)); /* there is no ring yet */
+    CHECK(!weiri_quick_add(&core, weir_key_item(&items[0]), true, 0,
+                           WEIRI_FIFO)); /* there is no ring yet */
     CHECK(weiri_item_is_free(&items[0]));
-    CHECK(!weiri_quick_next(&core, &work));
+    CHECK(!weiri_quick_next(&core, &work, WEIRI_FIFO));
     for (size_t i = 0; i < WEIRI_RING_CAPACITY_MIN; i++) {
         CHECK_STATUS(weiri_core_add(&core, weir_key_item(&items[i]), false, 0, &added), WEIR_OK);
     }
     struct weir_key last = weir_key_item(&items[WEIRI_RING_CAPACITY_MIN]);
-    CHECK(!weiri_quick_add(&core, last, true));
-    CHECK(!weiri_quick_next(&core, &work)); /* there is no room among the running ones */
+    CHECK(!weiri_quick_add(&core, last, true, 0, WEIRI_FIFO));
+    CHECK(
+        !weiri_quick_next(&core, &work, WEIRI_FIFO)); /* there is no room among the running ones */
     CHECK(weiri_core_next(&core, &work));
-    CHECK(weiri_quick_add(&core, last, true));
+    CHECK(weiri_quick_add(&core, last, true, 0, WEIRI_FIFO));
     CHECK_STATUS(weiri_core_cancel(&core, weir_key_item(&items[1]), &was_taken), WEIR_OK);
-    CHECK(was_taken && !weiri_quick_next(&core, &work));
+    CHECK(was_taken && !weiri_quick_next(&core, &work, WEIRI_FIFO));
     struct weir_work stale = work;
     stale.ticket--;
-    CHECK(!weiri_quick_done(&core, &stale, NULL));
-    CHECK(weiri_quick_done(&core, &work, NULL));
-    CHECK(!weiri_quick_done(&core, &work, NULL));
+    CHECK(!weiri_quick_done(&core, &stale, NULL, WEIRI_FIFO));
+    CHECK(weiri_quick_done(&core, &work, NULL, WEIRI_FIFO));
+    CHECK(!weiri_quick_done(&core, &work, NULL, WEIRI_FIFO));
     CHECK(weiri_core_next(&core, &work)); /* past the hole */
     CHECK_STATUS(weiri_core_add(&other, weir_key_item(&items[1]), false, 0, &added), WEIR_OK);
-    CHECK(weiri_quick_has_room(&core));
-    CHECK(!weiri_quick_add(&core, weir_key_item(&items[1]), true));
+    CHECK(weiri_quick_has_room(&core, WEIRI_FIFO));
+    CHECK(!weiri_quick_add(&core, weir_key_item(&items[1]), true, 0, WEIRI_FIFO));
     weiri_core_fini(&core);
     weiri_core_fini(&other);
 }
@@ -327,7 +355,7 @@ TEST(unnamed,
     CHECK(weiri_core_next(&core, &work));
     test_fail_allocation(0, false);
     CHECK_INT(core.running.unnamed, ==, 1);
-    CHECK(!weiri_quick_done(&core, &work, NULL));
+    CHECK(!weiri_quick_done(&core, &work, NULL, WEIRI_FIFO));
     CHECK_INT(weiri_quick_done_batch(&core, &work, 1), ==, 1);
     struct weiri_ended ended;
     CHECK_STATUS(weiri_core_done(&core, &work, &ended), WEIR_OK);

@@ -4,10 +4,6 @@
 
 #include <stdbool.h>
 
-#include "base/panic.h"
-
-#define CHILDREN 4
-
 /* Compares priority * aging_ns + since_ns, and then the arrival, exactly: of the two sums only
  * their difference is looked at. Times of a clock are not negative, so the difference of two fits;
  * where the product does not, it is larger than any such difference, and the priorities decide.
@@ -38,7 +34,7 @@ static void place(struct weiri_ranks *ranks, size_t index, struct weiri_rank ent
 static void sift_up(struct weiri_ranks *ranks, size_t index, struct weiri_rank entry)
 {
     while (index > 0) {
-        size_t parent = (index - 1) / CHILDREN;
+        size_t parent = (index - 1) / WEIRI_RANKS_CHILDREN;
         if (!is_before(ranks, &entry, &ranks->entries[parent])) {
             break;
         }
@@ -53,11 +49,11 @@ static void sift_down(struct weiri_ranks *ranks, size_t count, size_t index,
                       struct weiri_rank entry)
 {
     for (;;) {
-        size_t first = index * CHILDREN + 1;
+        size_t first = index * WEIRI_RANKS_CHILDREN + 1;
         if (first >= count) {
             break;
         }
-        size_t end = first + CHILDREN < count ? first + CHILDREN : count;
+        size_t end = first + WEIRI_RANKS_CHILDREN < count ? first + WEIRI_RANKS_CHILDREN : count;
         size_t least = first;
         for (size_t child = first + 1; child < end; child++) {
             if (is_before(ranks, &ranks->entries[child], &ranks->entries[least])) {
@@ -145,21 +141,16 @@ static void remove_at(struct weiri_ranks *ranks, size_t index)
     if (index == ranks->count) {
         return;
     }
-    if (index > 0 && is_before(ranks, &last, &ranks->entries[(index - 1) / CHILDREN])) {
+    if (index > 0 && is_before(ranks, &last, &ranks->entries[(index - 1) / WEIRI_RANKS_CHILDREN])) {
         sift_up(ranks, index, last);
     } else {
         sift_down(ranks, ranks->count, index, last);
     }
 }
 
-struct weir_item *weiri_ranks_pop(struct weiri_ranks *ranks)
+void weiri_ranks_close_first(struct weiri_ranks *ranks)
 {
-    if (ranks->count == 0) {
-        return NULL;
-    }
-    struct weir_item *item = ranks->entries[0].item;
-    remove_at(ranks, 0);
-    return item;
+    sift_down(ranks, ranks->count, 0, ranks->entries[ranks->count]);
 }
 
 void weiri_ranks_remove(struct weiri_ranks *ranks, const struct weir_item *item)

@@ -10,6 +10,7 @@
 #include <weir/status.h>
 
 #include "base/alloc.h"
+#include "base/panic.h"
 #include "queue/item.h"
 
 /* The ready items of a queue with priorities, the most urgent first and equal ones in order of
@@ -23,6 +24,7 @@
  *
  * Plain data: no lock, no clock. Room is reserved before a push, which then cannot fail. */
 #define WEIRI_RANKS_CAPACITY_MIN 16
+#define WEIRI_RANKS_CHILDREN 4
 
 struct weiri_rank {
     struct weir_item *item;
@@ -53,11 +55,53 @@ void weiri_ranks_push(struct weiri_ranks *ranks, struct weir_item *item, int32_t
 /* Makes an item that is here as urgent as priority, where it is less urgent; it keeps its arrival
  * and its age, and so stands where it would had it come with this priority. */
 void weiri_ranks_raise(struct weiri_ranks *ranks, const struct weir_item *item, int32_t priority);
-/* Takes out the most urgent item; NULL where there is none. */
-struct weir_item *weiri_ranks_pop(struct weiri_ranks *ranks);
 /* Takes out an item that is here. */
 void weiri_ranks_remove(struct weiri_ranks *ranks, const struct weir_item *item);
 /* Puts the entries in order, for whoever walks them: a sorted array is a heap too. */
 void weiri_ranks_sort(struct weiri_ranks *ranks);
+
+/* Puts the entry behind the last one where the first one was, or where it then belongs. */
+void weiri_ranks_close_first(struct weiri_ranks *ranks);
+
+/* weiri_ranks_push() without aging: of all items the one that arrives last passes on its way to the
+ * root exactly those that are less urgent. */
+static inline void weiri_ranks_put(struct weiri_ranks *ranks, struct weir_item *item,
+                                   int32_t priority)
+{
+    size_t index = ranks->count++;
+    while (index > 0) {
+        size_t parent = (index - 1) / WEIRI_RANKS_CHILDREN;
+        if (ranks->entries[parent].priority <= priority) {
+            break;
+        }
+        ranks->entries[index] = ranks->entries[parent];
+        ranks->entries[index].item->weir_position = index;
+        index = parent;
+    }
+    ranks->entries[index] = (struct weiri_rank){item, ranks->arrivals++, 0, priority};
+    item->weir_position = index;
+}
+
+/* Takes out the most urgent item; NULL where there is none. */
+static inline struct weir_item *weiri_ranks_pop(struct weiri_ranks *ranks)
+{
+    if (ranks->count == 0) {
+        return NULL;
+    }
+    struct weir_item *item = ranks->entries[0].item;
+    if (--ranks->count > 0) {
+        weiri_ranks_close_first(ranks);
+    }
+    return item;
+}
+
+/* Whether an item that is here is at least as urgent as priority. */
+static inline bool weiri_ranks_is_as_urgent(const struct weiri_ranks *ranks,
+                                            const struct weir_item *item, int32_t priority)
+{
+    const struct weiri_rank *entry = &ranks->entries[item->weir_position];
+    WEIRI_ASSERT(item->weir_position < ranks->count && entry->item == item);
+    return entry->priority <= priority;
+}
 
 #endif

@@ -46,7 +46,11 @@ static void push(struct weiri_ranks *ranks, size_t i, int32_t priority)
 {
     CHECK_STATUS(weiri_ranks_reserve(ranks, test_allocator(), ranks->count + 1), WEIR_OK);
     expected[i] = (struct expected){priority, ranks->now_ns, ranks->arrivals, true};
-    weiri_ranks_push(ranks, &items[i], priority);
+    if (ranks->aging_ns == 0 && test_random_below(2) == 0) {
+        weiri_ranks_put(ranks, &items[i], priority);
+    } else {
+        weiri_ranks_push(ranks, &items[i], priority);
+    }
 }
 
 static void pop(struct weiri_ranks *ranks)

@@ -61,8 +61,10 @@ void weiri_queue_unlock(weir_queue *queue)
     bool is_open = queue->core.delay.count == 0 && !queue->shutting_down && !queue->is_gated;
     queue->is_calm = is_open && weiri_list_is_empty(&queue->sleepers) && !queue->has_event_fd &&
                      !queue->has_guests;
-    queue->is_plain = is_open && weiri_core_is_plain(&queue->core) && queue->groups == NULL &&
-                      queue->touch == NULL;
+    bool is_simple = is_open && weiri_core_is_simple(&queue->core) && queue->groups == NULL &&
+                     queue->touch == NULL;
+    queue->is_plain = is_simple && !queue->core.ready.has_priorities;
+    queue->is_ranked = is_simple && queue->core.ready.has_priorities;
     queue->is_quiet = queue->is_calm && queue->is_plain;
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);

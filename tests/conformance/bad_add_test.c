@@ -38,6 +38,7 @@ static enum weir_status call_add_with(__attribute__((unused)) struct world *w, w
     enum weir_status status = add_options(queue, key, 0, WEIR_ADD_SUPERSEDE);
     CHECK(status != WEIR_OK);
     CHECK_STATUS(add_options(queue, key, 1, WEIR_ADD_MOVE), status);
+    CHECK_STATUS(add_options(queue, key, 0, 0), status);
     return status;
 }
 

@@ -47,6 +47,23 @@ TEST_EACH(raised, "a queued item added at a more urgent priority moves up, keepi
     teardown(&f);
 }
 
+TEST_EACH(checked,
+          "an add with a priority is refused for its queue, its key and its end as any other")
+{
+    struct fixture f;
+    setup_ranked(&f, kind, 0);
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.priority = -1;
+    CHECK_STATUS(weir_queue_add_with(NULL, key_of(&f, 0), &options), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(f.queue, weir_key_bytes(NULL, 1), &options), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(f.queue, weir_key_bytes(&f, 65537), &options), WEIR_ETOOBIG);
+    CHECK_COUNTS(&f, 0, 0, 0);
+    weir_queue_shutdown(f.queue);
+    CHECK_STATUS(try_add_at(&f, 0, -1, 0, 0), WEIR_ESHUTDOWN);
+    CHECK_COUNTS(&f, 0, 0, 0);
+    teardown(&f);
+}
+
 TEST_EACH(not_lowered, "an add at a less urgent priority changes nothing")
 {
     struct fixture f;

@@ -29,7 +29,7 @@ static struct {
     weir_queue *queue;
     enum ending ending;
     unsigned end_after; /* calls of those who end it */
-    bool is_plain;      /* nothing but adds and what workers do, so that the queue stays quiet */
+    bool is_plain;      /* nothing but adds and what workers do, so that calls take short cuts */
     bool has_priorities;
     bool has_fd;
     _Atomic uint64_t touches;
@@ -54,10 +54,20 @@ static bool note(struct writer *writer, unsigned index, enum weir_status status,
     return true;
 }
 
+static int32_t choose_priority(struct writer *writer)
+{
+    return world.has_priorities ? (int32_t)below(&writer->random, 9) - 4 : 0;
+}
+
 static bool add(struct writer *writer, unsigned index)
 {
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.priority = choose_priority(writer);
     books_write(writer, index);
-    return note(writer, index, weir_queue_add(world.queue, books_key(index)), false);
+    enum weir_status status = options.priority == 0
+                                  ? weir_queue_add(world.queue, books_key(index))
+                                  : weir_queue_add_with(world.queue, books_key(index), &options);
+    return note(writer, index, status, false);
 }
 
 static bool add_some(struct writer *writer)
@@ -101,7 +111,7 @@ static bool add_with(struct writer *writer)
     options.flags = kinds[below(&writer->random, sizeof(kinds) / sizeof(kinds[0]))];
     bool is_now = options.flags == WEIR_ADD_SUPERSEDE || one_in(&writer->random, 2);
     options.delay_ns = is_now ? 0 : choose_delay(writer);
-    options.priority = world.has_priorities ? (int32_t)below(&writer->random, 9) - 4 : 0;
+    options.priority = choose_priority(writer);
     books_write(writer, index);
     return note(writer, index, weir_queue_add_with(world.queue, books_key(index), &options),
                 options.delay_ns > 0 || (options.flags & WEIR_ADD_RATE_LIMITED) != 0);
@@ -337,7 +347,8 @@ static void run_threads(void)
     }
 }
 
-/* Every second queue is a plain one, with what makes calls short; the others have all else. */
+/* Every second queue is one with what makes calls short, with priorities or without; the others
+ * have all else. */
 static uint64_t run_round(uint64_t number, bool is_keyed)
 {
     books_init(is_keyed);
@@ -345,7 +356,7 @@ static uint64_t run_round(uint64_t number, bool is_keyed)
     world.ending = (enum ending)(number / 2 % ENDINGS);
     world.end_after = CALLS / 2 + (unsigned)below(random, CALLS / 2);
     world.is_plain = number % 2 == 0;
-    world.has_priorities = !world.is_plain && one_in(random, 2);
+    world.has_priorities = one_in(random, 2);
     world.has_fd = !world.is_plain && one_in(random, 2);
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
     struct weir_limiter_options limiter = WEIR_LIMITER_OPTIONS_INIT;
@@ -354,11 +365,11 @@ static uint64_t run_round(uint64_t number, bool is_keyed)
     limiter.allocator = *test_allocator();
     CHECK_STATUS(weir_limiter_exponential_new(WEIR_US(1), WEIR_MS(1), &limiter, &options.limiter),
                  WEIR_OK);
+    options.flags = world.has_priorities ? WEIR_QUEUE_PRIORITIES : 0;
     if (!world.is_plain) {
         CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
         options.metrics = one_in(random, 2) ? metrics : NULL;
         options.name = "stress";
-        options.flags = world.has_priorities ? WEIR_QUEUE_PRIORITIES : 0;
         options.aging_ns = world.has_priorities && one_in(random, 2) ? WEIR_US(50) : 0;
         options.touch = number % 8 == 1 || one_in(random, 2) ? count_touch : NULL;
     }
