@@ -112,6 +112,45 @@ static inline void weiri_copy_short(void *to, const void *from, size_t size)
     }
 }
 
+/* Sixteen bytes of memory as words that can be loaded and stored at once. */
+struct weiri_words {
+    uint64_t first;
+    uint64_t second;
+};
+
+/* A key of at most sixteen bytes, and zeros behind it; data may be NULL where size is 0. */
+static inline struct weiri_words weiri_words(const void *data, size_t size)
+{
+    struct weiri_words words = {0, 0};
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const unsigned char *at = data;
+    if (size >= 8) {
+        words.first = weiri_read64(at);
+        /* In two steps, for there is no shift by 64. */
+        size_t half = (16 - size) * 4;
+        words.second = weiri_read64(at + size - 8) >> half >> half;
+    } else if (size >= 4) {
+        words.first = weiri_read32(at) | weiri_read32(at + size - 4) << (size - 4) * 8;
+    } else if (size > 0) {
+        words.first = (uint64_t)at[0] | (uint64_t)at[size / 2] << (size / 2) * 8 |
+                      (uint64_t)at[size - 1] << (size - 1) * 8;
+    }
+#else
+    if (size > 0) {
+        memcpy(&words, data, size);
+    }
+#endif
+    return words;
+}
+
+/* A hash of such a key, another one than weiri_hash(). */
+static inline uint64_t weiri_hash_words(struct weiri_words words, size_t size, uint64_t seed)
+{
+    return weiri_hash_fold(
+        WEIRI_HASH_B ^ (uint64_t)size,
+        weiri_hash_fold(words.first ^ weiri_hash_secret(seed), words.second ^ seed));
+}
+
 /* True when size bytes at a and at b are the same; either may be NULL where that is 0. */
 static inline bool weiri_same_bytes(const void *a, const void *b, size_t size)
 {

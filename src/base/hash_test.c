@@ -215,6 +215,40 @@ TEST(copy_short, "a copy takes every byte and touches no other")
     }
 }
 
+TEST(words, "short keys as words: their bytes in order, and zeros")
+{
+    for (size_t size = 0; size <= 16; size++) {
+        unsigned char around[32];
+        unsigned char expected[16] = {0};
+        fill_random(around, sizeof(around));
+        memcpy(expected, around + 3, size);
+        struct weiri_words words = weiri_words(size == 0 ? NULL : around + 3, size);
+        CHECK(memcmp(&words, expected, sizeof(words)) == 0);
+    }
+}
+
+TEST(words_spread, "hashes of keys as words are spread evenly, also by their size alone")
+{
+    enum {
+        COUNT = 20000
+    };
+    static uint64_t hashes[COUNT];
+    uint64_t seed = test_random();
+    for (size_t width = 5; width <= 12; width++) {
+        for (int i = 0; i < COUNT; i++) {
+            char key[32];
+            int size = snprintf(key, sizeof(key), "%0*d", (int)width, i);
+            hashes[i] = weiri_hash_words(weiri_words(key, (size_t)size), (size_t)size, seed);
+        }
+        check_spread(hashes, COUNT);
+        check_collisions(hashes, COUNT);
+    }
+    for (size_t size = 1; size <= 16; size++) {
+        CHECK(weiri_hash_words((struct weiri_words){0, 0}, size, seed) !=
+              weiri_hash_words((struct weiri_words){0, 0}, size - 1, seed));
+    }
+}
+
 TEST(chosen_keys, "keys chosen by who knows the constants do not gather in one place")
 {
     enum {

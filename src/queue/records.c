@@ -25,6 +25,12 @@ static void push_with_room(struct weiri_records *records, uint32_t index)
     records->with_room = index + 1;
 }
 
+static void push_empty(struct weiri_records *records, uint32_t index)
+{
+    records->chunks[index]->next = records->empties;
+    records->empties = index + 1;
+}
+
 static void remove_with_room(struct weiri_records *records, uint32_t index)
 {
     struct weiri_chunk *chunk = records->chunks[index];
@@ -38,15 +44,20 @@ static void remove_with_room(struct weiri_records *records, uint32_t index)
     }
 }
 
-/* False: for lack of memory the array is as it was. */
+/* False: for lack of memory the array is as it was. What has no chunk is NULL in all of it. */
 static bool resize_array(struct weiri_records *records, const struct weir_allocator *allocator,
                          uint32_t capacity)
 {
-    struct weiri_chunk **chunks = weiri_resize(allocator, records->chunks, records->chunk_capacity,
-                                               capacity, sizeof(struct weiri_chunk *));
+    struct weiri_chunk **chunks =
+        weiri_alloc_zero(allocator, capacity, sizeof(struct weiri_chunk *));
     if (chunks == NULL) {
         return false;
     }
+    if (records->chunk_count > 0) {
+        memcpy(chunks, records->chunks, records->chunk_count * sizeof(struct weiri_chunk *));
+    }
+    weiri_release(allocator, records->chunks,
+                  records->chunk_capacity * sizeof(struct weiri_chunk *));
     records->chunks = chunks;
     records->chunk_capacity = capacity;
     return true;
@@ -67,7 +78,6 @@ static uint32_t find_index(struct weiri_records *records, const struct weir_allo
             return CHUNKS_MAX;
         }
     }
-    records->chunks[records->chunk_count] = NULL;
     return records->chunk_count++;
 }
 
@@ -91,15 +101,13 @@ static enum weir_status add_chunk(struct weiri_records *records,
     }
     chunk->free_record = 1;
     records->chunks[index] = chunk;
-    records->empty = index + 1;
-    push_with_room(records, index);
+    push_empty(records, index);
     return WEIR_OK;
 }
 
 static void remove_chunk(struct weiri_records *records, const struct weir_allocator *allocator,
                          uint32_t index)
 {
-    remove_with_room(records, index);
     weiri_release(allocator, records->chunks[index], sizeof(struct weiri_chunk));
     records->chunks[index] = NULL;
     if (index < records->without_chunk) {
@@ -130,16 +138,19 @@ static struct weiri_record *take(struct weiri_records *records,
         records->count++;
         return spare;
     }
-    if (records->with_room == NONE && add_chunk(records, allocator) != WEIR_OK) {
-        return NULL;
+    if (records->with_room == NONE) {
+        if (records->empties == NONE && add_chunk(records, allocator) != WEIR_OK) {
+            return NULL;
+        }
+        uint32_t index = records->empties - 1;
+        records->empties = records->chunks[index]->next;
+        push_with_room(records, index);
     }
     uint32_t chunk_index = records->with_room - 1;
     struct weiri_chunk *chunk = records->chunks[chunk_index];
     struct weiri_record *record = &chunk->records[chunk->free_record - 1];
-    chunk->free_record = record->key.next_free;
-    if (chunk->used++ == 0) {
-        records->empty = NONE;
-    }
+    chunk->free_record = (uint32_t)record->key.next_free;
+    chunk->used++;
     if (chunk->free_record == NONE) {
         remove_with_room(records, chunk_index);
     }
@@ -149,7 +160,7 @@ static struct weiri_record *take(struct weiri_records *records,
 
 struct weiri_record *weiri_records_new(struct weiri_records *records,
                                        const struct weir_allocator *allocator, struct weir_key key,
-                                       uint32_t hash)
+                                       const struct weiri_sought *sought)
 {
     char *block = NULL;
     if (key.size > WEIRI_RECORD_INLINE) {
@@ -163,15 +174,35 @@ struct weiri_record *weiri_records_new(struct weiri_records *records,
         weiri_release(allocator, block, key.size);
         return NULL;
     }
-    record->hash = hash;
-    record->key_size = (uint32_t)key.size;
-    if (block != NULL) {
-        memcpy(block, key.data, key.size);
-        record->key.block = block;
-    } else {
-        weiri_copy_short(record->key.bytes, key.data, key.size);
+    if (block == NULL) {
+        weiri_record_name(record, key.size, sought);
+        return record;
     }
+    memcpy(block, key.data, key.size);
+    record->hash = sought->hash;
+    record->key.block = block;
+    record->key_size = (uint32_t)key.size;
     return record;
+}
+
+/* Gives chunks without records back but for one: those further back go, so that the array can
+ * shrink too. */
+static void give_back(struct weiri_records *records, const struct weir_allocator *allocator)
+{
+    uint32_t first = records->empties;
+    uint32_t kept = first;
+    for (uint32_t link = first; link != NONE; link = records->chunks[link - 1]->next) {
+        kept = link < kept ? link : kept;
+    }
+    uint32_t next;
+    for (uint32_t link = first; link != NONE; link = next) {
+        next = records->chunks[link - 1]->next;
+        if (link != kept) {
+            remove_chunk(records, allocator, link - 1);
+        }
+    }
+    records->empties = kept;
+    records->chunks[kept - 1]->next = NONE;
 }
 
 /* Gives a record that holds no key back to its chunk, and the chunk back where it is empty. */
@@ -181,7 +212,7 @@ static void put_back(struct weiri_records *records, const struct weir_allocator 
     uint32_t index = weiri_record_index(record);
     uint32_t chunk_index = index >> WEIRI_CHUNK_BITS;
     struct weiri_chunk *chunk = records->chunks[chunk_index];
-    record->key.next_free = chunk->free_record;
+    weiri_record_link_free(record, chunk->free_record);
     if (chunk->free_record == NONE) {
         push_with_room(records, chunk_index);
     }
@@ -189,13 +220,10 @@ static void put_back(struct weiri_records *records, const struct weir_allocator 
     if (--chunk->used > 0) {
         return;
     }
-    /* Of two empty chunks the one further back goes, so that the array of chunks can shrink too. */
-    uint32_t other = records->empty;
-    records->empty = chunk_index + 1;
-    if (other != NONE) {
-        bool is_further = other - 1 > chunk_index;
-        records->empty = is_further ? chunk_index + 1 : other;
-        remove_chunk(records, allocator, is_further ? other - 1 : chunk_index);
+    remove_with_room(records, chunk_index);
+    push_empty(records, chunk_index);
+    if (chunk->next != NONE) {
+        give_back(records, allocator);
     }
 }
 
@@ -208,7 +236,7 @@ void weiri_records_free(struct weiri_records *records, const struct weir_allocat
     if (record->key_size > WEIRI_RECORD_INLINE) {
         weiri_release(allocator, record->key.block, record->key_size);
     }
-    record->key_size = WEIRI_RECORD_FREE;
+    weiri_record_unname(record);
     records->count--;
     put_back(records, allocator, record);
     /* The spare record must not keep a chunk for itself alone. */

@@ -27,34 +27,42 @@
 struct weiri_record {
     struct weir_item item;
     uint32_t hash;
-    uint32_t key_size; /* WEIRI_RECORD_FREE: not in use */
+    uint32_t key_size; /* WEIRI_RECORD_FREE: not in use; then what follows is a link, if anything */
     union {
         char bytes[WEIRI_RECORD_INLINE];
+        struct weiri_words words; /* the same, with zeros behind the key */
         char *block;
-        uint32_t next_free; /* in a record that is not in use */
+        uint64_t next_free; /* in a record that is not in use */
     } key;
 };
 
 #define WEIRI_CHUNK_BITS 7
 #define WEIRI_CHUNK_RECORDS (1u << WEIRI_CHUNK_BITS)
 
-/* Links are 1 + index; 0: none. Chunks that have room form a doubly-linked list, so that any of
- * them can leave it. */
+/* Links are 1 + index; 0: none. Chunks that hold records and have room for more form a
+ * doubly-linked list, so that any of them can leave it; those that hold none form a list of their
+ * own, linked by next. */
 struct weiri_chunk {
     uint32_t used;
     uint32_t free_record; /* within the chunk */
-    uint32_t next;        /* chunk with room */
+    uint32_t next;
     uint32_t previous;
     struct weiri_record records[WEIRI_CHUNK_RECORDS];
 };
 
+/* What a key is looked for by. */
+struct weiri_sought {
+    struct weiri_words words; /* of a short key */
+    uint32_t hash;
+};
+
 struct weiri_records {
-    struct weiri_chunk **chunks; /* NULL: an index that has no chunk now */
+    struct weiri_chunk **chunks; /* NULL: an index that has no chunk now, or never had one */
     uint32_t chunk_count;        /* in use of the array */
     uint32_t chunk_capacity;
-    uint32_t with_room;     /* 1 + index of a chunk that has a free record; 0: none */
+    uint32_t with_room;     /* first of the chunks with records and with room; 0: none */
     uint32_t without_chunk; /* no index below this one lacks its chunk */
-    uint32_t empty;         /* 1 + index of the one chunk that may hold no record; 0: none */
+    uint32_t empties;       /* first of the chunks without records, of which one is kept; 0: none */
     size_t count;           /* records in use */
     struct weiri_record
         *spare; /* the one freed last, if nothing came since; for its chunk in use */
@@ -63,7 +71,7 @@ struct weiri_records {
 /* A record for the key, its item free; NULL for lack of memory. */
 struct weiri_record *weiri_records_new(struct weiri_records *records,
                                        const struct weir_allocator *allocator, struct weir_key key,
-                                       uint32_t hash);
+                                       const struct weiri_sought *sought);
 void weiri_records_free(struct weiri_records *records, const struct weir_allocator *allocator,
                         struct weiri_record *record);
 /* Frees every record. */
@@ -98,10 +106,31 @@ static inline const void *weiri_record_key(const struct weiri_record *record)
     return record->key_size <= WEIRI_RECORD_INLINE ? record->key.bytes : record->key.block;
 }
 
+/* Takes a record into use for a key that lies in it. */
+static inline void weiri_record_name(struct weiri_record *record, size_t size,
+                                     const struct weiri_sought *sought)
+{
+    record->hash = sought->hash;
+    record->key.words = sought->words;
+    record->key_size = (uint32_t)size;
+}
+
+/* The record is not in use any more. */
+static inline void weiri_record_unname(struct weiri_record *record)
+{
+    record->key_size = WEIRI_RECORD_FREE;
+}
+
+static inline void weiri_record_link_free(struct weiri_record *record, uint32_t next)
+{
+    record->key.next_free = next;
+}
+
 /* weiri_records_new() of a key that lies in the record, where that takes no call; NULL elsewhere.
  */
 static inline struct weiri_record *weiri_records_new_quick(struct weiri_records *records,
-                                                           struct weir_key key, uint32_t hash)
+                                                           size_t size,
+                                                           const struct weiri_sought *sought)
 {
     struct weiri_record *record = records->spare;
     if (record != NULL) {
@@ -112,16 +141,14 @@ static inline struct weiri_record *weiri_records_new_quick(struct weiri_records 
         }
         struct weiri_chunk *chunk = records->chunks[records->with_room - 1];
         record = &chunk->records[chunk->free_record - 1];
-        if (chunk->used == 0 || record->key.next_free == 0) {
-            return NULL; /* it is the reserve, or would be full */
+        if (record->key.next_free == 0) {
+            return NULL; /* it would be full */
         }
         chunk->used++;
-        chunk->free_record = record->key.next_free;
+        chunk->free_record = (uint32_t)record->key.next_free;
     }
     records->count++;
-    record->hash = hash;
-    record->key_size = (uint32_t)key.size;
-    weiri_copy_short(record->key.bytes, key.data, key.size);
+    weiri_record_name(record, size, sought);
     return record;
 }
 
@@ -135,6 +162,7 @@ static inline bool weiri_records_free_quick(struct weiri_records *records,
     }
     if (records->spare == NULL) {
         records->spare = record;
+        weiri_record_unname(record);
     } else {
         uint32_t index = weiri_record_index(record);
         struct weiri_chunk *chunk = records->chunks[index >> WEIRI_CHUNK_BITS];
@@ -142,10 +170,10 @@ static inline bool weiri_records_free_quick(struct weiri_records *records,
             return false;
         }
         chunk->used--;
-        record->key.next_free = chunk->free_record;
+        weiri_record_unname(record);
+        weiri_record_link_free(record, chunk->free_record);
         chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
     }
-    record->key_size = WEIRI_RECORD_FREE;
     records->count--;
     return true;
 }

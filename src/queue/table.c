@@ -16,7 +16,8 @@ void weiri_table_fini(struct weiri_table *table, const struct weir_allocator *al
 struct weir_item *weiri_table_find(const struct weiri_table *table, struct weir_key key)
 {
     size_t at;
-    struct weiri_record *record = weiri_table_search(table, key, weiri_table_hash(table, key), &at);
+    const struct weiri_sought sought = weiri_table_sought(table->seed, key);
+    struct weiri_record *record = weiri_table_search(table, key, &sought, &at);
     return record == NULL ? NULL : &record->item;
 }
 
@@ -24,20 +25,20 @@ struct weir_item *weiri_table_intern_slow(struct weiri_table *table,
                                           const struct weir_allocator *allocator,
                                           struct weir_key key)
 {
-    uint32_t hash = weiri_table_hash(table, key);
+    const struct weiri_sought sought = weiri_table_sought(table->seed, key);
     size_t at = 0;
-    struct weiri_record *record = weiri_table_search(table, key, hash, &at);
+    struct weiri_record *record = weiri_table_search(table, key, &sought, &at);
     if (record != NULL) {
         return &record->item;
     }
     if (weiri_slots_reserve(&table->slots, allocator) != WEIR_OK) {
         return NULL;
     }
-    record = weiri_records_new(&table->records, allocator, key, hash);
+    record = weiri_records_new(&table->records, allocator, key, &sought);
     if (record == NULL) {
         return NULL;
     }
-    weiri_slots_insert(&table->slots, hash, record->item.weir_slot);
+    weiri_slots_insert(&table->slots, sought.hash, record->item.weir_slot);
     return &record->item;
 }
 

@@ -37,30 +37,50 @@ struct weir_item *weiri_table_intern_slow(struct weiri_table *table,
 void weiri_table_remove_slow(struct weiri_table *table, const struct weir_allocator *allocator,
                              struct weir_item *item);
 
-static inline uint32_t weiri_table_hash(const struct weiri_table *table, struct weir_key key)
+static inline struct weiri_sought weiri_table_sought(uint64_t seed, struct weir_key key)
 {
-    return (uint32_t)(weiri_hash(key.data, key.size, table->seed) >> 32);
+    struct weiri_sought sought = {{0, 0}, 0};
+    if (key.size <= WEIRI_RECORD_INLINE) {
+        sought.words = weiri_words(key.data, key.size);
+        sought.hash = (uint32_t)(weiri_hash_words(sought.words, key.size, seed) >> 32);
+    } else {
+        sought.hash = (uint32_t)(weiri_hash(key.data, key.size, seed) >> 32);
+    }
+    return sought;
+}
+
+/* Whether the record is the key's. */
+static inline bool weiri_record_is(const struct weiri_record *record, struct weir_key key,
+                                   const struct weiri_sought *sought)
+{
+    if (record->key_size != key.size) {
+        return false;
+    }
+    return key.size > WEIRI_RECORD_INLINE
+               ? weiri_same_bytes(record->key.block, key.data, key.size)
+               : ((record->key.words.first ^ sought->words.first) |
+                  (record->key.words.second ^ sought->words.second)) == 0;
 }
 
 /* The key's record; NULL where there is none: then, unless the table is empty, *ret_at is the empty
  * slot where the search ended. */
 WEIRI_INLINE struct weiri_record *weiri_table_search(const struct weiri_table *table,
-                                                     struct weir_key key, uint32_t hash,
+                                                     struct weir_key key,
+                                                     const struct weiri_sought *sought,
                                                      size_t *ret_at)
 {
     const struct weiri_slots *slots = &table->slots;
     if (slots->capacity == 0) {
         return NULL;
     }
-    size_t at = weiri_slots_home(slots, hash);
+    size_t at = weiri_slots_home(slots, sought->hash);
     for (; slots->slots[at].number != 0; at = weiri_slots_next(slots, at)) {
-        if (slots->slots[at].hash != hash) {
+        if (slots->slots[at].hash != sought->hash) {
             continue;
         }
         struct weiri_record *record =
             weiri_records_at(&table->records, slots->slots[at].number - 1);
-        if (record->key_size == key.size &&
-            weiri_same_bytes(weiri_record_key(record), key.data, key.size)) {
+        if (weiri_record_is(record, key, sought)) {
             return record;
         }
     }
@@ -75,18 +95,18 @@ WEIRI_INLINE struct weir_item *weiri_table_intern_quick(struct weiri_table *tabl
     if (key.size > WEIRI_RECORD_INLINE) {
         return NULL;
     }
-    uint32_t hash = weiri_table_hash(table, key);
+    const struct weiri_sought sought = weiri_table_sought(table->seed, key);
     size_t at = 0;
-    struct weiri_record *record = weiri_table_search(table, key, hash, &at);
+    struct weiri_record *record = weiri_table_search(table, key, &sought, &at);
     if (record == NULL) {
         if (!weiri_slots_have_room(&table->slots)) {
             return NULL;
         }
-        record = weiri_records_new_quick(&table->records, key, hash);
+        record = weiri_records_new_quick(&table->records, key.size, &sought);
         if (record == NULL) {
             return NULL;
         }
-        weiri_slots_put(&table->slots, at, hash, record->item.weir_slot);
+        weiri_slots_put(&table->slots, at, sought.hash, record->item.weir_slot);
     }
     return &record->item;
 }
