@@ -43,42 +43,71 @@ static double resident(void)
     return (double)strtol(rest, NULL, 10) * (double)sysconf(_SC_PAGESIZE);
 }
 
-static void memory(struct bench_run *run)
+struct use {
+    double full; /* with all items queued */
+    double kept; /* once they are done */
+};
+
+typedef double held_fn(const size_t *counted);
+
+static double held_by_queue(const size_t *counted)
 {
-    const size_t count = bench_measurement(run)->size;
-    struct bench_items items;
-    bench_items_init(&items, run, count);
-    size_t held = 0; /* One thread: the counter needs no lock. */
+    return (double)*counted;
+}
+
+static double held_by_process(const size_t *counted)
+{
+    (void)counted;
+    return resident();
+}
+
+/* A burst of all items through a new queue, and what it has taken of what a function tells. */
+static struct use burst(const struct bench_items *items, const struct weir_allocator *allocator,
+                        held_fn *held, const size_t *counted)
+{
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator =
-        (struct weir_allocator){counted_alloc, counted_resize, counted_release, &held};
+    if (allocator != NULL) {
+        options.allocator = *allocator;
+    }
     weir_queue *queue;
     BENCH_OK(weir_queue_new(&options, &queue));
-    size_t before = held;
-    double resident_before = resident();
-    for (size_t i = 0; i < count; i++) {
-        BENCH_OK(weir_queue_add(queue, bench_key(&items, i)));
+    double before = held(counted);
+    for (size_t i = 0; i < items->count; i++) {
+        BENCH_OK(weir_queue_add(queue, bench_key(items, i)));
     }
-    size_t full = held;
-    double resident_full = resident();
-    for (size_t i = 0; i < count; i++) {
+    struct use use = {.full = held(counted) - before};
+    for (size_t i = 0; i < items->count; i++) {
         struct weir_work work;
         BENCH_OK(weir_queue_get(queue, &work));
         BENCH_OK(weir_queue_done(queue, &work));
     }
     BENCH_CHECK_COUNT(weir_queue_len(queue), 0);
-    double n = (double)count;
+    use.kept = held(counted) - before;
+    weir_queue_free(queue);
+    return use;
+}
+
+static void memory(struct bench_run *run)
+{
+    struct bench_items items;
+    bench_items_init(&items, run, bench_measurement(run)->size);
+    /* What the process holds is that of a queue as most are made, without an allocator. It comes
+     * first, before libc has memory to use again. */
+    struct use process = burst(&items, NULL, held_by_process, NULL);
+    size_t counted = 0; /* One thread: the counter needs no lock. */
+    struct weir_allocator counting = {counted_alloc, counted_resize, counted_release, &counted};
+    struct use queue = burst(&items, &counting, held_by_queue, &counted);
+    BENCH_CHECK(counted == 0);
+    double n = (double)items.count;
     double text = (double)items.text_size / n;
-    bench_items(run, count);
-    bench_metric(run, "bytes", (double)(full - before) / n - text);
-    bench_metric(run, "kept_bytes", ((double)held - (double)before) / n);
-    bench_metric(run, "rss_bytes", (resident_full - resident_before) / n - text);
-    bench_metric(run, "rss_kept_bytes", (resident() - resident_before) / n);
+    bench_items(run, items.count);
+    bench_metric(run, "bytes", queue.full / n - text);
+    bench_metric(run, "kept_bytes", queue.kept / n);
+    bench_metric(run, "rss_bytes", process.full / n - text);
+    bench_metric(run, "rss_kept_bytes", process.kept / n);
     if (bench_is(run, BENCH_EMBEDDED)) {
         bench_metric(run, "header_bytes", sizeof(struct weir_item));
     }
-    weir_queue_free(queue);
-    BENCH_CHECK(held == 0);
     bench_items_fini(&items);
 }
 

@@ -11,7 +11,12 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * Memory comes from an allocator object given to the root objects (queue, pool, broker) in their
- * options; there is no process-wide hook. The default is malloc, realloc, free of libc. */
+ * options; there is no process-wide hook. The default is malloc, realloc, free of libc, but for
+ * blocks of 2 MiB and more: those come from mmap(2), in huge pages where the system lets programs
+ * ask for them (madvise(2)), grow by mremap(2), and go back to the system as soon as they are
+ * released. In a program that is linked with the run-time library of AddressSanitizer,
+ * LeakSanitizer or ThreadSanitizer those are malloc's too, so that nothing escapes it. Who wants
+ * all of it from malloc anyway gives an allocator that calls it. */
 
 /** Where an object takes its memory from.
  *

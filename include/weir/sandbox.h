@@ -8,7 +8,9 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * For processes that give up system calls while they run (seccomp). */
+ * For processes that give up system calls while they run (seccomp). Memory comes by the calls that
+ * malloc makes too: brk, mmap, munmap, mremap, madvise (weir/allocator.h). Of these the library
+ * does without mremap and madvise where they are refused. */
 
 /** Has objects made from now on do without membarrier(2), whose filter must otherwise let it pass:
  * a process that loses it later ends at the next contended lock, because nothing can stand in for

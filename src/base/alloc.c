@@ -5,30 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *libc_alloc(size_t size, void *arg)
+#include "base/pages.h"
+
+/* Without an allocator of one's own: large blocks are pages, the others libc's. */
+
+static void *default_alloc(size_t size, void *arg)
 {
     (void)arg;
-    return malloc(size);
+    return weiri_pages_suit(size) ? weiri_pages_alloc(size) : malloc(size);
 }
 
-static void *libc_resize(void *block, size_t old_size, size_t new_size, void *arg)
+static void default_release(void *block, size_t size, void *arg)
 {
-    (void)old_size;
     (void)arg;
-    return realloc(block, new_size);
+    if (weiri_pages_suit(size)) {
+        weiri_pages_release(block, size);
+    } else {
+        free(block);
+    }
 }
 
-static void libc_release(void *block, size_t size, void *arg)
+static void *default_resize(void *block, size_t old_size, size_t new_size, void *arg)
 {
-    (void)size;
-    (void)arg;
-    free(block);
+    bool was_pages = weiri_pages_suit(old_size);
+    if (was_pages != weiri_pages_suit(new_size)) {
+        void *moved = default_alloc(new_size, arg);
+        if (moved != NULL) {
+            memcpy(moved, block, old_size < new_size ? old_size : new_size);
+            default_release(block, old_size, arg);
+        }
+        return moved;
+    }
+    return was_pages ? weiri_pages_resize(block, old_size, new_size) : realloc(block, new_size);
 }
 
 enum weir_status weiri_allocator_init(struct weir_allocator *dst, const struct weir_allocator *src)
 {
     if (src == NULL || (src->alloc == NULL && src->resize == NULL && src->release == NULL)) {
-        *dst = (struct weir_allocator){libc_alloc, libc_resize, libc_release, NULL};
+        *dst = (struct weir_allocator){default_alloc, default_resize, default_release, NULL};
         return WEIR_OK;
     }
     if (src->alloc == NULL || src->resize == NULL || src->release == NULL) {
@@ -50,7 +64,8 @@ void *weiri_alloc_zero(const struct weir_allocator *allocator, size_t count, siz
         return NULL;
     }
     void *block = weiri_alloc(allocator, total);
-    if (block != NULL) {
+    bool is_zero = allocator->alloc == default_alloc && weiri_pages_suit(total);
+    if (block != NULL && !is_zero) {
         memset(block, 0, total);
     }
     return block;

@@ -9,8 +9,9 @@
 #include <weir/allocator.h>
 #include <weir/status.h>
 
-/* Fills dst from the allocator of an options struct: libc's where all its functions are NULL.
- * WEIR_EINVAL where only some are. src may be NULL. */
+/* Fills dst from the allocator of an options struct: where all its functions are NULL, libc's, with
+ * large blocks in pages of their own (base/pages.h). WEIR_EINVAL where only some are. src may be
+ * NULL. */
 WEIR_NODISCARD enum weir_status weiri_allocator_init(struct weir_allocator *dst,
                                                      const struct weir_allocator *src);
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 
+#include "base/pages.h"
 #include "support/harness.h"
 
 static void *alloc_arg;
@@ -27,6 +28,47 @@ TEST(default_allocator, "without functions of one's own, memory is libc's")
         CHECK_INT(block[9], ==, 'x');
         weiri_release(&memory, block, 1000);
         CHECK_INT(test_allocated_blocks(), ==, 0);
+    }
+}
+
+TEST(large_blocks, "a block keeps its bytes as it becomes large and small again")
+{
+    struct weir_allocator memory;
+    CHECK_STATUS(weiri_allocator_init(&memory, NULL), WEIR_OK);
+    static const size_t sizes[] = {100, 200000, 3000000, 7000000, 150000, 5000, 4000000};
+    unsigned char *block = NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        block = weiri_resize(&memory, block, size, sizes[i], 1);
+        CHECK(block != NULL);
+        for (size_t at = 0; at < size && at < sizes[i]; at++) {
+            CHECK(block[at] == (unsigned char)(at / 7));
+        }
+        size = sizes[i];
+        for (size_t at = 0; at < size; at++) {
+            block[at] = (unsigned char)(at / 7);
+        }
+        /* AddressSanitizer's malloc ends the program that asks for so much. */
+        CHECK(!weiri_pages_suit(SIZE_MAX) ||
+              weiri_resize(&memory, block, size, SIZE_MAX / 4, 1) == NULL);
+    }
+    weiri_release(&memory, block, size);
+}
+
+TEST(large_zeroed, "zeroed memory is zero whatever was there before, large and small")
+{
+    struct weir_allocator memory;
+    CHECK_STATUS(weiri_allocator_init(&memory, NULL), WEIR_OK);
+    for (size_t size = 1000; size < 4000000; size = size * 3 / 2) {
+        for (int round = 0; round < 2; round++) {
+            unsigned char *block = weiri_alloc_zero(&memory, 1, size);
+            CHECK(block != NULL);
+            for (size_t at = 0; at < size; at++) {
+                CHECK(block[at] == 0);
+            }
+            memset(block, 'x', size);
+            weiri_release(&memory, block, size);
+        }
     }
 }
 

@@ -3,33 +3,38 @@
 #include "queue/ring.h"
 
 #include <stdint.h>
+#include <string.h>
 
-/* Moves the items in order to the front of an array that has room for them. */
-static void copy_to(struct weiri_ring *ring, struct weir_item **slots, size_t capacity)
+/* Moves what lies at its position modulo one capacity to where another wants it: up to two runs,
+ * which end where the position is a multiple of the smaller capacity. No slot that is still to be
+ * read is written, for of the positions with the same place modulo the smaller capacity the ring
+ * holds one. So what was there before stays where it was, too. */
+static void move_slots(struct weir_item **slots, const struct weiri_ring *ring, size_t capacity)
 {
-    uint64_t at = 0;
-    for (uint64_t from = ring->head; from != ring->tail; from++) {
-        struct weir_item *item = ring->slots[from & (ring->capacity - 1)];
-        if (item != NULL) {
-            item->weir_position = at;
-            slots[at++] = item;
+    size_t smaller = capacity < ring->capacity ? capacity : ring->capacity;
+    uint64_t at = ring->head;
+    while (at != ring->tail) {
+        size_t run = smaller - (size_t)(at & (smaller - 1));
+        run = ring->tail - at < run ? (size_t)(ring->tail - at) : run;
+        size_t from = (size_t)(at & (ring->capacity - 1));
+        size_t to = (size_t)(at & (capacity - 1));
+        if (from != to) {
+            memcpy(&slots[to], &slots[from], run * sizeof(struct weir_item *));
         }
+        at += run;
     }
-    WEIRI_ASSERT(at == weiri_ring_count(ring) && at <= capacity);
-    ring->head = 0;
-    ring->tail = at;
-    ring->holes = 0;
 }
 
-static enum weir_status change_capacity(struct weiri_ring *ring,
-                                        const struct weir_allocator *allocator, size_t capacity)
+/* The items keep their positions, and are not touched. */
+static enum weir_status grow(struct weiri_ring *ring, const struct weir_allocator *allocator,
+                             size_t capacity)
 {
-    struct weir_item **slots = weiri_alloc_zero(allocator, capacity, sizeof(struct weir_item *));
+    struct weir_item **slots =
+        weiri_resize(allocator, ring->slots, ring->capacity, capacity, sizeof(struct weir_item *));
     if (slots == NULL) {
         return WEIR_ENOMEM;
     }
-    copy_to(ring, slots, capacity);
-    weiri_release(allocator, ring->slots, ring->capacity * sizeof(struct weir_item *));
+    move_slots(slots, ring, capacity);
     ring->slots = slots;
     ring->capacity = capacity;
     return WEIR_OK;
@@ -48,7 +53,7 @@ enum weir_status weiri_ring_reserve(struct weiri_ring *ring, const struct weir_a
         }
         capacity *= 2;
     }
-    return change_capacity(ring, allocator, capacity);
+    return grow(ring, allocator, capacity);
 }
 
 void weiri_ring_trim_slow(struct weiri_ring *ring, const struct weir_allocator *allocator,
@@ -58,7 +63,17 @@ void weiri_ring_trim_slow(struct weiri_ring *ring, const struct weir_allocator *
     while (capacity > WEIRI_RING_CAPACITY_MIN && count < capacity / 4) {
         capacity /= 2;
     }
-    (void)change_capacity(ring, allocator, capacity);
+    WEIRI_ASSERT(weiri_ring_count(ring) <= capacity);
+    if (ring->tail - ring->head > capacity) {
+        weiri_ring_compact(ring);
+    }
+    move_slots(ring->slots, ring, capacity);
+    struct weir_item **slots =
+        weiri_resize(allocator, ring->slots, ring->capacity, capacity, sizeof(struct weir_item *));
+    if (slots != NULL) {
+        ring->slots = slots;
+        ring->capacity = capacity;
+    }
 }
 
 void weiri_ring_compact(struct weiri_ring *ring)

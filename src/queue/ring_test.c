@@ -71,6 +71,120 @@ TEST(growth_keeps_positions, "an item can be taken out after the array has grown
     weiri_ring_fini(&ring, test_allocator());
 }
 
+TEST(growth_leaves_items, "growth by any factor touches no item, and holes stay holes")
+{
+    for (size_t popped = 0; popped < 2 * FULL; popped += 5) {
+        for (size_t capacity = 2 * FULL; capacity <= 8 * FULL; capacity *= 2) {
+            struct weiri_ring ring = {0};
+            fill(&ring, FULL);
+            for (size_t i = 0; i < popped; i++) {
+                struct weir_item *first = weiri_ring_pop(&ring);
+                weiri_ring_push(&ring, first);
+            }
+            weiri_ring_remove(&ring, &items[7]);
+            uint64_t positions[FULL];
+            for (size_t i = 0; i < FULL; i++) {
+                positions[i] = items[i].weir_position;
+            }
+            CHECK_STATUS(weiri_ring_reserve(&ring, test_allocator(), capacity), WEIR_OK);
+            CHECK_INT(ring.capacity, ==, capacity);
+            for (size_t i = 0; i < FULL; i++) {
+                CHECK_INT(items[i].weir_position, ==, positions[i]);
+                CHECK(i == 7 || ring.slots[positions[i] & (capacity - 1)] == &items[i]);
+            }
+            for (size_t i = 0; i < FULL; i++) {
+                size_t next = (popped + i) % FULL;
+                CHECK(next == 7 || weiri_ring_pop(&ring) == &items[next]);
+            }
+            CHECK(weiri_ring_pop(&ring) == NULL);
+            weiri_ring_fini(&ring, test_allocator());
+        }
+    }
+}
+
+/* A naive ring: the items in order. */
+struct line {
+    struct weir_item *items[COUNT];
+    size_t count;
+};
+
+static void take_out(struct line *line, size_t at)
+{
+    line->count--;
+    memmove(&line->items[at], &line->items[at + 1],
+            (line->count - at) * sizeof(struct weir_item *));
+}
+
+static void put_in(struct line *line, size_t at, struct weir_item *item)
+{
+    memmove(&line->items[at + 1], &line->items[at],
+            (line->count - at) * sizeof(struct weir_item *));
+    line->items[at] = item;
+    line->count++;
+}
+
+/* An item that is not in line; there is one. */
+static struct weir_item *find_free(const struct line *line)
+{
+    for (;;) {
+        struct weir_item *item = &items[test_random_below(COUNT)];
+        size_t at = 0;
+        while (at < line->count && line->items[at] != item) {
+            at++;
+        }
+        if (at == line->count) {
+            return item;
+        }
+    }
+}
+
+static void check_line(const struct weiri_ring *ring, const struct line *line)
+{
+    uint64_t position = ring->head;
+    for (size_t i = 0; i < line->count; i++) {
+        CHECK(weiri_ring_from(ring, &position) == line->items[i]);
+        CHECK_INT(line->items[i]->weir_position, ==, position - 1);
+    }
+    CHECK(weiri_ring_from(ring, &position) == NULL);
+    CHECK_INT(weiri_ring_count(ring), ==, line->count);
+}
+
+TEST(as_a_line, "random moves do what they do to a plain line, also where memory fails")
+{
+    struct weiri_ring ring = {0};
+    static struct line line;
+    line.count = 0;
+    bool rises = true;
+    for (uint64_t step = 0; step < test_scaled(60000); step++) {
+        rises = line.count == 0 || (line.count < COUNT / 2 && (step % 500 != 0 ? rises : !rises));
+        uint64_t move = test_random_below(10);
+        test_fail_allocation(test_random_below(4) == 0, true);
+        if (move < (rises ? 7u : 4u)) {
+            if (weiri_ring_reserve(&ring, test_allocator(), line.count + 1) == WEIR_OK) {
+                struct weir_item *item = find_free(&line);
+                if (move == 0) {
+                    weiri_ring_push_front(&ring, item);
+                    put_in(&line, 0, item);
+                } else {
+                    weiri_ring_push(&ring, item);
+                    put_in(&line, line.count, item);
+                }
+            }
+        } else if (move == 9 && line.count > 0) {
+            size_t at = (size_t)test_random_below(line.count);
+            weiri_ring_remove(&ring, line.items[at]);
+            take_out(&line, at);
+        } else if (line.count > 0) {
+            CHECK(weiri_ring_pop(&ring) == line.items[0]);
+            take_out(&line, 0);
+        }
+        weiri_ring_trim(&ring, test_allocator(), line.count);
+        test_fail_allocation(0, false);
+        check_line(&ring, &line);
+    }
+    weiri_ring_fini(&ring, test_allocator());
+}
+
 TEST(trim_returns_memory, "after a burst the array is small again")
 {
     struct weiri_ring ring = {0};
