@@ -20,12 +20,12 @@ TEST(marks, "a process' mark stays, and each child has one of its own")
         pid_t grandchild = fork();
         if (grandchild == 0) {
             CHECK(weiri_forked_since(mark) && weiri_forked_since(own));
-            _exit(0);
+            test_end_child();
         }
         int status;
         CHECK_INT(waitpid(grandchild, &status, 0), ==, grandchild);
         CHECK(status == 0 && !weiri_forked_since(own));
-        _exit(0);
+        test_end_child();
     }
     int status;
     CHECK_INT(waitpid(child, &status, 0), ==, child);

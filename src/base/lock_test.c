@@ -4,6 +4,8 @@
 
 #include <sched.h>
 
+#include "base/futex.h"
+
 #include "support/harness.h"
 
 #define THREADS 4
@@ -154,6 +156,30 @@ TEST(sleeper_is_woken, "a thread that sleeps for the lock gets it when it is giv
     }
 }
 
+TEST(made_plain_by_another,
+     "who must sleep while another thread is about to make the lock plain is woken, too")
+{
+    static const enum weiri_lock_plain states[] = {WEIRI_LOCK_COUNTING, WEIRI_LOCK_FENCING};
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        struct shared shared;
+        start(&shared, true);
+        if (atomic_load(&shared.lock.plain) != WEIRI_LOCK_FENCELESS) {
+            test_skip("this kernel has no membarrier");
+        }
+        weiri_lock_lock(&shared.lock);
+        /* The other one, which does not go on before the end. */
+        atomic_fetch_add(&shared.lock.waiters, states[i] == WEIRI_LOCK_FENCING);
+        atomic_store(&shared.lock.plain, states[i]);
+        struct test_thread *waiter = test_start(hold_until_asleep, &shared);
+        test_wait_asleep(waiter);
+        weiri_lock_unlock(&shared.lock);
+        test_join(waiter);
+        CHECK_INT(shared.count, ==, 1);
+        CHECK_INT(atomic_load(&shared.lock.plain), ==, states[i]);
+        weiri_lock_fini(&shared.lock);
+    }
+}
+
 /* Turns that a holder has before a waiter that tries after each of them. */
 static int turns_before_waiter(void)
 {
@@ -183,6 +209,42 @@ TEST(passed_over, "a waiter gets the lock although its holder takes it again at 
     for (int round = 0; round < 20; round++) {
         CHECK_INT(turns_before_waiter(), <, 1000);
     }
+}
+
+/* As if it were woken too late: the lock is held again. */
+static void wake_in_vain(struct shared *shared, struct test_thread *waiter)
+{
+    long sleeps = test_sleeps(waiter);
+    (void)atomic_fetch_add(&shared->lock.turn, 1);
+    weiri_futex_wake(&shared->lock.turn, 1);
+    while (test_sleeps(waiter) == sleeps) {
+        (void)sched_yield();
+    }
+}
+
+TEST(left_the_time, "who comes leaves the lock to a waiter that was often woken in vain")
+{
+    struct shared shared;
+    start(&shared, false); /* no bias to take away */
+    weiri_lock_lock(&shared.lock);
+    struct test_thread *waiter = test_start(hold_until_asleep, &shared);
+    test_wait_asleep(waiter);
+    int wakes = 0;
+    for (; atomic_load(&shared.lock.passed_over) == 0; wakes++) {
+        CHECK_INT(wakes, <, 1000);
+        wake_in_vain(&shared, waiter);
+    }
+    CHECK_INT(wakes, >, 1);
+    for (int i = 0; i < 10; i++) {
+        wake_in_vain(&shared, waiter); /* it counts once, however long it waits */
+    }
+    CHECK_INT(atomic_load(&shared.lock.passed_over), ==, 1);
+    weiri_lock_unlock(&shared.lock);
+    test_join(waiter);
+    CHECK_INT(shared.count, ==, 1);
+    CHECK_INT(atomic_load(&shared.lock.passed_over), ==, 0);
+    enter_and_leave(&shared);
+    weiri_lock_fini(&shared.lock);
 }
 
 static void check_may_not_look(void *opaque)

@@ -58,7 +58,7 @@ TEST(refused,
     pid_t child = fork();
     if (child == 0) {
         check_refused(pool, envelope);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
     counter_add(&task.allowed, 1);
@@ -100,7 +100,7 @@ TEST(shared, "in a child what the parent's pools share may be freed like them, a
         weir_pool *none = NULL;
         CHECK_STATUS(weir_pool_new(&options, &none), WEIR_EFORKED);
         free_all(pool, scope, metrics);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
     CHECK(!weir_scope_is_cancelled(scope));
@@ -125,12 +125,12 @@ TEST(own, "a child may make pools of its own, and a child of that may not use th
         pid_t grandchild = fork();
         if (grandchild == 0) {
             check_refused(pool, envelope);
-            _exit(0);
+            test_end_child();
         }
         wait_for(grandchild);
         weir_pool_free(pool);
         weir_envelope_unref(envelope);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
 }

@@ -144,7 +144,7 @@ TEST(refused,
         check_rest_refused(queue, weir_key_item(&item));
         CHECK_STATUS(weir_queue_add(NULL, weir_key_item(&item)), WEIR_EINVAL);
         weir_queue_free(queue);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
     atomic_store(&gate.holds_up, false);
@@ -174,12 +174,12 @@ TEST(own,
         if (grandchild == 0) {
             CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_EFORKED);
             CHECK_STATUS(weir_queue_done(own, &work), WEIR_EFORKED);
-            _exit(0);
+            test_end_child();
         }
         wait_for(grandchild);
         CHECK_STATUS(weir_queue_done(own, &work), WEIR_OK);
         weir_queue_free(own);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
     CHECK_STATUS(weir_queue_get(queue, &work), WEIR_OK);
@@ -210,7 +210,7 @@ TEST(metrics,
         CHECK_STATUS(weir_queue_new(&options, &own), WEIR_EFORKED);
         weir_queue_free(queue);
         weir_metrics_free(metrics);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
     CHECK_INT(weir_metrics_write(metrics, write_nothing, NULL), ==, WEIR_OK);
@@ -236,7 +236,7 @@ TEST(clock, "a manual clock can be read, but not stepped or used, and freeing it
         options.clock = weir_clock_monotonic();
         CHECK_STATUS(weir_queue_new(&options, &own), WEIR_OK);
         weir_queue_free(own);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
     CHECK_STATUS(weir_clock_advance(clock, 1), WEIR_OK);
@@ -265,7 +265,7 @@ TEST(limiter, "a limiter answers WEIR_EFORKED, and knows nothing")
         CHECK_STATUS(weir_queue_add_rate_limited(own, key), WEIR_EFORKED);
         weir_queue_free(own);
         weir_limiter_free(limiter);
-        _exit(0);
+        test_end_child();
     }
     wait_for(child);
     CHECK_INT(weir_limiter_num_requeues(limiter, key), ==, 1);

@@ -116,6 +116,31 @@ TEST(again_joins, "it tells of what would have come as early without it, and of 
     }
 }
 
+TEST(put_back, "what was handed out and not begun is queued again, in its turn")
+{
+    weir_queue *queue = new_queue(NULL);
+    struct weir_item items[2] = {{0}, {0}};
+    struct weir_work work;
+    struct weir_work other;
+    const _Atomic uint64_t cancelled_run = 0;
+    CHECK_STATUS(weir_queue_add(queue, weir_key_item(&items[0])), WEIR_OK);
+    CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_add(queue, weir_key_item(&items[1])), WEIR_OK);
+    for (int i = 0; i < 2; i++) { /* also one that was added meanwhile, and comes once for both */
+        CHECK_STATUS(weiri_queue_put_back(queue, &work, &cancelled_run), WEIR_OK);
+        CHECK_INT(weir_queue_len(queue), ==, 2);
+        CHECK_STATUS(weir_queue_done(queue, &work), WEIR_ENOTPROCESSING);
+        CHECK_STATUS(weir_queue_try_get(queue, &other), WEIR_OK);
+        CHECK(other.item == &items[1]);
+        CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
+        CHECK(work.item == &items[0]);
+        CHECK_STATUS(weir_queue_done(queue, &other), WEIR_OK);
+        CHECK_STATUS(weir_queue_add(queue, weir_key_item(&items[1])), WEIR_OK);
+        CHECK_STATUS(weir_queue_add(queue, weir_key_item(&items[0])), WEIR_OK);
+    }
+    weir_queue_free(queue);
+}
+
 struct watch {
     weir_queue *queue;
     const struct weir_item *item;
@@ -149,5 +174,30 @@ TEST(await_end, "who waits for a processing's end is woken by it, in a quiet que
         test_join(threads[i]);
         CHECK_STATUS(weiri_queue_await_end(queue, &items[i], works[i].ticket), WEIR_OK);
     }
+    weir_queue_free(queue);
+}
+
+TEST(enter_elsewhere, "of items that are to enter, one that another queue holds keeps all out")
+{
+    weir_queue *queue = new_queue(NULL);
+    weir_queue *other = new_queue(NULL);
+    struct weir_item items[2] = {{0}};
+    const struct weir_key keys[] = {weir_key_item(&items[0]), weir_key_item(&items[1])};
+    bool entered[2] = {false, false};
+    const struct weiri_entry both = {.keys = keys, .entered = entered, .count = 2};
+    const struct weiri_entry later = {
+        .keys = &keys[1], .entered = entered, .count = 1, .delay_ns = 1};
+    CHECK_STATUS(weir_queue_add(other, keys[1]), WEIR_OK);
+    CHECK_STATUS(weiri_queue_enter(queue, &both), WEIR_EBUSY);
+    CHECK_STATUS(weiri_queue_enter(queue, &later), WEIR_EBUSY);
+    struct weiri_recalled displaced;
+    CHECK_STATUS(weiri_queue_enter_displacing(queue, &later, &displaced), WEIR_EBUSY);
+    CHECK(displaced.item == NULL && !entered[0] && !entered[1]);
+    CHECK_INT(weir_queue_len(queue), ==, 0);
+    CHECK_INT(weir_queue_len(other), ==, 1);
+    CHECK_STATUS(weir_queue_add(other, keys[0]), WEIR_OK); /* it was not taken */
+    weir_queue_free(other);
+    CHECK_STATUS(weiri_queue_enter(queue, &both), WEIR_OK);
+    CHECK(entered[0] && entered[1]);
     weir_queue_free(queue);
 }

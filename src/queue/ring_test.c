@@ -56,6 +56,29 @@ TEST(holes, "an item taken out of the middle is skipped, and its room is found a
     weiri_ring_fini(&ring, test_allocator());
 }
 
+TEST(front,
+     "an item that is pushed to the front comes next, also where only a hole has room for it")
+{
+    struct weiri_ring ring = {0};
+    fill(&ring, FULL);
+    CHECK(weiri_ring_pop(&ring) == &items[0]);
+    weiri_ring_push_front(&ring, &items[FULL]); /* where the other one was */
+    weiri_ring_remove(&ring, &items[5]);
+    weiri_ring_push_front(&ring, &items[FULL + 1]); /* closes the hole */
+    CHECK_INT(ring.capacity, ==, FULL);
+    CHECK_INT(weiri_ring_count(&ring), ==, FULL);
+    weiri_ring_remove(&ring, &items[7]); /* all know where they are */
+    CHECK(weiri_ring_pop(&ring) == &items[FULL + 1]);
+    CHECK(weiri_ring_pop(&ring) == &items[FULL]);
+    for (size_t i = 1; i < FULL; i++) {
+        if (i != 5 && i != 7) {
+            CHECK(weiri_ring_pop(&ring) == &items[i]);
+        }
+    }
+    CHECK(weiri_ring_pop(&ring) == NULL);
+    weiri_ring_fini(&ring, test_allocator());
+}
+
 TEST(growth_keeps_positions, "an item can be taken out after the array has grown or shrunk")
 {
     struct weiri_ring ring = {0};

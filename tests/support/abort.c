@@ -21,6 +21,14 @@ static void write_counts(int signal)
 }
 #endif
 
+_Noreturn void test_end_child(void)
+{
+#ifdef TEST_COVERAGE
+    __gcov_dump();
+#endif
+    _exit(0);
+}
+
 _Noreturn static void run_child(void (*fn)(void *arg), void *arg, int output)
 {
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});

@@ -110,6 +110,10 @@ static inline bool test_check_or_oom(int status, const char *file, int line)
  * Not while other threads run. */
 void test_must_abort(void (*fn)(void *arg), void *arg, const char *text);
 
+/* Ends a child that the test has forked, as one that passed, whatever other threads its parent had.
+ * Lines that it ran count as reached (make coverage), which those before an _exit() do not. */
+_Noreturn void test_end_child(void);
+
 /* Counts and checks every block: sizes given back must match, nothing may be left at the end, freed
  * memory is overwritten. Thread-safe. Fails on command (--fail-alloc). */
 const struct weir_allocator *test_allocator(void);
