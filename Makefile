@@ -100,10 +100,9 @@ coverage: deps-coverage ## the tests, and which lines and branches of src/ they 
 	@# Programs that a test runs as another user cannot write their counts, and need not say so.
 	@GCOV_ERROR_FILE=/dev/null $(call test,coverage)
 	@mkdir -p build/coverage/report
-	@# For the explorer some functions stand on other lines, which gcovr does not merge.
 	@gcovr --root . --filter src/ --exclude '.*_test\.c' --exclude-unreachable-branches \
-		--exclude-directories '.*/(weir_explored|test\.schedules).*' --json build/coverage/report/report.json \
-		--html-details build/coverage/report/index.html --print-summary build/coverage
+		--json build/coverage/report/report.json --html-details build/coverage/report/index.html \
+		--print-summary build/coverage
 	@tools/check_coverage.py build/coverage/report/report.json
 
 .PHONY: croniter

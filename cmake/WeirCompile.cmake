@@ -42,6 +42,9 @@ endif()
 if(WEIR_COVERAGE)
     target_compile_options(weir_compile INTERFACE --coverage -fprofile-update=atomic)
     target_link_options(weir_compile INTERFACE --coverage)
+    if(NOT WEIR_COVERAGE_COPIES)
+        target_compile_definitions(weir_compile INTERFACE WEIRI_INLINE_ONCE)
+    endif()
 endif()
 
 # The sources of a room: every .c file there but its unit tests.

@@ -5,6 +5,7 @@
 
 Usage: tools/checks_test.py [LIBRARY...]      (the libraries are for check_symbols.py, as that script wants them)
 """
+import json
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,19 @@ SYMBOL_FAULTS = [
     ("include/weir/queue.h", "replace", ("WEIR_API size_t weir_queue_len", "size_t weir_queue_len"),
      "exports weir_queue_len, which no public header declares"),
 ]
+# Of check_coverage.py: the row of docs/coverage.md, if any, how often a line was reached and how often each side of its
+# branches, and what the check must say; with a status of 0: that it finds nothing.
+COVERED = "int covered(void)\n{\n    return 1;\n}\n"
+UNREACHED = "| `src/queue/covered.c` | `covered` | `return 1;` | never |\n"
+COVERAGE_FAULTS = [
+    ("", 0, [], 1, "no test reaches this line of covered(): return 1;"),
+    (UNREACHED, 0, [], 0, "every line is reached or listed"),
+    (UNREACHED, 1, [], 1, "there is no such line, or a test reaches it: return 1;"),
+    (UNREACHED.replace("never", "by chance"), 1, [], 0, "every line is reached or listed"),
+    (UNREACHED.replace("| never", ""), 0, [], 1, "not understood"),
+    ("", 1, [1] * 94 + [0] * 6, 1, "only 94.0 % of the branches are reached"),
+    ("", 1, [1] * 95 + [0] * 5, 0, "branches 95.0 % (95 of 100)"),
+]
 
 
 def plant(tree, name, place, text):
@@ -134,6 +148,23 @@ def run(tree, check, arguments=()):
     return done.returncode, done.stdout + done.stderr
 
 
+def coverage_failures(tree):
+    """How many of COVERAGE_FAULTS check_coverage.py does not find."""
+    failures = 0
+    (tree / "src/queue/covered.c").write_text("/* One.\n * Two. */\n" + COVERED, encoding="utf-8")
+    for row, count, branches, wanted, expected in COVERAGE_FAULTS:
+        (tree / "docs/coverage.md").write_text(row, encoding="utf-8")
+        lines = [{"line_number": 3, "count": 1, "branches": [{"count": 1}] * 100 if not branches else []},
+                 {"line_number": 5, "count": count, "branches": [{"count": taken} for taken in branches]}]
+        report = tree / "report.json"
+        report.write_text(json.dumps({"files": [{"file": "src/queue/covered.c", "lines": lines}]}), encoding="utf-8")
+        status, output = run(tree, "coverage", [str(report)])
+        if status != wanted or expected not in output:
+            failures += 1
+            print(f"check_coverage.py does not say '{expected}'; status {status}:\n{output}")
+    return failures
+
+
 def main():
     libraries = [str(Path(name).resolve()) for name in sys.argv[1:]]
     failures = 0
@@ -150,7 +181,8 @@ def main():
             if status != 1 or expected not in output:
                 failures += 1
                 print(f"check_{check}.py does not say '{expected}' of {name}; status {status}:\n{output}")
-        print(f"{len(rows) - failures} passed, {failures} failed, 0 skipped")
+        failures += coverage_failures(tree)
+        print(f"{len(rows) + len(COVERAGE_FAULTS) - failures} passed, {failures} failed, 0 skipped")
     return 1 if failures else 0
 
 

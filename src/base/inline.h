@@ -5,8 +5,14 @@
 
 /* For the few functions that every call of a hot path passes: inlined at each of their callers,
  * where the compiler would rather share one copy, because what their arguments make constant there
- * is most of their work. Measured, not guessed: docs/internals/queue.md. */
-#define WEIRI_INLINE static inline __attribute__((always_inline))
+ * is most of their work. Measured, not guessed: docs/internals/queue.md. Where coverage is counted,
+ * without optimisation, they are functions like others, whose branches count once
+ * (docs/coverage.md). */
+#ifdef WEIRI_INLINE_ONCE
+#    define WEIRI_INLINE static inline
+#else
+#    define WEIRI_INLINE static inline __attribute__((always_inline))
+#endif
 
 /* For what a function hardly ever comes to, or should not pay for where it does not: kept out of
  * it, so that it need not save registers for it. */
