@@ -77,6 +77,73 @@ TEST(keys_are_copied, "a record holds the key's bytes, also none and also zeros"
     weiri_table_fini(&table, test_allocator());
 }
 
+/* Keys of four sizes, two of which lie in the record. */
+static struct weir_key sized_key(uint32_t number, char *buffer, size_t size)
+{
+    static const int sizes[] = {8, 12, 20, 24};
+    int length = snprintf(buffer, size, "%0*u", sizes[number % 4], number / 4);
+    return weir_key_bytes(buffer, (size_t)length);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t first = *(const uint64_t *)a;
+    uint64_t second = *(const uint64_t *)b;
+    return (first > second) - (first < second);
+}
+
+static void check_told_apart(uint64_t seed, const uint32_t *numbers)
+{
+    struct weiri_table table;
+    struct weir_item *items[2];
+    struct weir_key keys[2];
+    char buffers[2][32];
+    weiri_table_init(&table, seed);
+    for (size_t i = 0; i < 2; i++) {
+        keys[i] = sized_key(numbers[i], buffers[i], sizeof(buffers[i]));
+        CHECK(weiri_table_find(&table, keys[i]) == NULL);
+        items[i] = weiri_table_intern(&table, test_allocator(), keys[i]);
+    }
+    CHECK(items[0] != NULL && items[1] != NULL && items[0] != items[1]);
+    CHECK(weiri_table_find(&table, keys[0]) == items[0]);
+    CHECK(weiri_table_intern(&table, test_allocator(), keys[1]) == items[1]);
+    weiri_table_remove(&table, test_allocator(), items[0]);
+    CHECK(weiri_table_find(&table, keys[0]) == NULL);
+    CHECK(weiri_table_find(&table, keys[1]) == items[1]);
+    weiri_table_fini(&table, test_allocator());
+}
+
+TEST(same_hash, "keys of the same hash are told apart, whatever their sizes")
+{
+    enum {
+        KEYS = 500000
+    };
+    uint64_t *hashes = malloc(KEYS * sizeof(*hashes)); /* above the number of the key */
+    CHECK(hashes != NULL);
+    bool met[4][4] = {{false}}; /* by size; the second one is no smaller */
+    int missing = 10;
+    for (uint64_t seed = 1; missing > 0; seed++) {
+        CHECK_INT(seed, <, 100);
+        for (uint32_t i = 0; i < KEYS; i++) {
+            char buffer[32];
+            struct weir_key key = sized_key(i, buffer, sizeof(buffer));
+            hashes[i] = (uint64_t)weiri_table_sought(seed, key).hash << 32 | i;
+        }
+        qsort(hashes, KEYS, sizeof(*hashes), compare_numbers);
+        for (size_t i = 1; i < KEYS; i++) {
+            const uint32_t pair[] = {(uint32_t)hashes[i - 1], (uint32_t)hashes[i]};
+            uint32_t least = pair[0] % 4 < pair[1] % 4 ? pair[0] % 4 : pair[1] % 4;
+            bool *is_met = &met[least][pair[0] % 4 + pair[1] % 4 - least];
+            if (hashes[i - 1] >> 32 == hashes[i] >> 32) {
+                check_told_apart(seed, pair);
+                missing -= !*is_met;
+                *is_met = true;
+            }
+        }
+    }
+    free(hashes);
+}
+
 TEST(memory_returns,
      "after a burst the memory is what it was before, within a chunk and a small table")
 {
