@@ -22,4 +22,8 @@
  * fifth longer where each of their questions ends in a jump. */
 #define WEIRI_LIKELY(condition) __builtin_expect((condition), 1)
 
+/* Has an address computed once. From an index the compiler rather computes it anew for each use,
+ * and keeps more registers for that than it saves. */
+#define WEIRI_COMPUTED(pointer) __asm__("" : "+r"(pointer))
+
 #endif

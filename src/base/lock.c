@@ -244,9 +244,10 @@ void weiri_lock_lock_slow(struct weiri_lock *lock)
     count_streak(lock, self);
 }
 
-void weiri_lock_wake_revoker(struct weiri_lock *lock, uint32_t number)
+enum weir_status weiri_lock_wake_revoker(_Atomic uint32_t *inside)
 {
-    weiri_futex_wake(&lock->inside[number - 1], 1);
+    weiri_futex_wake(inside, 1);
+    return WEIR_OK;
 }
 
 /* The bias was lost between the two looks at it. */
@@ -254,7 +255,7 @@ void weiri_lock_back_out(struct weiri_lock *lock, uint32_t number)
 {
     weiri_sync_point();
     atomic_store_explicit(&lock->inside[number - 1], 0, memory_order_release);
-    weiri_lock_wake_revoker(lock, number);
+    (void)weiri_lock_wake_revoker(&lock->inside[number - 1]);
 }
 
 /* gcc warns that its thread sanitizer does not model fences. It need not: all that it must see of

@@ -44,22 +44,27 @@ struct WEIRI_CAPABILITY("mutex") weiri_lock {
     struct weiri_mutex mutex;
 };
 
-static inline uint32_t weiri_lock_own_bias(struct weiri_lock *lock)
+struct weiri_lock_bias {
+    uint32_t number;
+};
+
+static inline struct weiri_lock_bias weiri_lock_own_bias(struct weiri_lock *lock)
 {
     (void)lock;
     weiri_sync_point();
-    return 1;
+    return (struct weiri_lock_bias){1};
 }
 
-static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, uint32_t number) WEIRI_NO_TSA
+static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, struct weiri_lock_bias bias)
+    WEIRI_NO_TSA
 {
     weiri_mutex_lock(&lock->mutex);
-    return number;
+    return bias.number;
 }
 
 static inline uint32_t weiri_lock_enter(struct weiri_lock *lock) WEIRI_NO_TSA
 {
-    return weiri_lock_enter_by(lock, 1);
+    return weiri_lock_enter_by(lock, (struct weiri_lock_bias){1});
 }
 
 static inline bool weiri_lock_has_entered(struct weiri_lock *lock, uint32_t entry)
@@ -81,11 +86,12 @@ static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) 
     weiri_mutex_lock(&lock->mutex);
 }
 
-static inline void weiri_lock_leave(struct weiri_lock *lock, uint32_t entry) WEIRI_RELEASE(lock)
-    WEIRI_NO_TSA
+static inline enum weir_status weiri_lock_leave(struct weiri_lock *lock, uint32_t entry)
+    WEIRI_RELEASE(lock) WEIRI_NO_TSA
 {
     (void)entry;
     weiri_mutex_unlock(&lock->mutex);
+    return WEIR_OK;
 }
 
 static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock) WEIRI_NO_TSA
@@ -155,18 +161,26 @@ extern _Thread_local uint64_t weiri_lock_self __attribute__((tls_model("initial-
 
 void weiri_lock_lock_slow(struct weiri_lock *lock);
 void weiri_lock_back_out(struct weiri_lock *lock, uint32_t number);
-void weiri_lock_wake_revoker(struct weiri_lock *lock, uint32_t number);
+/* Wakes whoever waits for this word of inside. WEIR_OK, always. */
+enum weir_status weiri_lock_wake_revoker(_Atomic uint32_t *inside);
 void weiri_lock_wake_waiter(struct weiri_lock *lock);
 void weiri_lock_fence(void);
 
-/* The number of the bias by which the caller may try to enter; 0: there is none. The caller may
- * then also look (weiri_lock_may_look). */
-static inline uint32_t weiri_lock_own_bias(struct weiri_lock *lock)
+/* A bias as the thread that it is for found it. */
+struct weiri_lock_bias {
+    uint64_t found;
+    uint32_t number;
+};
+
+/* The bias by which the caller may try to enter; its number is 0 where there is none. The caller
+ * may then also look (weiri_lock_may_look). */
+static inline struct weiri_lock_bias weiri_lock_own_bias(struct weiri_lock *lock)
 {
     weiri_sync_point();
-    uint64_t number = atomic_load_explicit(&lock->bias, memory_order_relaxed) ^ weiri_lock_self;
+    uint64_t found = atomic_load_explicit(&lock->bias, memory_order_relaxed);
+    uint64_t number = found ^ weiri_lock_self;
     atomic_signal_fence(memory_order_seq_cst); /* a revoker fences for both */
-    return number - 1 < WEIRI_LOCK_BIASES ? (uint32_t)number : 0;
+    return (struct weiri_lock_bias){found, number - 1 < WEIRI_LOCK_BIASES ? (uint32_t)number : 0};
 }
 
 /* Takes a lock by the caller's bias; weiri_lock_has_entered() of what it returns says whether it
@@ -174,24 +188,25 @@ static inline uint32_t weiri_lock_own_bias(struct weiri_lock *lock)
  * not, weiri_lock_lock_after() must follow. These are a lock and an unlock in parts, for functions
  * that would have to save registers for the call of the long way, and rather leave all that comes
  * then to another function. */
-static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, uint32_t number) WEIRI_NO_TSA
+static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, struct weiri_lock_bias bias)
+    WEIRI_NO_TSA
 {
     weiri_sync_point();
-    atomic_store_explicit(&lock->inside[number - 1], 1, memory_order_relaxed);
+    atomic_store_explicit(&lock->inside[bias.number - 1], 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* the revoker fences for both */
     weiri_sync_point();
-    if (atomic_load_explicit(&lock->bias, memory_order_relaxed) != (weiri_lock_self | number)) {
-        return WEIRI_LOCK_LOST + number;
+    if (atomic_load_explicit(&lock->bias, memory_order_relaxed) != bias.found) {
+        return WEIRI_LOCK_LOST + bias.number;
     }
-    lock->entered_by = number;
-    return number;
+    lock->entered_by = bias.number;
+    return bias.number;
 }
 
 /* The same where the lock is biased to the caller; 0: it is not, and nothing was done. */
 static inline uint32_t weiri_lock_enter(struct weiri_lock *lock) WEIRI_NO_TSA
 {
-    uint32_t number = weiri_lock_own_bias(lock);
-    return number != 0 ? weiri_lock_enter_by(lock, number) : 0;
+    struct weiri_lock_bias bias = weiri_lock_own_bias(lock);
+    return bias.number != 0 ? weiri_lock_enter_by(lock, bias) : 0;
 }
 
 static inline bool weiri_lock_has_entered(struct weiri_lock *lock, uint32_t entry)
@@ -219,23 +234,26 @@ static inline void weiri_lock_lock(struct weiri_lock *lock) WEIRI_ACQUIRE(lock) 
     }
 }
 
-/* Gives back a lock that was entered. */
-static inline void weiri_lock_leave(struct weiri_lock *lock, uint32_t entry) WEIRI_RELEASE(lock)
-    WEIRI_NO_TSA
+/* Gives back a lock that was entered. WEIR_OK, always: so a call that ends with this needs no frame
+ * for the long way. */
+static inline enum weir_status weiri_lock_leave(struct weiri_lock *lock, uint32_t entry)
+    WEIRI_RELEASE(lock) WEIRI_NO_TSA
 {
     weiri_sync_point();
-    atomic_store_explicit(&lock->inside[entry - 1], 0, memory_order_release);
+    _Atomic uint32_t *inside = &lock->inside[entry - 1];
+    atomic_store_explicit(inside, 0, memory_order_release);
     atomic_signal_fence(memory_order_seq_cst); /* the revoker fences for both */
     weiri_sync_point();
     if (atomic_load_explicit(&lock->bias, memory_order_relaxed) == 0) {
-        weiri_lock_wake_revoker(lock, entry);
+        return weiri_lock_wake_revoker(inside);
     }
+    return WEIR_OK;
 }
 
 static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock) WEIRI_NO_TSA
 {
     if (lock->entered_by != 0) {
-        weiri_lock_leave(lock, lock->entered_by);
+        (void)weiri_lock_leave(lock, lock->entered_by);
         return;
     }
     weiri_sync_point();
@@ -258,7 +276,7 @@ static inline bool weiri_lock_may_look(struct weiri_lock *lock)
         weiri_lock_fence(); /* every unlock has its own */
         return true;
     }
-    return weiri_lock_own_bias(lock) != 0;
+    return weiri_lock_own_bias(lock).number != 0;
 }
 
 /* Panics unless somebody holds the lock, or is about to. */

@@ -102,16 +102,25 @@ static WEIRI_NOINLINE struct weir_item *intern_bytes(struct weiri_core *core, st
     return is_valid ? weiri_table_intern(&core->table, &core->allocator, key) : NULL;
 }
 
-/* Queues what lies in the ring behind its tail, count items, which may be there more than once. An
- * item moves only towards the tail, over others that have moved. */
+/* Queues what lies in the ring behind its tail, count items, which may be there more than once.
+ * Those that were free stay where they lie, up to the first that was not. From there on an item
+ * moves only towards the tail, over others that have moved. */
 static void queue_gathered(struct weiri_core *core, size_t count)
 {
     struct weiri_ring ring = core->ready.ring;
     const uint32_t mark = core->mark;
-    const uint64_t from = ring.tail;
+    const uint64_t end = ring.tail + count;
     size_t dirty = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct weir_item *item = ring.slots[(from + i) & (ring.capacity - 1)];
+    for (; ring.tail != end; ring.tail++) {
+        struct weir_item *item = ring.slots[ring.tail & (ring.capacity - 1)];
+        if (!WEIRI_LIKELY(weiri_item_is_free(item))) {
+            break;
+        }
+        weiri_item_set(item, mark, WEIRI_QUEUED);
+        item->weir_position = ring.tail;
+    }
+    for (uint64_t at = ring.tail; at != end; at++) {
+        struct weir_item *item = ring.slots[at & (ring.capacity - 1)];
         if (WEIRI_LIKELY(weiri_item_is_free(item))) {
             weiri_item_set(item, mark, WEIRI_QUEUED);
             weiri_ring_put(&ring, item);
@@ -202,27 +211,34 @@ static WEIRI_NOINLINE void release_bytes(struct weiri_core *core, struct weir_it
     weiri_table_remove(&core->table, &core->allocator, item);
 }
 
-size_t weiri_quick_done_batch(struct weiri_core *core, const struct weir_work *work, size_t count)
+/* Compiled twice, by a constant: is_simple where all items are embedded. */
+WEIRI_INLINE size_t done_batch(struct weiri_core *core, const struct weir_work *work, size_t count,
+                               const bool is_simple)
 {
     struct weiri_running running = core->running;
     const uint32_t processing = core->mark | WEIRI_PROCESSING;
     size_t left = count;
-    while (left > 0) {
+    for (; left > 0; left--) {
         const struct weir_work *last = &work[left - 1];
-        struct weir_item *item =
-            WEIRI_LIKELY(last->item != NULL) ? last->item : weiri_core_find_work(core, last);
+        struct weir_item *item = is_simple ? last->item : weiri_core_find_work(core, last);
         if (item == NULL || weiri_item_word(item) != processing ||
             item->weir_position != last->ticket || item->weir_running >= running.named) {
             break;
         }
         weiri_running_take(&running, item);
         weiri_item_free(item);
-        if (last->item == NULL) {
+        if (!is_simple && last->item == NULL) {
             release_bytes(core, item);
         }
-        left--;
     }
     core->running.named = running.named;
+    return left;
+}
+
+size_t weiri_quick_done_batch(struct weiri_core *core, const struct weir_work *work, size_t count)
+{
+    const size_t left = core->table.slots.used == 0 ? done_batch(core, work, count, true)
+                                                    : done_batch(core, work, count, false);
     weiri_running_trim(&core->running, &core->allocator);
     weiri_ready_trim(&core->ready, &core->allocator, weiri_core_obligations(core));
     return left;

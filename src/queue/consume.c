@@ -103,8 +103,7 @@ WEIRI_INLINE enum weir_status get(weir_queue *queue, int64_t limit_ns, struct we
     if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_next(&queue->core, ret_work, WEIRI_FIFO))) {
         return get_other(queue, limit_ns, ret_work);
     }
-    weiri_lock_leave(&queue->lock, entry);
-    return WEIR_OK;
+    return weiri_lock_leave(&queue->lock, entry);
 }
 
 enum weir_status weir_queue_get(weir_queue *queue, struct weir_work *ret_work)
@@ -205,16 +204,30 @@ static WEIRI_NOINLINE enum weir_status done_slow(weir_queue *queue, const struct
 static WEIRI_NOINLINE enum weir_status done_ranked(weir_queue *queue, const struct weir_work *work,
                                                    bool *ret_left) WEIRI_RELEASE(queue->lock)
 {
-    if (!WEIRI_LIKELY(weiri_quick_done(&queue->core, work, ret_left, WEIRI_RANKED))) {
+    if (!WEIRI_LIKELY(weiri_quick_done_any(&queue->core, work, ret_left, WEIRI_RANKED))) {
         return done_slow(queue, work, ret_left);
     }
     weiri_queue_unlock_moved(queue);
     return WEIR_OK;
 }
 
+static WEIRI_NOINLINE enum weir_status done_plain(weir_queue *queue, const struct weir_work *work,
+                                                  bool *ret_left) WEIRI_RELEASE(queue->lock)
+{
+    if (!WEIRI_LIKELY(weiri_quick_done_any(&queue->core, work, ret_left, WEIRI_FIFO))) {
+        return done_slow(queue, work, ret_left);
+    }
+    weiri_queue_unlock_moved(queue);
+    return WEIR_OK;
+}
+
+/* In any queue. */
 static WEIRI_NOINLINE enum weir_status done_other(weir_queue *queue, const struct weir_work *work,
                                                   bool *ret_left) WEIRI_RELEASE(queue->lock)
 {
+    if (queue->is_plain) {
+        return done_plain(queue, work, ret_left);
+    }
     return queue->is_ranked ? done_ranked(queue, work, ret_left) : done_slow(queue, work, ret_left);
 }
 
@@ -222,32 +235,28 @@ static WEIRI_NOINLINE enum weir_status done_after(weir_queue *queue, const struc
                                                   bool *ret_left, uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_plain &&
-                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
-        return done_other(queue, work, ret_left);
-    }
-    weiri_queue_unlock_moved(queue);
-    return WEIR_OK;
+    return done_other(queue, work, ret_left);
 }
 
-WEIRI_INLINE enum weir_status done(weir_queue *queue, const struct weir_work *work, bool *ret_left)
+/* Compiled for either kind of work, as the add is; so is what follows. */
+WEIRI_INLINE enum weir_status done(weir_queue *queue, const struct weir_work *work,
+                                   const enum weiri_quick_kind kind, bool *ret_left)
 {
     uint32_t entry = weiri_lock_enter(&queue->lock);
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
         return done_after(queue, work, ret_left, entry);
     }
     if (!WEIRI_LIKELY(queue->is_quiet &&
-                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
+                      weiri_quick_done(&queue->core, work, kind, ret_left, WEIRI_FIFO))) {
         return done_other(queue, work, ret_left);
     }
-    weiri_lock_leave(&queue->lock, entry);
-    return WEIR_OK;
+    return weiri_lock_leave(&queue->lock, entry);
 }
 
 static WEIRI_NOINLINE enum weir_status done_bytes(weir_queue *queue, const struct weir_work *work,
                                                   bool *ret_left)
 {
-    return done(queue, work, ret_left);
+    return done(queue, work, WEIRI_QUICK_ALONE, ret_left);
 }
 
 WEIRI_INLINE enum weir_status done_any(weir_queue *queue, const struct weir_work *work,
@@ -256,7 +265,8 @@ WEIRI_INLINE enum weir_status done_any(weir_queue *queue, const struct weir_work
     if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(work != NULL)) {
         return weiri_queue_refusal(queue);
     }
-    return work->item == NULL ? done_bytes(queue, work, ret_left) : done(queue, work, ret_left);
+    return work->item != NULL ? done(queue, work, WEIRI_QUICK_ITEM, ret_left)
+                              : done_bytes(queue, work, ret_left);
 }
 
 enum weir_status weiri_queue_done_left(weir_queue *queue, const struct weir_work *work,
@@ -294,16 +304,34 @@ static WEIRI_NOINLINE enum weir_status done_get_ranked(weir_queue *queue, int64_
                                                        struct weir_work *work, bool *ret_left)
     WEIRI_RELEASE(queue->lock)
 {
-    if (!WEIRI_LIKELY(weiri_quick_done(&queue->core, work, ret_left, WEIRI_RANKED))) {
+    if (!WEIRI_LIKELY(weiri_quick_done_any(&queue->core, work, ret_left, WEIRI_RANKED))) {
         return done_get_slow(queue, limit_ns, work, ret_left);
     }
     return get_ranked(queue, limit_ns, work);
 }
 
+static WEIRI_NOINLINE enum weir_status done_get_plain(weir_queue *queue, int64_t limit_ns,
+                                                      struct weir_work *work, bool *ret_left)
+    WEIRI_RELEASE(queue->lock)
+{
+    if (!WEIRI_LIKELY(weiri_quick_done_any(&queue->core, work, ret_left, WEIRI_FIFO))) {
+        return done_get_slow(queue, limit_ns, work, ret_left);
+    }
+    if (!weiri_quick_next(&queue->core, work, WEIRI_FIFO)) {
+        return get_slow(queue, limit_ns, work);
+    }
+    weiri_queue_unlock_moved(queue);
+    return WEIR_OK;
+}
+
+/* In any queue. */
 static WEIRI_NOINLINE enum weir_status done_get_other(weir_queue *queue, int64_t limit_ns,
                                                       struct weir_work *work, bool *ret_left)
     WEIRI_RELEASE(queue->lock)
 {
+    if (queue->is_plain) {
+        return done_get_plain(queue, limit_ns, work, ret_left);
+    }
     return queue->is_ranked ? done_get_ranked(queue, limit_ns, work, ret_left)
                             : done_get_slow(queue, limit_ns, work, ret_left);
 }
@@ -313,58 +341,62 @@ static WEIRI_NOINLINE enum weir_status done_get_after(weir_queue *queue, int64_t
                                                       uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    if (!WEIRI_LIKELY(queue->is_plain &&
-                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
-        return done_get_other(queue, limit_ns, work, ret_left);
-    }
-    if (!weiri_quick_next(&queue->core, work, WEIRI_FIFO)) {
-        return get_slow(queue, limit_ns, work);
-    }
-    weiri_queue_unlock_moved(queue);
-    return WEIR_OK;
+    return done_get_other(queue, limit_ns, work, ret_left);
 }
 
-/* Ends work and gets the next into it; limit as for next_locked(). */
+/* Ends work and gets the next into it, of whichever kind; limit as for next_locked(). */
 WEIRI_INLINE enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct weir_work *work,
-                                       bool *ret_left)
+                                       const enum weiri_quick_kind kind, bool *ret_left)
 {
-    if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(work != NULL)) {
-        return weiri_queue_refusal(queue);
-    }
     uint32_t entry = weiri_lock_enter(&queue->lock);
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
         return done_get_after(queue, limit_ns, work, ret_left, entry);
     }
     if (!WEIRI_LIKELY(queue->is_quiet &&
-                      weiri_quick_done(&queue->core, work, ret_left, WEIRI_FIFO))) {
+                      weiri_quick_done(&queue->core, work, kind, ret_left, WEIRI_FIFO))) {
         return done_get_other(queue, limit_ns, work, ret_left);
     }
     if (!weiri_quick_next(&queue->core, work, WEIRI_FIFO)) {
         return get_slow(queue, limit_ns, work);
     }
-    weiri_lock_leave(&queue->lock, entry);
-    return WEIR_OK;
+    return weiri_lock_leave(&queue->lock, entry);
+}
+
+static WEIRI_NOINLINE enum weir_status done_get_bytes(weir_queue *queue, int64_t limit_ns,
+                                                      struct weir_work *work, bool *ret_left)
+{
+    return done_get(queue, limit_ns, work, WEIRI_QUICK_ALONE, ret_left);
+}
+
+WEIRI_INLINE enum weir_status done_get_any(weir_queue *queue, int64_t limit_ns,
+                                           struct weir_work *work, bool *ret_left)
+{
+    if (!weiri_queue_is_one(queue) || !WEIRI_LIKELY(work != NULL)) {
+        return weiri_queue_refusal(queue);
+    }
+    return work->item != NULL ? done_get(queue, limit_ns, work, WEIRI_QUICK_ITEM, ret_left)
+                              : done_get_bytes(queue, limit_ns, work, ret_left);
 }
 
 enum weir_status weir_queue_done_get(weir_queue *queue, struct weir_work *work)
 {
-    return done_get(queue, WEIR_FOREVER, work, NULL);
+    return done_get_any(queue, WEIR_FOREVER, work, NULL);
 }
 
 enum weir_status weir_queue_done_try_get(weir_queue *queue, struct weir_work *work)
 {
-    return done_get(queue, AT_ONCE, work, NULL);
+    return done_get_any(queue, AT_ONCE, work, NULL);
 }
 
 enum weir_status weir_queue_done_get_until(weir_queue *queue, int64_t limit_ns,
                                            struct weir_work *work)
 {
-    return done_get(queue, until(limit_ns), work, NULL);
+    return done_get_any(queue, until(limit_ns), work, NULL);
 }
 
 enum weir_status weiri_queue_done_try_get(weir_queue *queue, struct weir_work *work, bool *ret_left)
 {
-    return done_get(queue, AT_ONCE, work, ret_left);
+    return done_get_any(queue, AT_ONCE, work, ret_left);
 }
 
 enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work *work,

@@ -234,15 +234,19 @@ WEIRI_INLINE bool weiri_core_next(struct weiri_core *core, struct weir_work *ret
     return true;
 }
 
+/* The keyed item that a consumer names; NULL where it names none. */
+static inline struct weir_item *weiri_core_find_record(const struct weiri_core *core,
+                                                       const struct weir_work *work)
+{
+    struct weiri_record *record = weiri_records_check(&core->table.records, work->weir_slot);
+    return record != NULL ? &record->item : NULL;
+}
+
 /* The item that a consumer names; NULL where it names none. It may be anybody's. */
 static inline struct weir_item *weiri_core_find_work(const struct weiri_core *core,
                                                      const struct weir_work *work)
 {
-    if (work->item != NULL) {
-        return work->item;
-    }
-    struct weiri_record *record = weiri_records_check(&core->table.records, work->weir_slot);
-    return record != NULL ? &record->item : NULL;
+    return work->item != NULL ? work->item : weiri_core_find_record(core, work);
 }
 
 /* The item a consumer says it has; NULL where it does not have it, or not any more. */
@@ -255,16 +259,6 @@ static inline struct weir_item *weiri_core_held_item(const struct weiri_core *co
     }
     bool is_held = item->weir_position == work->ticket && weiri_item_is_held(item, core->mark);
     return is_held ? item : NULL;
-}
-
-/* Whether the end of a processing may leave most of some memory unused that grew with the load. */
-static inline bool weiri_core_may_trim(const struct weiri_core *core)
-{
-    const struct weiri_running *running = &core->running;
-    size_t ready = weiri_ready_capacity(&core->ready);
-    return (running->capacity > WEIRI_RUNNING_CAPACITY_MIN &&
-            running->named <= running->capacity / 8) ||
-           (ready > WEIRI_RING_CAPACITY_MIN && weiri_core_obligations(core) < ready / 8);
 }
 
 /* Ends a processing. WEIR_ENOTPROCESSING: nothing changed. */

@@ -81,14 +81,6 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     return status == WEIR_OK ? add_checked(queue, key, order, ret_added) : status;
 }
 
-/* weiri_quick_add() of either kind of key. */
-WEIRI_INLINE bool quick_add_any(struct weiri_core *core, struct weir_key key, int32_t priority,
-                                const enum weiri_order order)
-{
-    return key.size == WEIR_KEY_ITEM ? weiri_quick_add(core, key, true, priority, order)
-                                     : weiri_quick_add(core, key, false, priority, order);
-}
-
 /* As add() with nothing ordered but a priority, of what has been checked. */
 static WEIRI_NOINLINE enum weir_status add_at_once_slow(weir_queue *queue, struct weir_key key,
                                                         int32_t priority) WEIRI_RELEASE(queue->lock)
@@ -111,31 +103,34 @@ static WEIRI_NOINLINE enum weir_status add_at_once_ranked(weir_queue *queue, str
                                                           int32_t priority)
     WEIRI_RELEASE(queue->lock)
 {
-    if (!WEIRI_LIKELY(quick_add_any(&queue->core, key, priority, WEIRI_RANKED))) {
+    if (!WEIRI_LIKELY(weiri_quick_add_any(&queue->core, key, priority, WEIRI_RANKED))) {
         return add_at_once_slow(queue, key, priority);
     }
     weiri_queue_unlock_moved(queue);
     return WEIR_OK;
 }
 
-/* The same in a queue that is not plain. */
-static WEIRI_NOINLINE enum weir_status add_at_once_other(weir_queue *queue, struct weir_key key,
-                                                         int32_t priority)
-    WEIRI_RELEASE(queue->lock)
-{
-    return queue->is_ranked ? add_at_once_ranked(queue, key, priority)
-                            : add_at_once_slow(queue, key, priority);
-}
-
 /* The same in a plain queue. */
 static WEIRI_NOINLINE enum weir_status add_at_once_plain(weir_queue *queue, struct weir_key key)
     WEIRI_RELEASE(queue->lock)
 {
-    if (!WEIRI_LIKELY(quick_add_any(&queue->core, key, 0, WEIRI_FIFO))) {
+    if (!WEIRI_LIKELY(weiri_quick_add_any(&queue->core, key, 0, WEIRI_FIFO))) {
         return add_at_once_slow(queue, key, 0);
     }
     weiri_queue_unlock_moved(queue);
     return WEIR_OK;
+}
+
+/* The same in any queue. */
+static WEIRI_NOINLINE enum weir_status add_at_once_other(weir_queue *queue, struct weir_key key,
+                                                         int32_t priority)
+    WEIRI_RELEASE(queue->lock)
+{
+    if (queue->is_plain && priority == 0) {
+        return add_at_once_plain(queue, key);
+    }
+    return queue->is_ranked ? add_at_once_ranked(queue, key, priority)
+                            : add_at_once_slow(queue, key, priority);
 }
 
 /* The same where weiri_lock_enter_by() has not taken the lock; entry 0: nor was it tried. */
@@ -143,7 +138,7 @@ static WEIRI_NOINLINE enum weir_status add_at_once_after(weir_queue *queue, stru
                                                          uint32_t entry)
 {
     weiri_lock_lock_after(&queue->lock, entry);
-    return queue->is_plain ? add_at_once_plain(queue, key) : add_at_once_other(queue, key, 0);
+    return add_at_once_other(queue, key, 0);
 }
 
 /* The same of an embedded item, where the lock was not tried. */
@@ -154,34 +149,33 @@ static WEIRI_NOINLINE enum weir_status add_item_after(weir_queue *queue, struct 
 
 /* Compiled for either kind of key, so that embedded items do not pay for what others need. */
 WEIRI_INLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key,
-                                          const bool is_item)
+                                          const enum weiri_quick_kind kind)
 {
+    const bool is_item = kind == WEIRI_QUICK_ITEM;
     enum weir_status status = weiri_queue_check_key(queue, key);
     if (!WEIRI_LIKELY(status == WEIR_OK)) {
         return status;
     }
-    uint32_t bias = weiri_lock_own_bias(&queue->lock);
-    if (!WEIRI_LIKELY(bias != 0)) {
+    struct weiri_lock_bias bias = weiri_lock_own_bias(&queue->lock);
+    if (!WEIRI_LIKELY(bias.number != 0)) {
         return is_item ? add_item_after(queue, key) : add_at_once_after(queue, key, 0);
     }
-    if (is_item && WEIRI_LIKELY(weiri_queue_takes_join(queue, key.data))) {
+    if (is_item && !weiri_item_is_free(key.data) && weiri_queue_takes_join(queue, key.data)) {
         return WEIR_OK;
     }
     uint32_t entry = weiri_lock_enter_by(&queue->lock, bias);
     if (!WEIRI_LIKELY(weiri_lock_has_entered(&queue->lock, entry))) {
         return add_at_once_after(queue, key, entry);
     }
-    if (!WEIRI_LIKELY(queue->is_quiet &&
-                      weiri_quick_add(&queue->core, key, is_item, 0, WEIRI_FIFO))) {
+    if (!WEIRI_LIKELY(queue->is_quiet && weiri_quick_add(&queue->core, key, kind, 0, WEIRI_FIFO))) {
         return add_at_once_other(queue, key, 0);
     }
-    weiri_lock_leave(&queue->lock, entry);
-    return WEIR_OK;
+    return weiri_lock_leave(&queue->lock, entry);
 }
 
 static WEIRI_NOINLINE enum weir_status add_bytes(weir_queue *queue, struct weir_key key)
 {
-    return add_at_once(queue, key, false);
+    return add_at_once(queue, key, WEIRI_QUICK_ALONE);
 }
 
 enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
@@ -189,7 +183,8 @@ enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
     if (!weiri_queue_is_one(queue)) {
         return weiri_queue_refusal(queue);
     }
-    return key.size == WEIR_KEY_ITEM ? add_at_once(queue, key, true) : add_bytes(queue, key);
+    return key.size == WEIR_KEY_ITEM ? add_at_once(queue, key, WEIRI_QUICK_ITEM)
+                                     : add_bytes(queue, key);
 }
 
 enum weir_status weir_queue_add_after(weir_queue *queue, struct weir_key key, int64_t delay_ns)

@@ -21,12 +21,22 @@ enum weiri_order {
     WEIRI_RANKED
 };
 
+/* And for the kind of item that they are given, where that is known: embedded; keyed; keyed, and
+ * its key alone where its hash leads in a sparse table (queue/table.h). The third is what a keyed
+ * item of a short queue mostly takes, and needs no loops. */
+enum weiri_quick_kind {
+    WEIRI_QUICK_ITEM,
+    WEIRI_QUICK_BYTES,
+    WEIRI_QUICK_ALONE
+};
+
 /* Whether one more item may be queued or become dirty, and be pushed without a look at holes. */
 WEIRI_INLINE bool weiri_quick_has_room(const struct weiri_core *core, const enum weiri_order order)
 {
+    const struct weiri_ring *ring = &core->ready.ring;
     return order == WEIRI_RANKED
                ? core->ready.ranks.count + core->dirty < core->ready.ranks.capacity
-               : weiri_ring_has_room(&core->ready.ring, core->dirty + 1);
+               : ring->tail - ring->head + core->dirty < ring->capacity;
 }
 
 /* Queues an item. */
@@ -64,16 +74,35 @@ WEIRI_INLINE bool weiri_quick_add_item(struct weiri_core *core, struct weir_item
     return weiri_item_joins(item, core->mark);
 }
 
-/* The add of a valid key; is_item, a constant, says of which kind. */
-WEIRI_INLINE bool weiri_quick_add(struct weiri_core *core, struct weir_key key, const bool is_item,
-                                  int32_t priority, const enum weiri_order order)
+/* The item of a key of bytes, made free where it was not known. */
+WEIRI_INLINE struct weir_item *weiri_quick_intern(struct weiri_core *core, struct weir_key key,
+                                                  const enum weiri_quick_kind kind)
 {
-    if (!weiri_quick_has_room(core, order)) {
+    return kind == WEIRI_QUICK_ALONE ? weiri_table_intern_alone(&core->table, key)
+                                     : weiri_table_intern_quick(&core->table, key);
+}
+
+/* The add of a valid key. */
+WEIRI_INLINE bool weiri_quick_add(struct weiri_core *core, struct weir_key key,
+                                  const enum weiri_quick_kind kind, int32_t priority,
+                                  const enum weiri_order order)
+{
+    if ((kind == WEIRI_QUICK_ALONE && !weiri_table_is_sparse(&core->table)) ||
+        !weiri_quick_has_room(core, order)) {
         return false;
     }
-    struct weir_item *item = is_item ? (struct weir_item *)(uintptr_t)key.data
-                                     : weiri_table_intern_quick(&core->table, key);
+    struct weir_item *item = kind == WEIRI_QUICK_ITEM ? (struct weir_item *)(uintptr_t)key.data
+                                                      : weiri_quick_intern(core, key, kind);
     return item != NULL && weiri_quick_add_item(core, item, priority, order);
+}
+
+/* The same of either kind of key. */
+WEIRI_INLINE bool weiri_quick_add_any(struct weiri_core *core, struct weir_key key,
+                                      int32_t priority, const enum weiri_order order)
+{
+    return key.size == WEIR_KEY_ITEM
+               ? weiri_quick_add(core, key, WEIRI_QUICK_ITEM, priority, order)
+               : weiri_quick_add(core, key, WEIRI_QUICK_BYTES, priority, order);
 }
 
 /* The item that is to be handed out next; NULL: there is none, or a hole. */
@@ -108,33 +137,78 @@ WEIRI_INLINE bool weiri_quick_next(struct weiri_core *core, struct weir_work *re
     return true;
 }
 
+/* Whether the end of a processing may leave most of some memory unused. Nothing but what is ready,
+ * and what is dirty, has a place there. */
+WEIRI_INLINE bool weiri_quick_may_trim(const struct weiri_core *core, const enum weiri_order order)
+{
+    const struct weiri_running *running = &core->running;
+    const struct weiri_ready *ready = &core->ready;
+    const size_t capacity = order == WEIRI_RANKED ? ready->ranks.capacity : ready->ring.capacity;
+    if (running->capacity > WEIRI_RUNNING_CAPACITY_MIN && running->named <= running->capacity / 8) {
+        return true;
+    }
+    return capacity > WEIRI_RING_CAPACITY_MIN &&
+           weiri_ready_count(ready) + core->dirty < capacity / 8;
+}
+
+/* Ends the use of an item that is to become free. */
+WEIRI_INLINE bool weiri_quick_release(struct weiri_core *core, struct weir_item *item,
+                                      const enum weiri_quick_kind kind)
+{
+    if (kind == WEIRI_QUICK_ITEM) {
+        return !weiri_item_is_keyed(item);
+    }
+    return kind == WEIRI_QUICK_ALONE ? weiri_table_remove_alone(&core->table, item)
+                                     : weiri_table_remove_quick(&core->table, item);
+}
+
 /* *ret_left, which may be NULL: the item is free now. */
 WEIRI_INLINE bool weiri_quick_done(struct weiri_core *core, const struct weir_work *work,
-                                   bool *ret_left, const enum weiri_order order)
+                                   const enum weiri_quick_kind kind, bool *ret_left,
+                                   const enum weiri_order order)
 {
-    struct weir_item *item = weiri_core_held_item(core, work);
-    if (item == NULL || item->weir_running >= core->running.named || weiri_core_may_trim(core)) {
+    if (kind == WEIRI_QUICK_ALONE && !weiri_table_is_sparse(&core->table)) {
         return false;
     }
-    bool is_dirty = weiri_item_place(item) == WEIRI_DIRTY;
-    if (is_dirty && (order == WEIRI_RANKED ? core->asks.count != 0
-                                           : !weiri_ring_has_room(&core->ready.ring, 1))) {
+    struct weir_item *item =
+        kind == WEIRI_QUICK_ITEM ? work->item : weiri_core_find_record(core, work);
+    if (item == NULL) {
         return false;
     }
-    if (!is_dirty && weiri_item_is_keyed(item) && !weiri_table_remove_quick(&core->table, item)) {
+    WEIRI_COMPUTED(item);
+    if (item->weir_position != work->ticket || item->weir_running >= core->running.named ||
+        weiri_quick_may_trim(core, order)) {
         return false;
     }
-    weiri_running_take(&core->running, item);
-    if (is_dirty) {
+    const uint32_t word = weiri_item_word(item);
+    if (WEIRI_LIKELY(word == (core->mark | WEIRI_PROCESSING))) {
+        if (!weiri_quick_release(core, item, kind)) {
+            return false;
+        }
+        weiri_running_take(&core->running, item);
+        weiri_item_free(item);
+    } else {
+        if (word != (core->mark | WEIRI_DIRTY) ||
+            (order == WEIRI_RANKED ? core->asks.count != 0
+                                   : !weiri_ring_has_room(&core->ready.ring, 1))) {
+            return false;
+        }
+        weiri_running_take(&core->running, item);
         core->dirty--;
         weiri_quick_put(core, item, 0, order);
-    } else {
-        weiri_item_free(item);
     }
     if (ret_left != NULL) {
-        *ret_left = !is_dirty;
+        *ret_left = word == (core->mark | WEIRI_PROCESSING);
     }
     return true;
+}
+
+/* The same of work of either kind. */
+WEIRI_INLINE bool weiri_quick_done_any(struct weiri_core *core, const struct weir_work *work,
+                                       bool *ret_left, const enum weiri_order order)
+{
+    return work->item != NULL ? weiri_quick_done(core, work, WEIRI_QUICK_ITEM, ret_left, order)
+                              : weiri_quick_done(core, work, WEIRI_QUICK_BYTES, ret_left, order);
 }
 
 /* The same for batches, in batch.c. */

@@ -15,8 +15,8 @@
 
 /* The memory of keyed items. A record holds an item and its key; short keys lie in the record,
  * longer ones in a block of their own. Records come in chunks and have an index that stays valid
- * while they live, so that 32 bits name one. An index that names no record in use is told apart
- * from one that does, which makes a consumer's stale handle harmless. A chunk without records is
+ * while they live, so that 32 bits name one. An index that names no record in use leads to a free
+ * item or to none, which makes a consumer's stale handle harmless. A chunk without records is
  * given back (one is kept in reserve). */
 
 #define WEIRI_RECORD_INLINE 16
@@ -84,16 +84,17 @@ static inline struct weiri_record *weiri_records_at(const struct weiri_records *
     return &records->chunks[index >> WEIRI_CHUNK_BITS]->records[index & (WEIRI_CHUNK_RECORDS - 1)];
 }
 
-/* The record of an index that a caller brought; NULL where it names none in use. */
+/* The record of an index that a caller brought, whose item is free where it is not in use; NULL
+ * where there is none. */
 static inline struct weiri_record *weiri_records_check(const struct weiri_records *records,
                                                        uint64_t index)
 {
     uint64_t chunk_index = index >> WEIRI_CHUNK_BITS;
-    if (chunk_index >= records->chunk_count || records->chunks[chunk_index] == NULL) {
+    if (chunk_index >= records->chunk_count) {
         return NULL;
     }
-    struct weiri_record *record = weiri_records_at(records, (uint32_t)index);
-    return record->key_size != WEIRI_RECORD_FREE ? record : NULL;
+    struct weiri_chunk *chunk = records->chunks[chunk_index];
+    return chunk != NULL ? &chunk->records[index & (WEIRI_CHUNK_RECORDS - 1)] : NULL;
 }
 
 static inline uint32_t weiri_record_index(const struct weiri_record *record)
@@ -126,30 +127,48 @@ static inline void weiri_record_link_free(struct weiri_record *record, uint32_t 
     record->key.next_free = next;
 }
 
+/* weiri_records_new() of a key that lies in the record kept at hand, which there must be. */
+static inline struct weiri_record *weiri_records_new_spare(struct weiri_records *records,
+                                                           size_t size,
+                                                           const struct weiri_sought *sought)
+{
+    struct weiri_record *record = records->spare;
+    records->spare = NULL;
+    records->count++;
+    weiri_record_name(record, size, sought);
+    return record;
+}
+
 /* weiri_records_new() of a key that lies in the record, where that takes no call; NULL elsewhere.
  */
 static inline struct weiri_record *weiri_records_new_quick(struct weiri_records *records,
                                                            size_t size,
                                                            const struct weiri_sought *sought)
 {
-    struct weiri_record *record = records->spare;
-    if (record != NULL) {
-        records->spare = NULL;
-    } else {
-        if (records->with_room == 0) {
-            return NULL;
-        }
-        struct weiri_chunk *chunk = records->chunks[records->with_room - 1];
-        record = &chunk->records[chunk->free_record - 1];
-        if (record->key.next_free == 0) {
-            return NULL; /* it would be full */
-        }
-        chunk->used++;
-        chunk->free_record = (uint32_t)record->key.next_free;
+    if (records->spare != NULL) {
+        return weiri_records_new_spare(records, size, sought);
     }
+    if (records->with_room == 0) {
+        return NULL;
+    }
+    struct weiri_chunk *chunk = records->chunks[records->with_room - 1];
+    struct weiri_record *record = &chunk->records[chunk->free_record - 1];
+    if (record->key.next_free == 0) {
+        return NULL; /* it would be full */
+    }
+    chunk->used++;
+    chunk->free_record = (uint32_t)record->key.next_free;
     records->count++;
     weiri_record_name(record, size, sought);
     return record;
+}
+
+/* Keeps a record of a key that lies in it, which is not needed any more, at hand. */
+static inline void weiri_records_keep(struct weiri_records *records, struct weiri_record *record)
+{
+    records->spare = record;
+    weiri_record_unname(record);
+    records->count--;
 }
 
 /* weiri_records_free() where that takes no call; false, and nothing changed, elsewhere. Of two
@@ -161,19 +180,18 @@ static inline bool weiri_records_free_quick(struct weiri_records *records,
         return false;
     }
     if (records->spare == NULL) {
-        records->spare = record;
-        weiri_record_unname(record);
-    } else {
-        uint32_t index = weiri_record_index(record);
-        struct weiri_chunk *chunk = records->chunks[index >> WEIRI_CHUNK_BITS];
-        if (chunk->used <= 2 || chunk->free_record == 0) {
-            return false;
-        }
-        chunk->used--;
-        weiri_record_unname(record);
-        weiri_record_link_free(record, chunk->free_record);
-        chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
+        weiri_records_keep(records, record);
+        return true;
     }
+    uint32_t index = weiri_record_index(record);
+    struct weiri_chunk *chunk = records->chunks[index >> WEIRI_CHUNK_BITS];
+    if (chunk->used <= 2 || chunk->free_record == 0) {
+        return false;
+    }
+    chunk->used--;
+    weiri_record_unname(record);
+    weiri_record_link_free(record, chunk->free_record);
+    chunk->free_record = (index & (WEIRI_CHUNK_RECORDS - 1)) + 1;
     records->count--;
     return true;
 }

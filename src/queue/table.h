@@ -111,6 +111,38 @@ WEIRI_INLINE struct weir_item *weiri_table_intern_quick(struct weiri_table *tabl
     return &record->item;
 }
 
+/* Whether the table is one of few keys, most of them alone where their hashes lead, which has room
+ * for more and no more memory than any has. */
+static inline bool weiri_table_is_sparse(const struct weiri_table *table)
+{
+    return table->slots.capacity == WEIRI_SLOTS_CAPACITY_MIN &&
+           table->slots.used < WEIRI_SLOTS_CAPACITY_MIN / 4;
+}
+
+/* The same in a sparse table for a key that is known where its hash leads, or that nothing keeps
+ * from being put there, into the record at hand. */
+WEIRI_INLINE struct weir_item *weiri_table_intern_alone(struct weiri_table *table,
+                                                        struct weir_key key)
+{
+    if (key.size > WEIRI_RECORD_INLINE) {
+        return NULL;
+    }
+    const struct weiri_sought sought = weiri_table_sought(table->seed, key);
+    const size_t at = sought.hash & (WEIRI_SLOTS_CAPACITY_MIN - 1);
+    const struct weiri_slot slot = table->slots.slots[at];
+    if (slot.number != 0) {
+        struct weiri_record *record = weiri_records_at(&table->records, slot.number - 1);
+        return slot.hash == sought.hash && weiri_record_is(record, key, &sought) ? &record->item
+                                                                                 : NULL;
+    }
+    if (table->records.spare == NULL) {
+        return NULL;
+    }
+    struct weiri_record *record = weiri_records_new_spare(&table->records, key.size, &sought);
+    weiri_slots_put(&table->slots, at, sought.hash, record->item.weir_slot);
+    return &record->item;
+}
+
 /* weiri_table_remove() where that gives no memory back and takes no call; false, and nothing
  * changed, elsewhere. The item may be about to become free. */
 WEIRI_INLINE bool weiri_table_remove_quick(struct weiri_table *table, struct weir_item *item)
@@ -121,8 +153,25 @@ WEIRI_INLINE bool weiri_table_remove_quick(struct weiri_table *table, struct wei
         return false;
     }
     struct weiri_slots *slots = &table->slots;
-    struct weiri_slot *slot = weiri_slots_of(slots, record->hash, item->weir_slot);
-    weiri_slots_close_gap(slots, slot);
+    weiri_slots_close_gap(slots, weiri_slots_of(slots, record->hash, item->weir_slot));
+    return true;
+}
+
+/* The same in a sparse table for a key that is alone where its hash leads, and so short that its
+ * record can be kept at hand. */
+WEIRI_INLINE bool weiri_table_remove_alone(struct weiri_table *table, struct weir_item *item)
+{
+    struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+    struct weiri_slots *slots = &table->slots;
+    const size_t at = record->hash & (WEIRI_SLOTS_CAPACITY_MIN - 1);
+    const size_t behind = (at + 1) & (WEIRI_SLOTS_CAPACITY_MIN - 1);
+    if (table->records.spare != NULL || record->key_size > WEIRI_RECORD_INLINE ||
+        slots->slots[at].number != item->weir_slot || slots->slots[behind].number != 0) {
+        return false;
+    }
+    weiri_records_keep(&table->records, record);
+    slots->slots[at].number = 0;
+    slots->used--;
     return true;
 }
 
