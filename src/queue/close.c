@@ -97,19 +97,24 @@ static void take_queued(struct weiri_core *core, struct chain *taken)
     }
 }
 
-/* From the last slot down: the removal of an item moves into its slot one that was looked at. */
+/* From the last slot down: the removal of an item moves into its slot one that was looked at, or,
+ * within the heap, the one before it. */
 static void take_waiting(struct weiri_core *core, struct chain *taken)
 {
+    weiri_delay_close_gaps(&core->delay);
     for (size_t slot = weiri_delay_end(&core->delay); slot-- > WEIRI_DELAY_FIRST;) {
-        struct weir_item *item = weiri_delay_at(&core->delay, slot)->item;
-        if (weiri_item_place(item) != WEIRI_IDLE) {
-            continue;
+        while (slot < weiri_delay_end(&core->delay)) {
+            struct weir_item *item = weiri_delay_at(&core->delay, slot)->item;
+            if (weiri_item_place(item) != WEIRI_IDLE) {
+                break;
+            }
+            core->dropped++;
+            core->only_waiting--;
+            (void)weiri_core_take_time(core, item);
+            weiri_delay_close_gaps(&core->delay);
+            weiri_item_rest(item, core->mark);
+            append(taken, item);
         }
-        core->dropped++;
-        core->only_waiting--;
-        (void)weiri_core_take_time(core, item);
-        weiri_item_rest(item, core->mark);
-        append(taken, item);
     }
 }
 

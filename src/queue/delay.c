@@ -2,7 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/delay.h"
 
+#include "base/inline.h"
 #include "base/panic.h"
+#include "queue/delay_gaps.h"
 #include "queue/delay_sort.h"
 
 #define FIRST WEIRI_DELAY_FIRST
@@ -13,16 +15,12 @@
 /* How many entries of the inbox join the heap for each that is taken off it. More than one: where
  * as much comes as is taken, the inbox stays short, and never has to be looked at as a whole. */
 #define ABSORBED 2
+/* So many gaps stay for a while before an insert fills the first of them. */
+#define GAPS_KEPT 4
 
 static struct weiri_delay_entry *at(const struct weiri_delay *delay, size_t slot)
 {
     return weiri_delay_at(delay, slot);
-}
-
-static void place(struct weiri_delay *delay, size_t slot, struct weiri_delay_entry entry)
-{
-    *at(delay, slot) = entry;
-    entry.item->weir_wait = (uint32_t)slot;
 }
 
 /* The children of a node are CHILDREN slots, of which the first is a multiple of CHILDREN: they lie
@@ -48,10 +46,10 @@ static void sift_up(struct weiri_delay *delay, size_t slot, struct weiri_delay_e
         if (!weiri_delay_is_before(&entry, above)) {
             break;
         }
-        place(delay, slot, *above);
+        weiri_delay_place(delay, slot, *above);
         slot = parent;
     }
-    place(delay, slot, entry);
+    weiri_delay_place(delay, slot, entry);
 }
 
 /* Which of up to CHILDREN entries comes first. Which one it is cannot be foretold, so the common
@@ -94,10 +92,10 @@ static void sift_down(struct weiri_delay *delay, size_t slot, struct weiri_delay
         if (!weiri_delay_is_before(&children[least], &entry)) {
             break;
         }
-        place(delay, slot, children[least]);
+        weiri_delay_place(delay, slot, children[least]);
         slot = first + least;
     }
-    place(delay, slot, entry);
+    weiri_delay_place(delay, slot, entry);
 }
 
 /* Puts an entry at a slot of the heap or wherever its order takes it from there. */
@@ -128,24 +126,39 @@ static void refresh_next(struct weiri_delay *delay)
 static void empty_inbox(struct weiri_delay *delay)
 {
     delay->inbox_ns = INT64_MAX;
-    delay->is_inbox_exact = true;
+    delay->inbox_first = 0;
+    delay->gaps = 0;
 }
 
-/* Something that is about to leave the inbox has this time. */
-static void note_leaving(struct weiri_delay *delay, int64_t time_ns)
+/* What is at this slot is about to leave the inbox. The slots are compared, not the times, so that
+ * the entry need not be looked at. */
+static void note_leaving(struct weiri_delay *delay, size_t slot)
 {
-    delay->is_inbox_exact = delay->is_inbox_exact && time_ns != delay->inbox_ns;
+    if (slot == delay->inbox_first) {
+        delay->inbox_first = 0;
+    }
+}
+
+/* A slot behind the heap has lost its item, which is counted no more. */
+static void leave_gap(struct weiri_delay *delay, size_t slot)
+{
+    if (FIRST + delay->count == delay->heap_end) {
+        empty_inbox(delay);
+        return;
+    }
+    weiri_delay_leave_gap(delay, slot);
 }
 
 /* Takes up to most entries of the inbox into the heap. Most of them stay where they are, and their
  * items need not be touched. */
 static void absorb(struct weiri_delay *delay, size_t most)
 {
+    weiri_delay_close_gaps(delay);
     size_t end = weiri_delay_end(delay);
     for (size_t n = 0; n < most && delay->heap_end < end; n++) {
         size_t slot = delay->heap_end++;
         struct weiri_delay_entry entry = *at(delay, slot);
-        note_leaving(delay, entry.time_ns);
+        note_leaving(delay, slot);
         if (slot > FIRST && weiri_delay_is_before(&entry, at(delay, parent_of(slot)))) {
             sift_up(delay, slot, entry);
         }
@@ -176,7 +189,7 @@ static size_t partition(struct weiri_delay *delay, int64_t now_ns)
             return due_start;
         }
         struct weiri_delay_entry due = *at(delay, rest_end);
-        place(delay, rest_end++, *at(delay, --due_start));
+        weiri_delay_place(delay, rest_end++, *at(delay, --due_start));
         *at(delay, due_start) = due;
     }
 }
@@ -203,6 +216,7 @@ void weiri_delay_init(struct weiri_delay *delay)
 
 void weiri_delay_fini(struct weiri_delay *delay, const struct weir_allocator *allocator)
 {
+    weiri_delay_close_gaps(delay);
     for (size_t slot = FIRST; slot < weiri_delay_end(delay); slot++) {
         at(delay, slot)->item->weir_wait = 0;
     }
@@ -232,12 +246,12 @@ void weiri_delay_trim(struct weiri_delay *delay, const struct weir_allocator *al
     }
 }
 
-/* Something that comes to the inbox has this time. */
-static void note_time(struct weiri_delay *delay, int64_t time_ns)
+/* What comes to this slot of the inbox has this time. */
+static void note_time(struct weiri_delay *delay, size_t slot, int64_t time_ns)
 {
     if (time_ns <= delay->inbox_ns) {
         delay->inbox_ns = time_ns;
-        delay->is_inbox_exact = true;
+        delay->inbox_first = slot;
     }
     if (time_ns < delay->next_ns) {
         delay->next_ns = time_ns;
@@ -247,11 +261,14 @@ static void note_time(struct weiri_delay *delay, int64_t time_ns)
 void weiri_delay_insert(struct weiri_delay *delay, struct weir_item *item, int64_t time_ns)
 {
     size_t slot = weiri_delay_end(delay);
-    WEIRI_ASSERT(item->weir_wait == 0 && delay->due == 0 &&
-                 slot < delay->slabs.count << WEIRI_DELAY_SLAB_BITS);
+    size_t room = delay->slabs.count << WEIRI_DELAY_SLAB_BITS;
+    if (delay->gaps > GAPS_KEPT || (delay->gaps > 0 && slot == room)) {
+        slot = weiri_delay_take_gap(delay);
+    }
+    WEIRI_ASSERT(item->weir_wait == 0 && delay->due == 0 && slot < room);
     delay->count++;
-    place(delay, slot, (struct weiri_delay_entry){time_ns, delay->arrivals++, item});
-    note_time(delay, time_ns);
+    weiri_delay_place(delay, slot, (struct weiri_delay_entry){time_ns, delay->arrivals++, item});
+    note_time(delay, slot, time_ns);
 }
 
 void weiri_delay_move(struct weiri_delay *delay, struct weir_item *item, int64_t time_ns)
@@ -263,40 +280,41 @@ void weiri_delay_move(struct weiri_delay *delay, struct weir_item *item, int64_t
         sift(delay, slot, entry);
         delay->next_ns = time_ns < delay->next_ns ? time_ns : delay->next_ns;
     } else {
-        note_leaving(delay, at(delay, slot)->time_ns);
+        note_leaving(delay, slot);
         *at(delay, slot) = entry;
-        note_time(delay, time_ns);
+        note_time(delay, slot, time_ns);
     }
+}
+
+/* A function of its own, so that what leaves the inbox need not save the registers it takes. */
+static WEIRI_NOINLINE void take_out_of_heap(struct weiri_delay *delay, size_t slot)
+{
+    /* The heap's last entry fills its gap. */
+    size_t last = --delay->heap_end;
+    if (slot != last) {
+        sift(delay, slot, *at(delay, last));
+    }
+    leave_gap(delay, last);
 }
 
 void weiri_delay_remove(struct weiri_delay *delay, struct weir_item *item)
 {
-    WEIRI_ASSERT(weiri_delay_has(delay, item) && delay->due == 0);
     size_t slot = item->weir_wait;
+    WEIRI_ASSERT(slot < weiri_delay_end(delay) && delay->due == 0);
+    WEIRI_DEBUG_ASSERT(weiri_delay_has(delay, item));
     item->weir_wait = 0;
-    if (slot >= delay->heap_end) {
-        note_leaving(delay, at(delay, slot)->time_ns);
-    } else {
-        /* The heap's last entry fills the gap, which then is where that one was. */
-        size_t last = --delay->heap_end;
-        if (slot != last) {
-            sift(delay, slot, *at(delay, last));
-        }
-        slot = last;
-    }
     delay->count--;
-    size_t last = weiri_delay_end(delay);
-    if (slot != last) {
-        place(delay, slot, *at(delay, last));
+    if (slot < delay->heap_end) {
+        take_out_of_heap(delay, slot);
+        return;
     }
-    if (delay->heap_end == last) {
-        empty_inbox(delay);
-    }
+    note_leaving(delay, slot);
+    leave_gap(delay, slot);
 }
 
 int64_t weiri_delay_next(struct weiri_delay *delay)
 {
-    if (!delay->is_inbox_exact && delay->inbox_ns < heap_next(delay)) {
+    if (delay->inbox_first == 0 && delay->inbox_ns < heap_next(delay)) {
         absorb_inbox(delay);
     }
     refresh_next(delay);
@@ -357,6 +375,7 @@ static struct weir_item *pop_only(struct weiri_delay *delay, int64_t now_ns, int
 struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t now_ns,
                                            int64_t *ret_time_ns)
 {
+    weiri_delay_close_gaps(delay);
     if (delay->count == 1) {
         return pop_only(delay, now_ns, ret_time_ns);
     }

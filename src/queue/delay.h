@@ -36,19 +36,27 @@ struct weiri_delay_entry {
 #define WEIRI_DELAY_FIRST ((size_t)3)
 #define WEIRI_DELAY_SLAB_BITS 6
 #define WEIRI_DELAY_SLAB ((size_t)1 << WEIRI_DELAY_SLAB_BITS)
+/* The most gaps, and one more that is about to be closed; a power of two. */
+#define WEIRI_DELAY_GAPS 8u
 
 struct weiri_delay {
     struct weiri_slabs slabs;
-    size_t count;
+    size_t count;    /* of the items; its slots are more by the gaps */
     size_t heap_end; /* the slot behind the heap's last one */
     size_t due;      /* entries at the end that are due, the earliest last; 0 but in between two
                         calls of weiri_delay_pop_due() */
     size_t taken;    /* entries taken off the heap at the time below */
     int64_t taken_ns;
-    int64_t next_ns;     /* nothing is earlier; INT64_MAX where nothing waits */
-    int64_t inbox_ns;    /* nothing in the inbox is earlier; INT64_MAX where it is empty */
-    bool is_inbox_exact; /* the inbox, where it is not empty, has something of just that time */
+    int64_t next_ns;    /* nothing is earlier; INT64_MAX where nothing waits */
+    int64_t inbox_ns;   /* nothing in the inbox is earlier; INT64_MAX where it is empty */
+    size_t inbox_first; /* the slot of the entry in the inbox that has just that time; 0: it has
+                           left, or the inbox is empty */
     uint64_t arrivals;
+    /* Slots of the inbox whose items have left, the first one first: a ring. Nobody looks at what
+     * is there any more. */
+    size_t gaps;
+    uint32_t gap_first;
+    uint32_t gap_slots[WEIRI_DELAY_GAPS];
 };
 
 void weiri_delay_init(struct weiri_delay *delay);
@@ -68,6 +76,10 @@ void weiri_delay_insert(struct weiri_delay *delay, struct weir_item *item, int64
 void weiri_delay_move(struct weiri_delay *delay, struct weir_item *item, int64_t time_ns);
 /* Takes out a waiting item. */
 void weiri_delay_remove(struct weiri_delay *delay, struct weir_item *item);
+
+/* To be called before a walk over the slots: what lies in a gap is not there any more. In
+ * queue/delay_gaps.c. */
+void weiri_delay_close_gaps(struct weiri_delay *delay);
 
 /* As weiri_delay_pop_due(), where next_ns is at most now_ns. */
 struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t now_ns,
@@ -91,10 +103,18 @@ static inline struct weiri_delay_entry *weiri_delay_at(const struct weiri_delay 
     return &slab[slot & (WEIRI_DELAY_SLAB - 1)];
 }
 
-/* The slot behind the last one: entries lie from WEIRI_DELAY_FIRST up to here. */
+static inline void weiri_delay_place(struct weiri_delay *delay, size_t slot,
+                                     struct weiri_delay_entry entry)
+{
+    *weiri_delay_at(delay, slot) = entry;
+    entry.item->weir_wait = (uint32_t)slot;
+}
+
+/* The slot behind the last one: entries, and gaps (weiri_delay_close_gaps), lie from
+ * WEIRI_DELAY_FIRST up to here. */
 static inline size_t weiri_delay_end(const struct weiri_delay *delay)
 {
-    return WEIRI_DELAY_FIRST + delay->count;
+    return WEIRI_DELAY_FIRST + delay->count + delay->gaps;
 }
 
 /* Makes room for count entries in all. WEIR_ENOMEM: nothing changed. */

@@ -26,24 +26,49 @@ static struct weir_item *pop(int64_t now_ns)
     return item;
 }
 
+static bool is_gap(size_t slot)
+{
+    for (size_t i = 0; i < delay.gaps; i++) {
+        if (delay.gap_slots[(delay.gap_first + i) % WEIRI_DELAY_GAPS] == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The parts are what the comment in delay.h says they are. */
 static void check_parts(void)
 {
     CHECK_INT(delay.due, ==, 0);
     CHECK_INT(delay.heap_end, <=, weiri_delay_end(&delay));
-    bool is_inbox_time_there = delay.heap_end == weiri_delay_end(&delay);
+    size_t gaps = 0;
     for (size_t slot = WEIRI_DELAY_FIRST; slot < weiri_delay_end(&delay); slot++) {
+        if (is_gap(slot)) {
+            CHECK_INT(slot, >=, delay.heap_end);
+            gaps++;
+            continue;
+        }
         const struct weiri_delay_entry *entry = weiri_delay_at(&delay, slot);
         CHECK_INT(entry->item->weir_wait, ==, slot);
         CHECK_INT(entry->time_ns, >=, delay.next_ns);
         if (slot >= delay.heap_end) {
             CHECK_INT(entry->time_ns, >=, delay.inbox_ns);
-            is_inbox_time_there = is_inbox_time_there || entry->time_ns == delay.inbox_ns;
         } else if (slot > WEIRI_DELAY_FIRST) {
             CHECK(weiri_delay_is_before(weiri_delay_at(&delay, slot / 4 + 2), entry));
         }
     }
-    CHECK(is_inbox_time_there || !delay.is_inbox_exact);
+    CHECK_INT(gaps, ==, delay.gaps);
+    if (WEIRI_DELAY_FIRST + delay.count == delay.heap_end) {
+        CHECK_INT(gaps, ==, 0);
+        CHECK(delay.inbox_ns == INT64_MAX && delay.inbox_first == 0);
+    }
+    CHECK_INT(gaps, <, WEIRI_DELAY_GAPS);
+    if (delay.inbox_first != 0) {
+        CHECK(!is_gap(delay.inbox_first));
+        CHECK_INT(delay.inbox_first, >=, delay.heap_end);
+        CHECK_INT(delay.inbox_first, <, weiri_delay_end(&delay));
+        CHECK_INT(weiri_delay_at(&delay, delay.inbox_first)->time_ns, ==, delay.inbox_ns);
+    }
 }
 
 TEST(order, "items come out in order of time, those of equal times in order of arrival")
@@ -184,6 +209,38 @@ TEST(memory, "an item costs 24 bytes; a failed reserve changes nothing; memory g
     CHECK_INT(weiri_delay_next(&delay), ==, COUNT - 4);
     weiri_delay_fini(&delay, test_allocator());
     CHECK_INT(test_allocated_bytes(), ==, 0);
+}
+
+TEST(gaps, "an item that was taken out is not touched any more, whatever becomes of its gap")
+{
+    weiri_delay_init(&delay);
+    for (size_t i = 0; i < 20; i++) {
+        insert(i, 1000 + (int64_t)i);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        weiri_delay_remove(&delay, &items[i]);
+        items[i].weir_wait = 77; /* it may be anything by now */
+    }
+    CHECK_INT(delay.gaps, ==, 6);
+    insert(20, 5);
+    CHECK_INT(delay.gaps, ==, 5);
+    check_parts();
+    CHECK(pop(5) == &items[20]);
+    CHECK_INT(delay.gaps, ==, 0);
+    check_parts();
+    for (size_t i = 0; i < 6; i++) {
+        items[i].weir_wait = 0;
+        insert(i, 2000);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        weiri_delay_remove(&delay, &items[i]);
+        items[i].weir_wait = 77;
+    }
+    weiri_delay_fini(&delay, test_allocator());
+    for (size_t i = 0; i < 20; i++) {
+        CHECK_INT(items[i].weir_wait, ==, i < 3 ? 77 : 0);
+        items[i].weir_wait = 0;
+    }
 }
 
 /* The reference: who waits, as a list sorted by (time, arrival). */

@@ -127,6 +127,7 @@ enum weir_status weir_queue_snapshot(weir_queue *queue, weir_snapshot **ret_snap
         weiri_queue_lock(queue);
         weiri_queue_pass_time_locked(queue);
         weiri_ready_sort(&queue->core.ready);
+        weiri_delay_close_gaps(&queue->core.delay);
         is_complete = copy_all(snapshot, &queue->core);
         weiri_queue_unlock(queue);
     }

@@ -205,6 +205,28 @@ TEST_EACH(many, "more items than fit a first try are all listed, queued ones in 
     teardown(&f);
 }
 
+TEST_EACH(cancelled, "a cancelled item is listed no more, those that wait are")
+{
+    struct fixture f;
+    setup(&f, kind);
+    for (unsigned item = 0; item < 4; item++) {
+        CHECK_STATUS(weir_queue_add_after(f.queue, key_of(&f, item), WEIR_SECONDS(1)), WEIR_OK);
+    }
+    for (unsigned item = 0; item < 2; item++) {
+        CHECK(cancel(&f, item));
+    }
+    weir_snapshot *snapshot = take(&f);
+    CHECK_INT(weir_snapshot_count(snapshot), ==, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct weir_snapshot_item *got = weir_snapshot_at(snapshot, i);
+        struct weir_work work = {.key = got->key, .item = got->item};
+        CHECK_INT(item_of(&f, &work), >=, 2);
+        CHECK_INT(got->place, ==, WEIR_PLACE_IDLE);
+    }
+    weir_snapshot_free(snapshot);
+    teardown(&f);
+}
+
 TEST_EACH(by_priority, "queued items of a queue with priorities are listed in the order of those")
 {
     static const unsigned order[5] = {3, 0, 4, 2, 1};
