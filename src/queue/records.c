@@ -81,18 +81,29 @@ static uint32_t find_index(struct weiri_records *records, const struct weir_allo
     return records->chunk_count++;
 }
 
+/* Forgets the last indices where they have no chunk. Of those below without_chunk all have one. */
+static void drop_last(struct weiri_records *records)
+{
+    while (records->chunk_count > records->without_chunk &&
+           records->chunks[records->chunk_count - 1] == NULL) {
+        records->chunk_count--;
+    }
+}
+
 static enum weir_status add_chunk(struct weiri_records *records,
                                   const struct weir_allocator *allocator)
 {
-    struct weiri_chunk *chunk = weiri_alloc_zero(allocator, 1, sizeof(*chunk));
-    if (chunk == NULL) {
-        return WEIR_ENOMEM;
-    }
     uint32_t index = find_index(records, allocator);
     if (index == CHUNKS_MAX) {
-        weiri_release(allocator, chunk, sizeof(*chunk));
         return WEIR_ENOMEM;
     }
+    struct weiri_chunk *chunk =
+        weiri_blocks_take(&records->blocks, allocator, sizeof(*chunk), index);
+    if (chunk == NULL) {
+        drop_last(records);
+        return WEIR_ENOMEM;
+    }
+    memset(chunk, 0, sizeof(*chunk));
     for (uint32_t i = 0; i < WEIRI_CHUNK_RECORDS; i++) {
         struct weiri_record *record = &chunk->records[i];
         record->item.weir_slot = ((index << WEIRI_CHUNK_BITS) | i) + 1;
@@ -108,17 +119,13 @@ static enum weir_status add_chunk(struct weiri_records *records,
 static void remove_chunk(struct weiri_records *records, const struct weir_allocator *allocator,
                          uint32_t index)
 {
-    weiri_release(allocator, records->chunks[index], sizeof(struct weiri_chunk));
+    weiri_blocks_give_back(&records->blocks, allocator, sizeof(struct weiri_chunk), index,
+                           records->chunks[index]);
     records->chunks[index] = NULL;
     if (index < records->without_chunk) {
         records->without_chunk = index;
     }
-    while (records->chunk_count > 0 && records->chunks[records->chunk_count - 1] == NULL) {
-        records->chunk_count--;
-    }
-    if (records->without_chunk > records->chunk_count) {
-        records->without_chunk = records->chunk_count;
-    }
+    drop_last(records);
     uint32_t capacity = records->chunk_capacity;
     while (capacity > CHUNK_ARRAY_MIN && records->chunk_count < capacity / 8) {
         capacity /= 2;
@@ -260,7 +267,7 @@ void weiri_records_fini(struct weiri_records *records, const struct weir_allocat
                 weiri_release(allocator, record->key.block, record->key_size);
             }
         }
-        weiri_release(allocator, chunk, sizeof(*chunk));
+        weiri_blocks_give_back(&records->blocks, allocator, sizeof(*chunk), i, chunk);
     }
     weiri_release(allocator, records->chunks,
                   records->chunk_capacity * sizeof(struct weiri_chunk *));

@@ -10,6 +10,7 @@
 #include <weir/status.h>
 
 #include "base/alloc.h"
+#include "base/blocks.h"
 #include "base/hash.h"
 #include "queue/item.h"
 
@@ -17,7 +18,7 @@
  * longer ones in a block of their own. Records come in chunks and have an index that stays valid
  * while they live, so that 32 bits name one. An index that names no record in use leads to a free
  * item or to none, which makes a consumer's stale handle harmless. A chunk without records is
- * given back (one is kept in reserve). */
+ * given back (one is kept in reserve); where there are many, they lie in larger blocks. */
 
 #define WEIRI_RECORD_INLINE 16
 #define WEIRI_RECORD_FREE UINT32_MAX
@@ -66,6 +67,7 @@ struct weiri_records {
     size_t count;           /* records in use */
     struct weiri_record
         *spare; /* the one freed last, if nothing came since; for its chunk in use */
+    struct weiri_blocks blocks; /* where chunks lie, by their index */
 };
 
 /* A record for the key, its item free; NULL for lack of memory. */

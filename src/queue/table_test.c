@@ -268,3 +268,83 @@ TEST(chunks_between, "the memory of keys is given back from between others', and
     }
     weiri_table_fini(&table, test_allocator());
 }
+
+/* So many keys come before the chunks lie in blocks, and then in each of those. */
+#define OF_BLOCK (WEIRI_BLOCK_SIZE / sizeof(struct weiri_chunk) * WEIRI_CHUNK_RECORDS)
+
+static struct weir_item *intern_number(struct weiri_table *table, uint64_t number)
+{
+    return weiri_table_intern(table, test_allocator(), weir_key_bytes(&number, sizeof(number)));
+}
+
+static struct weir_item *find_number(const struct weiri_table *table, uint64_t number)
+{
+    return weiri_table_find(table, weir_key_bytes(&number, sizeof(number)));
+}
+
+static void remove_number(struct weiri_table *table, uint64_t number)
+{
+    struct weir_item *item = find_number(table, number);
+    CHECK(item != NULL);
+    weiri_table_remove(table, test_allocator(), item);
+    CHECK(find_number(table, number) == NULL);
+}
+
+TEST(blocks, "chunks of many keys lie in blocks, which go when their last key does")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, test_random());
+    const uint64_t count = 3 * OF_BLOCK;
+    const uint64_t stays = OF_BLOCK + OF_BLOCK / 2;
+    size_t before = 0;
+    for (int burst = 0; burst < 2; burst++) {
+        for (uint64_t i = 0; i < count; i++) {
+            CHECK(burst > 0 && i == stays ? find_number(&table, i) != NULL
+                                          : intern_number(&table, i) != NULL);
+        }
+        CHECK_INT(table.records.blocks.count, ==, 2);
+        for (uint64_t i = 0; i < count; i++) {
+            uint64_t number = i * 100003 % count;
+            if (number != stays) {
+                remove_number(&table, number);
+            }
+        }
+        CHECK_INT(table.records.count, ==, 1);
+        CHECK_INT(table.records.blocks.count, ==, 1);
+        CHECK_INT(test_allocated_bytes(), <, WEIRI_BLOCK_SIZE + 3 * sizeof(struct weiri_chunk));
+        CHECK(burst == 0 || test_allocated_bytes() == before);
+        before = test_allocated_bytes();
+    }
+    remove_number(&table, stays);
+    CHECK_INT(table.records.blocks.count, ==, 0);
+    CHECK_INT(test_allocated_bytes(), <, 2 * sizeof(struct weiri_chunk));
+    weiri_table_fini(&table, test_allocator());
+}
+
+TEST(no_block, "where there is no memory for a block the table is as it was")
+{
+    struct weiri_table table;
+    weiri_table_init(&table, test_random());
+    uint64_t number = 0;
+    unsigned failed = 0;
+    while (number <= 2 * OF_BLOCK) {
+        bool is_border = number % OF_BLOCK == 0 && number > 0;
+        uint32_t chunks = table.records.chunk_count;
+        test_fail_allocation(is_border ? 1 + failed : 0, false);
+        struct weir_item *item = intern_number(&table, number);
+        test_fail_allocation(0, false);
+        if (item != NULL) {
+            CHECK(!is_border || failed > 0);
+            number++;
+            failed = 0;
+            continue;
+        }
+        CHECK(is_border);
+        CHECK_INT(++failed, <, 4);
+        CHECK_INT(table.records.chunk_count, ==, chunks);
+        CHECK_INT(table.records.count, ==, number);
+        CHECK(find_number(&table, number) == NULL);
+    }
+    CHECK_INT(table.records.blocks.count, ==, 2);
+    weiri_table_fini(&table, test_allocator()); /* as many as there are */
+}
