@@ -99,6 +99,12 @@ static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock
     weiri_mutex_unlock(&lock->mutex);
 }
 
+static inline bool weiri_lock_is_unseen(const struct weiri_lock *lock)
+{
+    (void)lock;
+    return false;
+}
+
 static inline void weiri_lock_assert_held(struct weiri_lock *lock) WEIRI_ASSERT_CAPABILITY(lock)
     WEIRI_NO_TSA
 {
@@ -263,6 +269,13 @@ static inline void weiri_lock_unlock(struct weiri_lock *lock) WEIRI_RELEASE(lock
     if (atomic_load_explicit(&lock->waiters, memory_order_relaxed) != 0) {
         weiri_lock_wake_waiter(lock);
     }
+}
+
+/* Whether the caller, who holds the lock, entered by its bias: then nobody else may look
+ * (weiri_lock_may_look) before it has left. */
+static inline bool weiri_lock_is_unseen(const struct weiri_lock *lock)
+{
+    return lock->entered_by != 0;
 }
 
 /* Whether the caller, who does not hold the lock, may load an atomic that is only changed under it

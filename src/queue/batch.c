@@ -133,14 +133,11 @@ static void queue_gathered(struct weiri_core *core, size_t count)
     core->dirty += dirty;
 }
 
-bool weiri_quick_add_batch(struct weiri_core *core, const struct weir_key *keys, size_t count,
-                           size_t key_size_max)
+/* Adds keys for which there is room. */
+static bool gather(struct weiri_core *core, const struct weir_key *keys, size_t count,
+                   size_t key_size_max)
 {
     const struct weiri_ring ring = core->ready.ring;
-    const size_t room = ring.capacity - (size_t)(ring.tail - ring.head);
-    if (count > room || core->dirty > room - count) {
-        return false;
-    }
     /* What can be refused comes first: the items are put into the ring behind its tail, and no
      * place is changed, for adds that look at an item without the lock must not take it to be
      * queued before that is certain. */
@@ -156,6 +153,51 @@ bool weiri_quick_add_batch(struct weiri_core *core, const struct weir_key *keys,
         ring.slots[(ring.tail + i) & (ring.capacity - 1)] = item;
     }
     queue_gathered(core, count);
+    return true;
+}
+
+/* Adds keys for which there is room up to the first that is not that of a free embedded item; how
+ * many. Nobody else may see it, for the rest may be refused. */
+static size_t queue_free_ones(struct weiri_core *core, const struct weir_key *keys, size_t count)
+{
+    struct weiri_ring ring = core->ready.ring;
+    const uint32_t mark = core->mark;
+    size_t i = 0;
+    for (; i < count && weiri_key_is_item(keys[i]); i++) {
+        struct weir_item *item = (struct weir_item *)(uintptr_t)keys[i].data;
+        if (weiri_item_word_to_take(item) != 0) {
+            break;
+        }
+        weiri_item_set(item, mark, WEIRI_QUEUED);
+        weiri_ring_put(&ring, item);
+    }
+    core->ready.ring.tail = ring.tail;
+    return i;
+}
+
+/* Takes the last count items out of the ring, which were free. */
+static void take_back(struct weiri_core *core, size_t count)
+{
+    struct weiri_ring *ring = &core->ready.ring;
+    for (; count > 0; count--) {
+        ring->tail--;
+        weiri_item_free(ring->slots[ring->tail & (ring->capacity - 1)]);
+    }
+}
+
+bool weiri_quick_add_batch(struct weiri_core *core, const struct weir_key *keys, size_t count,
+                           size_t key_size_max, bool is_unseen)
+{
+    const struct weiri_ring *ring = &core->ready.ring;
+    const size_t room = ring->capacity - (size_t)(ring->tail - ring->head);
+    if (count > room || core->dirty > room - count) {
+        return false;
+    }
+    const size_t queued = is_unseen ? queue_free_ones(core, keys, count) : 0;
+    if (queued < count && !gather(core, keys + queued, count - queued, key_size_max)) {
+        take_back(core, queued);
+        return false;
+    }
     return true;
 }
 

@@ -339,8 +339,8 @@ enum weir_status weir_queue_add_batch(weir_queue *queue, const struct weir_key *
         return weiri_queue_refusal(queue);
     }
     weiri_queue_lock(queue);
-    if (!queue->is_quiet ||
-        !weiri_quick_add_batch(&queue->core, keys, count, queue->key_size_max)) {
+    if (!queue->is_quiet || !weiri_quick_add_batch(&queue->core, keys, count, queue->key_size_max,
+                                                   weiri_lock_is_unseen(&queue->lock))) {
         return add_batch_slow(queue, keys, count);
     }
     weiri_queue_unlock_quiet(queue);

@@ -213,9 +213,10 @@ WEIRI_INLINE bool weiri_quick_done_any(struct weiri_core *core, const struct wei
 
 /* The same for batches, in batch.c. */
 
-/* Adds count keys, valid or not; false: none was added. */
+/* Adds count keys, valid or not; false: none was added. is_unseen: nobody can look at an item
+ * before this has returned. */
 WEIR_NODISCARD bool weiri_quick_add_batch(struct weiri_core *core, const struct weir_key *keys,
-                                          size_t count, size_t key_size_max);
+                                          size_t count, size_t key_size_max, bool is_unseen);
 /* Hands out up to size items, or fewer than there are; how many. */
 size_t weiri_quick_next_batch(struct weiri_core *core, struct weir_work *ret_work, size_t size);
 /* Ends processings from the last one back, until something is in the way; how many are left. In

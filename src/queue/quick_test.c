@@ -110,7 +110,7 @@ static enum weir_status add_batch(struct side *side, const size_t *numbers, size
         keys[i] = key_of(side, numbers[i], buffers[i], sizeof(buffers[i]));
     }
     if (side->is_quick && order == WEIRI_FIFO &&
-        weiri_quick_add_batch(&side->core, keys, count, 100)) {
+        weiri_quick_add_batch(&side->core, keys, count, 100, test_random_below(2) == 0)) {
         side->quick_moves++;
         return WEIR_OK;
     }
@@ -352,23 +352,24 @@ TEST(refuses_batch, "a batch with a key that is refused has changed nothing")
         if (i == 2) {
             last.data = (const char *)&items[3] + 1;
         }
-        const struct weir_key keys[] = {weir_key_item(&items[1]),
+        const struct weir_key keys[] = {weir_key_item(&items[3]),
+                                        weir_key_item(&items[1]),
                                         weir_key_item(&items[2]),
-                                        weir_key_item(&items[3]),
                                         weir_key_string("short"),
                                         weir_key_string("this is of memory"),
                                         last};
-        CHECK(!weiri_quick_add_batch(&core, keys, 6, 18));
+        CHECK(!weiri_quick_add_batch(&core, keys, 6, 18, i % 2 == 0));
+        CHECK(!weiri_quick_add_batch(&core, keys, 6, 18, i % 2 == 1));
         CHECK_INT(weiri_item_place(&items[1]), ==, WEIRI_PROCESSING);
         CHECK(weiri_item_is_free(&items[3]));
         CHECK_INT(core.dirty, ==, 0);
         CHECK_INT(core.table.records.count, ==, 0);
         CHECK_INT(weiri_ready_count(&core.ready), ==, 1);
-        CHECK(weiri_quick_add_batch(&core, keys, 0, 18));
+        CHECK(weiri_quick_add_batch(&core, keys, 0, 18, true));
     }
     const struct weir_key keys[] = {weir_key_item(&items[1]), weir_key_item(&items[3]),
                                     weir_key_string("this is of memory"), weir_key_item(&items[1])};
-    CHECK(weiri_quick_add_batch(&core, keys, 4, 18));
+    CHECK(weiri_quick_add_batch(&core, keys, 4, 18, true));
     CHECK_INT(core.dirty, ==, 1);
     CHECK_INT(weiri_ready_count(&core.ready), ==, 3);
     weiri_core_fini(&core);
