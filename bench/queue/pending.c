@@ -24,14 +24,13 @@ static void again(void *state, size_t count)
     }
 }
 
-static void pending(struct bench_run *run)
+static void pending_in(struct bench_run *run, weir_queue *queue)
 {
     const size_t depth = bench_measurement(run)->size;
     const size_t total = depth > 5000000 ? 2 * depth : 5000000;
     struct bench_items items;
     bench_items_init(&items, run, depth);
     size_t *order = bench_shuffled(depth);
-    weir_queue *queue = bench_queue_new();
     for (size_t i = 0; i < depth; i++) {
         BENCH_OK(weir_queue_add(queue, bench_key(&items, order[i])));
     }
@@ -42,11 +41,66 @@ static void pending(struct bench_run *run)
     bench_items_fini(&items);
 }
 
+static void pending(struct bench_run *run)
+{
+    pending_in(run, bench_queue_new());
+}
+
+static void ranked_pending(struct bench_run *run)
+{
+    pending_in(run, bench_queue_ranked());
+}
+
+struct mixed {
+    weir_queue *queue;
+    struct bench_items items;
+    uint64_t random;
+};
+
+/* An add at one of four priorities. */
+static void add_mixed(struct mixed *mixed, struct weir_key key)
+{
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    options.priority = (int32_t)(bench_random(&mixed->random) % 4) - 1;
+    BENCH_OK(weir_queue_add_with(mixed->queue, key, &options));
+}
+
+static void mixed_again(void *state, size_t count)
+{
+    struct mixed *mixed = state;
+    struct weir_work work;
+    for (size_t i = 0; i < count; i++) {
+        BENCH_OK(weir_queue_get(mixed->queue, &work));
+        struct weir_key key = weir_key_item(work.item);
+        BENCH_OK(weir_queue_done(mixed->queue, &work));
+        add_mixed(mixed, key);
+    }
+}
+
+static void mixed_pending(struct bench_run *run)
+{
+    const size_t depth = bench_measurement(run)->size;
+    struct mixed mixed = {.queue = bench_queue_ranked(), .random = 1};
+    bench_items_init(&mixed.items, run, depth);
+    size_t *order = bench_shuffled(depth);
+    for (size_t i = 0; i < depth; i++) {
+        add_mixed(&mixed, bench_key(&mixed.items, order[i]));
+    }
+    bench_free(order);
+    bench_chunks(run, bench_scale(run, 5000000), mixed_again, &mixed);
+    BENCH_CHECK_COUNT(weir_queue_len(mixed.queue), depth);
+    weir_queue_free(mixed.queue);
+    bench_items_fini(&mixed.items);
+}
+
 const struct bench_measurement bench_pending[] = {
     {"pending_1e3", "weir", pending, 1000, 0},
     {"pending_1e3", "weir-embedded", pending, 1000, BENCH_EMBEDDED},
     {"pending_1e5", "weir", pending, 100000, 0},
     {"pending_1e5", "weir-embedded", pending, 100000, BENCH_EMBEDDED},
+    {"priority_pending_1e5", "weir", ranked_pending, 100000, 0},
+    {"priority_pending_1e5", "weir-embedded", ranked_pending, 100000, BENCH_EMBEDDED},
+    {"priority_pending_1e5", "weir-mixed", mixed_pending, 100000, BENCH_EMBEDDED},
     {"pending_1e6", "weir", pending, 1000000, BENCH_FULL},
     {"pending_1e6", "weir-embedded", pending, 1000000, BENCH_EMBEDDED | BENCH_FULL},
     {"pending_1e7", "weir-embedded", pending, 10000000, BENCH_EMBEDDED | BENCH_FULL},

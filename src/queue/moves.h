@@ -194,6 +194,13 @@ static inline void weiri_core_describe(const struct weir_item *item, uint64_t ti
     }
 }
 
+/* Has the slot of a keyed item fetched. */
+WEIRI_INLINE void weiri_core_fetch_slot(const struct weiri_core *core, const struct weir_item *item)
+{
+    const struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+    weiri_slots_prefetch(&core->table.slots, record->hash);
+}
+
 /* Has memory fetched for the gets that come next: in a long queue an item has left the caches
  * since it was added, and to wait for it would take longer than all else. (A call of what only
  * fetches has no effect that gcc knows of, and is left out: this must be part of its callers.) */
@@ -209,8 +216,21 @@ WEIRI_INLINE void weiri_core_look_ahead(const struct weiri_core *core,
     }
     const struct weir_item *near = weiri_ring_at(ring, WEIRI_AHEAD / 2);
     if (near != NULL && weiri_item_is_keyed(near)) {
-        const struct weiri_record *record = WEIRI_CONTAINER(near, struct weiri_record, item);
-        weiri_slots_prefetch(&core->table.slots, record->hash);
+        weiri_core_fetch_slot(core, near);
+    }
+}
+
+/* The same with priorities, where the next items are known: among those that are in order. */
+WEIRI_INLINE void weiri_core_look_ahead_ranked(const struct weiri_core *core,
+                                               const struct weiri_ranks *ranks)
+{
+    if (ranks->is_mixed || ranks->count <= WEIRI_AHEAD) {
+        return;
+    }
+    __builtin_prefetch(weiri_ranks_at(ranks, WEIRI_AHEAD)->item, 1);
+    const struct weir_item *near = weiri_ranks_at(ranks, WEIRI_AHEAD / 2)->item;
+    if (core->table.slots.used != 0 && weiri_item_is_keyed(near)) {
+        weiri_core_fetch_slot(core, near);
     }
 }
 

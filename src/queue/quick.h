@@ -111,7 +111,7 @@ WEIRI_INLINE struct weir_item *weiri_quick_first(const struct weiri_core *core,
 {
     if (order == WEIRI_RANKED) {
         const struct weiri_ranks *ranks = &core->ready.ranks;
-        return ranks->count == 0 ? NULL : ranks->entries[0].item;
+        return ranks->count == 0 ? NULL : weiri_ranks_at(ranks, 0)->item;
     }
     const struct weiri_ring *ring = &core->ready.ring;
     return ring->head == ring->tail ? NULL : ring->slots[ring->head & (ring->capacity - 1)];
@@ -126,6 +126,7 @@ WEIRI_INLINE bool weiri_quick_next(struct weiri_core *core, struct weir_work *re
     }
     if (order == WEIRI_RANKED) {
         (void)weiri_ranks_pop(&core->ready.ranks);
+        weiri_core_look_ahead_ranked(core, &core->ready.ranks);
     } else {
         core->ready.ring.head++;
         weiri_core_look_ahead(core, &core->ready.ring);

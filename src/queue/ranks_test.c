@@ -155,6 +155,77 @@ TEST(fifo, "items of one priority come out in the order they went in")
     weiri_ranks_fini(&ranks, test_allocator());
 }
 
+static void push_at(struct weiri_ranks *ranks, size_t i, int32_t priority)
+{
+    CHECK_STATUS(weiri_ranks_reserve(ranks, test_allocator(), ranks->count + 1), WEIR_OK);
+    weiri_ranks_push(ranks, &items[i], priority);
+}
+
+/* Through many rounds of the array, which grows and shrinks wherever its first entry is. */
+static void check_in_order(int64_t aging_ns)
+{
+    struct weiri_ranks ranks = {.aging_ns = aging_ns};
+    size_t in = 0;
+    size_t out = 0;
+    for (unsigned turn = 0; turn < 20000; turn++) {
+        bool grows = turn % 4000 < 2000;
+        if (test_random_below(10) < (grows ? 6u : 3u) && in - out < COUNT) {
+            ranks.now_ns += (int64_t)test_random_below(2);
+            push(&ranks, in++ % COUNT, 7);
+        } else if (test_random_below(20) == 0 && out < in) {
+            weiri_ranks_remove(&ranks, &items[out++ % COUNT]); /* the first */
+        } else if (test_random_below(20) == 0 && out < in) {
+            weiri_ranks_remove(&ranks, &items[--in % COUNT]); /* the last */
+        } else {
+            CHECK(weiri_ranks_pop(&ranks) == (out < in ? &items[out++ % COUNT] : NULL));
+            weiri_ranks_trim(&ranks, test_allocator(), ranks.count);
+        }
+        CHECK(!ranks.is_mixed);
+        CHECK_INT(ranks.count, ==, in - out);
+    }
+    weiri_ranks_fini(&ranks, test_allocator());
+}
+
+TEST(in_order, "as long as items come in order no other has to move when one leaves at an end")
+{
+    check_in_order(0);
+    check_in_order(1000);
+}
+
+TEST(in_order_again, "the entries are in order again once one is left, or when they were sorted")
+{
+    struct weiri_ranks ranks = {.aging_ns = 0};
+    push_at(&ranks, 0, 1);
+    push_at(&ranks, 1, 3);
+    CHECK(!ranks.is_mixed);
+    push_at(&ranks, 2, 2);
+    CHECK(ranks.is_mixed);
+    CHECK(weiri_ranks_pop(&ranks) == &items[0]);
+    CHECK(ranks.is_mixed);
+    CHECK(weiri_ranks_pop(&ranks) == &items[2]);
+    CHECK(!ranks.is_mixed);
+    push_at(&ranks, 2, 2);
+    CHECK(ranks.is_mixed);
+    weiri_ranks_remove(&ranks, &items[weiri_ranks_at(&ranks, 1)->item - items]);
+    CHECK(!ranks.is_mixed);
+    weiri_ranks_put(&ranks, &items[3], 5);
+    weiri_ranks_put(&ranks, &items[4], 9);
+    CHECK(!ranks.is_mixed);
+    weiri_ranks_raise(&ranks, &items[2], -1); /* the first is the first still */
+    CHECK(!ranks.is_mixed);
+    weiri_ranks_raise(&ranks, &items[4], 4);
+    CHECK(ranks.is_mixed);
+    weiri_ranks_sort(&ranks);
+    CHECK(!ranks.is_mixed);
+    CHECK(weiri_ranks_pop(&ranks) == &items[2]);
+    weiri_ranks_put(&ranks, &items[2], 4);
+    CHECK(ranks.is_mixed);
+    weiri_ranks_remove(&ranks, &items[4]);
+    CHECK(weiri_ranks_pop(&ranks) == &items[2]);
+    CHECK(weiri_ranks_pop(&ranks) == &items[3]);
+    weiri_ranks_fini(&ranks, test_allocator());
+}
+
 TEST(raise, "an item that is raised stands where it would had it come with its new priority")
 {
     struct weiri_ranks ranks = {.aging_ns = 0};
@@ -180,8 +251,8 @@ TEST(sort, "sorted entries lie in the order in which they come out")
     weiri_ranks_sort(&ranks);
     CHECK_INT(ranks.count, ==, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        order[i] = ranks.entries[i].item;
-        CHECK_INT(order[i]->weir_position, ==, i);
+        order[i] = weiri_ranks_at(&ranks, i)->item;
+        CHECK(weiri_ranks_of(&ranks, order[i]) == weiri_ranks_at(&ranks, i));
     }
     for (size_t i = 0; i < COUNT; i++) {
         CHECK(weiri_ranks_pop(&ranks) == order[i]);

@@ -117,7 +117,9 @@ static inline struct weir_item *weiri_ready_from(const struct weiri_ready *ready
     if (!ready->has_priorities) {
         return weiri_ring_from(&ready->ring, position);
     }
-    return *position < ready->ranks.count ? ready->ranks.entries[(*position)++].item : NULL;
+    return *position < ready->ranks.count
+               ? weiri_ranks_at(&ready->ranks, (size_t)(*position)++)->item
+               : NULL;
 }
 
 #endif
