@@ -86,7 +86,9 @@ enum weir_status weiri_core_wait(struct weiri_core *core, struct weir_key key, i
         core->only_waiting += weiri_item_place(item) == WEIRI_IDLE;
         weiri_delay_insert(&core->delay, item, time_ns);
         weiri_item_set(item, core->mark, weiri_item_place(item));
-        weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING, priority);
+        if (priority != 0) {
+            weiri_asks_set(&core->asks, &core->allocator, item, WEIRI_ASK_WAITING, priority);
+        }
         ret_added->has_new_time = true;
         return WEIR_OK;
     }

@@ -168,11 +168,6 @@ static void absorb(struct weiri_delay *delay, size_t most)
     }
 }
 
-static void absorb_inbox(struct weiri_delay *delay)
-{
-    absorb(delay, SIZE_MAX);
-}
-
 /* Moves what is due behind the rest; returns where it begins. */
 static size_t partition(struct weiri_delay *delay, int64_t now_ns)
 {
@@ -315,7 +310,7 @@ void weiri_delay_remove(struct weiri_delay *delay, struct weir_item *item)
 int64_t weiri_delay_next(struct weiri_delay *delay)
 {
     if (delay->inbox_first == 0 && delay->inbox_ns < heap_next(delay)) {
-        absorb_inbox(delay);
+        absorb(delay, SIZE_MAX);
     }
     refresh_next(delay);
     return delay->next_ns;
@@ -336,7 +331,7 @@ static void arrange(struct weiri_delay *delay, int64_t now_ns)
         delay->taken = 0;
         gather_due(delay, now_ns);
     } else if (is_inbox_due) {
-        absorb_inbox(delay);
+        absorb(delay, SIZE_MAX);
     }
 }
 
@@ -372,13 +367,9 @@ static struct weir_item *pop_only(struct weiri_delay *delay, int64_t now_ns, int
     return only->item;
 }
 
-struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t now_ns,
-                                           int64_t *ret_time_ns)
+static WEIRI_NOINLINE struct weir_item *pop_first(struct weiri_delay *delay, int64_t now_ns,
+                                                  int64_t *ret_time_ns)
 {
-    weiri_delay_close_gaps(delay);
-    if (delay->count == 1) {
-        return pop_only(delay, now_ns, ret_time_ns);
-    }
     if (delay->due == 0) {
         arrange(delay, now_ns);
     }
@@ -394,4 +385,14 @@ struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t no
     }
     refresh_next(delay);
     return item;
+}
+
+struct weir_item *weiri_delay_pop_due_slow(struct weiri_delay *delay, int64_t now_ns,
+                                           int64_t *ret_time_ns)
+{
+    if (delay->gaps > 0) {
+        weiri_delay_close_gaps(delay);
+    }
+    return delay->count == 1 ? pop_only(delay, now_ns, ret_time_ns)
+                             : pop_first(delay, now_ns, ret_time_ns);
 }

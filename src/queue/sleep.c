@@ -40,7 +40,7 @@ static void wake_consumer(weir_queue *queue, struct weiri_sleeper *sleeper)
 
 /* Calls consumers for what is queued, unless enough are on their way: each that comes and leaves
  * something behind will call the next. */
-static void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+static WEIRI_NOINLINE void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
     size_t queued = weiri_ready_count(&queue->core.ready);
     if (queued == 0 || queue->is_gated || weiri_list_is_empty(&queue->sleepers)) {
@@ -52,12 +52,25 @@ static void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
     }
 }
 
+/* A function of its own: the copy of the list costs no other unlock its place on the stack. */
+static WEIRI_NOINLINE void unlock_and_wake(weir_queue *queue) WEIRI_RELEASE(queue->lock)
+{
+    struct weiri_wakes wakes = queue->wakes;
+    queue->wakes.count = 0;
+    weiri_lock_unlock(&queue->lock);
+    for (size_t i = 0; i < wakes.count; i++) {
+        weiri_parker_wake(wakes.parkers[i]);
+    }
+}
+
 void weiri_queue_unlock(weir_queue *queue)
 {
     if (queue->has_guests) {
         weiri_queue_serve_locked(queue);
     }
-    call_consumers(queue);
+    if (!weiri_list_is_empty(&queue->sleepers)) {
+        call_consumers(queue);
+    }
     bool is_open = queue->core.delay.count == 0 && !queue->shutting_down && !queue->is_gated;
     queue->is_calm = is_open && weiri_list_is_empty(&queue->sleepers) && !queue->has_event_fd &&
                      !queue->has_guests;
@@ -69,16 +82,11 @@ void weiri_queue_unlock(weir_queue *queue)
     if (queue->has_event_fd) {
         weiri_queue_show_locked(queue);
     }
-    if (queue->wakes.count == 0) {
-        weiri_lock_unlock(&queue->lock);
+    if (queue->wakes.count > 0) {
+        unlock_and_wake(queue);
         return;
     }
-    struct weiri_wakes wakes = queue->wakes;
-    queue->wakes.count = 0;
     weiri_lock_unlock(&queue->lock);
-    for (size_t i = 0; i < wakes.count; i++) {
-        weiri_parker_wake(wakes.parkers[i]);
-    }
 }
 
 void weiri_queue_wake_slow_locked(weir_queue *queue, size_t count)
