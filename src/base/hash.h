@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <weir/key.h>
-
 /* The hash of every table, and the comparison that goes with it. Fast for keys of a few words, for
  * which both are inlined. The hash is not a fingerprint: it differs between processes (by the seed)
  * and between byte orders, so it is never stored or sent. With a seed nobody can guess
@@ -80,38 +78,6 @@ static inline uint64_t weiri_hash(const void *data, size_t size, uint64_t seed)
                            weiri_hash_fold(first ^ weiri_hash_secret(seed), last ^ seed));
 }
 
-/* A key of bytes by its bytes, an embedded one by its address. */
-static inline uint64_t weiri_hash_key(struct weir_key key, uint64_t seed)
-{
-    if (key.size == WEIR_KEY_ITEM) {
-        uint64_t address = (uint64_t)(uintptr_t)key.data;
-        return weiri_hash_fold(WEIRI_HASH_B, weiri_hash_fold(address ^ WEIRI_HASH_C, seed));
-    }
-    return weiri_hash(key.data, key.size, seed);
-}
-
-/* Copies at most sixteen bytes; from may be NULL where size is 0. */
-static inline void weiri_copy_short(void *to, const void *from, size_t size)
-{
-    unsigned char *x = to;
-    const unsigned char *y = from;
-    if (size >= 8) {
-        uint64_t first = weiri_read64(y);
-        uint64_t last = weiri_read64(y + size - 8);
-        memcpy(x, &first, 8);
-        memcpy(x + size - 8, &last, 8);
-    } else if (size >= 4) {
-        uint32_t first = (uint32_t)weiri_read32(y);
-        uint32_t last = (uint32_t)weiri_read32(y + size - 4);
-        memcpy(x, &first, 4);
-        memcpy(x + size - 4, &last, 4);
-    } else if (size > 0) {
-        x[0] = y[0];
-        x[size / 2] = y[size / 2];
-        x[size - 1] = y[size - 1];
-    }
-}
-
 /* Sixteen bytes of memory as words that can be loaded and stored at once. */
 struct weiri_words {
     uint64_t first;
@@ -143,7 +109,7 @@ static inline struct weiri_words weiri_words(const void *data, size_t size)
     return words;
 }
 
-/* A hash of such a key, another one than weiri_hash(). */
+/* A hash of such a key, or of any words with a size of their own; another one than weiri_hash(). */
 static inline uint64_t weiri_hash_words(struct weiri_words words, size_t size, uint64_t seed)
 {
     return weiri_hash_fold(

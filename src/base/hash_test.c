@@ -154,29 +154,29 @@ TEST(spread, "names that count up, small numbers and addresses spread evenly ove
         KEYS = 100000
     };
     static uint64_t hashes[KEYS];
-    static struct weir_item items[KEYS];
+    static char items[KEYS][24];
     uint64_t seed = test_random();
     for (size_t i = 0; i < KEYS; i++) {
         char name[64];
         (void)snprintf(name, sizeof(name), "key-%zu", i);
-        hashes[i] = weiri_hash_key(weir_key_string(name), seed);
+        hashes[i] = weiri_hash(name, strlen(name), seed);
     }
     check_spread(hashes, KEYS);
     check_collisions(hashes, KEYS);
     for (size_t i = 0; i < KEYS; i++) {
         char name[64];
         (void)snprintf(name, sizeof(name), "a-long-namespace/deployment-%zu", i);
-        hashes[i] = weiri_hash_key(weir_key_string(name), seed);
+        hashes[i] = weiri_hash(name, strlen(name), seed);
     }
     check_spread(hashes, KEYS);
     check_collisions(hashes, KEYS);
     for (uint32_t i = 0; i < KEYS; i++) {
-        hashes[i] = weiri_hash_key(weir_key_bytes(&i, sizeof(i)), seed);
+        hashes[i] = weiri_hash(&i, sizeof(i), seed);
     }
     check_spread(hashes, KEYS);
     check_collisions(hashes, KEYS);
     for (size_t i = 0; i < KEYS; i++) {
-        hashes[i] = weiri_hash_key(weir_key_item(&items[i]), seed);
+        hashes[i] = weiri_hash_words((struct weiri_words){(uintptr_t)&items[i], 0}, SIZE_MAX, seed);
     }
     check_spread(hashes, KEYS);
     check_collisions(hashes, KEYS);
@@ -198,21 +198,6 @@ TEST(same_bytes, "the comparison sees every byte, and only those")
         }
     }
     CHECK(weiri_same_bytes(NULL, NULL, 0));
-}
-
-TEST(copy_short, "a copy takes every byte and touches no other")
-{
-    for (size_t size = 0; size <= 16; size++) {
-        unsigned char from[16];
-        unsigned char to[17];
-        fill_random(from, sizeof(from));
-        memset(to, 0xaa, sizeof(to));
-        weiri_copy_short(to, size == 0 ? NULL : from, size);
-        CHECK(memcmp(to, from, size) == 0);
-        for (size_t i = size; i < sizeof(to); i++) {
-            CHECK_INT(to[i], ==, 0xaa);
-        }
-    }
 }
 
 TEST(words, "short keys as words: their bytes in order, and zeros")

@@ -20,15 +20,6 @@ static inline bool is_expired(const struct weiri_failures *failures,
            weiri_time_sub(failures->now_ns, record->touched_ns) >= failures->age_ns;
 }
 
-static void set_newer(struct weiri_failures *failures, uint32_t number, uint32_t newer)
-{
-    if (number == 0) {
-        failures->oldest = newer;
-    } else {
-        weiri_failures_at(failures, number)->newer = newer;
-    }
-}
-
 static void set_older(struct weiri_failures *failures, uint32_t number, uint32_t older)
 {
     if (number == 0) {
@@ -40,17 +31,8 @@ static void set_older(struct weiri_failures *failures, uint32_t number, uint32_t
 
 static void unlink_record(struct weiri_failures *failures, const struct weiri_failure *record)
 {
-    set_newer(failures, record->older, record->newer);
+    weiri_failures_set_newer(failures, record->older, record->newer);
     set_older(failures, record->newer, record->older);
-}
-
-static void link_newest(struct weiri_failures *failures, uint32_t number)
-{
-    struct weiri_failure *record = weiri_failures_at(failures, number);
-    record->older = failures->newest;
-    record->newer = 0;
-    set_newer(failures, record->older, number);
-    failures->newest = number;
 }
 
 void weiri_failures_remove(struct weiri_failures *failures, struct weiri_slot *slot)
@@ -66,7 +48,7 @@ void weiri_failures_remove(struct weiri_failures *failures, struct weiri_slot *s
     if (number != last) {
         *record = *weiri_failures_at(failures, last);
         weiri_slots_of(&failures->slots, record->hash, last)->number = number;
-        set_newer(failures, record->older, number);
+        weiri_failures_set_newer(failures, record->older, number);
         set_older(failures, record->newer, number);
     }
     failures->count--;
@@ -102,33 +84,16 @@ void weiri_failures_remove_expired(struct weiri_failures *failures)
     failures->next_ns = weiri_time_add(start_ns, failures->age_ns);
 }
 
-/* Copies a key that does not fit into a record. NULL for lack of memory. */
-static char *copy_key(const struct weiri_failures *failures, struct weir_key key)
+bool weiri_failures_is_long(const struct weiri_failure *record, const void *bytes)
 {
-    char *block = weiri_alloc(&failures->allocator, key.size);
-    if (block != NULL) {
-        memcpy(block, key.data, key.size);
-    }
-    return block;
-}
-
-static void set_key(struct weiri_failure *record, struct weir_key key, char *block)
-{
-    record->key_size = key.size == WEIR_KEY_ITEM ? WEIRI_FAILURE_ITEM : (uint32_t)key.size;
-    if (key.size <= 16) {
-        weiri_copy_short(record->key.bytes, key.data, key.size);
-    } else if (key.size == WEIR_KEY_ITEM) {
-        memcpy(record->key.bytes, &key.data, sizeof(key.data));
-    } else if (block == NULL) {
-        memcpy(record->key.bytes, key.data, key.size);
-    } else {
-        record->key.block = block;
-    }
+    size_t size = record->key_size;
+    return memcmp(size > WEIRI_FAILURE_INLINE ? record->key.block : record->key.bytes, bytes,
+                  size) == 0;
 }
 
 /* Everything that may fail comes before anything that changes what is remembered. */
-enum weir_status weiri_failures_insert(struct weiri_failures *failures, struct weir_key key,
-                                       uint32_t hash, size_t at)
+enum weir_status weiri_failures_insert(struct weiri_failures *failures, struct weiri_name name,
+                                       size_t at)
 {
     bool is_full = failures->count == failures->limit;
     bool has_slot = !is_full && weiri_slots_have_room(&failures->slots);
@@ -136,31 +101,31 @@ enum weir_status weiri_failures_insert(struct weiri_failures *failures, struct w
         weiri_slots_reserve(&failures->slots, &failures->allocator) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
-    if (!is_full && failures->count == failures->slabs.count << WEIRI_FAILURES_SLAB_BITS &&
+    if (!is_full && !weiri_failures_have_record(failures) &&
         weiri_slabs_grow(&failures->slabs, &failures->allocator, SLAB_SIZE) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
     char *block = NULL;
-    if (key.size != WEIR_KEY_ITEM && key.size > WEIRI_FAILURE_INLINE) {
-        block = copy_key(failures, key);
+    if (weiri_failure_has_block(name.size)) {
+        block = weiri_alloc(&failures->allocator, name.size);
         if (block == NULL) {
             return WEIR_ENOMEM;
         }
+        memcpy(block, name.bytes, name.size);
     }
     if (is_full) {
         remove_oldest(failures);
     }
-    uint32_t number = ++failures->count;
-    struct weiri_failure *record = weiri_failures_at(failures, number);
-    record->count = 1;
-    record->touched_ns = failures->now_ns;
-    record->hash = hash;
-    set_key(record, key, block);
-    link_newest(failures, number);
+    struct weiri_failure *record = weiri_failures_put(failures, name);
+    if (block != NULL) {
+        record->key.block = block;
+    } else if (!weiri_failure_is_short(name.size)) {
+        memcpy(record->key.bytes, name.bytes, name.size);
+    }
     if (has_slot) {
-        weiri_slots_put(&failures->slots, at, hash, number);
+        weiri_slots_put(&failures->slots, at, name.hash, failures->count);
     } else {
-        weiri_slots_insert(&failures->slots, hash, number);
+        weiri_slots_insert(&failures->slots, name.hash, failures->count);
     }
     return WEIR_OK;
 }
@@ -203,12 +168,12 @@ void weiri_failures_renew(struct weiri_failures *failures, uint32_t number)
     }
     record->touched_ns = failures->now_ns;
     unlink_record(failures, record);
-    link_newest(failures, number);
+    weiri_failures_link_newest(failures, number, record);
 }
 
-void weiri_failures_undo(struct weiri_failures *failures, struct weir_key key, uint32_t hash)
+void weiri_failures_undo(struct weiri_failures *failures, struct weiri_name name)
 {
-    struct weiri_slot *slot = weiri_failures_find(failures, key, hash);
+    struct weiri_slot *slot = weiri_failures_find(failures, name);
     if (slot == NULL) {
         return;
     }
@@ -220,10 +185,9 @@ void weiri_failures_undo(struct weiri_failures *failures, struct weir_key key, u
     }
 }
 
-uint64_t weiri_failures_read(const struct weiri_failures *failures, struct weir_key key,
-                             uint32_t hash)
+uint64_t weiri_failures_read(const struct weiri_failures *failures, struct weiri_name name)
 {
-    const struct weiri_slot *slot = weiri_failures_find(failures, key, hash);
+    const struct weiri_slot *slot = weiri_failures_find(failures, name);
     if (slot == NULL) {
         return 0;
     }

@@ -18,7 +18,7 @@
 #include "base/time.h"
 
 /* How often each item failed: the memory of limiters that are per item. Plain functions of (state,
- * key, now), without a lock or clock; the limiter around it has the lock.
+ * name, now), without a lock or clock; the limiter around it has the lock.
  *
  * It is bounded twice, so that items which are never forgotten cost neither memory nor time without
  * end: past a count of records the one that failed longest ago is forgotten, and so is each that
@@ -29,7 +29,7 @@
  * them. */
 
 #define WEIRI_FAILURE_INLINE 32
-/* The key_size of an embedded item, whose key here is its address's bytes. */
+/* The key_size of an embedded item, whose key here is its address. */
 #define WEIRI_FAILURE_ITEM UINT32_MAX
 
 struct weiri_failure {
@@ -40,6 +40,7 @@ struct weiri_failure {
     uint32_t hash;
     uint32_t key_size;
     union {
+        struct weiri_words words; /* of up to sixteen bytes, or an address */
         char bytes[WEIRI_FAILURE_INLINE];
         char *block; /* of a longer key */
     } key;
@@ -76,27 +77,63 @@ void weiri_failures_init(struct weiri_failures *failures, const struct weir_allo
                          size_t limit, int64_t age_ns, uint64_t seed);
 void weiri_failures_fini(struct weiri_failures *failures);
 
-/* Of a valid key, for the functions below; may be computed outside of the lock. */
-static inline uint32_t weiri_failures_hash(const struct weiri_failures *failures,
-                                           struct weir_key key)
+/* A valid key as the table knows it. What can be found out before the lock is taken is in it. */
+struct weiri_name {
+    struct weiri_words words; /* where it is short */
+    const void *bytes;        /* where it is not */
+    uint32_t hash;
+    uint32_t size; /* WEIRI_FAILURE_ITEM: an embedded item's */
+};
+
+/* Whether a key of this size is compared by its words. */
+static inline bool weiri_failure_is_short(uint32_t size)
 {
-    return (uint32_t)weiri_hash_key(key, failures->seed);
+    return size <= 16 || size == WEIRI_FAILURE_ITEM;
+}
+
+/* The name of a key that is an embedded item or has at most sixteen bytes. */
+WEIRI_INLINE struct weiri_name weiri_failures_name_short(const struct weiri_failures *failures,
+                                                         struct weir_key key)
+{
+    struct weiri_words words = {(uint64_t)(uintptr_t)key.data, 0};
+    if (key.size != WEIR_KEY_ITEM) {
+        words = weiri_words(key.data, key.size);
+    }
+    uint64_t hash = weiri_hash_words(words, key.size, failures->seed);
+    return (struct weiri_name){.words = words, .hash = (uint32_t)hash, .size = (uint32_t)key.size};
+}
+
+static inline bool weiri_failures_is_key_short(struct weir_key key)
+{
+    return key.size <= 16 || key.size == WEIR_KEY_ITEM;
+}
+
+/* The name of any key, whose bytes it borrows. */
+static inline struct weiri_name weiri_failures_name(const struct weiri_failures *failures,
+                                                    struct weir_key key)
+{
+    if (weiri_failures_is_key_short(key)) {
+        return weiri_failures_name_short(failures, key);
+    }
+    return (struct weiri_name){.bytes = key.data,
+                               .hash =
+                                   (uint32_t)weiri_hash_long(key.data, key.size, failures->seed),
+                               .size = (uint32_t)key.size};
 }
 
 /* Takes one failure back, where there is one. */
-void weiri_failures_undo(struct weiri_failures *failures, struct weir_key key, uint32_t hash);
+void weiri_failures_undo(struct weiri_failures *failures, struct weiri_name name);
 /* How many there were by the latest time seen. */
-uint64_t weiri_failures_read(const struct weiri_failures *failures, struct weir_key key,
-                             uint32_t hash);
+uint64_t weiri_failures_read(const struct weiri_failures *failures, struct weiri_name name);
 
-/* The parts of the two functions below that are not in the way of every call. */
+/* The parts of the functions below that are not in the way of every call. */
 void weiri_failures_remove_expired(struct weiri_failures *failures);
 void weiri_failures_renew(struct weiri_failures *failures, uint32_t number);
-/* Where the search for the key ended at that slot; without meaning while there is no slot. */
+/* Where the search for the name ended at that slot; without meaning while there is no slot. */
 WEIR_NODISCARD enum weir_status weiri_failures_insert(struct weiri_failures *failures,
-                                                      struct weir_key key, uint32_t hash,
-                                                      size_t at);
+                                                      struct weiri_name name, size_t at);
 void weiri_failures_remove(struct weiri_failures *failures, struct weiri_slot *slot);
+bool weiri_failures_is_long(const struct weiri_failure *record, const void *bytes);
 
 static inline struct weiri_failure *weiri_failures_at(const struct weiri_failures *failures,
                                                       uint32_t number)
@@ -112,31 +149,33 @@ static inline bool weiri_failure_has_block(uint32_t key_size)
     return key_size > WEIRI_FAILURE_INLINE && key_size != WEIRI_FAILURE_ITEM;
 }
 
-/* The slot of the key's record; NULL: it has none, and *ret_at is the empty slot where the search
+/* Whether the record is that of the name, whose hash it has. */
+WEIRI_INLINE bool weiri_failure_is(const struct weiri_failure *record, struct weiri_name name)
+{
+    if (record->key_size != name.size) {
+        return false;
+    }
+    if (!weiri_failure_is_short(name.size)) {
+        return weiri_failures_is_long(record, name.bytes);
+    }
+    return ((record->key.words.first ^ name.words.first) |
+            (record->key.words.second ^ name.words.second)) == 0;
+}
+
+/* The slot of the name's record; NULL: it has none, and *ret_at is the empty slot where the search
  * ended, if there are slots at all. */
 WEIRI_INLINE struct weiri_slot *weiri_failures_search(const struct weiri_failures *failures,
-                                                      struct weir_key key, uint32_t hash,
-                                                      size_t *ret_at)
+                                                      struct weiri_name name, size_t *ret_at)
 {
     const struct weiri_slots *slots = &failures->slots;
-    if (slots->capacity == 0) {
+    if (!WEIRI_LIKELY(slots->capacity != 0)) {
         return NULL;
     }
-    bool is_item = key.size == WEIR_KEY_ITEM;
-    uint32_t key_size = is_item ? WEIRI_FAILURE_ITEM : (uint32_t)key.size;
-    const void *bytes = is_item ? (const void *)&key.data : key.data;
-    size_t count = is_item ? sizeof(key.data) : key.size;
-    size_t at = weiri_slots_home(slots, hash);
+    size_t at = weiri_slots_home(slots, name.hash);
     for (; slots->slots[at].number != 0; at = weiri_slots_next(slots, at)) {
         struct weiri_slot *slot = &slots->slots[at];
-        if (slot->hash != hash) {
-            continue;
-        }
-        const struct weiri_failure *record = weiri_failures_at(failures, slot->number);
-        if (record->key_size == key_size &&
-            weiri_same_bytes(weiri_failure_has_block(key_size) ? record->key.block
-                                                               : record->key.bytes,
-                             bytes, count)) {
+        if (slot->hash == name.hash &&
+            WEIRI_LIKELY(weiri_failure_is(weiri_failures_at(failures, slot->number), name))) {
             return slot;
         }
     }
@@ -145,15 +184,93 @@ WEIRI_INLINE struct weiri_slot *weiri_failures_search(const struct weiri_failure
 }
 
 static inline struct weiri_slot *weiri_failures_find(const struct weiri_failures *failures,
-                                                     struct weir_key key, uint32_t hash)
+                                                     struct weiri_name name)
 {
     size_t at;
-    return weiri_failures_search(failures, key, hash, &at);
+    return weiri_failures_search(failures, name, &at);
+}
+
+static inline void weiri_failures_set_newer(struct weiri_failures *failures, uint32_t number,
+                                            uint32_t newer)
+{
+    if (number == 0) {
+        failures->oldest = newer;
+    } else {
+        weiri_failures_at(failures, number)->newer = newer;
+    }
+}
+
+/* Puts a record last in the order of last failure. */
+static inline void weiri_failures_link_newest(struct weiri_failures *failures, uint32_t number,
+                                              struct weiri_failure *record)
+{
+    record->older = failures->newest;
+    record->newer = 0;
+    weiri_failures_set_newer(failures, record->older, number);
+    failures->newest = number;
+}
+
+/* Makes the record of a name's first failure, for which there is memory, but for a long key; which
+ * slot leads to it is the caller's. */
+static inline struct weiri_failure *weiri_failures_put(struct weiri_failures *failures,
+                                                       struct weiri_name name)
+{
+    uint32_t number = ++failures->count;
+    struct weiri_failure *record = weiri_failures_at(failures, number);
+    record->count = 1;
+    record->touched_ns = failures->now_ns;
+    record->hash = name.hash;
+    record->key_size = name.size;
+    /* One by one: copied at once they would have to be in memory before. */
+    record->key.words.first = name.words.first;
+    record->key.words.second = name.words.second;
+    weiri_failures_link_newest(failures, number, record);
+    return record;
+}
+
+static inline bool weiri_failures_have_record(const struct weiri_failures *failures)
+{
+    return failures->count < failures->slabs.count << WEIRI_FAILURES_SLAB_BITS;
+}
+
+/* weiri_failures_add() of a short name where nothing is in the way: nothing too old, no memory to
+ * get, no place in the order to renew. False: nothing changed. */
+WEIRI_INLINE bool weiri_failures_add_quick(struct weiri_failures *failures, struct weiri_name name,
+                                           int64_t now_ns, uint64_t *ret_before)
+{
+    if (now_ns < failures->now_ns) {
+        now_ns = failures->now_ns;
+    }
+    if (!WEIRI_LIKELY(now_ns < failures->next_ns)) {
+        return false;
+    }
+    size_t at = 0;
+    const struct weiri_slot *slot = weiri_failures_search(failures, name, &at);
+    if (slot == NULL) {
+        if (!WEIRI_LIKELY(failures->count < failures->limit &&
+                          weiri_slots_have_room(&failures->slots) &&
+                          weiri_failures_have_record(failures))) {
+            return false;
+        }
+        failures->now_ns = now_ns;
+        (void)weiri_failures_put(failures, name);
+        weiri_slots_put(&failures->slots, at, name.hash, failures->count);
+        *ret_before = 0;
+        return true;
+    }
+    struct weiri_failure *record = weiri_failures_at(failures, slot->number);
+    if (!WEIRI_LIKELY(weiri_time_sub(now_ns, record->touched_ns) <= failures->slack_ns)) {
+        return false;
+    }
+    failures->now_ns = now_ns;
+    *ret_before = record->count;
+    record->count += record->count < UINT64_MAX;
+    return true;
 }
 
 /* Counts one more failure; *ret_before is how many there were. WEIR_ENOMEM: nothing was counted. */
 WEIR_NODISCARD static inline enum weir_status weiri_failures_add(struct weiri_failures *failures,
-                                                                 struct weir_key key, uint32_t hash,
+                                                                 struct weiri_name name,
                                                                  int64_t now_ns,
                                                                  uint64_t *ret_before)
 {
@@ -164,9 +281,9 @@ WEIR_NODISCARD static inline enum weir_status weiri_failures_add(struct weiri_fa
         weiri_failures_remove_expired(failures);
     }
     size_t at = 0;
-    const struct weiri_slot *slot = weiri_failures_search(failures, key, hash, &at);
+    const struct weiri_slot *slot = weiri_failures_search(failures, name, &at);
     if (slot == NULL) {
-        enum weir_status status = weiri_failures_insert(failures, key, hash, at);
+        enum weir_status status = weiri_failures_insert(failures, name, at);
         if (status == WEIR_OK) {
             *ret_before = 0;
         }
@@ -181,10 +298,9 @@ WEIR_NODISCARD static inline enum weir_status weiri_failures_add(struct weiri_fa
     return WEIR_OK;
 }
 
-static inline void weiri_failures_forget(struct weiri_failures *failures, struct weir_key key,
-                                         uint32_t hash)
+static inline void weiri_failures_forget(struct weiri_failures *failures, struct weiri_name name)
 {
-    struct weiri_slot *slot = weiri_failures_find(failures, key, hash);
+    struct weiri_slot *slot = weiri_failures_find(failures, name);
     if (slot != NULL) {
         weiri_failures_remove(failures, slot);
     }

@@ -99,33 +99,40 @@ static struct weir_key key_of(size_t index)
     return weir_key_string(names[index]);
 }
 
+static uint64_t quick_adds; /* that were made */
+
 static void step(struct weiri_failures *failures, struct reference *reference, int64_t *now_ns)
 {
     size_t index = (size_t)test_random_below(test_random_below(2) == 0 ? 6 : KEYS);
     struct weir_key key = key_of(index);
-    uint32_t hash = weiri_failures_hash(failures, key);
+    struct weiri_name name = weiri_failures_name(failures, key);
     switch (test_random_below(10)) {
     case 0:
-        weiri_failures_forget(failures, key, hash);
+        weiri_failures_forget(failures, name);
         reference_remove(reference, index, UINT64_MAX);
         break;
     case 1:
-        weiri_failures_undo(failures, key, hash);
+        weiri_failures_undo(failures, name);
         reference_remove(reference, index, 1);
         break;
     case 2:
         *now_ns += (int64_t)test_random_below(test_random_below(8) == 0 ? 3 * AGE : 8);
         break;
     default: {
-        uint64_t before = 0;
+        uint64_t before = 12345;
         int64_t late = (int64_t)test_random_below(3);
-        CHECK_STATUS(weiri_failures_add(failures, key, hash, *now_ns - late, &before), WEIR_OK);
+        bool is_quick = weiri_failures_is_key_short(key) && test_random_below(4) != 0 &&
+                        weiri_failures_add_quick(failures, name, *now_ns - late, &before);
+        quick_adds += is_quick;
+        if (!is_quick) {
+            CHECK_STATUS(weiri_failures_add(failures, name, *now_ns - late, &before), WEIR_OK);
+        }
         CHECK_INT(before, ==, reference_add(reference, index, *now_ns - late));
     }
     }
     for (size_t i = 0; i < KEYS; i++) {
         struct weir_key each = key_of(i);
-        CHECK_INT(weiri_failures_read(failures, each, weiri_failures_hash(failures, each)), ==,
+        CHECK_INT(weiri_failures_read(failures, weiri_failures_name(failures, each)), ==,
                   reference_read(reference, i));
     }
 }
@@ -143,6 +150,7 @@ TEST(model, "the table remembers what a plain list does, whatever is done with i
         }
         weiri_failures_fini(&failures);
     }
+    CHECK_INT(quick_adds, >, rounds * 100);
 }
 
 TEST(no_memory, "a failure that cannot be stored is not counted, and nothing else changes")
@@ -154,14 +162,14 @@ TEST(no_memory, "a failure that cannot be stored is not counted, and nothing els
     for (int n = 0; n < 4000; n++) {
         size_t index = (size_t)test_random_below(KEYS);
         struct weir_key key = key_of(index);
-        uint32_t hash = weiri_failures_hash(&failures, key);
+        struct weiri_name name = weiri_failures_name(&failures, key);
         uint64_t before = 12345;
         if (test_random_below(8) == 0) {
-            weiri_failures_forget(&failures, key, hash);
+            weiri_failures_forget(&failures, name);
             reference_remove(&reference, index, UINT64_MAX);
         }
         test_fail_allocation(test_random_below(3), false);
-        enum weir_status status = weiri_failures_add(&failures, key, hash, 0, &before);
+        enum weir_status status = weiri_failures_add(&failures, name, 0, &before);
         test_fail_allocation(0, false);
         if (status == WEIR_OK) {
             CHECK_INT(before, ==, reference_add(&reference, index, 0));
@@ -172,8 +180,8 @@ TEST(no_memory, "a failure that cannot be stored is not counted, and nothing els
         }
         for (size_t i = 0; i < KEYS; i++) {
             struct weir_key each = key_of(i);
-            CHECK_INT(weiri_failures_read(&failures, each, weiri_failures_hash(&failures, each)),
-                      ==, reference_read(&reference, i));
+            CHECK_INT(weiri_failures_read(&failures, weiri_failures_name(&failures, each)), ==,
+                      reference_read(&reference, i));
         }
     }
     CHECK_INT(refused, >, 100);

@@ -15,11 +15,16 @@ static void make(struct weiri_failures *failures, size_t limit, int64_t age_ns)
     weiri_failures_init(failures, test_allocator(), limit, age_ns, test_random());
 }
 
+/* As a limiter does it. */
 static enum weir_status add(struct weiri_failures *failures, struct weir_key key, int64_t now_ns,
                             uint64_t *ret_before)
 {
-    return weiri_failures_add(failures, key, weiri_failures_hash(failures, key), now_ns,
-                              ret_before);
+    struct weiri_name name = weiri_failures_name(failures, key);
+    if (weiri_failures_is_key_short(key) &&
+        weiri_failures_add_quick(failures, name, now_ns, ret_before)) {
+        return WEIR_OK;
+    }
+    return weiri_failures_add(failures, name, now_ns, ret_before);
 }
 
 static uint64_t must_add(struct weiri_failures *failures, struct weir_key key, int64_t now_ns)
@@ -31,17 +36,17 @@ static uint64_t must_add(struct weiri_failures *failures, struct weir_key key, i
 
 static uint64_t count_of(const struct weiri_failures *failures, struct weir_key key)
 {
-    return weiri_failures_read(failures, key, weiri_failures_hash(failures, key));
+    return weiri_failures_read(failures, weiri_failures_name(failures, key));
 }
 
 static void forget(struct weiri_failures *failures, struct weir_key key)
 {
-    weiri_failures_forget(failures, key, weiri_failures_hash(failures, key));
+    weiri_failures_forget(failures, weiri_failures_name(failures, key));
 }
 
 static void undo(struct weiri_failures *failures, struct weir_key key)
 {
-    weiri_failures_undo(failures, key, weiri_failures_hash(failures, key));
+    weiri_failures_undo(failures, weiri_failures_name(failures, key));
 }
 
 /* The nth of many different keys, in a buffer of the caller. */
@@ -136,6 +141,38 @@ TEST(keys, "keys of any bytes and size, and embedded items, are told apart")
     for (size_t i = 1; i < SIZES; i++) {
         free((void *)(uintptr_t)keys[i * 2].data);
     }
+}
+
+TEST(same_hash, "names of one hash are told apart by size and by each word, or byte")
+{
+    static const char bytes[3][40] = {{1}, {[16] = 1}, {[39] = 1}};
+    struct weiri_failures failures;
+    make(&failures, 100, HOUR);
+    struct weiri_name names[12];
+    size_t count = 0;
+    for (uint64_t first = 0; first < 2; first++) {
+        for (uint64_t second = 0; second < 2; second++) {
+            names[count++] =
+                (struct weiri_name){.words = {first, second}, .hash = 7, .size = (uint32_t)9};
+        }
+    }
+    names[count++] = (struct weiri_name){.words = {1, 1}, .hash = 7, .size = 10};
+    names[count++] = (struct weiri_name){.words = {1, 1}, .hash = 7, .size = WEIRI_FAILURE_ITEM};
+    for (size_t i = 0; i < 3; i++) {
+        names[count++] = (struct weiri_name){.bytes = bytes[i], .hash = 7, .size = 30};
+        names[count++] = (struct weiri_name){.bytes = bytes[i], .hash = 7, .size = 40};
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t n = 0; n <= i; n++) {
+            uint64_t before = 12345;
+            CHECK_STATUS(weiri_failures_add(&failures, names[i], 0, &before), WEIR_OK);
+            CHECK_INT(before, ==, n);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        CHECK_INT(weiri_failures_read(&failures, names[i]), ==, i + 1);
+    }
+    weiri_failures_fini(&failures);
 }
 
 TEST(saturates, "a count stays at its end")

@@ -2,16 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/limiter.h"
 
-#include "base/alloc.h"
-#include "base/forked.h"
 #include "base/options.h"
-
-struct weir_limiter {
-    struct weir_limiter_ops ops;
-    void *self;
-    uint64_t process; /* the mark of the one that made it */
-    struct weir_allocator allocator;
-};
 
 static enum weir_status check(const weir_limiter *limiter, struct weir_key key)
 {
@@ -62,14 +53,7 @@ enum weir_status weir_limiter_when(weir_limiter *limiter, struct weir_key key, i
                                    int64_t *ret_delay_ns)
 {
     enum weir_status status = ret_delay_ns == NULL ? WEIR_EINVAL : check(limiter, key);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = limiter->ops.when(limiter->self, key, now_ns, ret_delay_ns);
-    if (status == WEIR_OK && *ret_delay_ns < 0) {
-        *ret_delay_ns = 0;
-    }
-    return status;
+    return status == WEIR_OK ? weiri_limiter_when(limiter, key, now_ns, ret_delay_ns) : status;
 }
 
 void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns)
@@ -89,7 +73,7 @@ void weir_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_n
 void weir_limiter_forget(weir_limiter *limiter, struct weir_key key)
 {
     if (check(limiter, key) == WEIR_OK) {
-        limiter->ops.forget(limiter->self, key);
+        weiri_limiter_forget(limiter, key);
     }
 }
 

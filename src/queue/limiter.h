@@ -9,11 +9,45 @@
 
 #include <weir/limiter.h>
 
+#include "base/alloc.h"
+#include "base/forked.h"
+#include "base/inline.h"
 #include "base/time.h"
 
 /* The supplied limiters are made with the public interface, as one of a user's own would be: a
  * struct of their own and a const table of functions, given to weir_limiter_new(). What several of
  * them share is here; how it works: docs/internals/limiters.md. */
+
+struct weir_limiter {
+    struct weir_limiter_ops ops;
+    void *self;
+    uint64_t process; /* the mark of the one that made it */
+    struct weir_allocator allocator;
+};
+
+/* weir_limiter_when() and weir_limiter_forget() of a limiter and a key that have been checked, but
+ * for the process: a queue that was made after fork() may have been given a limiter from before. */
+WEIR_NODISCARD static inline enum weir_status weiri_limiter_when(weir_limiter *limiter,
+                                                                 struct weir_key key,
+                                                                 int64_t now_ns,
+                                                                 int64_t *ret_delay_ns)
+{
+    if (!WEIRI_LIKELY(!weiri_forked_since(limiter->process))) {
+        return WEIR_EFORKED;
+    }
+    enum weir_status status = limiter->ops.when(limiter->self, key, now_ns, ret_delay_ns);
+    if (status == WEIR_OK && *ret_delay_ns < 0) {
+        *ret_delay_ns = 0;
+    }
+    return status;
+}
+
+static inline void weiri_limiter_forget(weir_limiter *limiter, struct weir_key key)
+{
+    if (WEIRI_LIKELY(!weiri_forked_since(limiter->process))) {
+        limiter->ops.forget(limiter->self, key);
+    }
+}
 
 /* Those that are per item differ in their arithmetic only; the rest of them is limiter_item.c. */
 struct weiri_item_terms {

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
+#include "base/inline.h"
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/random.h"
@@ -19,13 +20,15 @@ struct item_limiter {
     struct weiri_failures failures; /* guarded by the lock, but for what is immutable in it */
 };
 
-static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
+/* when() of what is not short, or where something is in the way. */
+static WEIRI_NOINLINE enum weir_status when_slow_locked(struct item_limiter *limiter,
+                                                        struct weir_key key, int64_t now_ns,
+                                                        int64_t *ret_delay_ns)
+    WEIRI_RELEASE(limiter->lock)
 {
-    struct item_limiter *limiter = self;
-    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
+    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
     uint64_t before = 0;
-    weiri_lock_lock(&limiter->lock);
-    enum weir_status status = weiri_failures_add(&limiter->failures, key, hash, now_ns, &before);
+    enum weir_status status = weiri_failures_add(&limiter->failures, name, now_ns, &before);
     weiri_lock_unlock(&limiter->lock);
     if (status == WEIR_OK) {
         *ret_delay_ns = weiri_item_answer(&limiter->terms, before);
@@ -33,21 +36,87 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
     return status;
 }
 
+/* The same where weiri_lock_enter() has not taken the lock. */
+static WEIRI_NOINLINE enum weir_status when_after(struct item_limiter *limiter, struct weir_key key,
+                                                  int64_t now_ns, int64_t *ret_delay_ns,
+                                                  uint32_t entry)
+{
+    weiri_lock_lock_after(&limiter->lock, entry);
+    return when_slow_locked(limiter, key, now_ns, ret_delay_ns);
+}
+
+/* As in queue/quick.h, the common case calls nothing. */
+static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
+{
+    struct item_limiter *limiter = self;
+    if (!WEIRI_LIKELY(weiri_failures_is_key_short(key))) {
+        weiri_lock_lock(&limiter->lock);
+        return when_slow_locked(limiter, key, now_ns, ret_delay_ns);
+    }
+    struct weiri_name name = weiri_failures_name_short(&limiter->failures, key);
+    uint32_t entry = weiri_lock_enter(&limiter->lock);
+    if (!WEIRI_LIKELY(weiri_lock_has_entered(&limiter->lock, entry))) {
+        return when_after(limiter, key, now_ns, ret_delay_ns, entry);
+    }
+    uint64_t before = 0;
+    if (!WEIRI_LIKELY(weiri_failures_add_quick(&limiter->failures, name, now_ns, &before))) {
+        return when_slow_locked(limiter, key, now_ns, ret_delay_ns);
+    }
+    weiri_lock_leave(&limiter->lock, entry);
+    *ret_delay_ns = weiri_item_answer(&limiter->terms, before);
+    return WEIR_OK;
+}
+
+static WEIRI_NOINLINE void forget_slow(struct item_limiter *limiter, struct weir_key key)
+{
+    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
+    weiri_lock_lock(&limiter->lock);
+    weiri_failures_forget(&limiter->failures, name);
+    weiri_lock_unlock(&limiter->lock);
+}
+
+static WEIRI_NOINLINE void forget_after(struct item_limiter *limiter, struct weir_key key,
+                                        uint32_t entry)
+{
+    weiri_lock_lock_after(&limiter->lock, entry);
+    weiri_failures_forget(&limiter->failures, weiri_failures_name(&limiter->failures, key));
+    weiri_lock_unlock(&limiter->lock);
+}
+
+static WEIRI_NOINLINE void remove_locked(struct item_limiter *limiter, struct weiri_slot *slot)
+    WEIRI_RELEASE(limiter->lock)
+{
+    weiri_failures_remove(&limiter->failures, slot);
+    weiri_lock_unlock(&limiter->lock);
+}
+
 static void forget(void *self, struct weir_key key)
 {
     struct item_limiter *limiter = self;
-    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
-    weiri_lock_lock(&limiter->lock);
-    weiri_failures_forget(&limiter->failures, key, hash);
-    weiri_lock_unlock(&limiter->lock);
+    if (!WEIRI_LIKELY(weiri_failures_is_key_short(key))) {
+        forget_slow(limiter, key);
+        return;
+    }
+    struct weiri_name name = weiri_failures_name_short(&limiter->failures, key);
+    uint32_t entry = weiri_lock_enter(&limiter->lock);
+    if (!WEIRI_LIKELY(weiri_lock_has_entered(&limiter->lock, entry))) {
+        forget_after(limiter, key, entry);
+        return;
+    }
+    struct weiri_slot *slot = weiri_failures_find(&limiter->failures, name);
+    if (slot != NULL) {
+        remove_locked(limiter, slot);
+        return;
+    }
+    weiri_lock_leave(&limiter->lock, entry);
 }
 
 static uint64_t num_requeues(void *self, struct weir_key key)
 {
     struct item_limiter *limiter = self;
-    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
+    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
     weiri_lock_lock(&limiter->lock);
-    uint64_t count = weiri_failures_read(&limiter->failures, key, hash);
+    uint64_t count = weiri_failures_read(&limiter->failures, name);
     weiri_lock_unlock(&limiter->lock);
     return count;
 }
@@ -56,9 +125,9 @@ static void undo(void *self, struct weir_key key, int64_t now_ns)
 {
     struct item_limiter *limiter = self;
     (void)now_ns;
-    uint32_t hash = weiri_failures_hash(&limiter->failures, key);
+    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
     weiri_lock_lock(&limiter->lock);
-    weiri_failures_undo(&limiter->failures, key, hash);
+    weiri_failures_undo(&limiter->failures, name);
     weiri_lock_unlock(&limiter->lock);
 }
 

@@ -34,7 +34,7 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
 {
     struct jitter *limiter = self;
     int64_t delay_ns = 0;
-    enum weir_status status = weir_limiter_when(limiter->wrapper.inner, key, now_ns, &delay_ns);
+    enum weir_status status = weiri_limiter_when(limiter->wrapper.inner, key, now_ns, &delay_ns);
     if (status == WEIR_OK) {
         weiri_sync_point();
         uint64_t state = atomic_fetch_add_explicit(&limiter->state, STEP, memory_order_relaxed);

@@ -24,7 +24,7 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
     int64_t longest = 0;
     for (size_t i = 0; i < max->count; i++) {
         int64_t delay = 0;
-        enum weir_status status = weir_limiter_when(max->limiters[i], key, now_ns, &delay);
+        enum weir_status status = weiri_limiter_when(max->limiters[i], key, now_ns, &delay);
         if (status != WEIR_OK) {
             while (i > 0) {
                 weir_limiter_undo(max->limiters[--i], key, now_ns);
@@ -57,7 +57,7 @@ static void forget(void *self, struct weir_key key)
 {
     struct max_of *max = self;
     for (size_t i = 0; i < max->count; i++) {
-        weir_limiter_forget(max->limiters[i], key);
+        weiri_limiter_forget(max->limiters[i], key);
     }
 }
 

@@ -11,7 +11,7 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
 {
     struct max_wait *limiter = self;
     int64_t delay_ns = 0;
-    enum weir_status status = weir_limiter_when(limiter->wrapper.inner, key, now_ns, &delay_ns);
+    enum weir_status status = weiri_limiter_when(limiter->wrapper.inner, key, now_ns, &delay_ns);
     if (status == WEIR_OK) {
         *ret_delay_ns = delay_ns > limiter->max_ns ? limiter->max_ns : delay_ns;
     }

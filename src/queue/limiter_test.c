@@ -353,3 +353,35 @@ TEST_OOM(no_memory,
     }
     weir_limiter_free(limiter);
 }
+
+static uint64_t tries(size_t size)
+{
+    return 1 + size % 3;
+}
+
+TEST(sizes, "keys of every size, of the same beginning, are counted and forgotten one by one")
+{
+    enum {
+        SIZES = 41
+    };
+    static const char bytes[SIZES];
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_exponential_new(1, 100, NULL, &limiter), WEIR_OK);
+    for (size_t size = 0; size < SIZES; size++) {
+        struct weir_key key = weir_key_bytes(bytes, size);
+        for (uint64_t i = 0; i < tries(size); i++) {
+            int64_t delay_ns = -1;
+            CHECK_STATUS(weir_limiter_when(limiter, key, 0, &delay_ns), WEIR_OK);
+            CHECK_INT(delay_ns, ==, INT64_C(1) << i);
+        }
+    }
+    for (size_t size = 0; size < SIZES; size += 2) {
+        weir_limiter_forget(limiter, weir_key_bytes(bytes, size));
+        weir_limiter_forget(limiter, weir_key_bytes(bytes, size));
+    }
+    for (size_t size = 0; size < SIZES; size++) {
+        uint64_t expected = size % 2 == 0 ? 0 : tries(size);
+        CHECK_INT(weir_limiter_num_requeues(limiter, weir_key_bytes(bytes, size)), ==, expected);
+    }
+    weir_limiter_free(limiter);
+}

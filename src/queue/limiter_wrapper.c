@@ -29,7 +29,7 @@ enum weir_status weiri_wrapper_new(weir_limiter *inner, size_t size,
 void weiri_wrapper_forget(void *self, struct weir_key key)
 {
     struct weiri_wrapper *wrapper = self;
-    weir_limiter_forget(wrapper->inner, key);
+    weiri_limiter_forget(wrapper->inner, key);
 }
 
 uint64_t weiri_wrapper_num_requeues(void *self, struct weir_key key)

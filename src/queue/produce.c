@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "base/time.h"
+#include "queue/limiter.h"
 #include "queue/moves.h"
 #include "queue/quick.h"
 
@@ -204,7 +205,7 @@ static enum weir_status add_limited(weir_queue *queue, struct weir_key key,
     struct order order = *asked;
     int64_t now_ns = weir_clock_now(queue->clock);
     order.now_ns = &now_ns;
-    status = weir_limiter_when(queue->limiter, key, now_ns, &order.delay_ns);
+    status = weiri_limiter_when(queue->limiter, key, now_ns, &order.delay_ns);
     if (status != WEIR_OK) {
         return status;
     }
@@ -351,7 +352,7 @@ enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key)
 {
     enum weir_status status = weiri_queue_check_call(queue, key);
     if (status == WEIR_OK) {
-        weir_limiter_forget(queue->limiter, key);
+        weiri_limiter_forget(queue->limiter, key);
     }
     return status;
 }
