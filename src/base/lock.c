@@ -7,6 +7,7 @@
 enum weir_status weiri_lock_init(struct weiri_lock *lock, bool may_fence)
 {
     (void)may_fence;
+    lock->is_open = false;
     return weiri_mutex_init(&lock->mutex);
 }
 

@@ -42,6 +42,7 @@
 
 struct WEIRI_CAPABILITY("mutex") weiri_lock {
     struct weiri_mutex mutex;
+    bool is_open; /* set by a scenario: no thread's call begins as that of a biased one */
 };
 
 struct weiri_lock_bias {
@@ -50,9 +51,8 @@ struct weiri_lock_bias {
 
 static inline struct weiri_lock_bias weiri_lock_own_bias(struct weiri_lock *lock)
 {
-    (void)lock;
     weiri_sync_point();
-    return (struct weiri_lock_bias){1};
+    return (struct weiri_lock_bias){lock->is_open ? 0 : 1};
 }
 
 static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, struct weiri_lock_bias bias)
@@ -64,7 +64,7 @@ static inline uint32_t weiri_lock_enter_by(struct weiri_lock *lock, struct weiri
 
 static inline uint32_t weiri_lock_enter(struct weiri_lock *lock) WEIRI_NO_TSA
 {
-    return weiri_lock_enter_by(lock, (struct weiri_lock_bias){1});
+    return lock->is_open ? 0 : weiri_lock_enter_by(lock, (struct weiri_lock_bias){1});
 }
 
 static inline bool weiri_lock_has_entered(struct weiri_lock *lock, uint32_t entry)
@@ -116,6 +116,20 @@ static inline bool weiri_lock_may_look(struct weiri_lock *lock)
     (void)lock;
     weiri_sync_point();
     return true; /* here every store is seen by all threads at once */
+}
+
+static inline void weiri_lock_fence(void)
+{
+}
+
+static inline bool weiri_lock_is_open(struct weiri_lock *lock)
+{
+    return lock->is_open;
+}
+
+static inline uint64_t weiri_lock_thread(void)
+{
+    return *explorer_thread_word();
 }
 
 #else
@@ -290,6 +304,19 @@ static inline bool weiri_lock_may_look(struct weiri_lock *lock)
         return true;
     }
     return weiri_lock_own_bias(lock).number != 0;
+}
+
+/* Whether every unlock fences, and will for ever. Who fences itself may then look, as above. */
+static inline bool weiri_lock_is_open(struct weiri_lock *lock)
+{
+    weiri_sync_point();
+    return atomic_load_explicit(&lock->open, memory_order_acquire) != 0;
+}
+
+/* A number of the calling thread; 0 until it has first had to wait for a lock, or made one. */
+static inline uint64_t weiri_lock_thread(void)
+{
+    return weiri_lock_self / WEIRI_LOCK_NUMBERS;
 }
 
 /* Panics unless somebody holds the lock, or is about to. */

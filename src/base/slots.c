@@ -8,9 +8,10 @@ static void put(struct weiri_slots *slots, struct weiri_slot slot)
     while (slots->slots[at].number != 0) {
         at = weiri_slots_next(slots, at);
     }
-    slots->slots[at] = slot;
+    weiri_slot_set(&slots->slots[at], slot);
 }
 
+/* Leaves the old memory to the caller. */
 static enum weir_status change_capacity(struct weiri_slots *slots,
                                         const struct weir_allocator *allocator, size_t capacity)
 {
@@ -24,7 +25,6 @@ static enum weir_status change_capacity(struct weiri_slots *slots,
             put(&changed, slots->slots[at]);
         }
     }
-    weiri_slots_fini(slots, allocator);
     *slots = changed;
     return WEIR_OK;
 }
@@ -41,6 +41,16 @@ enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
     if (weiri_slots_have_room(slots)) {
         return WEIR_OK;
     }
+    struct weiri_slots old = *slots;
+    enum weir_status status = weiri_slots_grow(slots, allocator);
+    if (status == WEIR_OK) {
+        weiri_slots_fini(&old, allocator);
+    }
+    return status;
+}
+
+enum weir_status weiri_slots_grow(struct weiri_slots *slots, const struct weir_allocator *allocator)
+{
     return change_capacity(slots, allocator,
                            slots->capacity == 0 ? WEIRI_SLOTS_CAPACITY_MIN : slots->capacity * 2);
 }
@@ -48,7 +58,7 @@ enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
 void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t number)
 {
     WEIRI_DEBUG_ASSERT(weiri_slots_have_room(slots));
-    put(slots, (struct weiri_slot){hash, number});
+    put(slots, (struct weiri_slot){.hash = hash, .number = number});
     slots->used++;
 }
 
@@ -61,7 +71,11 @@ void weiri_slots_delete_slow(struct weiri_slots *slots, struct weiri_slot *slot)
  * the next change, so that a table at the border does not change back and forth. */
 void weiri_slots_trim_slow(struct weiri_slots *slots, const struct weir_allocator *allocator)
 {
+    struct weiri_slots old = *slots;
     size_t quarter = slots->capacity / 4;
-    (void)change_capacity(slots, allocator,
-                          quarter < WEIRI_SLOTS_CAPACITY_MIN ? WEIRI_SLOTS_CAPACITY_MIN : quarter);
+    if (change_capacity(slots, allocator,
+                        quarter < WEIRI_SLOTS_CAPACITY_MIN ? WEIRI_SLOTS_CAPACITY_MIN : quarter) ==
+        WEIR_OK) {
+        weiri_slots_fini(&old, allocator);
+    }
 }

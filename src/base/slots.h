@@ -27,9 +27,20 @@
  * At most three quarters of the slots are in use, so every run ends. */
 
 struct weiri_slot {
-    uint32_t hash;
-    uint32_t number; /* of the record, from 1; 0: empty */
+    union {
+        struct {
+            uint32_t hash;
+            uint32_t number; /* of the record, from 1; 0: empty */
+        };
+        uint64_t word; /* both, for who looks while they change (queue/view.h) */
+    };
 };
+
+/* The one way in which slots that may be looked at change. */
+static inline void weiri_slot_set(struct weiri_slot *slot, struct weiri_slot value)
+{
+    __atomic_store_n(&slot->word, value.word, __ATOMIC_RELEASE);
+}
 
 /* Zeroed memory is an empty table. */
 struct weiri_slots {
@@ -43,6 +54,10 @@ void weiri_slots_fini(struct weiri_slots *slots, const struct weir_allocator *al
 /* Makes sure that one more insertion has room. WEIR_ENOMEM: nothing changed. */
 WEIR_NODISCARD enum weir_status weiri_slots_reserve(struct weiri_slots *slots,
                                                     const struct weir_allocator *allocator);
+/* The same, where it is known that there is no room: the old memory, of the old capacity, is left
+ * to the caller. */
+WEIR_NODISCARD enum weir_status weiri_slots_grow(struct weiri_slots *slots,
+                                                 const struct weir_allocator *allocator);
 /* Inserts a number that is not there, into room that was reserved. */
 void weiri_slots_insert(struct weiri_slots *slots, uint32_t hash, uint32_t number);
 /* weiri_slots_close_gap() as a call. */
@@ -78,7 +93,7 @@ static inline bool weiri_slots_have_room(const struct weiri_slots *slots)
 static inline void weiri_slots_put(struct weiri_slots *slots, size_t at, uint32_t hash,
                                    uint32_t number)
 {
-    slots->slots[at] = (struct weiri_slot){hash, number};
+    weiri_slot_set(&slots->slots[at], (struct weiri_slot){.hash = hash, .number = number});
     slots->used++;
 }
 
@@ -105,11 +120,11 @@ static inline void weiri_slots_close_gap(struct weiri_slots *slots, struct weiri
          at = weiri_slots_next(slots, at)) {
         size_t home = weiri_slots_home(slots, slots->slots[at].hash);
         if (((at - home) & mask) >= ((at - gap) & mask)) {
-            slots->slots[gap] = slots->slots[at];
+            weiri_slot_set(&slots->slots[gap], slots->slots[at]);
             gap = at;
         }
     }
-    slots->slots[gap].number = 0;
+    weiri_slot_set(&slots->slots[gap], (struct weiri_slot){.word = 0});
     slots->used--;
 }
 
@@ -121,7 +136,7 @@ static inline void weiri_slots_delete(struct weiri_slots *slots, struct weiri_sl
         weiri_slots_delete_slow(slots, slot);
         return;
     }
-    slot->number = 0;
+    weiri_slot_set(slot, (struct weiri_slot){.word = 0});
     slots->used--;
 }
 

@@ -60,9 +60,12 @@ struct weir_queue {
     struct weiri_clock_user clock_user;
     uint32_t mark; /* the core's */
 
-    /* Cleared by shutdown, under the lock. Set: the add of an embedded item that is queued or dirty
-     * changes nothing and need not be seen. */
+    /* Cleared by shutdown, under the lock. Set: the add of an item that is queued or dirty changes
+     * nothing and need not be seen. */
     atomic_bool takes_joins;
+    /* Set under the lock, once: what adds of short keys see of the table without it, where the lock
+     * is open. NULL: nothing. */
+    _Atomic(struct weiri_view *) view;
 
     struct weiri_lock lock;
 
@@ -88,8 +91,9 @@ struct weir_queue {
     bool has_event_fd WEIRI_GUARDED_BY(lock);           /* somebody asked for it */
     struct weiri_groups *groups WEIRI_GUARDED_BY(lock); /* NULL: none */
     bool has_guests WEIRI_GUARDED_BY(lock); /* seekers or watchers: weiri_queue_serve_locked() */
-    bool is_calm WEIRI_GUARDED_BY(lock);    /* as weiri_queue_unlock() found it */
-    bool is_plain WEIRI_GUARDED_BY(lock);   /* so are these three */
+    uint32_t adds_by_turns WEIRI_GUARDED_BY(lock); /* of keys, while the lock was open */
+    bool is_calm WEIRI_GUARDED_BY(lock);           /* as weiri_queue_unlock() found it */
+    bool is_plain WEIRI_GUARDED_BY(lock);          /* so are these three */
     bool is_ranked WEIRI_GUARDED_BY(lock);
     bool is_quiet WEIRI_GUARDED_BY(lock);
     struct weiri_event_fd event_fd WEIRI_GUARDED_BY(lock);
@@ -190,6 +194,12 @@ static inline bool weiri_queue_joins(weir_queue *queue, const struct weir_item *
     return weiri_queue_takes_join(queue, item) && weiri_lock_may_look(&queue->lock) &&
            weiri_item_joins(item, queue->mark);
 }
+
+/* To be called by adds of keys that may look no further than the lock. Has those that follow look
+ * at the table without it (queue/view.h) where that can pay: threads share the lock, and one in so
+ * many adds, asked here, joins. For lack of memory they go on as they do. */
+void weiri_queue_show_table_locked(weir_queue *queue, struct weir_key key)
+    WEIRI_REQUIRES(queue->lock);
 
 /* What every call passes and hardly any needs is inline up to the question whether it is needed. */
 void weiri_queue_pass_time_slow_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock);

@@ -48,9 +48,10 @@ static inline enum weiri_place weiri_item_place(const struct weir_item *item)
     return (enum weiri_place)(weiri_item_word(item) & WEIRI_PLACE_BITS);
 }
 
+/* A release, for who looks at a keyed item without the lock (queue/view.h). */
 static inline void weiri_item_set(struct weir_item *item, uint32_t mark, enum weiri_place place)
 {
-    __atomic_store_n(&item->weir_place, mark | (uint32_t)place, __ATOMIC_RELAXED);
+    __atomic_store_n(&item->weir_place, mark | (uint32_t)place, __ATOMIC_RELEASE);
 }
 
 /* Makes the item free. An embedded one may be another queue's at once, and then be gone: this is
@@ -96,10 +97,16 @@ static inline bool weiri_item_is_elsewhere(const struct weir_item *item, uint32_
     return !WEIRI_LIKELY(word == 0 || (word & ~WEIRI_PLACE_BITS) == mark);
 }
 
+/* Whether that is the word of an item that is queued or dirty in the queue of this mark. */
+static inline bool weiri_word_joins(uint32_t word, uint32_t mark)
+{
+    return (word | WEIRI_PROCESSING) == (mark | WEIRI_DIRTY);
+}
+
 /* Whether an add would find the item queued or dirty in the queue of this mark, and leave it so. */
 static inline bool weiri_item_joins(const struct weir_item *item, uint32_t mark)
 {
-    return (weiri_item_word(item) | WEIRI_PROCESSING) == (mark | WEIRI_DIRTY);
+    return weiri_word_joins(weiri_item_word(item), mark);
 }
 
 /* Whether it is processing, dirty or not, in the queue of this mark. */

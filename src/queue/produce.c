@@ -148,6 +148,24 @@ static WEIRI_NOINLINE enum weir_status add_item_after(weir_queue *queue, struct 
     return weiri_queue_joins(queue, key.data) ? WEIR_OK : add_at_once_after(queue, key, 0);
 }
 
+/* As add_item_after(), of a key of bytes. */
+static WEIRI_NOINLINE enum weir_status add_bytes_after(weir_queue *queue, struct weir_key key)
+{
+    struct weiri_view *view = atomic_load_explicit(&queue->view, memory_order_acquire);
+    if (view != NULL && key.size <= WEIRI_RECORD_INLINE &&
+        atomic_load_explicit(&queue->takes_joins, memory_order_relaxed) &&
+        weiri_view_joins(view, key, queue->mark)) {
+        return WEIR_OK;
+    }
+    weiri_lock_lock_after(&queue->lock, 0);
+    if (view != NULL) {
+        weiri_view_sweep(view, &queue->core.allocator);
+    } else if (queue->core.table.records.view == NULL) {
+        weiri_queue_show_table_locked(queue, key);
+    }
+    return queue->is_plain ? add_at_once_plain(queue, key) : add_at_once_other(queue, key, 0);
+}
+
 /* Compiled for either kind of key, so that embedded items do not pay for what others need. */
 WEIRI_INLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key,
                                           const enum weiri_quick_kind kind)
@@ -159,7 +177,7 @@ WEIRI_INLINE enum weir_status add_at_once(weir_queue *queue, struct weir_key key
     }
     struct weiri_lock_bias bias = weiri_lock_own_bias(&queue->lock);
     if (!WEIRI_LIKELY(bias.number != 0)) {
-        return is_item ? add_item_after(queue, key) : add_at_once_after(queue, key, 0);
+        return is_item ? add_item_after(queue, key) : add_bytes_after(queue, key);
     }
     if (is_item && !weiri_item_is_free(key.data) && weiri_queue_takes_join(queue, key.data)) {
         return WEIR_OK;

@@ -11,6 +11,11 @@
 #include "queue/moves.h"
 
 #define KEY_SIZE_MAX_DEFAULT 65536
+/* Of adds of keys that find the lock shared, one in so many is asked whether it joins. */
+#define ADDS_ASKED_OF 16u
+/* How many may look at a table at once without disturbing each other: more than can run. */
+#define VIEW_STRIPES_MIN 8u
+#define VIEW_STRIPES_MAX 256u
 #define FLAGS_KNOWN ((uint32_t)(WEIR_QUEUE_PRIORITIES | WEIR_QUEUE_SUPERSEDE | WEIR_QUEUE_AGES))
 #define LIMITER_BASE_NS WEIR_MS(5)
 #define LIMITER_MAX_NS WEIR_SECONDS(1000)
@@ -183,6 +188,23 @@ void weir_queue_free(weir_queue *queue)
     weiri_lock_fini(&queue->lock);
     weir_limiter_free(queue->own_limiter);
     weiri_release(&allocator, queue, sizeof(*queue));
+}
+
+void weiri_queue_show_table_locked(weir_queue *queue, struct weir_key key)
+{
+    if (!weiri_lock_is_open(&queue->lock) || queue->adds_by_turns++ % ADDS_ASKED_OF != 0) {
+        return;
+    }
+    const struct weir_item *item = weiri_core_find(&queue->core, key);
+    if (item != NULL && weiri_queue_takes_join(queue, item)) {
+        uint32_t stripes = VIEW_STRIPES_MIN;
+        while (stripes < queue->calls_at_once * 8 && stripes < VIEW_STRIPES_MAX) {
+            stripes *= 2;
+        }
+        struct weiri_view *view =
+            weiri_table_show(&queue->core.table, &queue->core.allocator, stripes);
+        atomic_store_explicit(&queue->view, view, memory_order_release);
+    }
 }
 
 void weiri_queue_set_capacity(weir_queue *queue, size_t capacity)

@@ -4,9 +4,15 @@
 
 #include <string.h>
 
+#include "queue/view.h"
+
 #define CHUNKS_MAX (1u << (31 - WEIRI_CHUNK_BITS))
 #define CHUNK_ARRAY_MIN 8u
 #define NONE 0u
+
+#ifdef WEIRI_EXPLORER
+bool weiri_records_are_stepped;
+#endif
 
 static struct weiri_chunk *chunk_of(const struct weiri_records *records,
                                     const struct weiri_record *record)
@@ -44,7 +50,8 @@ static void remove_with_room(struct weiri_records *records, uint32_t index)
     }
 }
 
-/* False: for lack of memory the array is as it was. What has no chunk is NULL in all of it. */
+/* False: for lack of memory the array is as it was. What has no chunk is NULL in all of it. The
+ * old one is left to the caller. */
 static bool resize_array(struct weiri_records *records, const struct weir_allocator *allocator,
                          uint32_t capacity)
 {
@@ -56,10 +63,24 @@ static bool resize_array(struct weiri_records *records, const struct weir_alloca
     if (records->chunk_count > 0) {
         memcpy(chunks, records->chunks, records->chunk_count * sizeof(struct weiri_chunk *));
     }
-    weiri_release(allocator, records->chunks,
-                  records->chunk_capacity * sizeof(struct weiri_chunk *));
     records->chunks = chunks;
     records->chunk_capacity = capacity;
+    return true;
+}
+
+static bool grow_array(struct weiri_records *records, const struct weir_allocator *allocator)
+{
+    struct weiri_chunk **old = records->chunks;
+    uint32_t old_capacity = records->chunk_capacity;
+    uint32_t capacity = old_capacity == 0 ? CHUNK_ARRAY_MIN : old_capacity * 2;
+    if (capacity > CHUNKS_MAX || !resize_array(records, allocator, capacity)) {
+        return false;
+    }
+    bool is_alone = weiri_view_close(records->view, allocator);
+    weiri_view_show_chunks(records->view, records->chunks, capacity);
+    weiri_view_open(records->view);
+    weiri_view_retire(records->view, allocator, is_alone, old,
+                      old_capacity * sizeof(struct weiri_chunk *));
     return true;
 }
 
@@ -71,12 +92,8 @@ static uint32_t find_index(struct weiri_records *records, const struct weir_allo
             return records->without_chunk;
         }
     }
-    if (records->chunk_count == records->chunk_capacity) {
-        uint32_t capacity =
-            records->chunk_capacity == 0 ? CHUNK_ARRAY_MIN : records->chunk_capacity * 2;
-        if (capacity > CHUNKS_MAX || !resize_array(records, allocator, capacity)) {
-            return CHUNKS_MAX;
-        }
+    if (records->chunk_count == records->chunk_capacity && !grow_array(records, allocator)) {
+        return CHUNKS_MAX;
     }
     return records->chunk_count++;
 }
@@ -111,11 +128,12 @@ static enum weir_status add_chunk(struct weiri_records *records,
         record->key.next_free = i + 1 < WEIRI_CHUNK_RECORDS ? i + 2 : NONE;
     }
     chunk->free_record = 1;
-    records->chunks[index] = chunk;
+    __atomic_store_n(&records->chunks[index], chunk, __ATOMIC_RELEASE);
     push_empty(records, index);
     return WEIR_OK;
 }
 
+/* Nobody looks. */
 static void remove_chunk(struct weiri_records *records, const struct weir_allocator *allocator,
                          uint32_t index)
 {
@@ -130,8 +148,10 @@ static void remove_chunk(struct weiri_records *records, const struct weir_alloca
     while (capacity > CHUNK_ARRAY_MIN && records->chunk_count < capacity / 8) {
         capacity /= 2;
     }
-    if (capacity != records->chunk_capacity) {
-        (void)resize_array(records, allocator, capacity);
+    struct weiri_chunk **old = records->chunks;
+    uint32_t old_capacity = records->chunk_capacity;
+    if (capacity != old_capacity && resize_array(records, allocator, capacity)) {
+        weiri_release(allocator, old, old_capacity * sizeof(struct weiri_chunk *));
     }
 }
 
@@ -187,14 +207,14 @@ struct weiri_record *weiri_records_new(struct weiri_records *records,
     }
     memcpy(block, key.data, key.size);
     record->hash = sought->hash;
-    record->key.block = block;
-    record->key_size = (uint32_t)key.size;
+    __atomic_store_n(&record->key.block, block, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->key_size, (uint32_t)key.size, __ATOMIC_RELEASE);
     return record;
 }
 
 /* Gives chunks without records back but for one: those further back go, so that the array can
  * shrink too. */
-static void give_back(struct weiri_records *records, const struct weir_allocator *allocator)
+static void give_back_empties(struct weiri_records *records, const struct weir_allocator *allocator)
 {
     uint32_t first = records->empties;
     uint32_t kept = first;
@@ -210,6 +230,16 @@ static void give_back(struct weiri_records *records, const struct weir_allocator
     }
     records->empties = kept;
     records->chunks[kept - 1]->next = NONE;
+}
+
+/* The same, unless somebody looks: then the next chunk that becomes empty is the occasion. */
+static void give_back(struct weiri_records *records, const struct weir_allocator *allocator)
+{
+    if (weiri_view_close(records->view, allocator)) {
+        give_back_empties(records, allocator);
+        weiri_view_show_chunks(records->view, records->chunks, records->chunk_capacity);
+    }
+    weiri_view_open(records->view);
 }
 
 /* Gives a record that holds no key back to its chunk, and the chunk back where it is empty. */

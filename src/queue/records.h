@@ -12,13 +12,17 @@
 #include "base/alloc.h"
 #include "base/blocks.h"
 #include "base/hash.h"
+#include "base/sync.h"
 #include "queue/item.h"
 
 /* The memory of keyed items. A record holds an item and its key; short keys lie in the record,
  * longer ones in a block of their own. Records come in chunks and have an index that stays valid
  * while they live, so that 32 bits name one. An index that names no record in use leads to a free
  * item or to none, which makes a consumer's stale handle harmless. A chunk without records is
- * given back (one is kept in reserve); where there are many, they lie in larger blocks. */
+ * given back (one is kept in reserve); where there are many, they lie in larger blocks.
+ *
+ * What adds look at without the lock (queue/view.h) changes by stores that are each a release: the
+ * pointers to chunks, a record's key and its size. */
 
 #define WEIRI_RECORD_INLINE 16
 #define WEIRI_RECORD_FREE UINT32_MAX
@@ -51,11 +55,37 @@ struct weiri_chunk {
     struct weiri_record records[WEIRI_CHUNK_RECORDS];
 };
 
+/* A place where a look without the lock may come between (queue/view.h): for the explorer, where
+ * such looks are what a scenario is about. */
+#ifdef WEIRI_EXPLORER
+extern bool weiri_records_are_stepped;
+static inline void weiri_records_step(void)
+{
+    if (weiri_records_are_stepped) {
+        weiri_sync_point();
+    }
+}
+#else
+#    define weiri_records_step() ((void)0)
+#endif
+
 /* What a key is looked for by. */
 struct weiri_sought {
     struct weiri_words words; /* of a short key */
     uint32_t hash;
 };
+
+static inline struct weiri_sought weiri_sought(uint64_t seed, struct weir_key key)
+{
+    struct weiri_sought sought = {{0, 0}, 0};
+    if (key.size <= WEIRI_RECORD_INLINE) {
+        sought.words = weiri_words(key.data, key.size);
+        sought.hash = (uint32_t)(weiri_hash_words(sought.words, key.size, seed) >> 32);
+    } else {
+        sought.hash = (uint32_t)(weiri_hash(key.data, key.size, seed) >> 32);
+    }
+    return sought;
+}
 
 struct weiri_records {
     struct weiri_chunk **chunks; /* NULL: an index that has no chunk now, or never had one */
@@ -68,6 +98,7 @@ struct weiri_records {
     struct weiri_record
         *spare; /* the one freed last, if nothing came since; for its chunk in use */
     struct weiri_blocks blocks; /* where chunks lie, by their index */
+    struct weiri_view *view;    /* NULL: nobody looks without the lock */
 };
 
 /* A record for the key, its item free; NULL for lack of memory. */
@@ -109,24 +140,31 @@ static inline const void *weiri_record_key(const struct weiri_record *record)
     return record->key_size <= WEIRI_RECORD_INLINE ? record->key.bytes : record->key.block;
 }
 
-/* Takes a record into use for a key that lies in it. */
+/* Takes a record into use for a key that lies in it. The size comes last: who finds it finds the
+ * key. */
 static inline void weiri_record_name(struct weiri_record *record, size_t size,
                                      const struct weiri_sought *sought)
 {
     record->hash = sought->hash;
-    record->key.words = sought->words;
-    record->key_size = (uint32_t)size;
+    weiri_records_step();
+    __atomic_store_n(&record->key.words.first, sought->words.first, __ATOMIC_RELEASE);
+    weiri_records_step();
+    __atomic_store_n(&record->key.words.second, sought->words.second, __ATOMIC_RELEASE);
+    weiri_records_step();
+    __atomic_store_n(&record->key_size, (uint32_t)size, __ATOMIC_RELEASE);
 }
 
 /* The record is not in use any more. */
 static inline void weiri_record_unname(struct weiri_record *record)
 {
-    record->key_size = WEIRI_RECORD_FREE;
+    weiri_records_step();
+    __atomic_store_n(&record->key_size, WEIRI_RECORD_FREE, __ATOMIC_RELEASE);
 }
 
 static inline void weiri_record_link_free(struct weiri_record *record, uint32_t next)
 {
-    record->key.next_free = next;
+    weiri_records_step();
+    __atomic_store_n(&record->key.next_free, (uint64_t)next, __ATOMIC_RELEASE);
 }
 
 /* weiri_records_new() of a key that lies in the record kept at hand, which there must be. */

@@ -16,6 +16,7 @@
 #include "base/panic.h"
 #include "base/slots.h"
 #include "queue/records.h"
+#include "queue/view.h"
 
 /* From a key to its record. */
 struct weiri_table {
@@ -30,24 +31,16 @@ void weiri_table_fini(struct weiri_table *table, const struct weir_allocator *al
 /* The key's item, or NULL. */
 struct weir_item *weiri_table_find(const struct weiri_table *table, struct weir_key key);
 
+/* Has adds look at the table without the lock from now on; NULL for lack of memory. */
+struct weiri_view *weiri_table_show(struct weiri_table *table,
+                                    const struct weir_allocator *allocator, uint32_t stripe_count);
+
 /* weiri_table_intern() and weiri_table_remove() of any key, with memory and without. */
 struct weir_item *weiri_table_intern_slow(struct weiri_table *table,
                                           const struct weir_allocator *allocator,
                                           struct weir_key key);
 void weiri_table_remove_slow(struct weiri_table *table, const struct weir_allocator *allocator,
                              struct weir_item *item);
-
-static inline struct weiri_sought weiri_table_sought(uint64_t seed, struct weir_key key)
-{
-    struct weiri_sought sought = {{0, 0}, 0};
-    if (key.size <= WEIRI_RECORD_INLINE) {
-        sought.words = weiri_words(key.data, key.size);
-        sought.hash = (uint32_t)(weiri_hash_words(sought.words, key.size, seed) >> 32);
-    } else {
-        sought.hash = (uint32_t)(weiri_hash(key.data, key.size, seed) >> 32);
-    }
-    return sought;
-}
 
 /* Whether the record is the key's. */
 static inline bool weiri_record_is(const struct weiri_record *record, struct weir_key key,
@@ -95,7 +88,7 @@ WEIRI_INLINE struct weir_item *weiri_table_intern_quick(struct weiri_table *tabl
     if (key.size > WEIRI_RECORD_INLINE) {
         return NULL;
     }
-    const struct weiri_sought sought = weiri_table_sought(table->seed, key);
+    const struct weiri_sought sought = weiri_sought(table->seed, key);
     size_t at = 0;
     struct weiri_record *record = weiri_table_search(table, key, &sought, &at);
     if (record == NULL) {
@@ -127,7 +120,7 @@ WEIRI_INLINE struct weir_item *weiri_table_intern_alone(struct weiri_table *tabl
     if (key.size > WEIRI_RECORD_INLINE) {
         return NULL;
     }
-    const struct weiri_sought sought = weiri_table_sought(table->seed, key);
+    const struct weiri_sought sought = weiri_sought(table->seed, key);
     const size_t at = sought.hash & (WEIRI_SLOTS_CAPACITY_MIN - 1);
     const struct weiri_slot slot = table->slots.slots[at];
     if (slot.number != 0) {
@@ -152,16 +145,19 @@ WEIRI_INLINE bool weiri_table_remove_quick(struct weiri_table *table, struct wei
         !weiri_records_free_quick(&table->records, record)) {
         return false;
     }
+    weiri_view_end(table->records.view, item->weir_slot - 1);
     struct weiri_slots *slots = &table->slots;
     weiri_slots_close_gap(slots, weiri_slots_of(slots, record->hash, item->weir_slot));
     return true;
 }
 
 /* The same in a sparse table for a key that is alone where its hash leads, and so short that its
- * record can be kept at hand. */
+ * record can be kept at hand. Nobody looks at the table: it is for a thread that the lock is biased
+ * to, and those look who find it open. */
 WEIRI_INLINE bool weiri_table_remove_alone(struct weiri_table *table, struct weir_item *item)
 {
     struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+    WEIRI_DEBUG_ASSERT(table->records.view == NULL);
     struct weiri_slots *slots = &table->slots;
     const size_t at = record->hash & (WEIRI_SLOTS_CAPACITY_MIN - 1);
     const size_t behind = (at + 1) & (WEIRI_SLOTS_CAPACITY_MIN - 1);
@@ -170,7 +166,7 @@ WEIRI_INLINE bool weiri_table_remove_alone(struct weiri_table *table, struct wei
         return false;
     }
     weiri_records_keep(&table->records, record);
-    slots->slots[at].number = 0;
+    weiri_slot_set(&slots->slots[at], (struct weiri_slot){.word = 0});
     slots->used--;
     return true;
 }

@@ -127,7 +127,7 @@ TEST(same_hash, "keys of the same hash are told apart, whatever their sizes")
         for (uint32_t i = 0; i < KEYS; i++) {
             char buffer[32];
             struct weir_key key = sized_key(i, buffer, sizeof(buffer));
-            hashes[i] = (uint64_t)weiri_table_sought(seed, key).hash << 32 | i;
+            hashes[i] = (uint64_t)weiri_sought(seed, key).hash << 32 | i;
         }
         qsort(hashes, KEYS, sizeof(*hashes), compare_numbers);
         for (size_t i = 1; i < KEYS; i++) {

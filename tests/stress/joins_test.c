@@ -1,9 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The add of an embedded item that is queued already takes no lock (weiri_queue_joins). Here nearly
- * every add is one: many threads add a few items as fast as they can, and each waits again and
- * again until what it wrote before an add has been read by a processing. Were it missed, that would
- * show at once: the queue has become empty, and the number is still unread. */
+/* The add of an item that is queued already takes no lock, be it embedded (weiri_queue_joins) or
+ * named by a short key (queue/view.h). Here nearly every add is one: many threads add a few items
+ * as fast as they can, and each waits again and again until what it wrote before an add has been
+ * read by a processing. Were it missed, that would show at once: the queue has become empty, and
+ * the number is still unread. Where the items are named by keys, others come and go in bursts, so
+ * that records are used for one key after the other, and tables grow and shrink. */
 
 #define _GNU_SOURCE /* what stress/rounds.h wants */
 
@@ -17,6 +19,8 @@
 #define TAKERS 8u
 #define ITEMS_MAX 16u
 #define ADDS ROUNDS_WORK(10000u)
+/* Of other keys: how many come at once, at most. */
+#define BURST_MAX 300u
 
 /* What is written before an add lies on lines of its own, several: that keeps the last of them back
  * in the writer's processor for a while, unless something makes it wait for them. */
@@ -50,8 +54,39 @@ static struct {
     unsigned count;        /* of the items in use */
     unsigned adders_count; /* of the adders */
     unsigned waiting;      /* an adder waits once in so many adds */
+    unsigned bursts;       /* and brings other keys, where the items are named by keys */
+    bool is_keyed;
     bool is_shut_down_under_way;
 } hot;
+
+/* Keys of the items are one byte, those of others more. */
+static char names[ITEMS_MAX];
+
+static struct weir_key key_of(unsigned index)
+{
+    return hot.is_keyed ? weir_key_bytes(&names[index], 1) : weir_key_item(&hot.items[index].item);
+}
+
+/* NULL: it is another key's. */
+static struct hot *item_of(const struct weir_work *work)
+{
+    if (!hot.is_keyed) {
+        return (struct hot *)work->item;
+    }
+    return work->key.size == 1 ? &hot.items[(unsigned char)*(const char *)work->key.data] : NULL;
+}
+
+static enum weir_status add_others(struct adder *adder)
+{
+    enum weir_status status = WEIR_OK;
+    uint64_t count = below(&adder->random, BURST_MAX);
+    uint64_t first = below(&adder->random, UINT32_MAX);
+    for (uint64_t i = 0; i < count && status == WEIR_OK; i++) {
+        uint64_t name = first + i;
+        status = weir_queue_add(hot.queue, weir_key_bytes(&name, sizeof(name)));
+    }
+    return status;
+}
 
 static void write_number(struct number *number, uint32_t value)
 {
@@ -91,10 +126,13 @@ static void add_hot(void *arg)
     struct adder *adder = arg;
     for (unsigned i = 0; i < ADDS; i++) {
         unsigned index = (unsigned)below(&adder->random, hot.count);
-        struct hot *item = &hot.items[index];
         uint32_t number = adder->written[index] + 1;
-        write_number(&item->numbers[adder->id], number);
-        enum weir_status status = weir_queue_add(hot.queue, weir_key_item(&item->item));
+        write_number(&hot.items[index].numbers[adder->id], number);
+        enum weir_status status = weir_queue_add(hot.queue, key_of(index));
+        if (status == WEIR_OK && hot.is_keyed && one_in(&adder->random, hot.bursts)) {
+            adder->written[index] = number;
+            status = add_others(adder);
+        }
         if (status == WEIR_ESHUTDOWN && hot.is_shut_down_under_way) {
             return;
         }
@@ -128,7 +166,10 @@ static void take_hot(void *arg)
     struct weir_work work;
     enum weir_status status = weir_queue_get(hot.queue, &work);
     while (status == WEIR_OK) {
-        take((struct hot *)work.item, self);
+        struct hot *item = item_of(&work);
+        if (item != NULL) {
+            take(item, self);
+        }
         if (self % 2 == 0) {
             status = weir_queue_done_get(hot.queue, &work);
         } else {
@@ -154,14 +195,19 @@ static void check_hot(void)
 
 /* The queue's lock is biased to its maker, who adds before the others come, and goes on beside
  * them. */
-static void run_round(uint64_t number)
+static void run_round(uint64_t number, bool is_keyed)
 {
     memset(&hot, 0, sizeof(hot));
     uint64_t random = test_random();
     hot.count = (unsigned)below(&random, ITEMS_MAX) + 1;
     hot.waiting = 8U << below(&random, 6);
+    hot.bursts = 64U << below(&random, 6);
+    hot.is_keyed = is_keyed;
     hot.is_shut_down_under_way = number % 4 == 3;
     hot.adders_count = number % 2 == 0 ? 1 : ADDERS;
+    for (unsigned i = 0; i < ITEMS_MAX; i++) {
+        names[i] = (char)i;
+    }
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_queue_new(&options, &hot.queue), WEIR_OK);
@@ -192,13 +238,23 @@ static void run_round(uint64_t number)
     weir_queue_free(hot.queue);
 }
 
-TEST(joins, "what was written before an add that joins a queued item is read by its processing")
+static void run_rounds(bool is_keyed)
 {
     struct rounds rounds;
     rounds_init(&rounds, 16);
     while (rounds_go_on(&rounds)) {
-        run_round(rounds.done);
+        run_round(rounds.done, is_keyed);
         rounds_end_one(&rounds);
     }
     rounds_fini(&rounds);
+}
+
+TEST(joins, "what was written before an add that joins a queued item is read by its processing")
+{
+    run_rounds(false);
+}
+
+TEST(keys_join, "the same of items named by keys, beside others that come and go")
+{
+    run_rounds(true);
 }
