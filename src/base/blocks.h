@@ -12,9 +12,10 @@
  * first. The first ones, as many as fit into a block, are allocations of their own, so that who
  * needs few takes no more. All others lie in blocks that the default allocator takes from the
  * kernel and gives back to it (base/pages.h): a block comes with its first part and goes with its
- * last one.
+ * last one, so what a few parts in blocks of their own keep is up to a block each.
  *
- * So what a few parts in blocks of their own keep is up to a block each. */
+ * One block without parts is kept in reserve while there are half as many parts as fit into one,
+ * for parts that come and go at a block's border. */
 
 #define WEIRI_BLOCK_SIZE WEIRI_PAGES_MIN
 
@@ -28,6 +29,8 @@ struct weiri_blocks {
     struct weiri_block *blocks; /* of which the first has the parts behind the single ones */
     size_t count;               /* up to the last one that is there */
     size_t capacity;
+    size_t reserve; /* 1 + index of the one that has no parts; 0: none */
+    size_t used;    /* parts, the single ones included */
 };
 
 /* Memory for the part of a number that has none, aligned as malloc's where the size is a multiple

@@ -63,24 +63,47 @@ TEST(many, "the others share blocks, which go with their last part, and at last 
     }
     const size_t array = 16 * sizeof(struct weiri_block);
     CHECK_INT(test_allocated_bytes(), ==, PARTS * PART + 11 * WEIRI_BLOCK_SIZE + array);
-    /* One part of the block in the middle stays. */
+    /* One part of a block in the middle stays; and another block is kept in reserve. */
     const size_t stays = 5 * PARTS + 3;
     for (size_t i = PARTS; i < NUMBERS; i++) {
         if (i != stays) {
             give_back(i);
         }
     }
-    CHECK_INT(test_allocated_blocks(), ==, PARTS + 2);
+    CHECK_INT(test_allocated_blocks(), ==, PARTS + 3);
     check_mark(stays);
     CHECK(take(stays + 1) != NULL);
-    CHECK_INT(test_allocated_blocks(), ==, PARTS + 2);
+    CHECK_INT(test_allocated_blocks(), ==, PARTS + 3);
     give_back(stays);
     give_back(stays + 1);
-    CHECK_INT(test_allocated_bytes(), ==, PARTS * PART);
+    CHECK_INT(test_allocated_blocks(), ==, PARTS + 2);
     for (size_t i = 0; i < PARTS; i++) {
         give_back(i);
     }
     CHECK_INT(test_allocated_blocks(), ==, 0);
+}
+
+TEST(border, "a part that comes and goes at a block's border takes no memory each time")
+{
+    for (size_t border = PARTS; border < 4 * PARTS; border += PARTS) {
+        for (size_t i = 0; i < border; i++) {
+            CHECK(take(i) != NULL);
+        }
+        CHECK(take(border) != NULL);
+        give_back(border);
+        for (int turn = 0; turn < 3; turn++) {
+            test_fail_allocation(1, true);
+            CHECK(take(border) != NULL);
+            test_fail_allocation(0, false);
+            give_back(border);
+        }
+        /* The reserve goes when hardly anything is left. */
+        for (size_t i = 0; i < border; i++) {
+            give_back(i);
+            CHECK((blocks.reserve != 0) == (border - i - 1 >= PARTS / 2));
+        }
+        CHECK_INT(test_allocated_blocks(), ==, 0);
+    }
 }
 
 TEST(any_order, "parts keep their bytes while others come and go, also where memory fails")

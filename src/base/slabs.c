@@ -25,7 +25,7 @@ enum weir_status weiri_slabs_grow(struct weiri_slabs *slabs, const struct weir_a
                         slabs->capacity == 0 ? CAPACITY_MIN : slabs->capacity * 2) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
-    void *slab = weiri_alloc(allocator, slab_size);
+    void *slab = weiri_blocks_take(&slabs->blocks, allocator, slab_size, slabs->count);
     if (slab == NULL) {
         return WEIR_ENOMEM;
     }
@@ -37,7 +37,9 @@ void weiri_slabs_trim(struct weiri_slabs *slabs, const struct weir_allocator *al
                       size_t slab_size, size_t keep)
 {
     while (slabs->count > keep) {
-        weiri_release(allocator, slabs->slabs[--slabs->count], slab_size);
+        slabs->count--;
+        weiri_blocks_give_back(&slabs->blocks, allocator, slab_size, slabs->count,
+                               slabs->slabs[slabs->count]);
     }
     size_t capacity = slabs->capacity;
     while (capacity > CAPACITY_MIN && slabs->count < capacity / 4) {
@@ -51,8 +53,10 @@ void weiri_slabs_trim(struct weiri_slabs *slabs, const struct weir_allocator *al
 void weiri_slabs_fini(struct weiri_slabs *slabs, const struct weir_allocator *allocator,
                       size_t slab_size)
 {
-    for (size_t i = 0; i < slabs->count; i++) {
-        weiri_release(allocator, slabs->slabs[i], slab_size);
+    while (slabs->count > 0) {
+        slabs->count--;
+        weiri_blocks_give_back(&slabs->blocks, allocator, slab_size, slabs->count,
+                               slabs->slabs[slabs->count]);
     }
     weiri_release(allocator, slabs->slabs, slabs->capacity * sizeof(*slabs->slabs));
     *slabs = (struct weiri_slabs){0};

@@ -8,10 +8,11 @@
 #include <weir/status.h>
 
 #include "base/alloc.h"
+#include "base/blocks.h"
 
 /* Memory of an array that grows and shrinks at its end without copying its elements, whatever the
  * allocator: slabs of one size, found through an array of pointers. It takes what its elements take
- * and up to two slabs more.
+ * and up to two slabs more, or blocks where there are many (base/blocks.h).
  *
  * The owner knows how many elements of which type a slab holds, and finds them itself, inlined:
  *
@@ -21,7 +22,8 @@
 struct weiri_slabs {
     void **slabs;
     size_t count;
-    size_t capacity; /* of the array of pointers */
+    size_t capacity;            /* of the array of pointers */
+    struct weiri_blocks blocks; /* where the slabs lie */
 };
 
 /* Adds a slab. WEIR_ENOMEM: nothing changed. */

@@ -54,6 +54,22 @@ TEST(trim, "slabs beyond those to keep go back, and the pointers to them too")
     CHECK_INT(test_allocated_bytes(), ==, 0);
 }
 
+TEST(blocks, "many slabs lie in blocks, all of which go back")
+{
+    const size_t of_block = WEIRI_BLOCK_SIZE / SLAB_SIZE;
+    grow_to(3 * of_block + 1);
+    check_contents();
+    CHECK_INT(test_allocated_blocks(), ==, of_block + 3 + 2); /* and two arrays */
+    weiri_slabs_trim(&slabs, test_allocator(), SLAB_SIZE, of_block + 1);
+    check_contents();
+    CHECK_INT(test_allocated_blocks(), ==, of_block + 2 + 2); /* one in reserve */
+    weiri_slabs_trim(&slabs, test_allocator(), SLAB_SIZE, 1);
+    CHECK_INT(test_allocated_bytes(), ==, SLAB_SIZE + POINTERS_MIN);
+    grow_to(2 * of_block);
+    weiri_slabs_fini(&slabs, test_allocator(), SLAB_SIZE);
+    CHECK_INT(test_allocated_bytes(), ==, 0);
+}
+
 TEST(border, "what comes and goes at the border of a slab finds that slab kept")
 {
     for (size_t count = 0; count <= 1000; count++) {
