@@ -11,7 +11,9 @@ void bench_items_init(struct bench_items *items, const struct bench_run *run, si
 {
     *items = (struct bench_items){.count = count};
     if (bench_is(run, BENCH_EMBEDDED)) {
-        items->objects = bench_alloc(count, sizeof(*items->objects));
+        items->objects = bench_is(run, BENCH_HUGE)
+                             ? bench_alloc_huge(count, sizeof(*items->objects))
+                             : bench_alloc(count, sizeof(*items->objects));
         return;
     }
     items->keys = bench_alloc(count, sizeof(*items->keys));

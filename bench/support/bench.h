@@ -30,6 +30,7 @@ enum {
     BENCH_EMBEDDED = 2, /* Items are embedded nodes; else named by bytes. */
     BENCH_FUSED = 4,    /* done and get in one call. */
     BENCH_BATCH = 8,    /* Batch calls of BENCH_BATCH_SIZE items. */
+    BENCH_HUGE = 16,    /* Embedded items lie in huge pages, where the system has them. */
 };
 
 #define BENCH_BATCH_SIZE 32
@@ -104,6 +105,8 @@ void bench_latencies(struct bench_run *run, double *values, size_t count);
 /* As calloc and free; ends the sample when there is no memory. Memory is touched, so that page
  * faults do not fall into the measured part. */
 void *bench_alloc(size_t count, size_t size);
+/* The same in huge pages, as far as it fills some and the system has them. */
+void *bench_alloc_huge(size_t count, size_t size);
 void bench_free(void *memory);
 
 /* xorshift64*: the same numbers as the peers in Go use. state must not be 0. */

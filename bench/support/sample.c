@@ -1,8 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* madvise */
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -149,16 +153,35 @@ void bench_latencies(struct bench_run *run, double *values, size_t count)
     bench_metric(run, "max_ns", values[count - 1]);
 }
 
-void *bench_alloc(size_t count, size_t size)
+static void *touch(void *memory, size_t size)
 {
-    void *memory = calloc(count, size);
     if (memory == NULL) {
         bench_fail("out of memory");
     }
-    for (size_t at = 0; at < count * size; at += 4096) {
+    for (size_t at = 0; at < size; at += 4096) {
         ((volatile char *)memory)[at] = 0;
     }
     return memory;
+}
+
+void *bench_alloc(size_t count, size_t size)
+{
+    return touch(calloc(count, size), count * size);
+}
+
+void *bench_alloc_huge(size_t count, size_t size)
+{
+    const size_t page = (size_t)2 << 20;
+    if (count * size < page) {
+        return bench_alloc(count, size);
+    }
+    size_t total = (count * size + page - 1) & ~(page - 1);
+    void *memory = aligned_alloc(page, total);
+    if (memory != NULL) {
+        (void)madvise(memory, total, MADV_HUGEPAGE);
+        memset(memory, 0, total);
+    }
+    return touch(memory, total);
 }
 
 void bench_free(void *memory)
