@@ -219,6 +219,31 @@ TEST(trim_returns_memory, "after a burst the array is small again")
     weiri_ring_fini(&ring, test_allocator());
 }
 
+TEST(trim_closes_holes, "few items that are far apart come together where memory is given back")
+{
+    struct weiri_ring ring = {0};
+    for (uint64_t fails = 0; fails < 2; fails++) {
+        fill(&ring, COUNT);
+        for (size_t i = 2; i < COUNT - 2; i++) {
+            weiri_ring_remove(&ring, &items[i]);
+        }
+        size_t before = ring.capacity;
+        test_fail_allocation(fails, true);
+        weiri_ring_trim(&ring, test_allocator(), weiri_ring_count(&ring));
+        test_fail_allocation(0, false);
+        CHECK_INT(ring.capacity, ==, fails == 1 ? before : FULL);
+        weiri_ring_remove(&ring, &items[COUNT - 2]); /* it knows where it is */
+        weiri_ring_push(&ring, &items[2]);
+        CHECK_INT(weiri_ring_count(&ring), ==, 4);
+        CHECK(weiri_ring_pop(&ring) == &items[0]);
+        CHECK(weiri_ring_pop(&ring) == &items[1]);
+        CHECK(weiri_ring_pop(&ring) == &items[COUNT - 1]);
+        CHECK(weiri_ring_pop(&ring) == &items[2]);
+        CHECK(weiri_ring_pop(&ring) == NULL);
+    }
+    weiri_ring_fini(&ring, test_allocator());
+}
+
 TEST(reserve_failure, "a failed reserve and a failed trim change nothing")
 {
     struct weiri_ring ring = {0};
