@@ -240,6 +240,21 @@ TEST(not_ours_by_content, "nor is one that is as long as ours, and holds somethi
     weiri_lock_file_close(&ours);
 }
 
+TEST(half_made, "one that somebody has begun to make, and holds nothing yet, is made ours")
+{
+    int fd = open("lock", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    CHECK_INT(ftruncate(fd, 4096), ==, 0);
+    CHECK_INT(close(fd), ==, 0);
+    struct weiri_lock_file file = open_file();
+    CHECK(!file.is_made);
+    CHECK_INT(weiri_lock_file_lock(&file, 0), ==, 0);
+    weiri_lock_file_unlock(&file);
+    char name[9] = "";
+    CHECK_INT(pread(file.fd, name, 8, 16), ==, 8);
+    CHECK_STRING(name, "weirlock");
+    weiri_lock_file_close(&file);
+}
+
 TEST(no_room, "a file for which there is no room is not made")
 {
     struct weiri_lock_file file;

@@ -121,6 +121,28 @@ TEST(old_rename, "where files are not renamed unless the name exists, that is lo
     refuse(SYS_renameat2, ENOSYS, publish_twice, NULL);
 }
 
+static void run_without_folders(void *opaque)
+{
+    struct refusal *refusal = opaque;
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECTORY, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)refusal->error),
+    };
+    test_filter_calls(filter, sizeof(filter) / sizeof(filter[0]));
+    CHECK_INT(weiri_file_publish("new", "temporary", "text", 4), ==, refusal->error);
+    CHECK_INT(access("temporary", F_OK), ==, -1);
+    CHECK_INT(access("new", F_OK), ==, -1);
+}
+
+TEST(folder, "a file whose name cannot be made durable is taken away again")
+{
+    test_join(test_start(run_without_folders, &(struct refusal){.error = EACCES}));
+}
+
 static void is_remote(struct refusal *refusal)
 {
     (void)refusal;
