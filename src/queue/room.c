@@ -25,7 +25,7 @@ enum weir_status weiri_queue_send_now(weir_queue *queue, struct weir_item *item,
     weiri_queue_lock(queue);
     bool has_entered = weiri_item_is_free(item);
     if (queue->is_quiet &&
-        weiri_quick_add(&queue->core, weir_key_item(item), true, 0, WEIRI_FIFO)) {
+        weiri_quick_add(&queue->core, weir_key_item(item), WEIRI_QUICK_ITEM, 0, WEIRI_FIFO)) {
         status = WEIR_OK;
         weiri_queue_unlock_quiet(queue);
     } else {
