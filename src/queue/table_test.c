@@ -102,8 +102,11 @@ static void check_told_apart(uint64_t seed, const uint32_t *numbers)
     for (size_t i = 0; i < 2; i++) {
         keys[i] = sized_key(numbers[i], buffers[i], sizeof(buffers[i]));
         CHECK(weiri_table_find(&table, keys[i]) == NULL);
+        CHECK(i == 0 || weiri_table_intern_alone(&table, keys[i]) == NULL);
         items[i] = weiri_table_intern(&table, test_allocator(), keys[i]);
     }
+    CHECK(weiri_table_intern_alone(&table, keys[0]) ==
+          (keys[0].size <= WEIRI_RECORD_INLINE ? items[0] : NULL));
     CHECK(items[0] != NULL && items[1] != NULL && items[0] != items[1]);
     CHECK(weiri_table_find(&table, keys[0]) == items[0]);
     CHECK(weiri_table_intern(&table, test_allocator(), keys[1]) == items[1]);
