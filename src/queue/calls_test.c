@@ -318,3 +318,28 @@ TEST(lost, "every call in every case, when another thread comes in the midst of 
     check_all(LOST, RANKED);
     remove_trap(thief);
 }
+
+TEST(joins, "an item that is queued can be added often, where everybody may look and many serve")
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        static struct world world;
+        const struct one one = {(enum kind)kind, QUIET, OPEN, &states[0], &calls[0]};
+        make_world(&(struct making){&world, &one, false});
+        world.queue->calls_at_once = 32; /* as where there are 64 processors */
+        add_many(&world, 0, 2);
+        for (int i = 0; i < 1000; i++) {
+            add(&world, 1);
+            CHECK_INT(weir_queue_len(world.queue), ==, 2);
+        }
+        get_many(&world, 0, 2);
+        for (int i = 0; i < 1000; i++) {
+            add(&world, 1);
+            CHECK_INT(place_of(&world, 1), ==, WEIR_PLACE_DIRTY);
+        }
+        CHECK_INT(weir_queue_len(world.queue), ==, 0);
+        done_many(&world, 0, 2);
+        get(&world, 1);
+        done(&world, 1);
+        weir_queue_free(world.queue);
+    }
+}
