@@ -13,8 +13,8 @@
 #define KEY_SIZE_MAX_DEFAULT 65536
 /* Of adds of keys that find the lock shared, one in so many is asked whether it joins. */
 #define ADDS_ASKED_OF 16u
-/* How many may look at a table at once without disturbing each other: more than can run. */
-#define VIEW_STRIPES_MIN 8u
+/* How many may look at a table at once without disturbing each other: for each processor four and
+ * more, up to so many. */
 #define VIEW_STRIPES_MAX 256u
 #define FLAGS_KNOWN ((uint32_t)(WEIR_QUEUE_PRIORITIES | WEIR_QUEUE_SUPERSEDE | WEIR_QUEUE_AGES))
 #define LIMITER_BASE_NS WEIR_MS(5)
@@ -197,7 +197,7 @@ void weiri_queue_show_table_locked(weir_queue *queue, struct weir_key key)
     }
     const struct weir_item *item = weiri_core_find(&queue->core, key);
     if (item != NULL && weiri_queue_takes_join(queue, item)) {
-        uint32_t stripes = VIEW_STRIPES_MIN;
+        uint32_t stripes = 1;
         while (stripes < queue->calls_at_once * 8 && stripes < VIEW_STRIPES_MAX) {
             stripes *= 2;
         }
