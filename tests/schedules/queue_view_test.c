@@ -351,3 +351,27 @@ TEST(replace, "another key's item is never taken for one's own")
     const struct explorer_options options = {.preemptions = 3, .depth = 4};
     explorer_must_pass(replace, NULL, &options);
 }
+
+/* A look has found the key's slot before the key was taken out; since then its record is free, and
+ * is taken into use for another key. */
+static void rename_record(void *arg)
+{
+    struct weiri_thread looker;
+    (void)arg;
+    init_table(0, 0);
+    struct weir_key key = weir_key_bytes(&shown.sought, 1);
+    struct weir_item *sought = put(&shown.sought, 1);
+    take_out(sought);
+    weiri_slots_insert(&shown.table.slots, weiri_sought(1, key).hash, sought->weir_slot);
+    weiri_records_are_stepped = true;
+    shown.view = weiri_table_show(&shown.table, &shown.allocator, 2);
+    world_start(&looker, "looker", see_nothing, NULL);
+    CHECK(put("-", 1) == sought);
+    weiri_thread_join(&looker);
+    end_looking();
+}
+
+TEST(rename, "a record that is being taken into use is not yet any key's")
+{
+    explorer_must_pass(rename_record, NULL, NULL);
+}
