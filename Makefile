@@ -94,9 +94,10 @@ fuzz: deps-test deps-clang ## a minute of libFuzzer at each reader of foreign by
 
 .PHONY: coverage
 coverage: deps-coverage ## the tests, and which lines and branches of src/ they reached (docs/coverage.md)
+	@# Begun anew: what was compiled from sources of another time would be counted too.
+	@rm -rf build/coverage
 	@$(call configure,coverage)
 	@$(call build,coverage)
-	@find build/coverage -name '*.gcda' -delete
 	@# Programs that a test runs as another user cannot write their counts, and need not say so.
 	@GCOV_ERROR_FILE=/dev/null $(call test,coverage)
 	@mkdir -p build/coverage/report
