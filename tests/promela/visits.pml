@@ -29,6 +29,7 @@
  * fails opened-before-shown OPENS_FIRST => gone
  * fails leaves-first LEAVES_FIRST => gone
  * unreached Memory -end-: it does not end
+ * unreached Looker -end-: in the checks it comes again for ever
  */
 
 #ifndef LOOKERS
