@@ -144,8 +144,7 @@ static enum weir_status get_batch(weir_queue *queue, int64_t limit_ns, struct we
         count = status == WEIR_OK;
     }
     if (status == WEIR_OK) {
-        while (count < size && !queue->is_gated &&
-               weiri_core_next(&queue->core, &ret_work[count])) {
+        while (count < size && weiri_core_next(&queue->core, &ret_work[count])) {
             count++;
         }
         *ret_count = count;

@@ -163,7 +163,7 @@ static WEIRI_NOINLINE enum weir_status add_bytes_after(weir_queue *queue, struct
     } else if (queue->core.table.records.view == NULL) {
         weiri_queue_show_table_locked(queue, key);
     }
-    return queue->is_plain ? add_at_once_plain(queue, key) : add_at_once_other(queue, key, 0);
+    return add_at_once_other(queue, key, 0);
 }
 
 /* Compiled for either kind of key, so that embedded items do not pay for what others need. */

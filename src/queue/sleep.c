@@ -38,12 +38,12 @@ static void wake_consumer(weir_queue *queue, struct weiri_sleeper *sleeper)
     wake(queue, sleeper);
 }
 
-/* Calls consumers for what is queued, unless enough are on their way: each that comes and leaves
- * something behind will call the next. */
+/* Calls consumers, of whom some sleep, for what is queued, unless enough are on their way: each
+ * that comes and leaves something behind will call the next. */
 static WEIRI_NOINLINE void call_consumers(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
 {
     size_t queued = weiri_ready_count(&queue->core.ready);
-    if (queued == 0 || queue->is_gated || weiri_list_is_empty(&queue->sleepers)) {
+    if (queued == 0 || queue->is_gated) {
         return;
     }
     size_t calls = queued < queue->calls_at_once ? queued : queue->calls_at_once;
