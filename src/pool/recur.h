@@ -10,7 +10,7 @@
 #include <weir/envelope.h>
 #include <weir/key.h>
 
-#include "pool/plan.h"
+#include "cron/plan.h"
 
 struct weiri_round;
 

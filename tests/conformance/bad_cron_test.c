@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "conformance/bad_input.h"
-#include "pool/crons.h"
+#include "cron/crons.h"
 
 /* Bad input to cron expressions. What is no expression, and what is said of it, has a table of its
- * own: src/pool/cron_parse_test.c. */
+ * own: src/cron/cron_parse_test.c. */
 
 static struct weir_cron_options good_options(void)
 {

@@ -3,7 +3,7 @@
 #include "pool/script.h"
 
 /* Periodic envelopes in a pool: when they run, with each kind of schedule and policy. What the
- * planner decides is tested with it (pool.plan); here it is that the pool does so. */
+ * planner decides is tested with it (cron.plan); here it is that the pool does so. */
 
 #define START WEIR_SECONDS(1000) /* of script_init()'s clock */
 #define INTERVAL WEIR_SECONDS(10)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/panic.h"
-#include "pool/calendar.h"
-#include "pool/cron.h"
+#include "cron/calendar.h"
+#include "cron/cron.h"
 
 #define FIRINGS 8
 #define NS_PER_SECOND INT64_C(1000000000)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Where string literals are expressions, right ones and wrong ones, or rules of zones.
-CRON_TESTS = ["src/pool/cron_parse_test.c", "src/pool/cron_test.c", "src/pool/plan_cron_test.c",
+CRON_TESTS = ["src/cron/cron_parse_test.c", "src/cron/cron_test.c", "src/cron/plan_cron_test.c",
               "tests/conformance/bad_cron_test.c", "tests/conformance/recur_cron_test.c"]
-ZONE_TESTS = ["src/pool/zone_bad_test.c"]
+ZONE_TESTS = ["src/cron/zone_bad_test.c"]
 ZONES = Path("/usr/share/zoneinfo")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", '"': '"', "\\": "\\"}

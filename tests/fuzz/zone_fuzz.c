@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/panic.h"
-#include "pool/cron.h"
+#include "cron/cron.h"
 
 #define FIRINGS 6
 

@@ -6,9 +6,9 @@
 
 #include <weir/cron.h>
 
-#include "pool/tzif.h"
-#include "pool/zone.h"
-#include "pool/zones.h"
+#include "cron/tzif.h"
+#include "cron/zone.h"
+#include "cron/zones.h"
 #include "support/harness.h"
 
 /* Random expressions in zones of the system and in impossible ones, around changes of clocks,

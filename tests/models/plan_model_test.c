@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "pool/plan.h"
+#include "cron/plan.h"
 #include "support/harness.h"
 
 /* Random lives of periodic envelopes on virtual time, against a reference that writes every firing

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/cron.h"
+#include "cron/cron.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/panic.h"
 #include "base/sync.h"
 #include "base/time.h"
-#include "pool/calendar.h"
+#include "cron/calendar.h"
 
 #define ZONE_FOLDER "/usr/share/zoneinfo"
 #define LOCAL_ZONE "/etc/localtime"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pool/calendar.h"
-#include "pool/cron.h"
+#include "cron/calendar.h"
+#include "cron/cron.h"
 
 #define TEXT_SIZE_MAX 1000
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/zone.h"
+#include "cron/zone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pool/calendar.h"
-#include "pool/zones.h"
+#include "cron/calendar.h"
+#include "cron/zones.h"
 #include "support/harness.h"
 
 #define FOLDER ZONES_FOLDER

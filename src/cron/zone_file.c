@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "pool/zone.h"
+#include "cron/zone.h"
 
 /* The largest files of the tz database have 4 KiB. */
 #define FILE_SIZE_MAX (INT64_C(256) * 1024)

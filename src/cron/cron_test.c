@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/cron.h"
+#include "cron/cron.h"
 
-#include "pool/crons.h"
+#include "cron/crons.h"
 
 TEST(values, "values, lists, ranges, stars and steps")
 {

@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/firings.h"
+#include "cron/firings.h"
 
 #include "base/time.h"
-#include "pool/cron.h"
+#include "cron/cron.h"
 
 static int64_t cron_after(const struct weiri_plan *plan, int64_t time_ns)
 {

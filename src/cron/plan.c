@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/plan.h"
+#include "cron/plan.h"
 
 #include "base/options.h"
 #include "base/time.h"
-#include "pool/firings.h"
+#include "cron/firings.h"
 
 #define CATCH_UP_DEFAULT 100
 #define TOLERANCE_DEFAULT WEIR_SECONDS(60)

@@ -1,13 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/zone.h"
+#include "cron/zone.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "pool/calendar.h"
-#include "pool/zone_rule.h"
+#include "cron/calendar.h"
+#include "cron/zone_rule.h"
 
 /* Reads TZif (RFC 8536): a header and a block of 32-bit times; from version 2 on a second header, a
  * block of 64-bit times and a rule for all times after them follow, and only these are looked at.

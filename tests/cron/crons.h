@@ -7,7 +7,7 @@
 
 #include <weir/cron.h>
 
-#include "pool/calendar.h"
+#include "cron/calendar.h"
 #include "support/harness.h"
 
 /* Short ways to make expressions and to speak of times. */

@@ -9,7 +9,7 @@
 
 #include <weir/cron.h>
 
-#include "pool/zone.h"
+#include "cron/zone.h"
 
 /* Where a zone is named in the text. */
 struct weiri_cron_piece {
@@ -17,7 +17,7 @@ struct weiri_cron_piece {
     size_t length;
 };
 
-/* What a text says, without its zone: a set of labels (pool/zone.h). Bit n of a field's mask: the
+/* What a text says, without its zone: a set of labels (cron/zone.h). Bit n of a field's mask: the
  * value n matches. */
 struct weiri_cron_fields {
     uint64_t seconds, minutes;

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/firings.h"
+#include "cron/firings.h"
 
-#include "pool/crons.h"
+#include "cron/crons.h"
 
 #define FIRINGS_MAX 4000
 

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/plan.h"
+#include "cron/plan.h"
 
-#include "pool/crons.h"
+#include "cron/crons.h"
 
 /* One envelope's plan and the clock it is on. */
 struct world {

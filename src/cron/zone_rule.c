@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/zone_rule.h"
+#include "cron/zone_rule.h"
 
 #include <string.h>
 
-#include "pool/calendar.h"
+#include "cron/calendar.h"
 
 /* What is left of the text. */
 struct cursor {

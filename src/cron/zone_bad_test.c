@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "pool/tzif.h"
-#include "pool/zone.h"
-#include "pool/zone_rule.h"
-#include "pool/zones.h"
+#include "cron/tzif.h"
+#include "cron/zone.h"
+#include "cron/zone_rule.h"
+#include "cron/zones.h"
 #include "support/harness.h"
 
 /* Zones that are damaged, or of forms that the system's database has not. */

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "pool/cron.h"
-#include "pool/crons.h"
+#include "cron/cron.h"
+#include "cron/crons.h"
 
 /* A text that is no expression: what is said of it. */
 struct bad_text {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "pool/plan.h"
+#include "cron/plan.h"
 
 /* The row of firings of a plan with a fixed rate or a cron expression, on the clock of the plan.
  * A firing at WEIR_FOREVER never comes. */

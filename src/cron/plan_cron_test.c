@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/crons.h"
-#include "pool/plan.h"
+#include "cron/crons.h"
+#include "cron/plan.h"
 
 /* Plans of cron expressions. The pool's clock shows this much less than the wall's. */
 #define APART cron_time("2024-01-01 00:00")
