@@ -7,6 +7,7 @@
 #include "cron/cron.h"
 
 #define TEXT_SIZE_MAX 1000
+#define BLANKS " \t"
 
 enum field_name {
     SECOND,
@@ -21,16 +22,15 @@ enum field_name {
 static const struct field {
     const char *name;
     unsigned least, most; /* of values */
-    unsigned last;        /* of `*`, and of a range without an end */
     const char *names;    /* three letters each, from the value least on; NULL: none */
     const char *expected;
 } fields[FIELD_COUNT] = {
-    [SECOND] = {"second", 0, 59, 59, NULL, "0 to 59"},
-    [MINUTE] = {"minute", 0, 59, 59, NULL, "0 to 59"},
-    [HOUR] = {"hour", 0, 23, 23, NULL, "0 to 23"},
-    [DAY] = {"day of the month", 1, 31, 31, NULL, "1 to 31"},
-    [MONTH] = {"month", 1, 12, 12, "janfebmaraprmayjunjulaugsepoctnovdec", "1 to 12 or jan to dec"},
-    [WEEKDAY] = {"day of the week", 0, 7, 6, "sunmontuewedthufrisat", "0 to 7 or sun to sat"},
+    [SECOND] = {"second", 0, 59, NULL, "0 to 59"},
+    [MINUTE] = {"minute", 0, 59, NULL, "0 to 59"},
+    [HOUR] = {"hour", 0, 23, NULL, "0 to 23"},
+    [DAY] = {"day of the month", 1, 31, NULL, "1 to 31"},
+    [MONTH] = {"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec", "1 to 12 or jan to dec"},
+    [WEEKDAY] = {"day of the week", 0, 7, "sunmontuewedthufrisat", "0 to 7 or sun to sat"},
 };
 
 struct parser {
@@ -39,62 +39,45 @@ struct parser {
     struct weir_cron_error *error;
 };
 
-/* What a field says. */
+/* A field that has been read. */
 struct field_value {
     struct weiri_cron_piece piece;
-    uint64_t mask;
-    bool has_star; /* begins with one */
+    uint64_t mask; /* of the values that match */
+    bool has_star; /* it begins with a star */
 };
 
 void weiri_cron_explain(struct weir_cron_error *error, const char *what, const char *piece,
                         size_t length, const size_t *offset, const char *expected)
 {
     char shown[41];
-    size_t count = length < sizeof(shown) - 1 ? length : sizeof(shown) - 1;
-    for (size_t i = 0; i < count; i++) {
-        bool is_harmless = piece[i] > ' ' && piece[i] <= '~' && piece[i] != '"';
-        shown[i] = piece[i];
-        if (!is_harmless && piece[i] != ' ') {
-            shown[i] = '?';
-        }
-    }
-    shown[count] = '\0';
+    char quoted[64] = "missing";
     char place[40] = "";
+    (void)snprintf(shown, sizeof(shown), "%.*s", (int)length, piece);
+    for (char *c = shown; *c != '\0'; c++) {
+        *c = (char)(*c < ' ' || *c > '~' || *c == '"' ? '?' : *c);
+    }
+    if (length > 0) {
+        const char *dots = length < sizeof(shown) ? "" : "...";
+        (void)snprintf(quoted, sizeof(quoted), "\"%s%s\"", shown, dots);
+    }
     if (offset != NULL) {
         (void)snprintf(place, sizeof(place), " at offset %zu", *offset);
     }
     error->offset = offset == NULL ? 0 : *offset;
     error->length = offset == NULL ? 0 : length;
-    if (length == 0) {
-        (void)snprintf(error->text, sizeof(error->text), "%s missing%s: expected %s", what, place,
-                       expected);
-    } else {
-        (void)snprintf(error->text, sizeof(error->text), "%s \"%s%s\"%s: expected %s", what, shown,
-                       count < length ? "..." : "", place, expected);
-    }
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
+    (void)snprintf(error->text, sizeof(error->text), "%s %s%s: expected %s", what, quoted, place,
+                   expected);
 }
 
 static void skip_blanks(struct parser *p)
 {
-    while (is_blank(p->text[p->at])) {
-        p->at++;
-    }
+    p->at += strspn(p->text + p->at, BLANKS);
 }
 
-/* The length of what stands at an offset up to one of these characters, a blank or the end. */
-static size_t length_to(const struct parser *p, size_t at, const char *ends)
+/* The count of bytes from an offset to a blank or the end. */
+static size_t word_length(const struct parser *p, size_t at)
 {
-    size_t length = 0;
-    for (const char *c = p->text + at; *c != '\0' && !is_blank(*c) && strchr(ends, *c) == NULL;
-         c++) {
-        length++;
-    }
-    return length;
+    return strcspn(p->text + at, BLANKS);
 }
 
 static bool refuse(struct parser *p, const char *what, size_t at, size_t length,
@@ -137,7 +120,7 @@ static bool read_number(const char *text, size_t length, unsigned *ret_value)
 
 static bool take_value(struct parser *p, const struct field *field, unsigned *ret_value)
 {
-    size_t length = length_to(p, p->at, ",-/");
+    size_t length = strcspn(p->text + p->at, BLANKS ",-/");
     const char *text = p->text + p->at;
     bool is_good =
         read_number(text, length, ret_value) || (length == 3 && read_name(field, text, ret_value));
@@ -150,7 +133,7 @@ static bool take_value(struct parser *p, const struct field *field, unsigned *re
 
 static bool take_step(struct parser *p, const struct field *field, unsigned *ret_step)
 {
-    size_t length = length_to(p, p->at, ",-/");
+    size_t length = strcspn(p->text + p->at, BLANKS ",-/");
     if (!read_number(p->text + p->at, length, ret_step) || *ret_step < 1 ||
         *ret_step > field->most) {
         char expected[32];
@@ -161,14 +144,13 @@ static bool take_step(struct parser *p, const struct field *field, unsigned *ret
     return true;
 }
 
-/* A value, a range or a star, with or without a step. */
+/* Reads a value, a range or a star, with or without a step; adds its values to the mask. */
 static bool take_item(struct parser *p, const struct field *field, uint64_t *mask)
 {
     size_t start = p->at;
     unsigned low = field->least;
-    unsigned high = field->last;
+    unsigned high = field->most; /* of a star, and of a value with a step */
     unsigned step = 1;
-    bool is_open = true; /* up to the last value where a step follows */
     if (p->text[p->at] == '*') {
         p->at++;
     } else if (!take_value(p, field, &low)) {
@@ -178,15 +160,14 @@ static bool take_item(struct parser *p, const struct field *field, uint64_t *mas
         if (!take_value(p, field, &high)) {
             return false;
         }
-        /* Weeks that end with Sunday. */
+        /* The week of a range such as fri-sun ends with 7. */
         high = field == &fields[WEEKDAY] && high == 0 && low > 0 ? 7 : high;
         if (high < low) {
             return refuse(p, field->name, start, p->at - start,
                           "a range that ends after its start");
         }
-    } else {
-        is_open = p->text[p->at] == '/';
-        high = is_open && low <= field->last ? field->last : low;
+    } else if (p->text[p->at] != '/') {
+        high = low;
     }
     if (p->text[p->at] == '/') {
         p->at++;
@@ -194,7 +175,7 @@ static bool take_item(struct parser *p, const struct field *field, uint64_t *mas
             return false;
         }
     }
-    size_t rest = length_to(p, p->at, ",");
+    size_t rest = strcspn(p->text + p->at, BLANKS ",");
     if (rest > 0) {
         return refuse(p, field->name, start, p->at - start + rest,
                       "a value, a range or a star, and a step");
@@ -222,22 +203,20 @@ static bool take_field(struct parser *p, const struct field *field, struct field
 static unsigned count_fields(const struct parser *p)
 {
     unsigned count = 0;
-    for (size_t at = p->at; p->text[at] != '\0';) {
-        at += length_to(p, at, "");
-        count++;
-        while (is_blank(p->text[at])) {
-            at++;
-        }
+    for (const char *c = p->text + p->at; *c != '\0'; count++) {
+        c += strcspn(c, BLANKS);
+        c += strspn(c, BLANKS);
     }
     return count;
 }
 
-/* Is there a day that matches in any year? */
+/* Does any day of any year match? */
 static bool has_day(const struct weiri_cron_fields *f)
 {
     for (unsigned month = 1; month <= 12; month++) {
         unsigned most = weiri_days_in_month(2000, month); /* a leap year */
-        if ((f->months >> month & 1) != 0 && (f->days & ((UINT64_C(2) << most) - 2)) != 0) {
+        uint64_t days_of_month = (UINT64_C(1) << (most + 1)) - 1;
+        if ((f->months >> month & 1) != 0 && (f->days & days_of_month) != 0) {
             return true;
         }
     }
@@ -272,29 +251,25 @@ static bool take_fields(struct parser *p, uint32_t flags, struct weiri_cron_fiel
     return true;
 }
 
-/* The rest of `@every`. */
+/* The duration of `@every`. */
 static enum weir_status take_duration(struct parser *p, int64_t *ret_ns)
 {
     static const char expected[] = "a duration above 0, such as 90s or 1h30m";
-    char duration[64];
+    char duration[TEXT_SIZE_MAX + 1];
     skip_blanks(p);
-    size_t length = length_to(p, p->at, "");
+    size_t length = word_length(p, p->at);
+    memcpy(duration, p->text + p->at, length);
+    duration[length] = '\0';
     size_t bad = 0;
-    enum weir_status status = WEIR_EINVAL;
-    if (length < sizeof(duration)) {
-        memcpy(duration, p->text + p->at, length);
-        duration[length] = '\0';
-        status = weir_duration_parse(duration, ret_ns, &bad);
-        if (status == WEIR_OK && *ret_ns == 0) {
-            status = WEIR_ERANGE;
-        }
+    enum weir_status status = weir_duration_parse(duration, ret_ns, &bad);
+    if (status == WEIR_OK && *ret_ns == 0) {
+        status = WEIR_ERANGE;
     }
     if (status != WEIR_OK) {
         (void)refuse(p, "duration", p->at + bad, length - bad, expected);
         return status;
     }
     p->at += length;
-    skip_blanks(p);
     return WEIR_OK;
 }
 
@@ -306,19 +281,18 @@ static enum weir_status take_nickname(struct parser *p, struct weiri_cron_fields
     } nicknames[] = {
         {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"},
         {"@weekly", "0 0 * * 0"}, {"@daily", "0 0 * * *"},    {"@midnight", "0 0 * * *"},
-        {"@hourly", "0 * * * *"},
+        {"@hourly", "0 * * * *"}, {"@every", NULL},
     };
     size_t start = p->at;
-    size_t length = length_to(p, start, "");
+    size_t length = word_length(p, start);
     p->at += length;
-    if (length == 6 && memcmp(p->text + start, "@every", 6) == 0) {
-        return take_duration(p, &f->every_ns);
-    }
     for (size_t i = 0; i < sizeof(nicknames) / sizeof(nicknames[0]); i++) {
         if (strlen(nicknames[i].name) == length &&
             memcmp(p->text + start, nicknames[i].name, length) == 0) {
+            if (nicknames[i].text == NULL) {
+                return take_duration(p, &f->every_ns);
+            }
             struct parser of_text = {nicknames[i].text, 0, p->error};
-            skip_blanks(p);
             return take_fields(&of_text, 0, f) ? WEIR_OK : WEIR_EINVAL;
         }
     }
@@ -331,7 +305,7 @@ static bool take_zone(struct parser *p, struct weiri_cron_piece *ret_zone)
     static const char prefix[] = "CRON_TZ=";
     if (strncmp(p->text + p->at, prefix, sizeof(prefix) - 1) == 0) {
         p->at += sizeof(prefix) - 1;
-        size_t length = length_to(p, p->at, "");
+        size_t length = word_length(p, p->at);
         if (length == 0) {
             return refuse(p, "zone", p->at, 0, "the name of a zone of the tz database");
         }
@@ -347,8 +321,7 @@ enum weir_status weiri_cron_parse(const char *text, uint32_t flags,
                                   struct weir_cron_error *error)
 {
     struct parser p = {text, 0, error};
-    struct weiri_cron_fields f;
-    memset(&f, 0, sizeof(f));
+    struct weiri_cron_fields f = {0};
     if (strnlen(text, TEXT_SIZE_MAX + 1) > TEXT_SIZE_MAX) {
         (void)refuse(&p, "text", 0, TEXT_SIZE_MAX + 1, "at most 1,000 bytes");
         return WEIR_ETOOBIG;
@@ -363,8 +336,9 @@ enum weir_status weiri_cron_parse(const char *text, uint32_t flags,
     } else if (!take_fields(&p, flags, &f)) {
         status = WEIR_EINVAL;
     }
+    skip_blanks(&p);
     if (status == WEIR_OK && text[p.at] != '\0') {
-        (void)refuse(&p, "piece", p.at, length_to(&p, p.at, ""), "nothing more");
+        (void)refuse(&p, "piece", p.at, word_length(&p, p.at), "nothing more");
         status = WEIR_EINVAL;
     }
     if (status == WEIR_OK) {

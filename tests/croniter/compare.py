@@ -38,7 +38,8 @@ CASES_PER_ZONE = 2
 LABELS_MAX = 400
 # The most days of each month.
 LONGEST = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-FIELDS = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 6)]
+WEEKDAYS = (0, 6)
+FIELDS = [(0, 59), (0, 23), (1, 31), (1, 12), WEEKDAYS]
 
 
 def label_of(seconds):
@@ -83,18 +84,23 @@ def random_field(chance, low, high):
         step = chance.randint(1, high)
         return f"*/{step}", set(range(low, high + 1, step))
     items, values = [], set()
+    # A week has the days 0 to 7.
+    most = 7 if (low, high) == WEEKDAYS else high
     for _ in range(chance.choice([1, 1, 1, 2, 3])):
         first = chance.randint(low, high)
         last, step = first, 1
         text = str(first)
-        if chance.random() < 0.3:
+        if chance.random() < 0.1:
+            last, step = most, chance.randint(1, high)
+            text += f"/{step}"
+        elif chance.random() < 0.3:
             last = chance.randint(first, high)
             text += f"-{last}"
             if chance.random() < 0.5:
                 step = chance.randint(1, high)
                 text += f"/{step}"
         items.append(text)
-        values |= set(range(first, last + 1, step))
+        values |= {value % 7 if most == 7 else value for value in range(first, last + 1, step)}
     return ",".join(items), values
 
 

@@ -29,7 +29,7 @@ struct expression {
     char text[512];
 };
 
-/* Appends a random field, and marks in values what it says. */
+/* Appends a random field, and marks its values. */
 static void add_field(struct expression *e, int field, bool *values, unsigned least, unsigned most,
                       bool is_often_star)
 {
@@ -44,7 +44,7 @@ static void add_field(struct expression *e, int field, bool *values, unsigned le
         unsigned high = low + (unsigned)test_random_below(most - low + 1);
         unsigned step = 1 + (unsigned)test_random_below(most);
         int length = 0;
-        switch (is_often_star && items == 1 ? test_random_below(2) : test_random_below(6)) {
+        switch (is_often_star && items == 1 ? test_random_below(2) : test_random_below(7)) {
         case 0:
             length = snprintf(end, room, "*");
             low = least;
@@ -63,6 +63,10 @@ static void add_field(struct expression *e, int field, bool *values, unsigned le
             length = snprintf(end, room, "%u-%u", low, high);
             step = 1;
             break;
+        case 4:
+            length = snprintf(end, room, "%u/%u", low, step);
+            high = most;
+            break;
         default:
             length = snprintf(end, room, "%u", low);
             high = low;
@@ -71,7 +75,7 @@ static void add_field(struct expression *e, int field, bool *values, unsigned le
             e->has_star[field] = *end == '*';
         }
         for (unsigned value = low; value <= high; value += step) {
-            values[value] = true;
+            values[field == 5 ? value % 7 : value] = true;
         }
         end += length;
         room -= (size_t)length;
@@ -94,7 +98,7 @@ static void random_expression(struct expression *e, const char *zone)
     add_field(e, 2, e->hour, 0, 23, test_random_below(4) == 0);
     add_field(e, 3, e->day, 1, 31, test_random_below(4) > 0);
     add_field(e, 4, e->month, 1, 12, test_random_below(4) > 0);
-    add_field(e, 5, e->weekday, 0, 6, test_random_below(4) > 0);
+    add_field(e, 5, e->weekday, 0, 7, test_random_below(4) > 0);
 }
 
 static bool day_matches(const struct expression *e, const struct tm *date)
