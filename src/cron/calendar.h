@@ -3,12 +3,11 @@
 #ifndef WEIRI_CALENDAR_H
 #define WEIRI_CALENDAR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Days and dates of the Gregorian calendar, for any year from -30000 to 30000. Days are counted
- * from 1 January 1970. Both functions start the year with March, so that a leap day is its last;
- * 719468 is the count of days from 1 March of the year 0 to 1970. */
+ * from 1 January 1970. The conversions start the year with March, so that a leap day is its last.
+ * 719468 is the count of days from 1 March of the year 0 to 1 January 1970. An era is 400 years. */
 
 #define WEIRI_DAY_SECONDS INT64_C(86400)
 
@@ -56,15 +55,10 @@ static inline unsigned weiri_weekday_of(int64_t days)
     return (unsigned)(days + 4 - weiri_floor_div(days + 4, 7) * 7);
 }
 
-static inline bool weiri_is_leap(int64_t year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
 static inline unsigned weiri_days_in_month(int64_t year, unsigned month)
 {
-    static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return days[month - 1] + (month == 2 && weiri_is_leap(year) ? 1U : 0U);
+    int64_t next = weiri_days_of(month == 12 ? year + 1 : year, month % 12 + 1, 1);
+    return (unsigned)(next - weiri_days_of(year, month, 1));
 }
 
 #endif

@@ -1,8 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "cron/firings.h"
-
 #include "cron/crons.h"
+#include "cron/plan.h"
 
 #define FIRINGS_MAX 4000
 

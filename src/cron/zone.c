@@ -9,22 +9,22 @@
 #include "cron/calendar.h"
 #include "cron/zone_rule.h"
 
-/* Reads TZif (RFC 8536): a header and a block of 32-bit times; from version 2 on a second header, a
- * block of 64-bit times and a rule for all times after them follow, and only these are looked at.
- */
+/* TZif (RFC 8536) is a header and a block of 32-bit times. From version 2 on a second header, a
+ * block of 64-bit times and a rule for all later times follow. Only these are used then. */
 
 #define HEADER_SIZE 44
-/* The years that a rule is unrolled for at most, and its spans. */
-#define FIRST_YEAR 1677
-#define LAST_YEAR 2262
-#define RULE_SPANS (2 * (LAST_YEAR - FIRST_YEAR + 3))
+/* The years for which a rule is unrolled: those of a zone, and one more at either end, since a
+ * change may fall into the year before or after its own. Each year has two changes. */
+#define FIRST_YEAR 1676
+#define LAST_YEAR 2263
+#define RULE_SPANS (2 * (LAST_YEAR - FIRST_YEAR + 1))
 
 struct block {
     uint64_t utc_count, standard_count, leap_count, time_count, type_count, name_size;
     uint64_t time_size; /* 4 or 8 */
 };
 
-/* What has been read of the file so far. */
+/* The part of the file that is still to be read. */
 struct reader {
     const unsigned char *at;
     uint64_t left;
@@ -56,13 +56,12 @@ static int64_t signed_at(const unsigned char *at, uint64_t size)
     return size == 4 ? (int64_t)(int32_t)(uint32_t)value : (int64_t)value;
 }
 
-static bool take_header(struct reader *r, struct block *block, unsigned char *ret_version)
+static bool take_header(struct reader *r, struct block *block)
 {
     const unsigned char *at = take(r, HEADER_SIZE);
     if (at == NULL || memcmp(at, "TZif", 4) != 0) {
         return false;
     }
-    *ret_version = at[4];
     block->utc_count = number_at(at + 20, 4);
     block->standard_count = number_at(at + 24, 4);
     block->leap_count = number_at(at + 28, 4);
@@ -72,15 +71,15 @@ static bool take_header(struct reader *r, struct block *block, unsigned char *re
     return true;
 }
 
-/* The counts have 32 bits each, so that their sum fits. */
+/* The counts have 32 bits each, so the sum cannot overflow. */
 static uint64_t block_size(const struct block *b)
 {
     return b->time_count * (b->time_size + 1) + b->type_count * 6 + b->name_size +
            b->leap_count * (b->time_size + 4) + b->standard_count + b->utc_count;
 }
 
-/* Zones are filled from the left. A span that starts with or before the one before it takes its
- * place, and one that changes nothing is left out. */
+/* Appends a span. It replaces those that start at or after its start. It is left out if it changes
+ * nothing. */
 static void push_span(struct weiri_zone *zone, int64_t start_s, int64_t offset_s)
 {
     while (zone->count > 1 && zone->spans[zone->count - 1].start_s >= start_s) {
@@ -98,8 +97,8 @@ static void push_span(struct weiri_zone *zone, int64_t start_s, int64_t offset_s
     }
 }
 
-/* The block's times and offsets; false where something does not fit together. *ret_last_s is the
- * last time. */
+/* Fills the spans from the block's times and offsets. False: they do not fit together. *ret_last_s
+ * is the last time; INT64_MIN: there is none. */
 static bool read_spans(struct weiri_zone *zone, const struct block *b, const unsigned char *times,
                        int64_t *ret_last_s)
 {
@@ -111,9 +110,7 @@ static bool read_spans(struct weiri_zone *zone, const struct block *b, const uns
             return false;
         }
     }
-    zone->spans[0] =
-        (struct weiri_span){.start_s = WEIRI_ZONE_BEGIN, .offset_s = signed_at(types, 4)};
-    zone->count = 1;
+    zone->spans[0].offset_s = signed_at(types, 4);
     int64_t last_s = INT64_MIN;
     for (uint64_t i = 0; i < b->time_count; i++) {
         int64_t start_s = signed_at(times + i * b->time_size, b->time_size);
@@ -127,35 +124,30 @@ static bool read_spans(struct weiri_zone *zone, const struct block *b, const uns
     return true;
 }
 
-/* Unrolls a rule behind the last time of the table. Summer time that ends when the next begins
- * never ends: the later of two changes at the same time holds. */
+/* Appends the changes of a rule after the last time of the table. Of two changes at the same time
+ * the one that is appended last holds: a summer time that ends when the next begins never ends. */
 static void unroll(struct weiri_zone *zone, const struct weiri_rule *rule, int64_t last_s)
 {
-    if (!rule->has_summer) {
-        if (last_s < WEIRI_ZONE_BEGIN) {
-            zone->spans[0].offset_s = rule->standard_s;
+    if (!rule->has_summer && last_s < WEIRI_ZONE_BEGIN) {
+        zone->spans[0].offset_s = rule->standard_s;
+    }
+    for (int64_t year = FIRST_YEAR; rule->has_summer && year <= LAST_YEAR; year++) {
+        int64_t start_s = weiri_rule_time(&rule->start, year, rule->standard_s);
+        int64_t end_s = weiri_rule_time(&rule->end, year, rule->summer_s);
+        bool is_end_first = end_s < start_s;
+        if (is_end_first && end_s > last_s) {
+            push_span(zone, end_s, rule->standard_s);
         }
-        return;
-    }
-    int64_t year = FIRST_YEAR - 1;
-    if (last_s > WEIRI_ZONE_BEGIN) {
-        int64_t of_last = weiri_date_of(weiri_floor_div(last_s, WEIRI_DAY_SECONDS)).year - 1;
-        year = of_last > year ? of_last : year;
-    }
-    for (; year <= LAST_YEAR + 1; year++) {
-        int64_t times[2] = {weiri_rule_start(rule, year), weiri_rule_end(rule, year)};
-        int64_t offsets[2] = {rule->summer_s, rule->standard_s};
-        size_t first = times[1] < times[0];
-        for (size_t i = 0; i < 2; i++) {
-            size_t change = i ^ first;
-            if (times[change] > last_s) {
-                push_span(zone, times[change], offsets[change]);
-            }
+        if (start_s > last_s) {
+            push_span(zone, start_s, rule->summer_s);
+        }
+        if (!is_end_first && end_s > last_s) {
+            push_span(zone, end_s, rule->standard_s);
         }
     }
 }
 
-/* Which labels each span is the first to show. */
+/* Sets the fresh_s of each span. */
 static void mark_fresh(struct weiri_zone *zone)
 {
     int64_t fresh_s = zone->spans[0].start_s + zone->spans[0].offset_s;
@@ -166,6 +158,7 @@ static void mark_fresh(struct weiri_zone *zone)
     }
 }
 
+/* UTC, with capacity for so many spans. */
 static struct weiri_zone *new_zone(const struct weir_allocator *allocator, size_t spans)
 {
     size_t size = sizeof(struct weiri_zone) + spans * sizeof(struct weiri_span);
@@ -173,6 +166,9 @@ static struct weiri_zone *new_zone(const struct weir_allocator *allocator, size_
     if (zone != NULL) {
         zone->allocator = *allocator;
         zone->size = size;
+        zone->count = 1;
+        zone->spans[0].start_s = WEIRI_ZONE_BEGIN;
+        zone->spans[0].fresh_s = WEIRI_ZONE_BEGIN;
     }
     return zone;
 }
@@ -184,15 +180,12 @@ enum weir_status weiri_zone_utc(const struct weir_allocator *allocator,
     if (zone == NULL) {
         return WEIR_ENOMEM;
     }
-    zone->count = 1;
-    zone->spans[0].start_s = WEIRI_ZONE_BEGIN;
-    zone->spans[0].fresh_s = WEIRI_ZONE_BEGIN;
     *ret_zone = zone;
     return WEIR_OK;
 }
 
-/* Gives back what the spans turned out not to need. */
-static struct weiri_zone *without_room(struct weiri_zone *zone)
+/* Shrinks a zone to the spans that it has; it stays as it is if there is no memory to move it. */
+static struct weiri_zone *shrink(struct weiri_zone *zone)
 {
     struct weir_allocator memory = zone->allocator;
     size_t size = sizeof(*zone) + zone->count * sizeof(zone->spans[0]);
@@ -204,15 +197,12 @@ static struct weiri_zone *without_room(struct weiri_zone *zone)
     return smaller;
 }
 
-/* A rule in the footer: a line of its own behind the block. Empty: there is none. */
+/* Reads the rule in the footer, which is a line behind the block. An empty line is no rule. */
 static bool take_rule(struct reader *r, struct weiri_rule *rule, bool *ret_has)
 {
     const unsigned char *newline = take(r, 1);
-    if (newline == NULL || *newline != '\n') {
-        return false;
-    }
-    const unsigned char *end = memchr(r->at, '\n', (size_t)r->left);
-    if (end == NULL) {
+    const unsigned char *end = newline == NULL ? NULL : memchr(r->at, '\n', (size_t)r->left);
+    if (end == NULL || *newline != '\n') {
         return false;
     }
     size_t size = (size_t)(end - r->at);
@@ -226,21 +216,21 @@ enum weir_status weiri_zone_decode(const struct weir_allocator *allocator,
 {
     struct reader r = {bytes, size};
     struct block block = {.time_size = 4};
-    unsigned char version = 0;
     struct weiri_rule rule;
     bool has_rule = false;
-    if (!take_header(&r, &block, &version)) {
+    if (!take_header(&r, &block)) {
         return WEIR_ECORRUPT;
     }
-    if (version >= '2') {
-        if (take(&r, block_size(&block)) == NULL || !take_header(&r, &block, &version)) {
+    bool has_footer = bytes[4] >= '2'; /* the version */
+    if (has_footer) {
+        if (take(&r, block_size(&block)) == NULL || !take_header(&r, &block)) {
             return WEIR_ECORRUPT;
         }
         block.time_size = 8;
     }
     const unsigned char *times = take(&r, block_size(&block));
     if (times == NULL || block.type_count == 0 ||
-        (version >= '2' && !take_rule(&r, &rule, &has_rule))) {
+        (has_footer && !take_rule(&r, &rule, &has_rule))) {
         return WEIR_ECORRUPT;
     }
     if (block.leap_count > 0) {
@@ -260,7 +250,7 @@ enum weir_status weiri_zone_decode(const struct weir_allocator *allocator,
         unroll(zone, &rule, last_s);
     }
     mark_fresh(zone);
-    *ret_zone = without_room(zone);
+    *ret_zone = shrink(zone);
     return WEIR_OK;
 }
 

@@ -15,8 +15,8 @@
 #define FILE_SIZE_MAX (INT64_C(256) * 1024)
 #define NAME_SIZE_MAX 128
 
-/* Names are paths inside the folder. Nothing in them leads out of it, and nothing else than the
- * names of zones are made of goes to the system. */
+/* A name is a path inside the folder. A part that is empty or begins with a dot is refused, so the
+ * path cannot lead out of it. Only the characters of zone names are passed to the system. */
 static bool is_name(const char *name)
 {
     static const char allowed[] =
@@ -35,22 +35,18 @@ static bool is_name(const char *name)
     return true;
 }
 
-/* Reads up to a byte more than a zone may have. */
-static int read_all(int fd, unsigned char *bytes, size_t room, size_t *ret_size)
+/* Reads to the end of the file, but at most capacity bytes. -1: errno is set. */
+static ssize_t read_all(int fd, unsigned char *bytes, size_t capacity)
 {
     size_t size = 0;
-    while (size < room) {
-        ssize_t got = read(fd, bytes + size, room - size);
-        if (got == 0) {
-            break;
-        }
+    ssize_t got;
+    while ((got = read(fd, bytes + size, capacity - size)) != 0) {
         if (got < 0 && errno != EINTR) {
-            return errno;
+            return -1;
         }
         size += got > 0 ? (size_t)got : 0;
     }
-    *ret_size = size;
-    return 0;
+    return (ssize_t)size;
 }
 
 static enum weir_status load_open(const struct weir_allocator *allocator, int fd,
@@ -63,25 +59,24 @@ static enum weir_status load_open(const struct weir_allocator *allocator, int fd
     if (!S_ISREG(about.st_mode) || about.st_size < 0 || about.st_size > FILE_SIZE_MAX) {
         return WEIR_ECORRUPT;
     }
-    /* One byte more than it has now: a file that grows meanwhile is noticed. */
-    size_t room = (size_t)about.st_size + 1;
-    unsigned char *bytes = weiri_alloc(allocator, room);
+    /* One byte more than the file has, so that a file that grows meanwhile is noticed. */
+    size_t capacity = (size_t)about.st_size + 1;
+    unsigned char *bytes = weiri_alloc(allocator, capacity);
     if (bytes == NULL) {
         return WEIR_ENOMEM;
     }
-    size_t size = 0;
-    int error = read_all(fd, bytes, room, &size);
+    ssize_t size = read_all(fd, bytes, capacity);
     enum weir_status status = WEIR_ECORRUPT;
-    if (error != 0) {
-        status = weiri_errno_status(error);
-    } else if (size < room) {
-        status = weiri_zone_decode(allocator, bytes, size, ret_zone);
+    if (size < 0) {
+        status = weiri_errno_status(errno);
+    } else if ((size_t)size < capacity) {
+        status = weiri_zone_decode(allocator, bytes, (size_t)size, ret_zone);
     }
-    weiri_release(allocator, bytes, room);
+    weiri_release(allocator, bytes, capacity);
     return status;
 }
 
-/* Does not wait for whoever writes into a pipe of that name, and becomes no terminal's owner. */
+/* O_NONBLOCK: a pipe is not waited for. O_NOCTTY: a terminal does not become the process's. */
 static enum weir_status load_at(const struct weir_allocator *allocator, int folder_fd,
                                 const char *path, struct weiri_zone **ret_zone)
 {

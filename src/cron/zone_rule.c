@@ -6,7 +6,7 @@
 
 #include "cron/calendar.h"
 
-/* What is left of the text. */
+/* The rest of the text. */
 struct cursor {
     const char *at;
     const char *end;
@@ -43,21 +43,16 @@ static bool take_number(struct cursor *c, unsigned least, unsigned most, unsigne
     return digits > 0 && value >= least && value <= most;
 }
 
-/* Three letters or more, or anything of letters, digits and signs between angle brackets. */
+/* Three letters or more; in angle brackets also digits and signs. */
 static bool take_name(struct cursor *c)
 {
     const char *start = c->at;
-    if (take(c, '<')) {
-        while (c->at < c->end &&
-               (is_letter(*c->at) || is_digit(c) || *c->at == '+' || *c->at == '-')) {
-            c->at++;
-        }
-        return c->at - start >= 4 && take(c, '>');
-    }
-    while (c->at < c->end && is_letter(*c->at)) {
+    bool is_quoted = take(c, '<');
+    while (c->at < c->end &&
+           (is_letter(*c->at) || (is_quoted && (is_digit(c) || *c->at == '+' || *c->at == '-')))) {
         c->at++;
     }
-    return c->at - start >= 3;
+    return is_quoted ? c->at - start > 3 && take(c, '>') : c->at - start >= 3;
 }
 
 /* [+-]h[:mm[:ss]] in seconds. */
@@ -103,27 +98,21 @@ bool weiri_rule_parse(const char *text, size_t size, struct weiri_rule *ret_rule
     struct cursor c = {text, text + size};
     struct weiri_rule rule;
     memset(&rule, 0, sizeof(rule));
-    int64_t west_s = 0;
+    int64_t west_s = 0; /* POSIX counts offsets to the west */
     if (!take_name(&c) || !take_time(&c, 24, &west_s)) {
         return false;
     }
     rule.standard_s = -west_s;
-    if (c.at < c.end) {
-        rule.has_summer = true;
-        rule.summer_s = rule.standard_s + 3600;
-        if (!take_name(&c)) {
+    rule.has_summer = c.at < c.end;
+    if (rule.has_summer) {
+        west_s -= 3600; /* where the rule has no offset */
+        bool has_name = take_name(&c);
+        bool has_offset = c.at < c.end && *c.at != ',';
+        if (!has_name || (has_offset && !take_time(&c, 24, &west_s)) || !take(&c, ',') ||
+            !take_day(&c, &rule.start) || !take(&c, ',') || !take_day(&c, &rule.end)) {
             return false;
         }
-        if (c.at < c.end && *c.at != ',') {
-            if (!take_time(&c, 24, &west_s)) {
-                return false;
-            }
-            rule.summer_s = -west_s;
-        }
-        if (!take(&c, ',') || !take_day(&c, &rule.start) || !take(&c, ',') ||
-            !take_day(&c, &rule.end)) {
-            return false;
-        }
+        rule.summer_s = -west_s;
     }
     if (c.at != c.end) {
         return false;
@@ -132,7 +121,7 @@ bool weiri_rule_parse(const char *text, size_t size, struct weiri_rule *ret_rule
     return true;
 }
 
-/* The day of a year, from the epoch. */
+/* The day of a year, in days since the Unix epoch. */
 static int64_t days_of_rule(const struct weiri_rule_day *day, int64_t year)
 {
     int64_t new_year = weiri_days_of(year, 1, 1);
@@ -140,7 +129,8 @@ static int64_t days_of_rule(const struct weiri_rule_day *day, int64_t year)
         return new_year + day->day;
     }
     if (day->kind == WEIRI_RULE_JULIAN) {
-        return new_year + day->day - 1 + (weiri_is_leap(year) && day->day >= 60);
+        bool is_after_leap_day = day->day >= 60 && weiri_days_in_month(year, 2) == 29;
+        return new_year + day->day - 1 + is_after_leap_day;
     }
     int64_t first = weiri_days_of(year, day->month, 1);
     unsigned ahead = (day->weekday + 7 - weiri_weekday_of(first)) % 7;
@@ -151,13 +141,7 @@ static int64_t days_of_rule(const struct weiri_rule_day *day, int64_t year)
     return first + in_month;
 }
 
-int64_t weiri_rule_start(const struct weiri_rule *rule, int64_t year)
+int64_t weiri_rule_time(const struct weiri_rule_day *day, int64_t year, int64_t offset_s)
 {
-    return days_of_rule(&rule->start, year) * WEIRI_DAY_SECONDS + rule->start.time_s -
-           rule->standard_s;
-}
-
-int64_t weiri_rule_end(const struct weiri_rule *rule, int64_t year)
-{
-    return days_of_rule(&rule->end, year) * WEIRI_DAY_SECONDS + rule->end.time_s - rule->summer_s;
+    return days_of_rule(day, year) * WEIRI_DAY_SECONDS + day->time_s - offset_s;
 }

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The rule in the footer of a TZif file: the text that POSIX has in the variable TZ, such as
- * "CET-1CEST,M3.5.0,M10.5.0/3", with the hours from -167 to 167 of RFC 8536. */
+/* The rule in the footer of a TZif file, in the form of the POSIX variable TZ:
+ * "CET-1CEST,M3.5.0,M10.5.0/3". Hours are from -167 to 167, as RFC 8536 allows. */
 
 enum weiri_rule_day_kind {
     WEIRI_RULE_JULIAN,  /* Jn: day 1 to 365 of the year, 29 February not counted */
@@ -20,21 +20,21 @@ struct weiri_rule_day {
     enum weiri_rule_day_kind kind;
     unsigned day; /* of the first two kinds */
     unsigned month, week, weekday;
-    int64_t time_s; /* of that day's label 00:00 */
+    int64_t time_s; /* after 00:00 of that day, on the zone's clock before the change */
 };
 
 struct weiri_rule {
-    int64_t standard_s; /* offsets from UTC, positive to its east */
-    bool has_summer;
-    int64_t summer_s; /* where it has */
-    struct weiri_rule_day start, end;
+    int64_t standard_s; /* offset from UTC, positive to its east */
+    bool has_summer;    /* without it the members below are unused */
+    int64_t summer_s;
+    struct weiri_rule_day start, end; /* of summer time */
 };
 
-/* Reads a rule of size bytes, all of them; false where it is none. */
+/* Reads a rule of exactly size bytes. False: it is not a rule. */
 bool weiri_rule_parse(const char *text, size_t size, struct weiri_rule *ret_rule);
 
-/* When the summer time of a year begins and ends. */
-int64_t weiri_rule_start(const struct weiri_rule *rule, int64_t year);
-int64_t weiri_rule_end(const struct weiri_rule *rule, int64_t year);
+/* The time of a change in a year, in seconds since the Unix epoch; offset_s is the zone's before.
+ */
+int64_t weiri_rule_time(const struct weiri_rule_day *day, int64_t year, int64_t offset_s);
 
 #endif
