@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""Includes go one way: base <- queue <- pool <- jobs <- cli; cron and metrics are on base only.
+"""Includes go one way: base <- queue <- pool <- jobs <- cli; cron, isolate and metrics are on base only.
 
 Usage: tools/check_includes.py
 
@@ -22,8 +22,9 @@ BELOW = {
     "cron": {"base"},
     "metrics": {"base"},
     "queue": {"base", "metrics"},
-    "pool": {"base", "cron", "metrics", "queue"},
-    "jobs": {"base", "cron", "metrics", "queue", "pool"},
+    "isolate": {"base"},
+    "pool": {"base", "cron", "isolate", "metrics", "queue"},
+    "jobs": {"base", "cron", "isolate", "metrics", "queue", "pool"},
     "cli": set(),
 }
 
@@ -33,7 +34,8 @@ PUBLIC = {
     "cron": {"cron", "schedule"},
     "metrics": {"metrics"},
     "queue": {"limiter", "queue", "snapshot"},
-    "pool": {"context", "drop", "envelope", "isolation", "lifecycle", "panic", "parallel", "pool", "scope", "stamp"},
+    "isolate": {"isolation"},
+    "pool": {"context", "drop", "envelope", "lifecycle", "panic", "parallel", "pool", "scope", "stamp"},
     "jobs": {"broker", "consumer", "job", "jobs", "producer"},
 }
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}

@@ -11,44 +11,61 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * An isolated task runs in a child process of its own, so that whatever it does costs that run
- * alone: a crash, exit(), memory without end, a loop that asks nobody.
+ * An isolated task runs in a child process of its own. A crash, exit(), a loop without end or
+ * memory without end then costs that run alone. An envelope asks for it by the isolation member of
+ * its options.
  *
- * The child is a fork of the program at the moment of the run: it has a copy of the whole memory,
- * the payload included, and what it changes there is lost. What comes back is the task's status;
- * results leave through files, pipes or shared memory. Hooks and stamps run in the program itself,
- * around it.
+ * The child is forked from the program when the run begins. It has a copy of all memory, including
+ * the payload; its changes to that copy are lost. Only the task's status comes back. Other results
+ * leave through files, pipes or shared memory. Hooks and stamps run in the program, around the
+ * child.
  *
- * What the run's status is, and what its failure hook is told (struct weir_failure):
+ * The run's status, and what its failure hook gets (struct weir_failure):
  *
  * | the child                            | status                         | signal | exit_status |
  * |--------------------------------------|--------------------------------|--------|-------------|
- * | returned from the task               | what that returned             | 0      | -1          |
+ * | returned from the task               | the task's                     | 0      | -1          |
  * | called weir_panic()                  | WEIR_EPANIC                    | 0      | -1          |
- * | was ended by a signal                | WEIR_EPANIC                    | it     | -1          |
- * | exited                               | WEIR_EPANIC                    | 0      | it          |
+ * | was ended by a signal                | WEIR_EPANIC                    | signal | -1          |
+ * | exited                               | WEIR_EPANIC                    | 0      | exit status |
  * | was killed at the deadline           | WEIR_ETIMEDOUT                 | -      | -           |
  * | was killed at a cancellation         | WEIR_ECANCELED                 | -      | -           |
- * | could not be made                    | WEIR_EIO, WEIR_ENOMEM          | 0      | -1          |
+ * | did not begin: no memory             | WEIR_ENOMEM                    | 0      | -1          |
+ * | did not begin: another reason        | WEIR_EIO                       | 0      | -1          |
  *
- * Panics and crashes go to the pool's log, with the stack where the child could still tell it. A
- * task that returned just before it would have been killed has returned.
+ * Panics and crashes go to the pool's log, with the child's stack where it could still be read. A
+ * task that returned has returned, also where the child was killed after that.
  *
- * The child is the leader of a process group of its own. When the task has ended, or has to, or the
- * program itself has ended, killed or not, all of that group is killed. It begins with no signal
- * blocked, and with the default action for each that the program handles. Its standard input is
- * /dev/null; all other descriptors are the program's, but for those of weir.
+ * What the child begins with:
  *
- * Other threads do not exist in the child, and what they held locked stays locked there. The C
- * library of GNU sees to its own locks (malloc(), stdio); of other libraries, and of the program
- * itself, the task may use what takes no lock, or locks that only tasks of the same worker take, or
- * that pthread_atfork() sees to. A task that waits for such a lock is killed at its deadline, so it
- * should have one. In the child's context everything works but what is of another thread; the
- * program's pools, queues, limiters and crews answer WEIR_EFORKED. What it has written with stdio
- * it must flush. atexit() functions run only if it calls exit(), and are then the program's.
+ * - No signal is blocked, whatever the program and its threads block; programs that the task starts
+ *   inherit that. Signals that the program handles have their default action; signals that it
+ *   ignores are ignored, except for SIGCHLD.
+ * - It leads a process group of its own. Standard input is /dev/null. It has the program's other
+ *   descriptors.
+ * - It has one thread, the task's. Locks that other threads held at the fork stay locked. The GNU C
+ *   library sees to its own locks (malloc(), stdio). Of other libraries and of the program the task
+ *   may use functions that take no lock, or locks that only tasks of the same worker take, or locks
+ *   that pthread_atfork() sees to. A task that waits for any other lock is killed at its deadline,
+ *   so it should have one.
+ * - The task's context works, except for what another thread would do. The program's pools, queues,
+ *   limiters and crews answer WEIR_EFORKED. The task flushes what it writes with stdio. atexit()
+ *   functions run if the task calls exit().
+ * - A process that the task forks ends with exec or _exit(). If it returns from the task's function
+ *   or calls weir_panic(), it is aborted with a message.
  *
- * The program's handling of SIGCHLD does not matter, nor that it waits for children it does not
- * know: it has one more for the time of the run, for which a SIGCHLD may come. */
+ * When the task ends, is killed, or the program ends in any way, every process below the child is
+ * killed too, also one in a session of its own (setsid()), and the run ends after they have. To
+ * this end a second process, the keeper, runs between program and child. The keeper is the
+ * subreaper of what is below it: getppid() of an orphan is the keeper's number. Not killed are:
+ *
+ * - a process that has changed its user, and what is below it;
+ * - a process that something else started on the task's request, such as systemd or at;
+ * - where /proc is not mounted, a process that has left the child's group;
+ * - where the keeper itself is killed with SIGKILL, all but the child.
+ *
+ * The program may ignore SIGCHLD and may wait for children it does not know. It has one child more,
+ * the keeper, while the run lasts, and may get a SIGCHLD for it. Requires Linux 5.4. */
 
 /** Flags of struct weir_isolation. */
 enum weir_isolation_flags {
@@ -56,18 +73,31 @@ enum weir_isolation_flags {
     WEIR_ISOLATION_CORE = 1
 };
 
-/** How a task is isolated. Zero means the default of every field. */
+/** How a task is isolated. Zero means the default of every field. The limits hold for each process
+ * by itself: the child, and with the same values each process below it. They only lower the
+ * program's own limits. */
 struct weir_isolation {
-    size_t size;          /**< Set by WEIR_ISOLATION_INIT. */
-    int64_t cpu_limit_ns; /**< Processor time it may use, rounded up to seconds; past it comes
-                             SIGXCPU, and SIGKILL a second later. 0: as the program. */
-    /** Bytes of address space that it may have beyond what the program has when it begins; past it
-     * its allocations fail. 0: as the program. */
+    size_t size; /**< Set by WEIR_ISOLATION_INIT. */
+    /** Processor time in nanoseconds, rounded up to seconds. After that the child gets SIGXCPU, and
+     * SIGKILL a second later. 0: the program's limit. */
+    int64_t cpu_limit_ns;
+    /** Bytes of memory that the child may get beyond what the program has when it forks, rounded
+     * down to whole pages. Beyond the limit malloc(), mmap() and mprotect() fail with ENOMEM.
+     *
+     * Counted is what is private and writable (RLIMIT_DATA, VmData in /proc/PID/status), whether it
+     * is used or not: the heap, stacks of threads, private mappings. Not counted is shared memory,
+     * memory without write access, and memory that the program's allocator had but did not use: the
+     * child can use that as well.
+     *
+     * Each program that the task starts begins with no memory; its limit is the sum of this one and
+     * the program's memory. Where /proc is not mounted a task with this limit does not begin
+     * (WEIR_EIO). 0: the program's limit. */
     uint64_t memory_limit;
-    uint64_t file_limit; /**< Bytes of the largest file it may write; past it comes SIGXFSZ. 0: as
-                            the program. */
-    uint32_t flags;      /**< Of enum weir_isolation_flags. */
-    uint32_t reserved0;  /**< Zero. */
+    /** Bytes of the largest file it may write. Beyond that it gets SIGXFSZ. 0: the program's limit.
+     */
+    uint64_t file_limit;
+    uint32_t flags;     /**< Of enum weir_isolation_flags. */
+    uint32_t reserved0; /**< Zero. */
 };
 
 /** Initialiser of struct weir_isolation. */

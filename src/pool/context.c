@@ -115,7 +115,7 @@ enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *s
     context->thread = NULL;
     context->catch.is_set = false;
     context->is_lost = false;
-    context->report_socket = -1;
+    context->is_isolated = false;
     weiri_context_describe(context, NULL, 1, 0);
     atomic_init(&context->deadline_ns, WEIR_FOREVER);
     atomic_init(&context->run_deadline_ns, WEIR_FOREVER);

@@ -53,8 +53,7 @@ struct weir_context {
     struct weiri_watched watched;
     bool is_past_task; /* what is left is hooks, whose limits end with them */
     struct weiri_catch catch;
-    int report_socket; /* in the process of an isolated task: where it says what becomes of it; -1
-                        */
+    bool is_isolated; /* this is the process of an isolated task */
     /* How the run was lost first: by a panic, or with its process. */
     bool is_lost;
     int signal;      /* 0: by none */

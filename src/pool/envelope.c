@@ -10,8 +10,8 @@
 #include "base/options.h"
 #include "base/panic.h"
 #include "base/sync.h"
+#include "isolate/isolate.h"
 #include "pool/group.h"
-#include "pool/isolate.h"
 #include "pool/stamps.h"
 
 _Static_assert(offsetof(struct weir_envelope_options, isolation) + sizeof(void *) ==

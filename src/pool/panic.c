@@ -16,23 +16,13 @@
 
 #include <weir/panic.h>
 
+#include "base/backtrace.h"
 #include "base/panic.h"
+#include "isolate/isolate.h"
 #include "pool/guard.h"
-#include "pool/isolate.h"
 #include "pool/pool.h"
 
 #define LINE_SIZE 512
-
-int weiri_panic_stack(void **ret_frames, int size)
-{
-#ifdef HAS_BACKTRACE
-    return backtrace(ret_frames, size);
-#else
-    (void)ret_frames;
-    (void)size;
-    return 0;
-#endif
-}
 
 /* Without memory for them, none. */
 static char **names_of(void *const *frames, int count)
@@ -66,29 +56,23 @@ void weiri_panic_log(const weir_context *context, const char *message, void *con
     free(names);
 }
 
-/* The process of an isolated task has no log: it tells the program. */
-static void tell(const weir_context *context, struct weiri_message *trace)
-{
-    if (context->report_socket >= 0) {
-        weiri_isolate_say(context->report_socket, trace);
-    } else {
-        weiri_panic_log(context, trace->text, trace->frames, trace->frame_count);
-    }
-}
-
 void weir_panic(weir_context *context, const char *format, ...)
 {
     WEIRI_ASSERT(context != NULL && context->catch.is_set &&
                  "weir_panic() is for a task, stamp or hook that is being run");
     WEIRI_ASSERT((context->thread == NULL || weiri_thread_is_self(context->thread)) &&
                  "weir_panic() is for the worker's own thread");
-    struct weiri_message trace = {.word = WEIRI_WORD_TRACE};
+    char text[WEIRI_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(trace.text, sizeof(trace.text), format, arguments);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    trace.frame_count = weiri_panic_stack(trace.frames, WEIRI_FRAMES_MAX);
-    tell(context, &trace);
-    weiri_context_note_loss(context, trace.text, 0, -1);
+    if (context->is_isolated) {
+        weiri_isolated_panic(text); /* the program writes the log */
+    }
+    void *frames[WEIRI_ISOLATED_FRAMES];
+    int count = weiri_backtrace(frames, WEIRI_ISOLATED_FRAMES);
+    weiri_panic_log(context, text, frames, count);
+    weiri_context_note_loss(context, text, 0, -1);
     weiri_guard_leave(context);
 }

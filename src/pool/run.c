@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "base/probe.h"
-#include "pool/isolate.h"
+#include "pool/isolation.h"
 #include "pool/round.h"
 #include "pool/stamps.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/stamps.h"
 
-#include "pool/isolate.h"
+#include "pool/isolation.h"
 #include "pool/round.h"
 
 /* As many frames of the user's own are on a worker's stack at once. */

@@ -1,7 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/isolate.h"
-
+/* Isolated tasks in a pool. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -10,6 +12,7 @@
 #include <weir/panic.h>
 
 #include "pool/isolated.h"
+#include "support/forbid_call.h"
 
 static int return_number(weir_context *context, struct isolated *isolated)
 {
@@ -87,29 +90,6 @@ static int write_to_nowhere(weir_context *context, struct isolated *isolated)
     int *volatile nowhere = (int *)(uintptr_t)4096; /* NOLINT(performance-no-int-to-ptr) */
     *nowhere = 1;
     return WEIR_OK;
-}
-
-static int overflow(int depth) /* NOLINT(misc-no-recursion): that is the point */
-{
-    volatile char frame[4096];
-    frame[0] = (char)depth;
-    return depth < 0 ? 0 : overflow(depth + 1) + frame[0];
-}
-
-static int overflow_stack(weir_context *context, struct isolated *isolated)
-{
-    (void)context;
-    return overflow(isolated->number);
-}
-
-TEST(crashes, "a wild pointer and a stack without end cost one run")
-{
-    struct isolated wild = isolated_once(write_to_nowhere, NULL);
-    CHECK_STATUS(wild.status, WEIR_EPANIC);
-    CHECK_INT(wild.failure.signal, ==, SIGSEGV);
-    struct isolated deep = isolated_once(overflow_stack, NULL);
-    CHECK_STATUS(deep.status, WEIR_EPANIC);
-    CHECK_INT(deep.failure.signal, ==, SIGSEGV);
 }
 
 static int leave(weir_context *context, struct isolated *isolated)
@@ -313,31 +293,120 @@ TEST(cancels_itself, "a child that cancels its context is told so by it")
     CHECK_STATUS(isolated.status, WEIR_ECANCELED);
 }
 
-static int leave_process(weir_context *context, struct isolated *isolated)
+static int write_file(weir_context *context, struct isolated *isolated)
 {
     (void)context;
-    if (fork() == 0) {
-        for (;;) {
-            (void)pause();
-        }
+    static const char bytes[4096];
+    int fd = open("file", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    bool is_written = true;
+    for (int i = 0; i < isolated->number; i++) {
+        is_written = is_written && write(fd, bytes, sizeof(bytes)) == (ssize_t)sizeof(bytes);
     }
-    CHECK(write(isolated->pipes[1], "x", 1) == 1);
+    return is_written ? WEIR_OK : WEIR_ENOSPACE;
+}
+
+TEST(limits, "the limits of the envelope are those of its task")
+{
+    struct isolated isolated;
+    struct weir_isolation isolation = WEIR_ISOLATION_INIT;
+    isolation.file_limit = 8192;
+    isolated_init(&isolated, write_file);
+    weir_pool *pool = isolated_pool(NULL, NULL, NULL);
+    isolated.number = 2;
+    isolated_run(pool, &isolated, &isolation);
+    CHECK_STATUS(isolated.status, WEIR_OK);
+    isolated.number = 3;
+    isolated_run(pool, &isolated, &isolation);
+    CHECK_STATUS(isolated.status, WEIR_EPANIC);
+    CHECK_INT(isolated.failure.signal, ==, SIGXFSZ);
+    weir_pool_free(pool);
+    counter_fini(&isolated.outcomes);
+}
+
+static int open_files(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    CHECK(folder != NULL);
+    while (readdir(folder) != NULL) {
+        count++;
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+TEST(nothing_left, "after many runs there is no zombie, and no descriptor but the worker's one")
+{
+    struct isolated isolated;
+    isolated_init(&isolated, leave);
+    int before = open_files();
+    weir_pool *pool = isolated_pool(NULL, NULL, NULL);
+    for (int i = 0; i < 20; i++) {
+        isolated_run(pool, &isolated, NULL);
+        CHECK_INT(open_files(), ==, before + 1);
+        errno = 0;
+        CHECK_INT(waitpid(-1, NULL, WNOHANG), ==, -1);
+        CHECK_INT(errno, ==, ECHILD);
+    }
+    weir_pool_free(pool);
+    CHECK_INT(open_files(), ==, before);
+    counter_fini(&isolated.outcomes);
+}
+
+/* On the worker's thread: from now on its calls of this kind fail. */
+static int forbid(weir_context *context, void *payload)
+{
+    (void)context;
+    const unsigned *call = payload;
+    test_forbid_call(call[0], SECCOMP_RET_ERRNO | call[1]);
     return WEIR_OK;
 }
 
-TEST(leftovers, "what a task leaves behind in its group ends with it")
+static void refuse(unsigned call, unsigned error, enum weir_status expected, const char *message)
 {
     struct isolated isolated;
-    isolated_init(&isolated, leave_process);
-    CHECK_INT(pipe(isolated.pipes), ==, 0);
+    isolated_init(&isolated, leave);
     weir_pool *pool = isolated_pool(NULL, NULL, NULL);
+    unsigned facts[] = {call, error};
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.payload = facts;
+    options.invoke = forbid;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    weir_envelope_unref(envelope);
     isolated_run(pool, &isolated, NULL);
-    CHECK_STATUS(isolated.status, WEIR_OK);
-    char bytes[2];
-    (void)close(isolated.pipes[1]);
-    CHECK(read(isolated.pipes[0], bytes, 1) == 1);
-    CHECK(read(isolated.pipes[0], bytes, 1) == 0);
-    (void)close(isolated.pipes[0]);
+    CHECK_STATUS(isolated.status, expected);
+    CHECK_STRING(isolated.message, message);
+    CHECK_INT(isolated.failure.signal, ==, 0);
+    CHECK_INT(isolated.failure.exit_status, ==, -1);
     weir_pool_free(pool);
     counter_fini(&isolated.outcomes);
+}
+
+TEST(refused, "what the system refuses is the run's status and message, and nothing is left of it")
+{
+    refuse(SYS_clone, ENOMEM, WEIR_ENOMEM, "not begun: fork: Cannot allocate memory");
+    refuse(SYS_pipe2, EMFILE, WEIR_EIO, "not begun: pipe2: Too many open files");
+    refuse(SYS_timerfd_create, EMFILE, WEIR_EIO, "not begun: timerfd_create: Too many open files");
+}
+
+TEST(bad_options, "isolation options are checked when the envelope is made")
+{
+    static const struct {
+        struct weir_isolation isolation;
+        enum weir_status status;
+    } cases[] = {
+        {{.size = 7}, WEIR_EINVAL},
+        {{.size = sizeof(struct weir_isolation), .cpu_limit_ns = -1}, WEIR_ERANGE},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        options.invoke = forbid;
+        options.isolation = &cases[i].isolation;
+        weir_envelope *envelope = NULL;
+        CHECK_STATUS(weir_envelope_new(&options, &envelope), cases[i].status);
+        CHECK(envelope == NULL);
+    }
 }

@@ -1,0 +1,72 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Runs of isolated tasks: what the room isolate needs of a context, and what its results mean. */
+#include "pool/isolation.h"
+
+#include "isolate/isolate.h"
+#include "pool/panic.h"
+
+_Static_assert(WEIRI_ISOLATED_TEXT_SIZE == WEIRI_MESSAGE_SIZE, "no message is cut");
+
+static int invoke(void *arg)
+{
+    weir_context *context = arg;
+    return context->envelope->invoke(context, context->envelope->payload);
+}
+
+/* In the task's process. The task gets a context of its own: another thread may have held the
+ * scope's mutex at the fork, and the descriptor is the program's. */
+static int invoke_in_child(void *arg)
+{
+    const weir_context *from = arg;
+    struct weiri_scope scope;
+    weir_context context;
+    if (weiri_scope_init_alone(&scope, from->scope->clock) != WEIR_OK ||
+        weiri_context_init(&context, &scope) != WEIR_OK) {
+        return WEIR_ENOMEM;
+    }
+    context.pool = from->pool;
+    context.thread = from->thread; /* this thread is the fork's copy of it */
+    context.is_isolated = true;
+    context.values = from->values;
+    weiri_context_describe(&context, from->envelope, from->attempt, from->due_ns);
+    int64_t deadline = atomic_load_explicit(&from->run_deadline_ns, memory_order_relaxed);
+    atomic_init(&context.run_deadline_ns, deadline);
+    atomic_init(&context.deadline_ns, deadline);
+    return weiri_guarded(&context, invoke, &context);
+}
+
+/* A result that is no status of the task's: notes why, and returns the status of the run. */
+static int note_result(weir_context *context, const struct weiri_isolated_result *result)
+{
+    if (result->end == WEIRI_ISOLATED_STOPPED) {
+        enum weir_status status = weir_context_check(context); /* the deadline passed? */
+        return status != WEIR_OK ? (int)status : result->status;
+    }
+    weiri_context_note_loss(context, result->text, result->signal, result->exit_status);
+    if (result->end == WEIRI_ISOLATED_LOST) {
+        weiri_panic_log(context, result->text, result->frames, result->frame_count);
+    }
+    return result->status;
+}
+
+int weiri_isolation_invoke(weir_context *context)
+{
+    context->is_lost = false; /* a stamp may run the task again */
+    enum weir_status status = weir_context_check(context);
+    if (status != WEIR_OK) {
+        return (int)status;
+    }
+    struct weiri_isolated_call call = {
+        .isolation = weiri_envelope_isolation(context->envelope),
+        .run = invoke_in_child,
+        .arg = context,
+    };
+    struct weiri_isolated_result result;
+    if (weir_context_fd(context, &call.stop_fd) == WEIR_OK) {
+        weiri_isolated_run(&call, &result);
+    } else {
+        weiri_isolated_refuse(&result, "timerfd_create");
+    }
+    return result.end == WEIRI_ISOLATED_RETURNED ? result.status : note_result(context, &result);
+}
