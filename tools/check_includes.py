@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""Includes go one way: base <- queue <- pool <- jobs <- cli; cron, isolate and metrics are on base only.
+"""Includes go one way: base <- queue <- pool <- jobs <- cli; cron, isolate, parallel and metrics are on base only.
 
 Usage: tools/check_includes.py
 
@@ -23,6 +23,7 @@ BELOW = {
     "metrics": {"base"},
     "queue": {"base", "metrics"},
     "isolate": {"base"},
+    "parallel": {"base"},
     "pool": {"base", "cron", "isolate", "metrics", "queue"},
     "jobs": {"base", "cron", "isolate", "metrics", "queue", "pool"},
     "cli": set(),
@@ -35,12 +36,14 @@ PUBLIC = {
     "metrics": {"metrics"},
     "queue": {"limiter", "queue", "snapshot"},
     "isolate": {"isolation"},
-    "pool": {"context", "drop", "envelope", "lifecycle", "panic", "parallel", "pool", "scope", "stamp"},
+    "parallel": {"parallel"},
+    "pool": {"context", "drop", "envelope", "lifecycle", "panic", "pool", "scope", "stamp"},
     "jobs": {"broker", "consumer", "job", "jobs", "producer"},
 }
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}
-# weir.h is the sum of libweir, so it stands above pool.
-ROOM_OF_HEADER["weir"] = "pool"
+# weir.h is the sum of libweir, so it stands above all its rooms.
+ROOM_OF_HEADER["weir"] = "libweir"
+BELOW["libweir"] = set(BELOW) - {"jobs", "cli"}
 
 STANDARD_C = {"stdbool.h", "stddef.h", "stdint.h", "stdarg.h", "limits.h", "string.h"}
 
@@ -87,7 +90,7 @@ def check_source(path):
         return
     is_test = path.name.endswith("_test.c")
     internal = BELOW[room] | {room} | ({"support"} if is_test else set())
-    public = set(PUBLIC) if room == "cli" else BELOW[room] | {room}
+    public = set(PUBLIC) | {"libweir"} if room == "cli" else BELOW[room] | {room}
     text = read(path)
     for line, is_system, name in includes(text):
         if is_system and name.startswith("weir/"):

@@ -8,8 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <weir/parallel.h>
-
 #include "pool/isolated.h"
 
 /* Every call on a pool of another process. */
@@ -186,10 +184,6 @@ TEST(no_memory, "without memory to learn of forks nothing is made that must")
     CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_ENOMEM);
     CHECK_STATUS(weir_scope_new(NULL, &scope), WEIR_ENOMEM);
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_ENOMEM);
-    struct weir_crew_options of_crew = WEIR_CREW_OPTIONS_INIT;
-    of_crew.workers = 1;
-    weir_crew *crew;
-    CHECK_STATUS(weir_crew_new(&of_crew, &crew), WEIR_ENOMEM);
     has_no_memory = false;
     CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_OK);
     weir_queue_free(queue);

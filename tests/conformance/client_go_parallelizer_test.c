@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <stdatomic.h>
 
-#include "pool/pieces.h"
+#include "parallel/pieces.h"
 
 /* The scenarios of client-go's own tests of ParallelizeUntil, and what flaw W19 of it demands: no
  * memory for each chunk, an error that comes back, a reason for a cancellation. Each row is done by

@@ -13,55 +13,11 @@
 #include <weir/pool.h>
 
 #include "base/sync.h"
+#include "support/counter.h"
 #include "support/harness.h"
 
-/* What the tests of the pool share: a counter to wait for, a task that can be held up, and short
- * ways to make pools and envelopes. */
-
-/* A number that only grows, and that threads can wait for. */
-struct counter {
-    struct weiri_mutex mutex;
-    struct weiri_cond grown;
-    int value;
-};
-
-static inline void counter_init(struct counter *counter)
-{
-    CHECK_STATUS(weiri_mutex_init(&counter->mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&counter->grown, &counter->mutex), WEIR_OK);
-    counter->value = 0;
-}
-
-static inline void counter_fini(struct counter *counter)
-{
-    weiri_cond_fini(&counter->grown);
-    weiri_mutex_fini(&counter->mutex);
-}
-
-static inline void counter_add(struct counter *counter, int more)
-{
-    weiri_mutex_lock(&counter->mutex);
-    counter->value += more;
-    weiri_cond_broadcast(&counter->grown);
-    weiri_mutex_unlock(&counter->mutex);
-}
-
-static inline void counter_wait(struct counter *counter, int value)
-{
-    weiri_mutex_lock(&counter->mutex);
-    while (counter->value < value) {
-        weiri_cond_wait(&counter->grown);
-    }
-    weiri_mutex_unlock(&counter->mutex);
-}
-
-static inline int counter_value(struct counter *counter)
-{
-    weiri_mutex_lock(&counter->mutex);
-    int value = counter->value;
-    weiri_mutex_unlock(&counter->mutex);
-    return value;
-}
+/* What the tests of the pool share: a task that can be held up, and short ways to make pools and
+ * envelopes. */
 
 /* The payload of task_invoke(). A held task enters, then waits until it is let go once more. */
 struct task {

@@ -18,7 +18,7 @@ TEST(each_piece_once, "two runs one after the other: each piece is done once and
     }
 }
 
-/* What a lost call leaves undone is a deadlock here. */
+/* A lost wake-up is a deadlock here. */
 static void meetings(void *arg)
 {
     size_t workers = *(const size_t *)arg;
@@ -38,8 +38,7 @@ TEST(all_workers_come, "pieces that block get as many workers as there are, what
     }
 }
 
-/* The pieces that meet come last, and are on their way from one share to another when somebody
- * looks for work. */
+/* The first two pieces do not block, so the others meet when workers are at work already. */
 static int meet_late(size_t piece, void *arg)
 {
     if (piece < 2) {
@@ -66,7 +65,7 @@ TEST(workers_come_late, "so do those that begin to block in the middle of a run"
     }
 }
 
-/* Time passes in the meeting only, where nobody else can do anything. */
+/* Time passes in the meeting only, where no other thread can run. */
 static void eager_runs(void *arg)
 {
     (void)arg;
@@ -104,13 +103,13 @@ TEST(fails, "a piece that fails ends the run, and not the next one")
     explorer_must_pass(failing, NULL, NULL);
 }
 
-/* What the run will return, once that is known. */
+/* Reads what the run will return, once that is known. */
 static void observe(void *arg)
 {
     int *ret_status = arg;
     while (*ret_status == WEIR_OK && !world.is_over) {
         weiri_sync_point();
-        *ret_status = atomic_load(&world.crew->run.status);
+        *ret_status = atomic_load(&world.crew->status);
     }
 }
 

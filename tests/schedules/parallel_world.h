@@ -6,14 +6,14 @@
 #include <weir/parallel.h>
 
 #include "base/sync.h"
-#include "pool/hand.h"
+#include "parallel/crew.h"
 
 #include "support/explorer/explorer.h"
 #include "support/harness.h"
 
-/* Crews in every order of their threads. Books are plain variables: in the explorer nothing runs
- * between two scheduling points. That a run ends, and no thread or memory is left, is checked by
- * the explorer. */
+/* Crews in every order of their threads. What is noted is in plain variables: in the explorer
+ * nothing runs between two scheduling points. That a run ends, and no thread or memory is left, is
+ * checked by the explorer. */
 
 #define PIECES_MAX 8
 
@@ -34,7 +34,7 @@ static struct {
     bool is_cancelled;
 } world;
 
-/* How many workers are eager is up to the schedule. */
+/* The schedule chooses how many workers are eager. */
 static inline void world_init(size_t workers)
 {
     memset(&world, 0, sizeof(world));
@@ -64,7 +64,7 @@ static inline void begin(size_t piece)
     world.count++;
     world.inside++;
     world.most = world.inside > world.most ? world.inside : world.most;
-    world.after_stop += atomic_load(&world.crew->run.status) != WEIR_OK;
+    world.after_stop += atomic_load(&world.crew->status) != WEIR_OK;
     weiri_sync_point();
 }
 
@@ -107,7 +107,7 @@ static inline int run(size_t pieces, weir_piece_fn *fn)
     world.is_over = true;
     explorer_note("the run has returned %s", weir_status_name(status));
     CHECK_INT(world.inside, ==, 0);
-    CHECK_INT(world.after_stop, <, world.crew->hand_count);
+    CHECK_INT(world.after_stop, <=, world.crew->helper_count);
     return status;
 }
 

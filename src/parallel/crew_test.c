@@ -14,15 +14,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool/pieces.h"
+#include "parallel/pieces.h"
 #include "support/one_processor.h"
 #include "support/sanitizer.h"
 
 #define PIECES 1000
 
-/* This program's own pthread_create() is the one that src/base calls. It refuses threads on
- * command, and else hands on to the real one, or to that of a sanitizer which must see each thread.
- */
+/* src/base calls this program's own pthread_create(). It refuses threads on command. Otherwise it
+ * calls libc's, or a sanitizer's, which must see each thread. */
 typedef int create_fn(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                       void *arg);
 create_fn sanitizer_create __asm__("__interceptor_pthread_create") __attribute__((weak));
@@ -48,12 +47,31 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return create(thread, attributes, run, arg);
 }
 
-/* All processes have one number, as a parent and a child in a PID namespace of its own may. */
+/* All processes have one number, as may a parent and a child in a PID namespace of its own. */
 static atomic_bool is_one_number;
 
 pid_t getpid(void)
 {
     return atomic_load(&is_one_number) ? 1 : (pid_t)syscall(SYS_getpid);
+}
+
+/* In the same way, its own pthread_atfork() has no memory on command. */
+static atomic_bool has_no_memory;
+
+int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *); /* NOLINT: libc's */
+
+/* ThreadSanitizer calls it before it is ready for code that reports to it. */
+#ifdef __clang__
+#    define WITHOUT_SANITIZER __attribute__((disable_sanitizer_instrumentation))
+#else
+#    define WITHOUT_SANITIZER
+#endif
+
+WITHOUT_SANITIZER
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): libc's names are reserved */
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    return has_no_memory ? ENOMEM : __register_atfork(prepare, parent, child, NULL);
 }
 
 static int count_piece(size_t piece, void *arg)
@@ -113,6 +131,18 @@ TEST(started_when_needed, "a crew starts no thread before a run needs it, and th
     }
     CHECK_INT(atomic_load(&started), ==, before + 3);
     weir_crew_free(crew);
+}
+
+TEST(started_for_chunks, "a run starts no more threads than there are chunks for them")
+{
+    for (size_t chunks = 1; chunks <= 4; chunks++) {
+        int before = atomic_load(&started);
+        struct meeting meeting;
+        meeting_init(&meeting, chunks);
+        CHECK_STATUS(weir_parallelize(10, chunks, meet, &meeting, NULL), WEIR_OK);
+        meeting_fini(&meeting);
+        CHECK_INT(atomic_load(&started), ==, before + (int)chunks - 1);
+    }
 }
 
 struct signals {
@@ -176,7 +206,7 @@ TEST(forked, "a child is refused its parent's crew, may free it, and makes its o
     weir_crew *crew = crew_of(3);
     check_meets(crew, 3);
     for (int i = 0; i < 5; i++) {
-        check_runs(crew); /* helpers are in any state when the fork comes */
+        check_runs(crew); /* the fork comes in any state of the helpers */
         pid_t child = fork();
         CHECK_INT(child, >=, 0);
         if (child == 0) {
@@ -204,6 +234,18 @@ TEST(forked_same_number, "so it is where the child's number is its parent's")
     CHECK_INT(waitpid(child, &status, 0), ==, child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     weir_crew_free(crew);
+}
+
+TEST(no_memory, "without memory to learn of forks no crew is made")
+{
+    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    options.workers = 1;
+    weir_crew *crew = NULL;
+    has_no_memory = true;
+    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_ENOMEM);
+    CHECK_STATUS(weir_parallelize(1, 1, must_not_run, NULL, NULL), WEIR_ENOMEM);
+    has_no_memory = false;
+    CHECK(crew == NULL);
 }
 
 TEST(exit_at_rest, "a process ends while its crew is at rest")

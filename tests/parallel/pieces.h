@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIR_TEST_POOL_PIECES_H
-#define WEIR_TEST_POOL_PIECES_H
+#ifndef WEIR_TEST_PARALLEL_PIECES_H
+#define WEIR_TEST_PARALLEL_PIECES_H
 
 #include <weir/parallel.h>
 
-#include "pool/fixture.h"
+#include "support/counter.h"
 
 /* For tests of weir/parallel.h. */
 
@@ -26,7 +26,7 @@ static inline int must_not_run(size_t piece, void *arg)
     test_fail(__FILE__, __LINE__, "a piece was done");
 }
 
-/* A place where so many wait until all of them are there. */
+/* Threads of this number wait for one another. */
 struct meeting {
     struct counter arrived;
     int expected;
@@ -45,7 +45,7 @@ static inline void meeting_fini(struct meeting *meeting)
     counter_fini(&meeting->arrived);
 }
 
-/* A piece, too: one that only ends when as many of them are being done at once. */
+/* Also a piece. It ends when as many pieces as expected are being done at once. */
 static inline int meet(size_t piece, void *arg)
 {
     struct meeting *meeting = arg;

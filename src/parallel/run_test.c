@@ -4,16 +4,23 @@
 
 #include <stdatomic.h>
 
-#include "pool/pieces.h"
+#include "parallel/pieces.h"
 
 #define PIECES_MAX 1000
 #define WORKERS_MAX 10
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+_Static_assert(offsetof(struct weir_crew_options, workers) + sizeof(size_t) ==
+                   sizeof(struct weir_crew_options),
+               "no padding at the end of an options struct");
+_Static_assert(offsetof(struct weir_parallel_options, proceed_arg) + sizeof(void *) ==
+                   sizeof(struct weir_parallel_options),
+               "no padding at the end of an options struct");
+
 /* The pieces of a run. */
 static struct {
     atomic_uint begun[PIECES_MAX];
-    unsigned long plain[PIECES_MAX]; /* written by the piece without any care */
+    unsigned long plain[PIECES_MAX]; /* written without atomics */
     atomic_uint count;
 } work;
 
@@ -200,7 +207,7 @@ TEST(nested, "a piece may start runs of its own, but not with the crew that does
 /* A run that lasts until told to end. */
 struct held {
     weir_crew *crew;
-    struct meeting begun; /* of the piece and of who holds it */
+    struct meeting begun; /* of the piece and of the test */
     struct meeting end;
 };
 

@@ -5,18 +5,18 @@
 
 #include <stdatomic.h>
 
-#include "pool/pieces.h"
+#include "parallel/pieces.h"
 
 #define PIECES 1000
 
-/* Pieces of which one, or each from one on, ends the run. */
+/* Piece bad ends the run. If later_too, so does each later piece. */
 struct work {
     size_t bad;
     int status;
     bool later_too;
     atomic_size_t begun;
     atomic_size_t ended;
-    atomic_bool is_stopped; /* by the flag that proceed looks at */
+    atomic_bool is_stopped; /* proceed reads this flag */
     size_t stop_at;
     atomic_size_t asked;
 };
@@ -78,8 +78,8 @@ TEST(all_fail, "where all pieces fail each worker begins one at most")
     weir_crew_free(crew);
 }
 
-/* A run in which one piece fails at once, and the other that was begun only when the first one's
- * worker already waits for it. */
+/* A run of two pieces. Piece 0 fails once the other has begun; the other ends when the first one's
+ * worker, the caller, already sleeps. */
 struct late {
     weir_crew *crew;
     struct counter begun;
@@ -185,7 +185,7 @@ TEST(cancelled_inside, "a piece can cancel its run: proceed is asked before each
     CHECK_INT(atomic_load(&never.asked), ==, PIECES);
 }
 
-/* Ends only when it has been cancelled. */
+/* Ends only when the run is cancelled. */
 static int wait_for_flag(size_t piece, void *arg)
 {
     struct work *work = arg;
@@ -215,40 +215,4 @@ TEST(cancelled_outside, "so can another thread, while all workers are in pieces"
     test_join(thread);
     CHECK_STATUS(work.status, WEIR_ECANCELED);
     CHECK_INT(atomic_load(&work.begun), ==, 3);
-}
-
-static int ask_context(void *context)
-{
-    return (int)weir_context_check(context);
-}
-
-static int run_in_task(weir_context *context, struct task *task)
-{
-    struct work work = {.stop_at = PIECES};
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
-    options.proceed = ask_context;
-    options.proceed_arg = context;
-    CHECK_STATUS(weir_parallelize(4, PIECES, stop_at, &work, &options), WEIR_OK);
-    CHECK_INT(atomic_load(&work.begun), ==, PIECES);
-    weir_context_cancel(context);
-    CHECK_STATUS(weir_parallelize(4, PIECES, stop_at, &work, &options), WEIR_ECANCELED);
-    CHECK_INT(atomic_load(&work.begun), ==, PIECES);
-    counter_add(&task->allowed, 1);
-    return WEIR_OK;
-}
-
-TEST(task_passes_limits_on, "the context of a pool's task can be asked by the workers of its run")
-{
-    struct task task;
-    task_init(&task);
-    task.body = run_in_task;
-    weir_pool *pool = pool_with(1, 0, NULL);
-    weir_envelope *envelope = envelope_for(&task, 0);
-    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
-    CHECK_INT(counter_value(&task.allowed), ==, 1);
-    weir_pool_free(pool);
-    weir_envelope_unref(envelope);
-    task_fini(&task);
 }
