@@ -119,7 +119,7 @@ promtool: deps-test ## let Prometheus' promtool judge the metrics
 	@tools/promtool.sh build/dev
 
 .PHONY: bench
-bench: ## build the benchmarks and run them beside their peers (ARGS=--quick: 90 s)
+bench: ## measure weir beside its peers, print the speed table (ARGS=--quick: 3 min)
 	@tools/bench.sh $(ARGS)
 
 .PHONY: lint format format-check check tidy shellcheck

@@ -1,171 +1,88 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""Takes interleaved samples of every workload from several benchmark programs and reports them.
+"""Takes the samples that the rows of targets.json need, and prints the table.
 
-Usage: bench/run.py [--quick] [--filter TEXT] [--rounds N] [--pin] [--calm] [--cpu] --json FILE PROGRAM...
+Usage: bench/run.py [--quick] [--filter TEXT] [--rounds N] [--json FILE] FOLDER
 
-A program answers --list and --run as README.md describes. Each sample is a process of its own; in each round
-every subject of a workload is sampled once, starting with another one each time. Exit status: 0, or 1 when a
-sample failed.
+FOLDER holds bench_weir and, where there is Go, bench_peers_go. Each sample is a process of its own; README.md has the
+method. Exit status: 0, also where a floor is not met; 1 when a sample failed.
 """
 import argparse
 import json
 import os
-import platform
-import resource
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True  # no __pycache__ in the tree
 import report  # noqa: E402
 
 SAMPLE_LIMIT_S = 300
-# A sample is disturbed when other processes used more than so many processors meanwhile.
-DISTURBED = 0.1
-CALM_TRIES = 5
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--quick", action="store_true", help="less work, no long measurements, 3 rounds")
-    parser.add_argument("--filter", default="", metavar="TEXT", help="only WORKLOAD/SUBJECT that contain TEXT")
+    parser.add_argument("--quick", action="store_true", help="3 rounds, and no rows that take long")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="only rows whose text or weir's sample contains TEXT")
     parser.add_argument("--rounds", type=int, metavar="N", help="samples of each subject (5; quick: 3)")
-    parser.add_argument("--pin", action="store_true", help="tie each thread of the programs in C to a processor")
-    parser.add_argument("--calm", action="store_true",
-                        help="take a disturbed sample again, up to 5 times, and keep the least disturbed")
-    parser.add_argument("--cpu", action="store_true", help="judge by processor time: report.py")
-    parser.add_argument("--json", required=True, metavar="FILE", help="where the samples go, one line each")
-    parser.add_argument("programs", nargs="+", metavar="PROGRAM")
+    parser.add_argument("--json", metavar="FILE", help="where the samples go (FOLDER/samples.jsonl)")
+    parser.add_argument("folder", metavar="FOLDER", help="where the programs are")
     arguments = parser.parse_args()
-    if arguments.rounds is None:
-        arguments.rounds = 3 if arguments.quick else 5
-    if arguments.rounds < 1:
-        parser.error("--rounds: at least 1")
+    arguments.rounds = arguments.rounds or (3 if arguments.quick else 5)
+    arguments.json = arguments.json or os.path.join(arguments.folder, "samples.jsonl")
     return arguments
 
 
-def flags(program, arguments):
-    options = ["--quick"] if arguments.quick else []
-    if arguments.pin and not program.endswith("bench_peers_go"):
-        options.append("--pin")
-    return options
-
-
-def catalogue(arguments):
-    """The workloads in the programs' order, each with its (program, subject) pairs."""
+def subjects_of(rows):
+    """The names of the samples, by workload, so that the subjects of one workload take turns."""
     workloads = {}
-    for program in arguments.programs:
-        listed = subprocess.run([program, "--list"] + flags(program, arguments), stdout=subprocess.PIPE,
-                                text=True, check=True)
-        for line in listed.stdout.splitlines():
-            workload, subject = line.split()
-            if arguments.filter in f"{workload}/{subject}":
-                workloads.setdefault(workload, []).append((program, subject))
-    return workloads
+    for row in rows:
+        for figure in (row["weir"], row.get("peer")):
+            if figure is not None:
+                name, _ = report.split(figure)
+                workloads.setdefault(name.split("/")[0], {})[name] = None
+    return [list(names) for names in workloads.values()]
 
 
-def machine(skipped):
-    model = platform.processor() or platform.machine()
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return {"machine": {"processor": model, "processors": os.cpu_count(), "kernel": platform.release(),
-                        "load": os.getloadavg()[0]}, "skipped": skipped}
+def program_of(name, folder):
+    is_go = name.split("/")[1].startswith(("client-go", "controller-runtime"))
+    return os.path.join(folder, "bench_peers_go" if is_go else "bench_weir")
 
 
-def busy_seconds():
-    """Processor time of the whole machine that was not idle, the hypervisor's share included."""
-    with open("/proc/stat", encoding="ascii") as file:
-        ticks = [int(word) for word in file.readline().split()[1:9]]
-    idle = ticks[3] + ticks[4]
-    return (sum(ticks) - idle) / os.sysconf("SC_CLK_TCK")
-
-
-def children_seconds():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def sample(program, arguments, name):
-    """The parsed line of one sample; None, and a message, when it failed."""
-    command = [program, f"--run={name}"] + flags(program, arguments)
+def take(program, name):
+    """One sample; None, and a message, when it failed."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{name}\r", end="", file=sys.stderr, flush=True)
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=SAMPLE_LIMIT_S, check=True)
+        done = subprocess.run([program, name], stdout=subprocess.PIPE, text=True, timeout=SAMPLE_LIMIT_S, check=True)
         return json.loads(done.stdout)
-    except subprocess.TimeoutExpired:
-        reason = f"still running after {SAMPLE_LIMIT_S} s"
-    except subprocess.CalledProcessError as error:
-        reason = f"exit status {error.returncode}"
-    except OSError as error:
-        reason = str(error)
-    except ValueError as error:
-        reason = f"not a line of JSON: {error}"
-    print(f"FAILED: {name}: {reason}", file=sys.stderr)
-    return None
-
-
-def watched_sample(program, arguments, name):
-    """A sample that says, as "others", how many processors other processes used on average meanwhile."""
-    start, busy, own = time.monotonic(), busy_seconds(), children_seconds()
-    line = sample(program, arguments, name)
-    wall = time.monotonic() - start
-    others = (busy_seconds() - busy) - (children_seconds() - own)
-    if line is not None:
-        line["others"] = round(max(0.0, others / wall), 3)
-    return line
-
-
-def best_sample(program, arguments, name):
-    """The first undisturbed sample of the tries that there are, else the least disturbed; None when one failed."""
-    best = None
-    for _ in range(CALM_TRIES if arguments.calm else 1):
-        line = watched_sample(program, arguments, name)
-        if line is None:
-            return None
-        if best is None or line["others"] < best["others"]:
-            best = line
-        if best["others"] <= DISTURBED:
-            break
-    return best
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
+        print(f"FAILED: {name}: {error}", file=sys.stderr)
+        return None
 
 
 def main():
     arguments = parse()
-    workloads = catalogue(arguments)
-    if not workloads:
-        sys.exit(f"bench: nothing matches {arguments.filter!r}")
-    skipped = [line for line in os.environ.get("BENCH_SKIPPED", "").split("\n") if line]
-    lines = [machine(skipped)]
+    rows = [row for row in report.read_rows() if arguments.filter in row["row"] + " " + row["weir"]]
+    to_sample = [row for row in rows if not (arguments.quick and row.get("slow"))]
+    samples = []
     failures = 0
-    total = sum(len(subjects) for subjects in workloads.values()) * arguments.rounds
-    taken = 0
-    start = time.monotonic()
     with open(arguments.json, "w", encoding="utf-8") as file:
-        file.write(json.dumps(lines[0]) + "\n")
-        for workload, subjects in workloads.items():
-            for number in range(arguments.rounds):
-                turn = number % len(subjects)
-                for program, subject in subjects[turn:] + subjects[:turn]:
-                    name = f"{workload}/{subject}"
-                    if sys.stderr.isatty():
-                        print(f"\r\033[K{taken}/{total} {name}", end="", file=sys.stderr, flush=True)
-                    line = best_sample(program, arguments, name)
-                    taken += 1
-                    if line is None:
+        for names in subjects_of(to_sample):
+            for turn in range(arguments.rounds):
+                first = turn % len(names)
+                for name in names[first:] + names[:first]:
+                    program = program_of(name, arguments.folder)
+                    if not os.path.exists(program):
+                        continue
+                    sample = take(program, name)
+                    if sample is None:
                         failures += 1
                         continue
-                    line["round"] = number
-                    lines.append(line)
-                    file.write(json.dumps(line) + "\n")
+                    samples.append(sample)
+                    file.write(json.dumps(sample | {"round": turn}) + "\n")
                     file.flush()
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
-    report.show(lines, report.read_targets(), arguments.quick or arguments.filter != "", arguments.cpu)
-    print(f"\n{taken} samples, {failures} failed, {time.monotonic() - start:.0f} s; every sample is in {arguments.json}")
+    report.show(samples, rows)
     sys.exit(1 if failures else 0)
 
 

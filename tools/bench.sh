@@ -2,12 +2,17 @@
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
 #
-# Builds the benchmarks as released (preset bench) and runs them beside their peers. Arguments are those of
-# bench/run.sh: --quick, --filter TEXT, --rounds N, --pin, --calm, --cpu, --json FILE.
+# Builds the benchmarks as released (preset bench), runs them beside their peers and prints the table. Arguments are
+# those of bench/run.py: --quick, --filter TEXT, --rounds N, --json FILE.
 set -eu
 
 cd "$(dirname "$0")/.."
 tools/deps.sh build test bench
 cmake --preset bench >/dev/null
-cmake --build --preset bench --parallel "$(nproc)" --target bench_queue bench_pool
-exec bench/run.sh build/bench "$@"
+cmake --build --preset bench --parallel "$(nproc)" --target bench_weir
+folder=$PWD/build/bench/bench
+if ! (cd bench/peers/go && go build -o "$folder/bench_peers_go" .); then
+    rm -f "$folder/bench_peers_go"
+    echo "bench: client-go and controller-runtime are left out: they could not be built" >&2
+fi
+exec python3 bench/run.py "$@" "$folder"

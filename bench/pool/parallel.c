@@ -1,68 +1,75 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/parallel.h>
+#include <stdlib.h>
 
-#include "bench/pool/parallel.h"
+#include <weir/parallel.h>
+#include <weir/weir.h>
+
+#include "bench/support/bench.h"
+
+/* client-go's BenchmarkParallelizeUntil: which of the numbers below a count are prime, a piece
+ * each, in chunks, by ten workers. An item is one call, for all the numbers. */
+
+struct work {
+    size_t pieces;
+    struct weir_parallel_options options;
+    weir_crew *crew;
+    bool *primes;
+};
+
+/* Numbers are 64 bits wide, as Go's are. */
+static bool is_prime(int64_t number)
+{
+    if (number <= 1) {
+        return false;
+    }
+    for (int64_t i = 2; i * i <= number; i++) {
+        if (number % i == 0) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static int do_piece(size_t piece, void *arg)
 {
-    ((bool *)arg)[piece] = bench_is_prime((int64_t)piece);
+    ((bool *)arg)[piece] = is_prime((int64_t)piece);
     return WEIR_OK;
 }
-
-struct work {
-    struct bench_shape shape;
-    struct weir_parallel_options options;
-    weir_crew *crew; /* NULL: threads of each run's own */
-    bool *primes;
-};
 
 static void runs(void *state, size_t count)
 {
     struct work *work = state;
     for (size_t i = 0; i < count; i++) {
-        int status = work->crew != NULL
-                         ? weir_crew_run(work->crew, work->shape.pieces, do_piece, work->primes,
-                                         &work->options)
-                         : weir_parallelize(BENCH_PARALLEL_WORKERS, work->shape.pieces, do_piece,
-                                            work->primes, &work->options);
-        BENCH_CHECK(status == WEIR_OK);
+        BENCH_OK(weir_crew_run(work->crew, work->pieces, do_piece, work->primes, &work->options));
     }
 }
 
-static void init(struct work *work, struct bench_run *run)
+/* The threads are kept from call to call, as Go's are. */
+static void parallelize(struct bench_run *run)
 {
-    work->shape = bench_shape(run);
-    work->options = (struct weir_parallel_options)WEIR_PARALLEL_OPTIONS_INIT;
-    work->options.chunk_size = work->shape.chunk_size;
-    work->crew = NULL;
-    work->primes = bench_alloc(work->shape.pieces, sizeof(bool));
-}
-
-static void crew(struct bench_run *run)
-{
-    struct work work;
-    init(&work, run);
+    const size_t chunk_size = run->size;
+    struct work work = {.pieces = chunk_size == 13 ? 999 : 1000,
+                        .options = WEIR_PARALLEL_OPTIONS_INIT};
+    work.options.chunk_size = chunk_size;
+    work.primes = bench_alloc(work.pieces, sizeof(bool));
     struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
-    options.workers = BENCH_PARALLEL_WORKERS;
-    BENCH_CHECK(weir_crew_new(&options, &work.crew) == WEIR_OK);
-    bench_chunks(run, bench_scale(run, BENCH_PARALLEL_RUNS), runs, &work);
+    options.workers = 10;
+    BENCH_OK(weir_crew_new(&options, &work.crew));
+    bench_parts(run, 20000, runs, &work);
     weir_crew_free(work.crew);
-    bench_check_primes(work.primes, work.shape.pieces);
-    bench_free(work.primes);
-}
-
-static void one_shot(struct bench_run *run)
-{
-    struct work work;
-    init(&work, run);
-    bench_chunks(run, bench_scale(run, BENCH_PARALLEL_RUNS / 10), runs, &work);
-    bench_check_primes(work.primes, work.shape.pieces);
-    bench_free(work.primes);
+    size_t found = 0;
+    for (size_t i = 0; i < work.pieces; i++) {
+        found += work.primes[i];
+    }
+    BENCH_CHECK_COUNT(found, 168);
+    free(work.primes);
 }
 
 const struct bench_measurement bench_parallel[] = {
-    BENCH_SHAPES("weir", crew),
-    BENCH_SHAPES("weir-one-shot", one_shot),
+    {"parallelize_1000_by_1/weir", parallelize, 1, 0},
+    {"parallelize_1000_by_10/weir", parallelize, 10, 0},
+    {"parallelize_1000_by_100/weir", parallelize, 100, 0},
+    {"parallelize_999_by_13/weir", parallelize, 13, 0},
     {0},
 };

@@ -2,11 +2,33 @@
  * SPDX-License-Identifier: MIT */
 #include "bench/pool/pool.h"
 
-#include "bench/pool/letters.h"
+#include <stdlib.h>
 
-struct letter {
+/* Sends by one thread to workers that run empty tasks. */
+
+weir_pool *bench_pool_new(size_t workers)
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.workers = workers;
+    weir_pool *pool;
+    BENCH_OK(weir_pool_new(&options, &pool));
+    BENCH_OK(weir_pool_start(pool));
+    return pool;
+}
+
+weir_envelope *bench_envelope_new(const struct weir_envelope_options *options)
+{
     weir_envelope *envelope;
-};
+    BENCH_OK(weir_envelope_new(options, &envelope));
+    return envelope;
+}
+
+struct weir_pool_counts bench_pool_counts(weir_pool *pool)
+{
+    struct weir_pool_counts counts;
+    BENCH_OK(weir_pool_count(pool, &counts));
+    return counts;
+}
 
 static int note(weir_context *context, void *payload)
 {
@@ -15,40 +37,120 @@ static int note(weir_context *context, void *payload)
     return WEIR_OK;
 }
 
-static void pool(struct bench_run *run)
+static int before(weir_context *context, weir_envelope *envelope, void *payload)
 {
-    const size_t count = bench_scale(run, BENCH_POOL_TASKS);
+    (void)context;
+    (void)envelope;
+    (void)payload;
+    return WEIR_OK;
+}
+
+static int after(weir_context *context, weir_envelope *envelope, int status, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)payload;
+    return status;
+}
+
+static void succeed(weir_context *context, weir_envelope *envelope, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)payload;
+}
+
+static struct weir_decision fail(weir_context *context, weir_envelope *envelope,
+                                 const struct weir_failure *failure, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)failure;
+    (void)payload;
+    return weir_decision_drop();
+}
+
+/* An envelope as in rate-envelope-queue's benchmarks: all hooks, which do nothing, and a
+ * deadline. */
+static struct weir_envelope_options with_hooks(unsigned char *ran)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = note;
+    options.payload = ran;
+    options.deadline_ns = WEIR_MS(50);
+    options.before = before;
+    options.after = after;
+    options.success = succeed;
+    options.failure = fail;
+    return options;
+}
+
+/* From the first send of distinct envelopes until all have run. */
+static void send_each(struct bench_run *run, size_t count, size_t workers, bool has_hooks)
+{
     unsigned char *ran = bench_alloc(count, 1);
-    struct letter *letters = bench_alloc(count, sizeof(*letters));
+    weir_envelope **envelopes = bench_alloc(count, sizeof(weir_envelope *));
     for (size_t i = 0; i < count; i++) {
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
-        options.invoke = note;
-        options.payload = &ran[i];
-        BENCH_OK(weir_envelope_new(&options, &letters[i].envelope));
+        struct weir_envelope_options options = with_hooks(&ran[i]);
+        if (!has_hooks) {
+            options = (struct weir_envelope_options)WEIR_ENVELOPE_OPTIONS_INIT;
+            options.invoke = note;
+            options.payload = &ran[i];
+        }
+        envelopes[i] = bench_envelope_new(&options);
     }
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
-    options.workers = bench_measurement(run)->size;
-    weir_pool *pool;
-    BENCH_OK(weir_pool_new(&options, &pool));
-    BENCH_OK(weir_pool_start(pool));
-    struct bench_span span;
-    bench_span_start(&span);
+    weir_pool *pool = bench_pool_new(workers);
+    int64_t start = bench_now();
     for (size_t i = 0; i < count; i++) {
-        BENCH_OK(weir_pool_send(pool, letters[i].envelope));
+        BENCH_OK(weir_pool_send(pool, envelopes[i]));
     }
     BENCH_OK(weir_pool_drain(pool));
-    bench_span_end(run, &span, count);
+    bench_span(run, start, count);
     bench_check_ran(ran, count);
     weir_pool_free(pool);
     for (size_t i = 0; i < count; i++) {
-        weir_envelope_unref(letters[i].envelope);
+        weir_envelope_unref(envelopes[i]);
     }
-    bench_free(letters);
-    bench_free(ran);
+    free(envelopes);
+    free(ran);
 }
 
-const struct bench_measurement bench_pools[] = {
-    {"pool_1", "weir", pool, 1, 0},
-    {"pool_4", "weir", pool, 4, 0},
+static void send_to_run(struct bench_run *run)
+{
+    send_each(run, BENCH_POOL_TASKS, run->size, false);
+}
+
+static void send_distinct(struct bench_run *run)
+{
+    send_each(run, 1000000, run->size, true);
+}
+
+/* BenchmarkQueueFull: one envelope is sent over and over, while workers go on running it. */
+static void send_full(struct bench_run *run)
+{
+    const size_t count = 10000000;
+    unsigned char ran = 0;
+    struct weir_envelope_options options = with_hooks(&ran);
+    weir_envelope *envelope = bench_envelope_new(&options);
+    weir_pool *pool = bench_pool_new(run->size);
+    while (bench_pool_counts(pool).runs == 0) {
+        BENCH_OK(weir_pool_send(pool, envelope));
+    }
+    int64_t start = bench_now();
+    for (size_t i = 0; i < count; i++) {
+        BENCH_OK(weir_pool_send(pool, envelope));
+    }
+    bench_span(run, start, count);
+    BENCH_OK(weir_pool_drain(pool));
+    BENCH_CHECK(bench_pool_counts(pool).dropped == 0);
+    weir_pool_free(pool);
+    weir_envelope_unref(envelope);
+}
+
+const struct bench_measurement bench_pool[] = {
+    {"pool_1/weir", send_to_run, 1, 0},
+    {"pool_4/weir", send_to_run, 4, 0},
+    {"pool_send_full/weir", send_full, 64, 0},
+    {"pool_send_distinct/weir", send_distinct, 64, 0},
     {0},
 };

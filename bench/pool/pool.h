@@ -3,24 +3,21 @@
 #ifndef WEIR_BENCH_POOL_H
 #define WEIR_BENCH_POOL_H
 
+#include <weir/weir.h>
+
 #include "bench/support/bench.h"
 
-/* One thread sends distinct tasks that only note that they ran, workers (the measurement's size)
- * run them: from the first send until all have run. */
-
-#define BENCH_POOL_TASKS 500000
-
-extern const struct bench_measurement bench_pools[];
-extern const struct bench_measurement bench_stages[];
-
-/* Every task ran exactly once. */
+/* Checks that each task has noted one run. */
 static inline void bench_check_ran(const unsigned char *ran, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (ran[i] != 1) {
-            bench_fail("task %zu ran %d times", i, ran[i]);
-        }
+        BENCH_CHECK(ran[i] == 1);
     }
 }
+
+/* Makes a pool that runs, and an envelope. */
+weir_pool *bench_pool_new(size_t workers);
+weir_envelope *bench_envelope_new(const struct weir_envelope_options *options);
+struct weir_pool_counts bench_pool_counts(weir_pool *pool);
 
 #endif

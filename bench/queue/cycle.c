@@ -1,28 +1,38 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <stdatomic.h>
+
 #include "bench/queue/items.h"
 
-/* add, get, done of hot items on one thread; and the add of an item that is queued already. */
+/* add, get and done of BENCH_HOT_KEYS items by one thread. */
+
+#define CYCLES 10000000
 
 struct cycle {
     struct bench_items items;
     weir_queue *queue;
     size_t at;
     size_t got;
-    struct weir_work work; /* fused: the item in hand */
+    struct weir_work work; /* fused: the item being processed */
+    atomic_bool has_ended;
 };
 
-static size_t next(struct cycle *cycle)
+static struct weir_key next_key(struct cycle *cycle)
 {
     size_t at = cycle->at;
     cycle->at = at + 1 == cycle->items.count ? 0 : at + 1;
-    return at;
+    return bench_key(&cycle->items, at);
 }
 
 static void plain(void *state, size_t count)
 {
     struct cycle *cycle = state;
-    cycle->at = bench_cycle(cycle->queue, &cycle->items, cycle->at, count);
+    for (size_t i = 0; i < count; i++) {
+        struct weir_work work;
+        BENCH_OK(weir_queue_add(cycle->queue, next_key(cycle)));
+        BENCH_OK(weir_queue_get(cycle->queue, &work));
+        BENCH_OK(weir_queue_done(cycle->queue, &work));
+    }
     cycle->got += count;
 }
 
@@ -30,10 +40,10 @@ static void fused(void *state, size_t count)
 {
     struct cycle *cycle = state;
     for (size_t i = 0; i < count; i++) {
-        BENCH_OK(weir_queue_add(cycle->queue, bench_key(&cycle->items, next(cycle))));
+        BENCH_OK(weir_queue_add(cycle->queue, next_key(cycle)));
         BENCH_OK(weir_queue_done_get(cycle->queue, &cycle->work));
-        cycle->got++;
     }
+    cycle->got += count;
 }
 
 static void batches(void *state, size_t count)
@@ -44,7 +54,7 @@ static void batches(void *state, size_t count)
     for (size_t left = count; left > 0;) {
         size_t size = left < BENCH_BATCH_SIZE ? left : BENCH_BATCH_SIZE;
         for (size_t i = 0; i < size; i++) {
-            keys[i] = bench_key(&cycle->items, next(cycle));
+            keys[i] = next_key(cycle);
         }
         size_t got = 0;
         BENCH_OK(weir_queue_add_batch(cycle->queue, keys, size));
@@ -55,107 +65,106 @@ static void batches(void *state, size_t count)
     }
 }
 
-static void cycle_on(struct bench_run *run, weir_queue *queue)
-{
-    const size_t total = bench_scale(run, 20000000);
-    struct cycle cycle = {.queue = queue};
-    bench_items_init(&cycle.items, run, BENCH_HOT_KEYS);
-    if (bench_is(run, BENCH_FUSED)) {
-        BENCH_OK(weir_queue_add(cycle.queue, bench_key(&cycle.items, next(&cycle))));
-        BENCH_OK(weir_queue_get(cycle.queue, &cycle.work));
-        bench_chunks(run, total, fused, &cycle);
-        BENCH_OK(weir_queue_done(cycle.queue, &cycle.work));
-    } else {
-        bench_chunks(run, total, bench_is(run, BENCH_BATCH) ? batches : plain, &cycle);
-    }
-    BENCH_CHECK_COUNT(cycle.got, total / BENCH_CHUNKS * (BENCH_CHUNKS + 1));
-    BENCH_CHECK_COUNT(weir_queue_len(cycle.queue), 0);
-    weir_queue_free(cycle.queue);
-    bench_items_fini(&cycle.items);
-}
-
-static void cycle(struct bench_run *run)
-{
-    cycle_on(run, bench_queue_new());
-}
-
-static void ranked_cycle(struct bench_run *run)
-{
-    cycle_on(run, bench_queue_ranked());
-}
-
-/* client-go's BenchmarkQueue: a new queue, made off the clock, for each 100 items. */
-static void fresh(struct bench_run *run)
-{
-    const size_t queues = bench_scale(run, 50000);
-    struct cycle cycle = {0};
-    bench_items_init(&cycle.items, run, BENCH_HOT_KEYS);
-    int64_t spent = 0;
-    int64_t cpu = 0;
-    for (size_t i = 0; i < queues + queues / 10; i++) {
-        if (i == queues / 10) {
-            spent = 0;
-            cpu = 0;
-        }
-        cycle.queue = bench_queue_new();
-        int64_t cpu_start = bench_cpu();
-        int64_t start = bench_now();
-        if (bench_is(run, BENCH_FUSED)) {
-            BENCH_OK(weir_queue_add(cycle.queue, bench_key(&cycle.items, next(&cycle))));
-            BENCH_OK(weir_queue_get(cycle.queue, &cycle.work));
-            fused(&cycle, BENCH_HOT_KEYS - 1);
-            BENCH_OK(weir_queue_done(cycle.queue, &cycle.work));
-            cycle.got++;
-        } else {
-            plain(&cycle, BENCH_HOT_KEYS);
-        }
-        spent += bench_now() - start;
-        cpu += bench_cpu() - cpu_start;
-        BENCH_CHECK_COUNT(weir_queue_len(cycle.queue), 0);
-        weir_queue_free(cycle.queue);
-    }
-    BENCH_CHECK_COUNT(cycle.got, (queues + queues / 10) * BENCH_HOT_KEYS);
-    bench_items(run, queues * BENCH_HOT_KEYS);
-    bench_metric(run, "ns", (double)spent / (double)(queues * BENCH_HOT_KEYS));
-    bench_metric(run, "cpu_ns", (double)cpu / (double)(queues * BENCH_HOT_KEYS));
-    bench_items_fini(&cycle.items);
-}
-
-static void add_again(void *state, size_t count)
+static void retries(void *state, size_t count)
 {
     struct cycle *cycle = state;
-    struct weir_key key = bench_key(&cycle->items, 0);
     for (size_t i = 0; i < count; i++) {
-        BENCH_OK(weir_queue_add(cycle->queue, key));
+        struct weir_work work;
+        BENCH_OK(weir_queue_add_rate_limited(cycle->queue, next_key(cycle)));
+        BENCH_OK(weir_queue_get(cycle->queue, &work));
+        BENCH_OK(weir_queue_forget(cycle->queue, work.key));
+        BENCH_OK(weir_queue_done(cycle->queue, &work));
+    }
+    cycle->got += count;
+}
+
+static void start(struct cycle *cycle, struct bench_run *run,
+                  const struct weir_queue_options *options)
+{
+    *cycle = (struct cycle){.queue = bench_queue_new(options)};
+    bench_items_init(&cycle->items, run, BENCH_HOT_KEYS);
+}
+
+/* Checks that each item which was added has come out, also while the parts warmed up. */
+static void end(struct cycle *cycle)
+{
+    BENCH_CHECK_COUNT(cycle->got, CYCLES / BENCH_PARTS * (BENCH_PARTS + 1));
+    BENCH_CHECK_COUNT(weir_queue_len(cycle->queue), 0);
+    weir_queue_free(cycle->queue);
+    bench_items_fini(&cycle->items);
+}
+
+static void hot_cycle(struct bench_run *run)
+{
+    struct cycle cycle;
+    start(&cycle, run, NULL);
+    if ((run->flags & BENCH_FUSED) != 0) {
+        BENCH_OK(weir_queue_add(cycle.queue, next_key(&cycle)));
+        BENCH_OK(weir_queue_get(cycle.queue, &cycle.work));
+        bench_parts(run, CYCLES, fused, &cycle);
+        BENCH_OK(weir_queue_done(cycle.queue, &cycle.work));
+    } else {
+        bench_parts(run, CYCLES, (run->flags & BENCH_BATCH) != 0 ? batches : plain, &cycle);
+    }
+    end(&cycle);
+}
+
+static void ask_len(void *state, size_t number)
+{
+    struct cycle *cycle = state;
+    (void)number;
+    while (!atomic_load(&cycle->has_ended)) {
+        BENCH_CHECK(weir_queue_len(cycle->queue) <= 1);
+        bench_sleep(WEIR_US(100));
     }
 }
 
-static void coalesced(struct bench_run *run)
+/* The same while a second thread asks for the length every 100 us. */
+static void cycle_with_len(struct bench_run *run)
 {
-    struct cycle cycle = {.queue = bench_queue_new()};
-    bench_items_init(&cycle.items, run, 1);
-    bench_chunks(run, bench_scale(run, 50000000), add_again, &cycle);
-    BENCH_CHECK_COUNT(weir_queue_len(cycle.queue), 1);
-    weir_queue_free(cycle.queue);
-    bench_items_fini(&cycle.items);
+    struct cycle cycle;
+    start(&cycle, run, NULL);
+    struct bench_threads *asking = bench_threads_start(1, ask_len, &cycle);
+    bench_parts(run, CYCLES, plain, &cycle);
+    atomic_store(&cycle.has_ended, true);
+    bench_threads_join(asking);
+    end(&cycle);
+}
+
+static void priority_cycle(struct bench_run *run)
+{
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.flags = WEIR_QUEUE_PRIORITIES;
+    struct cycle cycle;
+    start(&cycle, run, &options);
+    bench_parts(run, CYCLES, plain, &cycle);
+    end(&cycle);
+}
+
+/* The limiter answers 1 ns. */
+static void rate_limited_cycle(struct bench_run *run)
+{
+    weir_limiter *limiter;
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    BENCH_OK(weir_limiter_exponential_new(1, 1, NULL, &limiter));
+    options.limiter = limiter;
+    struct cycle cycle;
+    start(&cycle, run, &options);
+    bench_parts(run, CYCLES, retries, &cycle);
+    end(&cycle);
+    weir_limiter_free(limiter);
 }
 
 const struct bench_measurement bench_cycles[] = {
-    {"keyed_cycle", "weir", cycle, 0, 0},
-    {"keyed_cycle", "weir-fused", cycle, 0, BENCH_FUSED},
-    {"keyed_cycle", "weir-batch", cycle, 0, BENCH_BATCH},
-    {"priority_cycle", "weir", ranked_cycle, 0, 0},
-    {"priority_cycle", "weir-fused", ranked_cycle, 0, BENCH_FUSED},
-    {"keyed_fresh_queue", "weir", fresh, 0, 0},
-    {"keyed_fresh_queue", "weir-fused", fresh, 0, BENCH_FUSED},
-    {"embedded_cycle", "weir", cycle, 0, BENCH_EMBEDDED},
-    {"embedded_cycle", "weir-fused", cycle, 0, BENCH_EMBEDDED | BENCH_FUSED},
-    {"embedded_cycle", "weir-batch", cycle, 0, BENCH_EMBEDDED | BENCH_BATCH},
-    {0},
-};
-
-const struct bench_measurement bench_coalesced[] = {
-    {"coalesced_add", "weir", coalesced, 0, 0},
-    {"coalesced_add", "weir-embedded", coalesced, 0, BENCH_EMBEDDED},
+    {"cycle/weir-keyed", hot_cycle, 0, 0},
+    {"cycle/weir-keyed-fused", hot_cycle, 0, BENCH_FUSED},
+    {"cycle/weir-keyed-batch", hot_cycle, 0, BENCH_BATCH},
+    {"cycle/weir-embedded", hot_cycle, 0, BENCH_EMBEDDED},
+    {"cycle/weir-embedded-fused", hot_cycle, 0, BENCH_EMBEDDED | BENCH_FUSED},
+    {"cycle/weir-embedded-batch", hot_cycle, 0, BENCH_EMBEDDED | BENCH_BATCH},
+    {"cycle_with_len/weir-keyed", cycle_with_len, 0, 0},
+    {"cycle_with_len/weir-embedded", cycle_with_len, 0, BENCH_EMBEDDED},
+    {"priority_cycle/weir", priority_cycle, 0, 0},
+    {"rate_limited_cycle/weir", rate_limited_cycle, 0, 0},
     {0},
 };

@@ -6,9 +6,10 @@
 
 #include "bench/queue/items.h"
 
-/* What a queued item costs beyond the item itself, and what of that is still held once all items
- * are done: by the queue (its allocator counts) and by the process (resident memory). */
+/* What a queued key takes beyond its own bytes, and what the process still holds of that once all
+ * are done. */
 
+/* The allocator counts the bytes that it has given out. One thread uses it, without a lock. */
 static void *counted_alloc(size_t size, void *arg)
 {
     void *memory = malloc(size);
@@ -29,90 +30,74 @@ static void counted_release(void *block, size_t size, void *arg)
     free(block);
 }
 
-/* The second number of statm: pages in memory. */
+/* Bytes of this process in memory: the second number of statm. */
 static double resident(void)
 {
-    char line[128];
+    long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fgets(line, sizeof(line), file) == NULL) {
+    if (file == NULL || fscanf(file, "%*d %ld", &pages) != 1) {
         bench_fail("/proc/self/statm cannot be read");
     }
     fclose(file);
-    char *rest;
-    (void)strtol(line, &rest, 10);
-    return (double)strtol(rest, NULL, 10) * (double)sysconf(_SC_PAGESIZE);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-struct use {
-    double full; /* with all items queued */
-    double kept; /* once they are done */
-};
-
-typedef double held_fn(const size_t *counted);
-
-static double held_by_queue(const size_t *counted)
+static void add_all(weir_queue *queue, const struct bench_items *items)
 {
-    return (double)*counted;
-}
-
-static double held_by_process(const size_t *counted)
-{
-    (void)counted;
-    return resident();
-}
-
-/* A burst of all items through a new queue, and what it has taken of what a function tells. */
-static struct use burst(const struct bench_items *items, const struct weir_allocator *allocator,
-                        held_fn *held, const size_t *counted)
-{
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    if (allocator != NULL) {
-        options.allocator = *allocator;
-    }
-    weir_queue *queue;
-    BENCH_OK(weir_queue_new(&options, &queue));
-    double before = held(counted);
     for (size_t i = 0; i < items->count; i++) {
         BENCH_OK(weir_queue_add(queue, bench_key(items, i)));
     }
-    struct use use = {.full = held(counted) - before};
+}
+
+static void finish_all(weir_queue *queue, const struct bench_items *items)
+{
     for (size_t i = 0; i < items->count; i++) {
         struct weir_work work;
         BENCH_OK(weir_queue_get(queue, &work));
         BENCH_OK(weir_queue_done(queue, &work));
     }
     BENCH_CHECK_COUNT(weir_queue_len(queue), 0);
-    use.kept = held(counted) - before;
+}
+
+/* The process comes first, before libc has memory of another queue to use again. It uses a queue
+ * without an allocator, as most are. */
+static void measure_process(struct bench_run *run, const struct bench_items *items)
+{
+    weir_queue *queue = bench_queue_new(NULL);
+    double before = resident();
+    add_all(queue, items);
+    double full = resident() - before;
+    finish_all(queue, items);
+    bench_metric(run, "kept_percent", (resident() - before) / full * 100);
     weir_queue_free(queue);
-    return use;
+}
+
+static void measure_queue(struct bench_run *run, const struct bench_items *items)
+{
+    size_t counted = 0;
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    options.allocator =
+        (struct weir_allocator){counted_alloc, counted_resize, counted_release, &counted};
+    weir_queue *queue = bench_queue_new(&options);
+    size_t before = counted;
+    add_all(queue, items);
+    size_t own = counted - before - items->text_size;
+    bench_metric(run, "bytes", (double)own / (double)items->count);
+    finish_all(queue, items);
+    weir_queue_free(queue);
+    BENCH_CHECK(counted == 0);
 }
 
 static void memory(struct bench_run *run)
 {
     struct bench_items items;
-    bench_items_init(&items, run, bench_measurement(run)->size);
-    /* What the process holds is that of a queue as most are made, without an allocator. It comes
-     * first, before libc has memory to use again. */
-    struct use process = burst(&items, NULL, held_by_process, NULL);
-    size_t counted = 0; /* One thread: the counter needs no lock. */
-    struct weir_allocator counting = {counted_alloc, counted_resize, counted_release, &counted};
-    struct use queue = burst(&items, &counting, held_by_queue, &counted);
-    BENCH_CHECK(counted == 0);
-    double n = (double)items.count;
-    double text = (double)items.text_size / n;
-    bench_items(run, items.count);
-    bench_metric(run, "bytes", queue.full / n - text);
-    bench_metric(run, "kept_bytes", queue.kept / n);
-    bench_metric(run, "rss_bytes", process.full / n - text);
-    bench_metric(run, "rss_kept_bytes", process.kept / n);
-    if (bench_is(run, BENCH_EMBEDDED)) {
-        bench_metric(run, "header_bytes", sizeof(struct weir_item));
-    }
+    bench_items_init(&items, run, run->size);
+    measure_process(run, &items);
+    measure_queue(run, &items);
     bench_items_fini(&items);
 }
 
 const struct bench_measurement bench_memory[] = {
-    {"memory", "weir", memory, 1000000, 0},
-    {"memory", "weir-embedded", memory, 1000000, BENCH_EMBEDDED},
+    {"memory/weir-keyed", memory, 1000000, 0},
     {0},
 };

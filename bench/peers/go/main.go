@@ -1,55 +1,46 @@
 // Copyright (c) 2026 the weir authors
 // SPDX-License-Identifier: MIT
 
-// Command peers measures the Go queues that weir is compared with: client-go's
-// util/workqueue and controller-runtime's priority queue. It speaks the protocol of
-// bench/README.md: --list names what it can measure, --run takes one sample and prints it
-// as one line of JSON.
+// Command peers takes samples of the Go queues that weir is compared with: client-go's
+// util/workqueue and controller-runtime's priority queue. Its argument is one of the names in
+// targets.json; it prints the sample as one line of JSON.
 package main
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
-	"strings"
 )
 
-// measurement is one workload run by one subject.
-type measurement struct {
-	workload string
-	subject  string
-	// onlyFull keeps what takes long out of quick runs.
-	onlyFull bool
-	run      func(r *run)
-}
+// sample measures one subject and returns the nanoseconds for each item.
+type sample func() float64
 
-// run is a sample being taken. Work is scaled down in quick runs.
-type run struct {
-	quick   bool
-	items   int
-	metrics map[string]float64
-}
-
-// line is what a sample is printed as.
-type line struct {
-	Workload string             `json:"workload"`
-	Subject  string             `json:"subject"`
-	Items    int                `json:"items"`
-	Metrics  map[string]float64 `json:"metrics"`
-}
-
-func all() []measurement {
-	var list []measurement
-	list = append(list, cycles()...)
-	list = append(list, pending()...)
-	list = append(list, threads()...)
-	list = append(list, storms()...)
-	list = append(list, memory()...)
-	list = append(list, delays()...)
-	list = append(list, limiters()...)
-	list = append(list, parallelize()...)
-	return list
+func all() map[string]sample {
+	return map[string]sample{
+		"one_to_one/client-go-string":       func() float64 { return handOver(1, makeKeys) },
+		"one_to_one/client-go-pointer":      func() float64 { return handOver(1, makeObjects) },
+		"four_to_four/client-go-string":     func() float64 { return handOver(4, makeKeys) },
+		"four_to_four/client-go-pointer":    func() float64 { return handOver(4, makeObjects) },
+		"storm_64/client-go-string":         func() float64 { return storm(64, makeKeys) },
+		"storm_64/client-go-pointer":        func() float64 { return storm(64, makeObjects) },
+		"storm_65536/client-go-string":      func() float64 { return storm(65536, makeKeys) },
+		"storm_65536/client-go-pointer":     func() float64 { return storm(65536, makeObjects) },
+		"cycle/client-go-string":            func() float64 { return hotCycle(makeKeys) },
+		"cycle/client-go-pointer":           func() float64 { return hotCycle(makeObjects) },
+		"cycle_with_len/client-go-string":   func() float64 { return cycleWithLen(makeKeys) },
+		"cycle_with_len/client-go-pointer":  func() float64 { return cycleWithLen(makeObjects) },
+		"priority_cycle/controller-runtime": priorityCycle,
+		"rate_limited_cycle/client-go":      rateLimitedCycle,
+		"pending_1e6/client-go-string":      func() float64 { return pending(1_000_000, makeKeys) },
+		"pending_1e6/client-go-pointer":     func() float64 { return pending(1_000_000, makeObjects) },
+		"add_after_1e5/client-go":           func() float64 { return addAfter(100_000) },
+		"add_after_1e6/client-go":           func() float64 { return addAfter(1_000_000) },
+		"add_after_5e6/client-go":           func() float64 { return addAfter(5_000_000) },
+		"parallelize_1000_by_1/client-go":   func() float64 { return parallelize(1000, 1) },
+		"parallelize_1000_by_10/client-go":  func() float64 { return parallelize(1000, 10) },
+		"parallelize_1000_by_100/client-go": func() float64 { return parallelize(1000, 100) },
+		"parallelize_999_by_13/client-go":   func() float64 { return parallelize(999, 13) },
+	}
 }
 
 func fail(format string, args ...any) {
@@ -57,30 +48,22 @@ func fail(format string, args ...any) {
 	os.Exit(1)
 }
 
+func check(got, want int, what string) {
+	if got != want {
+		fail("%s: %d, expected %d", what, got, want)
+	}
+}
+
 func main() {
-	list := flag.Bool("list", false, "print workload and subject of every measurement")
-	one := flag.String("run", "", "take one sample of `WORKLOAD/SUBJECT`")
-	quick := flag.Bool("quick", false, "less work, and no long measurements")
-	flag.Parse()
-	if *list {
-		for _, m := range all() {
-			if !*quick || !m.onlyFull {
-				fmt.Println(m.workload, m.subject)
-			}
-		}
-		return
+	if len(os.Args) != 2 {
+		fail("usage: peers WORKLOAD/SUBJECT")
 	}
-	workload, subject, _ := strings.Cut(*one, "/")
-	for _, m := range all() {
-		if m.workload != workload || m.subject != subject {
-			continue
-		}
-		r := &run{quick: *quick, metrics: map[string]float64{}}
-		m.run(r)
-		if err := json.NewEncoder(os.Stdout).Encode(line{workload, subject, r.items, r.metrics}); err != nil {
-			fail("%v", err)
-		}
-		return
+	take := all()[os.Args[1]]
+	if take == nil {
+		fail("no measurement %q", os.Args[1])
 	}
-	fail("no measurement %q: --list shows what there is", *one)
+	line := map[string]any{"name": os.Args[1], "metrics": map[string]float64{"ns": take()}}
+	if err := json.NewEncoder(os.Stdout).Encode(line); err != nil {
+		fail("%v", err)
+	}
 }

@@ -4,102 +4,53 @@
 package main
 
 import (
-	"os"
-	"runtime"
-	"strconv"
-	"strings"
+	"fmt"
+	"math/rand"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
-// pendingCycle measures get+done+add of the same item while depth items are queued, in an order
-// that has nothing to do with where they lie in memory.
-func pendingCycle[T comparable](depth int, makeItems func(int) []T) func(*run) {
-	return func(r *run) {
-		items := makeItems(depth)
-		shuffle(items)
-		q := workqueue.NewTyped[T]()
-		for _, item := range items {
-			q.Add(item)
-		}
-		total := 5_000_000
-		if depth > total {
-			total = 2 * depth
-		}
-		r.chunks(r.full(total), func(count int) {
-			for i := 0; i < count; i++ {
-				item, _ := q.Get()
-				q.Done(item)
-				q.Add(item)
-			}
-		})
-		r.check(q.Len(), depth, "items queued")
+// pending measures Get, Done and Add of the same item while depth items are queued, in random order
+// in memory.
+func pending[T comparable](depth int, makeItems func(int) []T) float64 {
+	items := makeItems(depth)
+	x := random(88172645463325252)
+	for i := len(items) - 1; i > 0; i-- {
+		j := int(x.next() % uint64(i+1))
+		items[i], items[j] = items[j], items[i]
 	}
-}
-
-func pending() []measurement {
-	return []measurement{
-		{"pending_1e3", "client-go", false, pendingCycle(1000, makeKeys)},
-		{"pending_1e5", "client-go", false, pendingCycle(100_000, makeKeys)},
-		{"pending_1e6", "client-go", true, pendingCycle(1_000_000, makeKeys)},
-		{"pending_1e3", "client-go-pointer", false, pendingCycle(1000, makeObjects)},
-		{"pending_1e5", "client-go-pointer", false, pendingCycle(100_000, makeObjects)},
-		{"pending_1e6", "client-go-pointer", true, pendingCycle(1_000_000, makeObjects)},
+	q := workqueue.NewTyped[T]()
+	for _, item := range items {
+		q.Add(item)
 	}
-}
-
-func heapBytes() float64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return float64(stats.HeapAlloc)
-}
-
-func residentBytes() float64 {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		fail("%v", err)
-	}
-	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
-	if err != nil {
-		fail("%v", err)
-	}
-	return float64(pages * os.Getpagesize())
-}
-
-// memoryUse reports what one queued item costs beyond the item, and what is left once all are done,
-// per item at the peak.
-func memoryUse[T comparable](makeItems func(int) []T) func(*run) {
-	return func(r *run) {
-		const count = 1_000_000
-		items := makeItems(count)
-		q := workqueue.NewTyped[T]()
-		before, residentBefore := heapBytes(), residentBytes()
-		for _, item := range items {
-			q.Add(item)
-		}
-		full, residentFull := heapBytes(), residentBytes()
-		for range items {
+	ns := parts(2_000_000, func(count int) {
+		for i := 0; i < count; i++ {
 			item, _ := q.Get()
 			q.Done(item)
+			q.Add(item)
 		}
-		r.check(q.Len(), 0, "items left")
-		after, residentAfter := heapBytes(), residentBytes()
-		n := float64(count)
-		r.items = count
-		r.metrics["bytes"] = (full - before) / n
-		r.metrics["kept_bytes"] = (after - before) / n
-		r.metrics["rss_bytes"] = (residentFull - residentBefore) / n
-		r.metrics["rss_kept_bytes"] = (residentAfter - residentBefore) / n
-		runtime.KeepAlive(items)
-		runtime.KeepAlive(q)
-	}
+	})
+	check(q.Len(), depth, "items queued")
+	return ns
 }
 
-func memory() []measurement {
-	return []measurement{
-		{"memory", "client-go", false, memoryUse(makeKeys)},
-		{"memory", "client-go-pointer", false, memoryUse(makeObjects)},
+// addAfter is client-go's BenchmarkDelayingQueue_AddAfter with b.N = count.
+func addAfter(count int) float64 {
+	clock := testingclock.NewFakeClock(time.Now())
+	q := workqueue.NewTypedDelayingQueueWithConfig(
+		workqueue.TypedDelayingQueueConfig[string]{Clock: clock})
+	start := time.Now()
+	for n := 0; n < count; n++ {
+		data := fmt.Sprintf("%d", n)
+		q.AddAfter(data, time.Duration(rand.Int63n(int64(10*time.Minute))))
 	}
+	clock.Step(11 * time.Minute)
+	for n := 0; n < count; n++ {
+		_, _ = q.Get()
+	}
+	ns := span(start, count)
+	check(q.Len(), 0, "items left")
+	return ns
 }

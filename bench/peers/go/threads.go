@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,13 +12,13 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// crowd starts consumers, lets producers add, and returns how many items came out once the queue
-// has been shut down and is empty. produced is called when the last producer has ended.
-func crowd[T comparable](q workqueue.TypedInterface[T], producers, consumers int,
-	produce func(producer int), produced func()) int {
-	var got atomic.Int64
+// serve starts producers and as many consumers. It returns when the last producer had
+// ended, when the last consumer had, and how many items came out.
+func serve[T comparable](q workqueue.TypedInterface[T], sides int,
+	produce func(producer int)) (produced, consumed time.Time, got int) {
+	var total atomic.Int64
 	var adding, taking sync.WaitGroup
-	for i := 0; i < consumers; i++ {
+	for i := 0; i < sides; i++ {
 		taking.Add(1)
 		go func() {
 			defer taking.Done()
@@ -30,10 +31,10 @@ func crowd[T comparable](q workqueue.TypedInterface[T], producers, consumers int
 				count++
 				q.Done(item)
 			}
-			got.Add(int64(count))
+			total.Add(int64(count))
 		}()
 	}
-	for i := 0; i < producers; i++ {
+	for i := 0; i < sides; i++ {
 		adding.Add(1)
 		go func() {
 			defer adding.Done()
@@ -41,99 +42,74 @@ func crowd[T comparable](q workqueue.TypedInterface[T], producers, consumers int
 		}()
 	}
 	adding.Wait()
-	produced()
+	produced = time.Now()
 	q.ShutDown()
 	taking.Wait()
-	return int(got.Load())
+	return produced, time.Now(), int(total.Load())
 }
 
-// distinct measures items added once each by producers while as many consumers take them.
-func distinct[T comparable](sides int, makeItems func(int) []T) func(*run) {
-	return func(r *run) {
-		total := r.full(2_000_000) / sides * sides
-		items := makeItems(total)
-		share := total / sides
-		q := workqueue.NewTyped[T]()
-		r.span(total, func() {
-			got := crowd(q, sides, sides, func(producer int) {
-				for _, item := range items[producer*share : (producer+1)*share] {
-					q.Add(item)
-				}
-			}, func() {})
-			r.check(got, total, "items handed out")
-		})
-	}
-}
-
-func threads() []measurement {
-	return []measurement{
-		{"pair", "client-go", false, distinct(1, makeKeys)},
-		{"pair", "client-go-pointer", false, distinct(1, makeObjects)},
-		{"four", "client-go", false, distinct(4, makeKeys)},
-		{"four", "client-go-pointer", false, distinct(4, makeObjects)},
-	}
-}
-
-// latencyEvery is the share of adds whose own time is taken: one in so many.
-const latencyEvery = 64
-
-// clockCost is the median of what two readings of the clock cost by themselves.
-func clockCost() float64 {
-	var costs []float64
-	for i := 0; i < 1001; i++ {
-		start := time.Now()
-		costs = append(costs, float64(time.Since(start)))
-	}
-	return quantile(costs, 0.5)
-}
-
-// storm measures adds by four producers of few keys, in random order, while four consumers work.
-func storm[T comparable](hot int, makeItems func(int) []T) func(*run) {
-	return func(r *run) {
-		const sides = 4
-		total := r.full(8_000_000) / sides * sides
-		items := makeItems(hot)
-		cost := clockCost()
-		latencies := make([][]float64, sides)
-		for i := range latencies {
-			latencies[i] = make([]float64, 0, total/sides/latencyEvery+1)
+// handOver measures distinct items that producers add once each while as many consumers take them.
+func handOver[T comparable](sides int, makeItems func(int) []T) float64 {
+	items := makeItems(handOvers)
+	share := handOvers / sides
+	q := workqueue.NewTyped[T]()
+	start := time.Now()
+	_, consumed, got := serve(q, sides, func(producer int) {
+		for _, item := range items[producer*share : (producer+1)*share] {
+			q.Add(item)
 		}
-		q := workqueue.NewTyped[T]()
-		cpu := cpuTime()
-		start := time.Now()
-		got := crowd(q, sides, sides, func(producer int) {
-			x := random(producer + 1)
-			for i := 0; i < total/sides; i++ {
-				item := items[x.next()&uint64(hot-1)]
-				if i%latencyEvery != 0 {
-					q.Add(item)
-					continue
-				}
-				before := time.Now()
-				q.Add(item)
-				latencies[producer] = append(latencies[producer], float64(time.Since(before))-cost)
-			}
-		}, func() { r.metrics["ns"] = float64(time.Since(start)) / float64(total) })
-		r.metrics["cpu_ns"] = float64(cpuTime()-cpu) / float64(total)
-		r.items = total
-		if got < hot || got > total {
-			fail("%d items handed out, expected %d to %d", got, hot, total)
-		}
-		r.check(q.Len(), 0, "items left")
-		var every []float64
-		for _, some := range latencies {
-			every = append(every, some...)
-		}
-		r.metrics["p99_ns"] = quantile(every, 0.99)
-		r.metrics["runs_per_add"] = float64(got) / float64(total)
-	}
+	})
+	check(got, handOvers, "items handed out")
+	return float64(consumed.Sub(start)) / handOvers
 }
 
-func storms() []measurement {
-	return []measurement{
-		{"storm_64", "client-go", false, storm(64, makeKeys)},
-		{"storm_64", "client-go-pointer", false, storm(64, makeObjects)},
-		{"storm_65536", "client-go", false, storm(65536, makeKeys)},
-		{"storm_65536", "client-go-pointer", false, storm(65536, makeObjects)},
+// storm measures the adds of four producers of few items, in random order, while four consumers work.
+func storm[T comparable](hot int, makeItems func(int) []T) float64 {
+	const sides, adds = 4, 4_000_000
+	items := makeItems(hot)
+	q := workqueue.NewTyped[T]()
+	start := time.Now()
+	produced, _, got := serve(q, sides, func(producer int) {
+		x := random(producer + 1)
+		for i := 0; i < adds/sides; i++ {
+			q.Add(items[x.next()&uint64(hot-1)])
+		}
+	})
+	if got < hot || got > adds {
+		fail("%d items handed out, expected %d to %d", got, hot, adds)
 	}
+	check(q.Len(), 0, "items left")
+	return float64(produced.Sub(start)) / adds
+}
+
+func isPrime(p int) bool {
+	if p <= 1 {
+		return false
+	}
+	for i := 2; i*i <= p; i++ {
+		if p%i == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// parallelize is client-go's BenchmarkParallelizeUntil with ten workers.
+func parallelize(pieces, chunk int) float64 {
+	primes := make([]bool, pieces)
+	ns := parts(20_000, func(count int) {
+		for i := 0; i < count; i++ {
+			workqueue.ParallelizeUntil(context.Background(), 10, pieces, func(p int) {
+				primes[p] = isPrime(p)
+			}, workqueue.WithChunkSize(chunk))
+		}
+	})
+	found := 0
+	for _, prime := range primes {
+		if prime {
+			found++
+		}
+	}
+	check(found, 168, "primes")
+	return ns
 }

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <uv.h>
 
-#include "bench/peers/c/peers.h"
 #include "bench/pool/pool.h"
+
+/* libuv's thread pool in the place of bench/pool/pool.c. */
 
 struct task {
     uv_work_t request;
@@ -23,35 +24,34 @@ static void after(uv_work_t *request, int status)
     BENCH_CHECK(status == 0);
 }
 
-/* libuv hands each task back to its loop: that is part of its bargain, and of its figure. */
+/* libuv hands each task back to its loop; that is part of what it promises, and of its figure. */
 static void pool(struct bench_run *run)
 {
-    const size_t count = bench_scale(run, BENCH_POOL_TASKS);
+    const size_t count = BENCH_POOL_TASKS;
     unsigned char *ran = bench_alloc(count, 1);
     struct task *tasks = bench_alloc(count, sizeof(*tasks));
     char workers[24];
-    snprintf(workers, sizeof(workers), "%zu", bench_measurement(run)->size);
+    snprintf(workers, sizeof(workers), "%zu", run->size);
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): the one other thread sleeps for ever */
     setenv("UV_THREADPOOL_SIZE", workers, 1);
     uv_loop_t loop;
     BENCH_CHECK(uv_loop_init(&loop) == 0);
-    struct bench_span span;
-    bench_span_start(&span);
+    int64_t start = bench_now();
     for (size_t i = 0; i < count; i++) {
         tasks[i].ran = &ran[i];
         tasks[i].request.data = &tasks[i];
         BENCH_CHECK(uv_queue_work(&loop, &tasks[i].request, note, after) == 0);
     }
     BENCH_CHECK(uv_run(&loop, UV_RUN_DEFAULT) == 0);
-    bench_span_end(run, &span, count);
+    bench_span(run, start, count);
     bench_check_ran(ran, count);
     BENCH_CHECK(uv_loop_close(&loop) == 0);
-    bench_free(tasks);
-    bench_free(ran);
+    free(tasks);
+    free(ran);
 }
 
-const struct bench_measurement bench_libuv_pool[] = {
-    {"pool_1", "libuv", pool, 1, 0},
-    {"pool_4", "libuv", pool, 4, 0},
+const struct bench_measurement bench_libuv[] = {
+    {"pool_1/libuv", pool, 1, 0},
+    {"pool_4/libuv", pool, 4, 0},
     {0},
 };

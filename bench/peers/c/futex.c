@@ -1,13 +1,14 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* syscall */
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/limits/limits.h"
+#include "bench/support/bench.h"
 
 /* A bare futex where weir has a queue: bench/queue/wake.c step by step. */
 
@@ -22,7 +23,7 @@ static void wait_until(atomic_uint *word, unsigned value, int64_t limit_ns)
 
 static void lateness(struct bench_run *run)
 {
-    const size_t count = bench_scale(run, 500);
+    const size_t count = BENCH_DELAYS;
     double *late = bench_alloc(count, sizeof(*late));
     atomic_uint word = 0;
     for (size_t i = 0; i < count; i++) {
@@ -32,12 +33,13 @@ static void lateness(struct bench_run *run)
         }
         late[i] = (double)(bench_now() - limit);
     }
-    bench_latencies(run, late, count);
-    bench_free(late);
+    bench_metric(run, "p50_ns", bench_quantile(late, count, 0.5));
+    bench_metric(run, "p99_ns", bench_quantile(late, count, 0.99));
+    free(late);
 }
 
-struct sleeper {
-    atomic_uint turn; /* odd: the consumer's; UINT_MAX - 1: the end */
+struct consumer {
+    atomic_uint turn; /* odd: the consumer's; END: there is no further one */
     _Atomic int64_t ran_ns;
 };
 
@@ -45,59 +47,59 @@ struct sleeper {
 
 static void consume(void *state, size_t number)
 {
-    struct sleeper *sleeper = state;
+    struct consumer *consumer = state;
     (void)number;
     bench_pin(1);
     for (;;) {
         unsigned turn;
-        while ((turn = atomic_load(&sleeper->turn)) % 2 == 0 && turn != END) {
-            wait_until(&sleeper->turn, turn, -1);
+        while ((turn = atomic_load(&consumer->turn)) % 2 == 0 && turn != END) {
+            wait_until(&consumer->turn, turn, -1);
         }
         if (turn == END) {
             return;
         }
         int64_t now = bench_now();
-        atomic_store(&sleeper->turn, turn + 1);
-        atomic_store(&sleeper->ran_ns, now);
+        atomic_store(&consumer->turn, turn + 1);
+        atomic_store(&consumer->ran_ns, now);
     }
 }
 
-static void wake(struct sleeper *sleeper)
+static void wake(struct consumer *consumer)
 {
-    syscall(SYS_futex, &sleeper->turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, &consumer->turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void idle_wake(struct bench_run *run)
+static void idle_add(struct bench_run *run)
 {
-    const size_t count = bench_scale(run, 3000);
+    const size_t count = BENCH_IDLE_ADDS;
     double *until_run = bench_alloc(count, sizeof(double));
-    double *own = bench_alloc(count, sizeof(double));
-    struct sleeper sleeper = {0};
-    struct bench_crowd *consumer = bench_crowd_start(run, 1, consume, &sleeper);
+    double *call = bench_alloc(count, sizeof(double));
+    struct consumer consumer = {0};
+    struct bench_threads *thread = bench_threads_start(1, consume, &consumer);
     bench_pin(0);
     for (size_t i = 0; i < count; i++) {
         bench_sleep(100000);
-        atomic_store(&sleeper.ran_ns, 0);
+        atomic_store(&consumer.ran_ns, 0);
         int64_t start = bench_now();
-        atomic_fetch_add(&sleeper.turn, 1);
-        wake(&sleeper);
-        own[i] = (double)(bench_now() - start);
+        atomic_fetch_add(&consumer.turn, 1);
+        wake(&consumer);
+        call[i] = (double)(bench_now() - start);
         int64_t ran;
-        while ((ran = atomic_load(&sleeper.ran_ns)) == 0) {
+        while ((ran = atomic_load(&consumer.ran_ns)) == 0) {
         }
         until_run[i] = (double)(ran - start);
     }
-    atomic_store(&sleeper.turn, END);
-    wake(&sleeper);
-    bench_crowd_join(consumer);
-    bench_latencies(run, until_run, count);
-    bench_metric(run, "add_p50_ns", bench_quantile(own, count, 0.5));
-    bench_free(until_run);
-    bench_free(own);
+    atomic_store(&consumer.turn, END);
+    wake(&consumer);
+    bench_threads_join(thread);
+    bench_metric(run, "until_run_ns", bench_quantile(until_run, count, 0.5));
+    bench_metric(run, "call_ns", bench_quantile(call, count, 0.5));
+    free(until_run);
+    free(call);
 }
 
 const struct bench_measurement bench_futex[] = {
-    {"lateness", "futex", lateness, 0, 0},
-    {"idle_add", "futex", idle_wake, 0, 0},
+    {"lateness/futex", lateness, 0, 0},
+    {"idle_add/futex", idle_add, 0, 0},
     {0},
 };
