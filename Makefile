@@ -71,7 +71,7 @@ planted: deps-test ## plant bugs in copies of the sources: the schedule explorer
 	@tools/planted.py build/dev
 
 .PHONY: models
-models: deps-models ## search the Promela models of queue, lock and pool, and find the faults planted in them
+models: deps-models ## search the Promela models of queue, mutex and pool, and find the faults planted in them
 	@tools/models.py build
 
 .PHONY: model

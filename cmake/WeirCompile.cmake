@@ -22,6 +22,8 @@ target_compile_options(weir_compile INTERFACE
     -Wundef -Wformat=2 -Wvla
     $<$<C_COMPILER_ID:Clang>:-Wthread-safety>
     $<$<BOOL:${WEIR_WERROR}>:-Werror>)
+# A release names no folder of the machine that built it.
+target_compile_options(weir_compile INTERFACE $<$<CONFIG:Release>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>)
 target_link_libraries(weir_compile INTERFACE Threads::Threads)
 
 if(WEIR_SANITIZE)
@@ -42,9 +44,6 @@ endif()
 if(WEIR_COVERAGE)
     target_compile_options(weir_compile INTERFACE --coverage -fprofile-update=atomic)
     target_link_options(weir_compile INTERFACE --coverage)
-    if(NOT WEIR_COVERAGE_COPIES)
-        target_compile_definitions(weir_compile INTERFACE WEIRI_INLINE_ONCE)
-    endif()
 endif()
 
 # The sources of a room: every .c file there but its unit tests.

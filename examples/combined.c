@@ -115,7 +115,7 @@ static int print_runs(const char *text, size_t size, void *arg)
     return WEIR_OK;
 }
 
-/* What is pending is kept for the next start. */
+/* Pending envelopes are kept for the next start. */
 static int restart(weir_pool *pool)
 {
     struct weir_end_options end = WEIR_END_OPTIONS_INIT;

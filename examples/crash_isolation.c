@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Reads documents from strangers with a reader that is not to be trusted. Each is read in a process
- * of its own: what a document does to its reader costs that document alone. */
+ * of its own: a crash of the reader costs that document alone. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static enum weir_status send_document(weir_pool *pool, char *text)
     options.invoke = read_document;
     options.success = note_success;
     options.failure = note_failure;
-    options.deadline_ns = WEIR_MS(200); /* it is killed then, whatever it does */
+    options.deadline_ns = WEIR_MS(200); /* it is killed then */
     options.isolation = &isolation;
     weir_envelope *envelope;
     enum weir_status status = weir_envelope_new(&options, &envelope);

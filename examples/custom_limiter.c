@@ -2,22 +2,22 @@
  * SPDX-License-Identifier: MIT */
 
 /* A limiter of one's own. Keys are "host/task". When a host is down, all its tasks fail; a limiter
- * per item would send each of them there again and again. This one, the pacer, lets what failed
- * come back to its host one at a time, until a task succeeds there. weir's exponential limiter
- * stands beside it, and of the two waits the longer counts.
+ * per item would send each of them there again and again. This one, the pacer, lets the failed
+ * tasks of a host come back one at a time, until a task succeeds there. It is combined with weir's
+ * exponential limiter: of the two waits the longer counts.
  *
- * A manual clock takes the place of the real one, so nobody waits for its 30 seconds. */
+ * A manual clock takes the place of the real one, so the 30 seconds pass at once. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <weir/weir.h>
 
-#define HOSTS 2 /* few, to show what happens to a third */
+#define HOSTS 2 /* few, to show the case of a third */
 #define PACE_NS WEIR_SECONDS(5)
 
-/* A host's tries have slots, PACE_NS apart. One whose slots are all past is as one never heard of:
- * its place is free for another, so that no host need be forgotten. */
+/* A host's tries have slots, PACE_NS apart. A host with past slots only is like an unknown one: its
+ * place is free for another, so that no host need be forgotten. */
 struct host {
     uint64_t name;   /* a hash: two hosts of one hash would share their slots, no harm is done */
     int64_t free_ns; /* no slot is taken from here on; 0: none at all */
@@ -53,7 +53,7 @@ static struct host *find(struct pacer *pacer, uint64_t name)
     return NULL;
 }
 
-/* Takes the host's next slot. Another status than WEIR_OK is what the add returns. */
+/* Takes the host's next slot. The add returns any status other than WEIR_OK. */
 static enum weir_status pacer_when(void *self, struct weir_key key, int64_t now_ns,
                                    int64_t *ret_delay_ns)
 {
@@ -97,7 +97,8 @@ static void pacer_give_back(void *self, struct weir_key key, int64_t now_ns)
     }
 }
 
-/* A success: the host is well, and what fails there next need not queue behind the others. */
+/* A success: the host is well, and the next task that fails there need not queue behind the others.
+ */
 static void pacer_forget(void *self, struct weir_key key)
 {
     struct pacer *pacer = (struct pacer *)self;
@@ -112,7 +113,7 @@ static void pacer_forget(void *self, struct weir_key key)
     }
 }
 
-/* It counts nothing per item; the exponential one does, and the larger count is what one reads. */
+/* It counts nothing per item; the exponential one does, and the larger count is the result. */
 static uint64_t pacer_num_requeues(void *self, struct weir_key key)
 {
     (void)self;
@@ -143,8 +144,8 @@ static enum weir_status pacer_new(weir_limiter **ret_limiter)
         return WEIR_ENOMEM;
     }
     (void)pthread_mutex_init(&pacer->mutex, NULL);
-    /* From here on the limiter owns the pacer, unless making it fails. The allocator is for what
-     * weir itself needs. */
+    /* From here on the limiter owns the pacer, unless making it fails. The allocator is for the
+     * memory of weir itself. */
     enum weir_status status = weir_limiter_new(&ops, pacer, NULL, ret_limiter);
     if (status != WEIR_OK) {
         pacer_destroy(pacer);
@@ -210,7 +211,7 @@ static enum weir_status work_off(int left)
     return status;
 }
 
-/* Somebody else saw a task fail. */
+/* Another part of the program saw a task fail. */
 static void report(const char *name)
 {
     struct weir_key key = weir_key_string(name);
@@ -225,7 +226,7 @@ static enum weir_status run(void)
 {
     const struct weir_key keys[] = {weir_key_string("db/orders"), weir_key_string("db/users"),
                                     weir_key_string("db/stock"), weir_key_string("web/index")};
-    enum weir_status status = weir_queue_add_batch(queue, keys, 4);
+    enum weir_status status = weir_queue_add_batch(queue, keys, 4, NULL);
     if (status == WEIR_OK) {
         status = work_off(4);
     }

@@ -73,7 +73,7 @@ int main(void)
         weir_key_string("cache"),
     };
     int failed = weir_queue_new(&options, &queue) != WEIR_OK ||
-                 weir_queue_add_batch(queue, keys, sizeof(keys) / sizeof(keys[0])) != WEIR_OK;
+                 weir_queue_add_batch(queue, keys, sizeof(keys) / sizeof(keys[0]), NULL) != WEIR_OK;
     pthread_t threads[WORKERS];
     int statuses[WORKERS];
     int started = 0;

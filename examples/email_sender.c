@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 
-/* E-mails that are sent once, and tried again where that fails: a server that is busy is asked
- * again later and later, up to five times; an address that does not exist is given up at once. */
+/* E-mails that are sent once, and tried again if that fails: a busy server is asked again later and
+ * later, up to five times; an address that does not exist is given up at once. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -50,14 +50,16 @@ static struct weir_decision decide(weir_context *context, weir_envelope *envelop
     return weir_decision_drop();
 }
 
-static void tell_dropped(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+static void tell_end(const struct weir_ended *ended, void *arg)
 {
-    const struct email *email = (const struct email *)weir_envelope_payload(envelope);
+    const struct email *email = (const struct email *)weir_envelope_payload(ended->envelope);
     (void)arg;
-    printf("%s: not sent: %s\n", email->to, weir_drop_reason_text(reason));
+    if (ended->reason != WEIR_ENDED_DONE) {
+        printf("%s: not sent: %s\n", email->to, weir_ended_reason_text(ended->reason));
+    }
 }
 
-/* An envelope ends when nobody has a reference to it any more: then its e-mail is done with. */
+/* The last reference to an envelope was given back: its e-mail is done with. */
 static void note_end(void *payload)
 {
     (void)payload;
@@ -97,7 +99,7 @@ int main(void)
                              {"eve@example.org", 99}};
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
     options.workers = 2;
-    options.dropped = tell_dropped;
+    options.ended = tell_end;
     weir_pool *pool = NULL;
     int failed = weir_pool_new(&options, &pool) || weir_pool_start(pool);
     for (size_t i = 0; i < sizeof(emails) / sizeof(emails[0]) && !failed; i++) {

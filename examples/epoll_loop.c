@@ -32,8 +32,8 @@ static bool is_named(struct weir_key key, const char *name)
     return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
 }
 
-/* What there is to do for one item; a key is bytes, not a string. Whoever handles items in an event
- * loop must not block: long work belongs into threads. */
+/* The work for one item; a key is bytes, not a string. A handler in an event loop must not block:
+ * long work belongs into threads. */
 static enum weir_status handle(struct service *service, const struct weir_work *work)
 {
     int length = (int)work->key.size;
@@ -60,15 +60,15 @@ static enum weir_status take_work(struct service *service)
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && (status = weir_queue_try_get(service->queue, &work)) == WEIR_OK) {
         status = handle(service, &work);
-        /* Always, and last: until then nobody else gets this item. */
+        /* Always, and last: until then no other consumer gets this item. */
         enum weir_status done = weir_queue_done(service->queue, &work);
         status = status == WEIR_OK ? done : status;
     }
     return status == WEIR_EAGAIN ? WEIR_OK : status;
 }
 
-/* Reads what has come: each message is a file's name. Nothing is gotten from the queue meanwhile,
- * so however often a name comes here, it is one item. */
+/* Reads the messages that have come: each is a file's name. Nothing is gotten from the queue
+ * meanwhile, so however often a name comes here, it is one item. */
 static enum weir_status read_changes(struct service *service)
 {
     char name[64];
@@ -90,7 +90,7 @@ static enum weir_status read_changes(struct service *service)
     return WEIR_OK;
 }
 
-/* After the other side has hung up the daemon finishes what it has, delayed items too, and ends: a
+/* After the other side has hung up the daemon finishes its items, delayed ones too, and ends: a
  * shutdown makes the descriptor readable for good, and try_get tells why. */
 static enum weir_status end_when_idle(struct service *service)
 {

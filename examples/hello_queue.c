@@ -6,11 +6,11 @@
 
 int main(void)
 {
-    /* "db" comes twice before anybody looks: that is one piece of work. "cache" must wait. */
+    /* "db" comes twice before a consumer takes it: that is one piece of work. "cache" waits. */
     const struct weir_key arrivals[] = {weir_key_string("db"), weir_key_string("web"),
                                         weir_key_string("db")};
     weir_queue *queue = NULL;
-    int failed = weir_queue_new(NULL, &queue) || weir_queue_add_batch(queue, arrivals, 3) ||
+    int failed = weir_queue_new(NULL, &queue) || weir_queue_add_batch(queue, arrivals, 3, NULL) ||
                  weir_queue_add_after(queue, weir_key_string("cache"), WEIR_MS(250));
 
     struct weir_work work;

@@ -20,7 +20,7 @@ struct service;
 
 struct file {
     struct weir_item item; /* zero: idle */
-    struct weir_work work; /* while it is processing: what done wants back */
+    struct weir_work work; /* while it is processing: for done */
     uv_work_t request;
     struct service *service;
     const char *name;
@@ -39,7 +39,7 @@ struct service {
     struct file files[FILES];
 };
 
-/* Keeps an error and ends the loop's work: what is gotten already still comes back. */
+/* Keeps an error and ends the loop's work: items that are processing still come back. */
 static void note(struct service *service, enum weir_status status)
 {
     if (status != WEIR_OK && service->status == WEIR_OK) {
@@ -72,9 +72,9 @@ static void after_reload(uv_work_t *request, int uv_status)
     }
     note(service, weir_queue_done(service->queue, &file->work));
 
-    /* Idle is what has nothing queued, waiting or processing. A service that runs for ever leaves
-     * this to its signal handler, uv_signal_t. */
-    struct weir_queue_counts counts = {0, 0, 0, 0};
+    /* The queue is idle if nothing is queued, waiting or processing. A service that runs for ever
+     * leaves this to its signal handler, uv_signal_t. */
+    struct weir_queue_counts counts = {0};
     note(service, weir_queue_count(service->queue, &counts));
     if (counts.queued + counts.waiting + counts.processing == 0) {
         weir_queue_shutdown(service->queue);
@@ -83,7 +83,7 @@ static void after_reload(uv_work_t *request, int uv_status)
 
 static enum weir_status start_reload(struct service *service, const struct weir_work *work)
 {
-    /* From the item to what it is embedded in. */
+    /* From the item to the object in which it is embedded. */
     struct file *file = (struct file *)(void *)((char *)work->item - offsetof(struct file, item));
     file->work = *work;
     file->request.data = file;
@@ -117,7 +117,7 @@ static void on_queue(uv_poll_t *poll, int uv_status, int events)
     }
 }
 
-/* What tells of changes, here a timer: several of a file at once are one reload. Any other thread
+/* The source of changes, here a timer: several of a file at once are one reload. Any other thread
  * could call weir_queue_add() too, without a uv_async_t: the queue's descriptor wakes the loop. */
 static void on_changes(uv_timer_t *timer)
 {

@@ -1,8 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 
-/* A stamp of the pool that logs every run of every envelope: what it was, how it ended, and how
- * long it took, by a manual clock, so that this is the same each time. */
+/* A stamp of the pool that logs every run of every envelope: its type, its status and its duration.
+ * A manual clock makes the output the same each time. */
 #include <stdio.h>
 
 #include <weir/weir.h>

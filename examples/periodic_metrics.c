@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 
 /* A metric that is read at a fixed rate, four times, and then no more. A manual clock takes the
- * place of the real one: nobody waits for its minute. */
+ * place of the real one: its minute passes at once. */
 #include <pthread.h>
 #include <stdio.h>
 

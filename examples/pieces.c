@@ -1,12 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Many pieces of one piece of work on a crew of four threads: a count, where each piece has a place
- * of its own to write to, and a search, which the first piece that finds something ends. */
+/* Work in many pieces on a crew of four threads: a count, in which each piece writes to a place of
+ * its own, and a search, which ends with the first piece that finds something. */
 
 #include <stdio.h>
 #include <weir/weir.h>
 
-#define BLOCK 1000 /* numbers that one piece looks at */
+#define BLOCK 1000 /* numbers of one piece */
 #define BLOCKS 100
 #define FOUND (WEIR_EUSER + 1)
 

@@ -1,14 +1,14 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 
-/* A reconciler, built as controllers are on client-go, in C11 and C++17. An informer tells which
- * objects have changed; workers make of each what it ought to be.
+/* A reconciler, built as controllers are on client-go, in C11 and C++17. An informer adds the names
+ * of changed objects; workers bring each object to its desired state.
  *
- * - The queue carries names, not changes. A worker looks at the object when it gets to it, so a
+ * - The queue carries names, not changes. A worker reads the object when it gets its name, so a
  *   thousand updates before that are one reconciliation, and no update is missed.
- * - No object is in the hands of two workers at once, so no worker overtakes another.
- * - What failed comes back, later each time; a success forgets the failures.
- * - Each object is looked at again after a while: what nobody told of is mended too. */
+ * - No object is processed by two workers at once, so no worker overtakes another.
+ * - A failed object comes back, later each time; a success forgets the failures.
+ * - Each object is reconciled again after a while, so a change without an add is mended too. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct object {
     int failures_left; /* so many tries fail before one succeeds */
 };
 
-/* What the API server and the outer world are to a controller. */
+/* In place of the API server and the outer world of a controller. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct object objects[OBJECTS] = {
@@ -59,7 +59,7 @@ static void *run_informer(void *arg)
         updates++;
         (void)pthread_cond_broadcast(&changed);
         (void)pthread_mutex_unlock(&mutex);
-        /* First the change, then the news: whoever gets this name sees the change. */
+        /* First the change, then the add: the worker that gets this name sees the change. */
         note(weir_queue_add(queue, weir_key_string(object->name)));
     }
     return NULL;
@@ -76,7 +76,7 @@ static struct object *find(struct weir_key key)
     return NULL;
 }
 
-/* Makes an object what it ought to be. False: it did not work this time. */
+/* Brings an object to its desired state. False: it did not work this time. */
 static bool reconcile(struct object *object)
 {
     (void)pthread_mutex_lock(&mutex);
@@ -111,7 +111,8 @@ static enum weir_status handle(struct weir_key key)
     if (status == WEIR_OK) {
         status = weir_queue_forget(queue, key);
     }
-    /* Of two pending times the earlier stays: one more look, however often it is asked for. */
+    /* Of two pending times the earlier stays: one more reconciliation, however often it is asked
+     * for. */
     return status == WEIR_OK ? weir_queue_add_after(queue, key, RESYNC_NS) : status;
 }
 
@@ -121,7 +122,7 @@ static void *run_worker(void *arg)
     struct weir_work work;
     enum weir_status status;
     while ((status = weir_queue_get(queue, &work)) == WEIR_OK) {
-        note(handle(work.key)); /* a queue that drains refuses what handle adds */
+        note(handle(work.key)); /* a queue that drains refuses the adds of handle */
         note(weir_queue_done(queue, &work));
     }
     note(status);
@@ -165,12 +166,12 @@ static void run(void)
         started += start(&threads[started], run_worker);
     }
     if (wait_for(UPDATES) == WEIR_OK) {
-        /* Somebody breaks an object and tells nobody: the next look finds it. */
+        /* An object changes without an add: the next reconciliation finds it. */
         (void)pthread_mutex_lock(&mutex);
         objects[1].actual = -1;
         (void)pthread_mutex_unlock(&mutex);
     }
-    /* A drain drops what waits, and returns once the workers are through with what is queued. */
+    /* A drain drops waiting items, and returns once the workers have done the queued ones. */
     if (wait_for(UPDATES) == WEIR_OK) {
         note(weir_queue_shutdown_drain(queue));
     }

@@ -34,7 +34,7 @@ int main(void)
         } else {
             status = weir_queue_add_rate_limited(queue, work.key);
         }
-        /* Always and last, whatever came of it. */
+        /* Always, and last, also after a failure. */
         if (weir_queue_done(queue, &work) != WEIR_OK) {
             status = WEIR_ENOTPROCESSING;
         }

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* A pool that is stopped for a while, say for a change of its configuration, and started again:
- * what waits for its time is kept where that is wanted, and told of where it is dropped. */
+ * envelopes that wait for their time are kept if the end says so, and else told of as dropped. */
 
 #include <stdio.h>
 #include <weir/weir.h>
@@ -22,11 +22,11 @@ static int report(weir_context *context, void *payload)
     return WEIR_OK;
 }
 
-static void tell(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+static void tell(const struct weir_ended *ended, void *arg)
 {
     (void)arg;
-    (void)printf("  dropped, %s: %s\n", weir_drop_reason_text(reason),
-                 (const char *)weir_envelope_payload(envelope));
+    (void)printf("  ended, %s: %s\n", weir_ended_reason_text(ended->reason),
+                 (const char *)weir_envelope_payload(ended->envelope));
 }
 
 static weir_envelope *make(char *payload)
@@ -43,11 +43,11 @@ int main(void)
     static char hello[] = "a greeting";
     static char later[] = "a reminder";
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
-    weir_clock *clock; /* stepped by hand, so that the program need not wait */
+    weir_clock *clock; /* manual, so that the program need not wait */
     CHECK(weir_clock_manual_new(0, NULL, &clock));
     options.clock = clock;
     options.workers = 2;
-    options.dropped = tell;
+    options.ended = tell;
     weir_pool *pool;
     CHECK(weir_pool_new(&options, &pool));
     weir_envelope *greeting = make(hello);
@@ -62,7 +62,7 @@ int main(void)
     CHECK(weir_pool_send_after(pool, reminder, WEIR_SECONDS(60)));
 
     struct weir_end_options end = WEIR_END_OPTIONS_INIT;
-    end.flags = WEIR_END_KEEP; /* a drain that keeps what waits */
+    end.flags = WEIR_END_KEEP; /* a drain that keeps waiting envelopes */
     CHECK(weir_pool_end(pool, &end));
     (void)printf("drained; a send now: %s\n",
                  weir_status_name((int)weir_pool_send(pool, greeting)));

@@ -3,7 +3,7 @@
 
 /* A stamp that makes each run a span of a distributed trace, as W3C's Trace Context has it
  * (https://www.w3.org/TR/trace-context/): it takes the traceparent that came with the work, makes a
- * span below it, and leaves that in the context, where the task finds what to send on. */
+ * span below it, and leaves that in the context, where the task finds it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static int trace(weir_context *context, weir_envelope *envelope, const weir_next
     if (is_traceparent(message->traceparent)) {
         (void)snprintf(own, sizeof(own), "%.35s-%016llx-%.2s", message->traceparent, span,
                        message->traceparent + FLAGS_AT);
-    } else { /* nobody traces this yet: a trace of its own, sampled */
+    } else { /* not traced yet: a trace of its own, sampled */
         (void)snprintf(own, sizeof(own), "00-%032llx-%016llx-01", new_id(), span);
     }
     if (weir_context_set(context, &traceparent_key, own) != WEIR_OK) {
@@ -64,7 +64,7 @@ static int trace(weir_context *context, weir_envelope *envelope, const weir_next
     }
     int status = weir_next_run(next, context);
     printf("span %.16s of %.32s: %s\n", own + SPAN_AT, own + TRACE_AT, weir_status_text(status));
-    /* What is on this stack ends here: nothing that runs later may find it. */
+    /* The value is on this stack and ends here: a later part of the run must not find it. */
     return weir_context_set(context, &traceparent_key, NULL) == WEIR_OK ? status : WEIR_EINVAL;
 }
 

@@ -31,13 +31,13 @@ BELOW = {
 
 # The room that each public header belongs to.
 PUBLIC = {
-    "base": {"allocator", "clock", "duration", "export", "key", "log", "sandbox", "status", "version"},
+    "base": {"allocator", "clock", "duration", "export", "key", "log", "status", "version"},
     "cron": {"cron", "schedule"},
     "metrics": {"metrics"},
     "queue": {"limiter", "queue", "snapshot"},
     "isolate": {"isolation"},
     "parallel": {"parallel"},
-    "pool": {"context", "drop", "envelope", "lifecycle", "panic", "pool", "scope", "stamp"},
+    "pool": {"context", "ended", "envelope", "lifecycle", "panic", "pool", "pool_snapshot", "scope", "stamp"},
     "jobs": {"broker", "consumer", "job", "jobs", "producer"},
 }
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}

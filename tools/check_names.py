@@ -7,12 +7,19 @@ Usage: tools/check_names.py
 
 In Markdown and man pages, weir_… is a name that a public header declares, or the beginning of some (`weir_limiter_…`); WEIR_… is
 one too, or a variable of the environment or of the build that the sources know. CHANGELOG.md speaks of names that were.
+
+weir(7) names every function and type that a header of libweir declares.
 """
 import re
 
 from sources import Findings, files, read
 
 NAME = re.compile(r"(?<![\w/.-])(weir_\w+|WEIR_\w+)")
+# What headers declare: functions, types of functions, structs, enums, opaque types.
+DECLARED = re.compile(r"^(?:WEIR_API|static inline)\b[^;{]*?\b(weir_\w+)\s*\(|^typedef [^;(]*?\b(weir_\w+)[(;]|"
+                      r"^(?:struct|enum) (weir_\w+) \{", re.M)
+JOBS = {"broker.h", "consumer.h", "job.h", "jobs.h", "producer.h"}
+PAGE = "man/weir.7"
 # Placeholders in rules about names.
 EXAMPLES = {"weir_object_verb"}
 
@@ -35,4 +42,11 @@ for document in [*files(".md"), *files(under="man")]:
             is_beginning = name.endswith("_") and any(known.startswith(name) for known in public | variables)
             if name not in public and name not in variables and name not in EXAMPLES and not is_beginning:
                 findings.add(document, number, f"there is no {name}")
+named = set(NAME.findall(read(PAGE)))
+for header in files(".h", under="include"):
+    text = re.sub(r"/\*.*?\*/", lambda comment: "\n" * comment.group(0).count("\n"), read(header), flags=re.S)
+    for match in DECLARED.finditer(text):
+        name = next(filter(None, match.groups()))
+        if header.name not in JOBS and name not in named:
+            findings.add(header, text.count("\n", 0, match.start()) + 1, f"{PAGE} does not name {name}")
 findings.end(f"{count} names in documents, all there")

@@ -9,6 +9,7 @@ Usage: tools/check_text.py
  - C files start with the two-line licence head; scripts have it within their first lines.
  - No leftovers: notes to do something later have no place in the tree.
  - Nothing about one person's machine: no absolute path of a home or a checkout.
+ - Lines of Markdown files have at most 120 columns, but rows of tables and links that stand alone in their line.
  - Links of Markdown files to files of the tree lead somewhere.
 """
 import re
@@ -22,6 +23,9 @@ BINARY = (".png", ".db", ".gz", ".bin")
 LEFTOVERS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]) + r")\b")
 HOMES = re.compile(r"(?<![\w.~-])/(" + "|".join(["ho" + "me", "ro" + "ot", "wo" + "rk", "Us" + "ers"]) + r")/\w")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+COLUMNS = 120
+# What cannot be broken: a row of a table, and a link or picture alone in its line.
+UNBROKEN = re.compile(r"\||\s*(?:[-*] )?!?\[[^\]]*\]\([^)]*\)\S*$")
 
 findings = Findings("check_text")
 
@@ -52,6 +56,12 @@ def check_head(path, text):
             findings.add(path, 1, "has no licence head")
 
 
+def check_width(path, text):
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > COLUMNS and not UNBROKEN.match(line):
+            findings.add(path, number, f"the line has {len(line)} columns, more than {COLUMNS}")
+
+
 def check_links(path, text):
     for match in LINK.finditer(text):
         if not (ROOT / path.parent / match.group(1)).exists():
@@ -69,5 +79,6 @@ for path in paths:
     check_lines(path, text)
     check_head(path, text)
     if path.suffix == ".md":
+        check_width(path, text)
         check_links(path, text)
 findings.end(f"{len(paths)} files")

@@ -7,6 +7,7 @@ Usage: tools/models.py BUILD [FILTER...]     FILTER: only runs whose MODEL.NAME 
 
 Works in BUILD/models. What is run stands in each model's head comment, one run a line:
 
+  default MACRO=VALUE[: MEANING]           what a macro is in each run that does not say another value
   check NAME [MACRO[=VALUE]...]            no error in any state
   ends NAME [MACRO[=VALUE]...]             every run of the model comes to an end: no cycle
   fails NAME MACRO[=VALUE]... => TEXT      an error is found, and pan's line on it contains TEXT (spaces aside)
@@ -35,6 +36,7 @@ MEGABYTES_MOST = 1800  # of one search; as many run at once as there are process
 SECONDS_MOST = 900
 
 RUN = re.compile(r"^ \* (?:refused )?(check|ends|fails) ([\w-]+)((?: \w+(?:=\w+)?)*)(?: => (.+))?$")
+DEFAULT = re.compile(r"^ \* default (\w+)=(\w+)(?:: .+)?$")
 EXEMPT = re.compile(r"^ \* unreached (\w+) (.+): ")
 
 
@@ -60,14 +62,19 @@ class Run:
 
 def read_model(path):
     """A model's runs, and what it says may stay unreached."""
-    runs, exempt = [], []
+    runs, exempt, defaults = [], [], {}
     for line in path.read_text(encoding="utf-8").split("*/\n", 2)[1].splitlines():
         if RUN.match(line):
             runs.append(Run(path, line))
         elif EXEMPT.match(line):
             exempt.append(EXEMPT.match(line).groups())
-        elif re.match(r" \* (check|ends|fails|refused|unreached) ", line):
+        elif DEFAULT.match(line):
+            defaults.update([DEFAULT.match(line).groups()])
+        elif re.match(r" \* (default|check|ends|fails|refused|unreached) ", line):
             sys.exit(f"{path.relative_to(ROOT)}: cannot be read: {line}")
+    for run in runs:
+        given = {macro.split("=")[0].removeprefix("-D") for macro in run.macros}
+        run.macros += [f"-D{macro}={value}" for macro, value in defaults.items() if macro not in given]
     return runs, exempt
 
 

@@ -26,8 +26,6 @@ FOUND_MAX = 10000
 # 9,900 seeded schedules and then the search: more than the number above, so that a bug found too late is told so.
 SCALE = "3.3"
 FOUND = re.compile(r"schedule (\d+), (?:seed (\d+)|of the search): (.*)")
-# Its lock is the real one (tests/CMakeLists.txt).
-REAL_LOCK = re.compile(r"^(queue_)?lock$")
 
 
 class Build:
@@ -66,15 +64,14 @@ class Build:
         planted = str(overlay / Path(source).relative_to(ROOT / "src")) if in_room else source
         command = [planted if word == source and os.path.exists(planted) else word for word in command]
         command[command.index("-o") + 1] = str(target)
-        command[1:1] = [f"-I{overlay}"] + (["-DWEIRI_LOCK_EXPLORED"] if REAL_LOCK.match(program) else [])
+        command[1:1] = [f"-I{overlay}"]
         # A bug may leave something unused; and there is nothing to debug.
         command = [word for word in command if word not in ("-g", "-O2", "-Werror")] + ["-w", "-O1"]
         call(command, self.folder)
 
     def link(self, program, objects, target):
         compiler = self.commands[self.scenario(program)][1][0]
-        library = "libweir_explored_lock.a" if REAL_LOCK.match(program) else "libweir_explored.a"
-        libraries = [str(self.folder / "tests" / name) for name in (library, "libweir_harness.a")]
+        libraries = [str(self.folder / "tests" / name) for name in ("libweir_explored.a", "libweir_harness.a")]
         call([compiler, *map(str, objects), "-Wl,--start-group", *libraries, "-Wl,--end-group", "-lpthread",
               "-o", str(target)], self.folder)
 

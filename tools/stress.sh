@@ -12,7 +12,7 @@ set -eu
 
 build=$1
 seconds=$2
-programs='queue joins pool'
+programs='queue coalesced pool'
 
 count=0
 for program in $programs; do

@@ -57,7 +57,7 @@ static void batches(void *state, size_t count)
             keys[i] = next_key(cycle);
         }
         size_t got = 0;
-        BENCH_OK(weir_queue_add_batch(cycle->queue, keys, size));
+        BENCH_OK(weir_queue_add_batch(cycle->queue, keys, size, NULL));
         BENCH_OK(weir_queue_get_batch(cycle->queue, works, size, &got));
         BENCH_OK(weir_queue_done_batch(cycle->queue, works, got));
         cycle->got += got;

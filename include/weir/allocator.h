@@ -11,21 +11,16 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * Memory comes from an allocator object given to the root objects (queue, pool, broker) in their
- * options; there is no process-wide hook. The default is malloc, realloc, free of libc, but for
- * blocks of 2 MiB and more: those come from mmap(2), in huge pages where the system lets programs
- * ask for them (madvise(2)), grow by mremap(2), and go back to the system as soon as they are
- * released. In a program that is linked with the run-time library of AddressSanitizer,
- * LeakSanitizer or ThreadSanitizer those are malloc's too, so that nothing escapes it. Who wants
- * all of it from malloc anyway gives an allocator that calls it. */
+ * options; there is no process-wide hook. The default is malloc, realloc and free of libc. */
 
-/** Where an object takes its memory from.
+/** The functions by which an object takes and returns memory.
  *
  * The struct is copied by the object that takes it; `arg` is borrowed and must outlive that object.
  * All three functions are required and may be called from any thread that uses the object, possibly
- * at once. They are the only callbacks of weir that are called with its locks held: not always, but
- * in any call that makes the object grow or shrink. So they must call nothing of weir on the object
- * nor on what it uses or is used by (its queue, limiter, clock, metrics), and what makes them wait
- * holds up every thread that uses the object. Returned memory is aligned for any type. */
+ * at once. They are the only callbacks of weir that may be called with its locks held: any call
+ * that makes the object grow or shrink may do so. So they must call nothing of weir on the object,
+ * nor on objects that it uses or that use it (its queue, limiter, clock, metrics). While they wait,
+ * all threads that use the object wait. Returned memory is aligned for any type. */
 struct weir_allocator {
     /** Returns size > 0 bytes, or NULL when there are none: the call then fails with WEIR_ENOMEM.
      */

@@ -19,9 +19,8 @@ WEIR_BEGIN_DECLS
  * when the date is set. A manual clock stands still until it is stepped; objects that sleep on it
  * wake when a step makes something due.
  *
- * After fork() a child can read its parent's manual clocks, which stand where they stood, and no
- * more: to step one, and to make an object that uses one, is WEIR_EFORKED, and weir_clock_free()
- * does nothing. */
+ * After fork() a child can only read its parent's manual clocks, which stand still: to step one, to
+ * free one, and to make an object that uses one, is WEIR_EFORKED. */
 
 /** A source of time. Opaque. */
 typedef struct weir_clock weir_clock;
@@ -37,10 +36,10 @@ WEIR_API weir_clock *weir_clock_monotonic(void);
 WEIR_API WEIR_NODISCARD enum weir_status weir_clock_manual_new(
     int64_t start_ns, const struct weir_allocator *allocator, weir_clock **ret_clock);
 
-/** Moves a manual clock forward by step_ns and wakes whatever that makes due.
+/** Moves a manual clock forward by step_ns, and wakes threads for all that becomes due.
  *
- * Returns after every object that uses the clock has been told; what they do then happens on their
- * own threads. Thread-safe; must not be called from a callback of an object that uses the clock.
+ * Returns after every object that uses the clock has been told; their threads do what is due.
+ * Thread-safe; must not be called from a callback of an object that uses the clock.
  * Errors: WEIR_EINVAL (NULL, not a manual clock), WEIR_ERANGE (step_ns negative, or past 2^63-1).
  */
 WEIR_API WEIR_NODISCARD enum weir_status weir_clock_advance(weir_clock *clock, int64_t step_ns);
@@ -48,10 +47,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_clock_advance(weir_clock *clock, i
 /** The clock's reading in nanoseconds. Thread-safe; does not block. 0 for NULL. */
 WEIR_API int64_t weir_clock_now(weir_clock *clock);
 
-/** Frees a manual clock. Takes NULL and the real clock (does nothing). The caller ensures that no
- * thread is in a call on it and no object uses it any more; one that does is a bug that ends the
- * program with a message. */
-WEIR_API void weir_clock_free(weir_clock *clock);
+/** Frees a manual clock. Takes NULL and the real clock (does nothing). No other thread may be in a
+ * call on it. Errors: WEIR_EBUSY (an object uses it; nothing changed), WEIR_EFORKED. */
+WEIR_API enum weir_status weir_clock_free(weir_clock *clock);
 
 WEIR_END_DECLS
 

@@ -12,7 +12,7 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * What a running task sees of its limits. Deadlines are cooperative: nothing ends a task by force;
+ * The limits of a running task. Deadlines are cooperative: nothing ends a task by force;
  * a task that may run long asks its context. */
 
 /** A running task's context. Opaque; lives as long as the run; to be used on the task's thread
@@ -36,7 +36,8 @@ WEIR_API weir_envelope *weir_context_envelope(weir_context *context);
 WEIR_API uint32_t weir_context_attempt(weir_context *context);
 
 /** The time, a reading of the pool's clock, of the firing that this run of a periodic envelope is
- * for. 0 for a run that a send or a failure hook asked for, and for NULL. */
+ * for, also if the run covers sends too. 0 for a run that only a send or a failure hook asked for,
+ * and for NULL. */
 WEIR_API int64_t weir_context_due(weir_context *context);
 
 /** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A
@@ -58,7 +59,7 @@ WEIR_API enum weir_status weir_context_check(weir_context *context);
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_fd(weir_context *context, int *ret_fd);
 
 /** Leaves a value for what runs later in this run: the stamps inside, the task, the hooks. A key is
- * an address that means something to those who share it, such as that of a static variable. value
+ * an address that its users share, such as that of a static variable. value
  * replaces the one that was there; NULL takes it out. Eight take no memory. weir only keeps the
  * pointers, and forgets them at the end of the run. Errors: WEIR_EINVAL (also key NULL),
  * WEIR_ENOMEM; then nothing changed. */
@@ -74,8 +75,8 @@ WEIR_API void *weir_context_get(weir_context *context, const void *key);
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_sleep(weir_context *context,
                                                             int64_t delay_ns);
 
-/** Cancels this run alone, as weir_pool_stop() cancels all: for whoever learns, on another thread,
- * that its work is no longer wanted. Thread-safe, does not block. The caller ensures that the run
+/** Cancels this run alone, as weir_pool_stop() cancels all: for a thread that learns that the work
+ * is no longer wanted. Thread-safe, does not block. The caller ensures that the run
  * lasts until the call has returned, for instance by a lock that the task also takes before it
  * returns, to take back the pointer it gave away. NULL is ignored. */
 WEIR_API void weir_context_cancel(weir_context *context);

@@ -18,8 +18,8 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * An envelope is a task with what a pool needs to run it. Its identity is its address: sending one
- * that is already in flight coalesces. Envelopes are reference-counted, so that one may be sent and
+ * An envelope is a task and its options. Its identity is its address: a send of one that is already
+ * in flight coalesces. Envelopes are reference-counted, so that one may be sent and
  * forgotten.
  *
  * One run, on one worker, in this order: before hook, stamps of the pool, stamps of the envelope,
@@ -39,8 +39,10 @@ WEIR_BEGIN_DECLS
  * |                                 | (without one: ends)         | it decides                    |
  *
  * "Again" means at its next time, while the pool runs. A periodic envelope that was sent during its
- * last run begins its schedule anew. A task that returned WEIR_OK has succeeded, also where it took
- * longer than its deadline: that is counted as late, and changes nothing. */
+ * last run begins its schedule anew. A send for later (weir_pool_send_after()) from before a run
+ * that returned WEIR_ESTOP is dropped if the envelope is periodic; of a one-off envelope it is run
+ * at its time. A task that returned WEIR_OK has succeeded, also where it took longer than its
+ * deadline: that is counted as late, and changes nothing. */
 
 /** An envelope. Opaque. */
 typedef struct weir_envelope weir_envelope;
@@ -66,18 +68,18 @@ typedef void weir_success_fn(weir_context *context, weir_envelope *envelope, voi
 
 /** How a run failed. */
 struct weir_failure {
-    int status;          /**< Of the run. */
-    uint32_t attempt;    /**< This run among those that failed since the last one that did not; from
-                              1. */
+    size_t size;         /**< Of this struct in the library: a member beyond it is not there. */
     const char *message; /**< Of a panic; else "". Valid during the call. */
-    int signal;          /**< That ended an isolated task; else 0. */
+    int status;          /**< Of the run. */
+    uint32_t attempt;    /**< Number of this run among those that failed in a row, from 1. */
+    int signal;          /**< The one that ended an isolated task; else 0. */
     int exit_status;     /**< Of an isolated task that exited; else -1. */
 };
 
-/** What is to become of a one-off envelope whose run failed. */
+/** What follows a failed run of a one-off envelope. */
 enum weir_decision_kind {
     WEIR_DROP = 0,    /**< The envelope ends. */
-    WEIR_RETRY_NOW,   /**< Again, behind what is queued. */
+    WEIR_RETRY_NOW,   /**< Again, behind all queued envelopes. */
     WEIR_RETRY_AFTER, /**< Again after delay_ns of the pool's clock; at once where that is <= 0. */
     WEIR_RETRY_LIMITED, /**< Again when the pool's limiter says (struct weir_pool_options). */
 };
@@ -86,30 +88,31 @@ enum weir_decision_kind {
 struct weir_decision {
     enum weir_decision_kind kind; /**< An unknown one is taken as WEIR_DROP. */
     int64_t delay_ns;             /**< Of WEIR_RETRY_AFTER. */
+    uint64_t reserved[2];         /**< Zero. */
 };
 
 /** The four decisions. */
 static inline struct weir_decision weir_decision_drop(void)
 {
-    struct weir_decision decision = {WEIR_DROP, 0};
+    struct weir_decision decision = {WEIR_DROP, 0, {0, 0}};
     return decision;
 }
 
 static inline struct weir_decision weir_decision_retry_now(void)
 {
-    struct weir_decision decision = {WEIR_RETRY_NOW, 0};
+    struct weir_decision decision = {WEIR_RETRY_NOW, 0, {0, 0}};
     return decision;
 }
 
 static inline struct weir_decision weir_decision_retry_after(int64_t delay_ns)
 {
-    struct weir_decision decision = {WEIR_RETRY_AFTER, delay_ns};
+    struct weir_decision decision = {WEIR_RETRY_AFTER, delay_ns, {0, 0}};
     return decision;
 }
 
 static inline struct weir_decision weir_decision_retry_limited(void)
 {
-    struct weir_decision decision = {WEIR_RETRY_LIMITED, 0};
+    struct weir_decision decision = {WEIR_RETRY_LIMITED, 0, {0, 0}};
     return decision;
 }
 
@@ -121,22 +124,23 @@ static inline struct weir_decision weir_decision_retry_limited(void)
 typedef struct weir_decision weir_failure_fn(weir_context *context, weir_envelope *envelope,
                                              const struct weir_failure *failure, void *payload);
 
-/** Tells how a run ended, last of all: status is the run's. The envelope still counts as running,
- * so a send of it from here needs no slot of the capacity. Not called for a run that was dropped.
- */
+/** Is told of the end of each run, last of all: status is the run's. The envelope still counts as
+ * running, so a send of it from here needs no slot of the capacity. Not called for a run that was
+ * dropped. Where the question is what became of an envelope in the end, a pool's ended function
+ * (weir/ended.h) answers it. */
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
-/** Takes back a payload when the last reference to its envelope goes: once, on whichever thread
- * that happens, with no lock held. It may call anything except what waits for a pool, or with
+/** Takes back a payload when the last reference to its envelope is given back: once, on the thread
+ * that does so, with no lock held. It may call anything except what waits for a pool, or with
  * WEIR_CANCEL_WAIT for a run, to end. */
 typedef void weir_release_fn(void *payload);
 
 /** Flags of an envelope. */
 enum weir_envelope_flags {
-    WEIR_ENVELOPE_AFTER_ALWAYS = 1, /**< The after hook is called whatever came before it. */
+    WEIR_ENVELOPE_AFTER_ALWAYS = 1, /**< The after hook is called after every run. */
 };
 
-/** What an envelope is made with. Zero means the default of every field. */
+/** Options of an envelope. Zero means the default of every field. */
 struct weir_envelope_options {
     size_t size;                     /**< Set by WEIR_ENVELOPE_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
@@ -164,8 +168,8 @@ struct weir_envelope_options {
                                 limit. */
     uint32_t flags;        /**< Of enum weir_envelope_flags. */
     const struct weir_schedule *schedule; /**< Optional, copied: when a periodic one runs. */
-    /** What it belongs to, such as a customer: bytes, copied; size 0: nothing. A pool may limit how
-     * many of a group run at once (group_limit of struct weir_pool_options). */
+    /** The name of its group, such as a customer: bytes, copied; size 0: no group. A pool may limit
+     * how many of a group run at once (group_limit of struct weir_pool_options). */
     struct weir_key group;
     const struct weir_isolation *isolation; /**< Copied: the task runs in a process of its own.
                                                NULL: it runs in the worker's thread. */
@@ -204,6 +208,10 @@ WEIR_API uint64_t weir_envelope_id(const weir_envelope *envelope);
 WEIR_API const char *weir_envelope_type(const weir_envelope *envelope);
 /** The payload given at its making; NULL for NULL. */
 WEIR_API void *weir_envelope_payload(const weir_envelope *envelope);
+/** The stamps given at its making, readable as long as the envelope. ret_count (may be NULL)
+ * receives their count; NULL where that is 0. */
+WEIR_API const struct weir_stamp *weir_envelope_stamps(const weir_envelope *envelope,
+                                                       size_t *ret_count);
 
 WEIR_END_DECLS
 

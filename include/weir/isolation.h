@@ -56,16 +56,16 @@ WEIR_BEGIN_DECLS
  *
  * When the task ends, is killed, or the program ends in any way, every process below the child is
  * killed too, also one in a session of its own (setsid()), and the run ends after they have. To
- * this end a second process, the keeper, runs between program and child. The keeper is the
- * subreaper of what is below it: getppid() of an orphan is the keeper's number. Not killed are:
+ * this end a second process, the supervisor, runs between program and child. The supervisor is the
+ * subreaper of what is below it: getppid() of an orphan is the supervisor's number. Not killed are:
  *
  * - a process that has changed its user, and what is below it;
  * - a process that something else started on the task's request, such as systemd or at;
  * - where /proc is not mounted, a process that has left the child's group;
- * - where the keeper itself is killed with SIGKILL, all but the child.
+ * - where the supervisor itself is killed with SIGKILL, all but the child.
  *
  * The program may ignore SIGCHLD and may wait for children it does not know. It has one child more,
- * the keeper, while the run lasts, and may get a SIGCHLD for it. Requires Linux 5.4. */
+ * the supervisor, while the run lasts, and may get a SIGCHLD for it. Requires Linux 5.4. */
 
 /** Flags of struct weir_isolation. */
 enum weir_isolation_flags {

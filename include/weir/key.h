@@ -15,26 +15,40 @@ WEIR_BEGIN_DECLS
  * What identifies an item of a queue: bytes, or the address of a node in the caller's own object.
  */
 
+/** Where an item is. Independently of that it may be waiting for a time. The numbers are part of
+ * the ABI. */
+enum weir_place {
+    WEIR_PLACE_IDLE = 0,       /**< The queue does not know it, or it only waits for its time. */
+    WEIR_PLACE_QUEUED = 1,     /**< To be handed out. */
+    WEIR_PLACE_PROCESSING = 2, /**< Handed out to a consumer. */
+    WEIR_PLACE_DIRTY = 3       /**< The same, and added again meanwhile. */
+};
+
 /** The node that a caller embeds in its own object to queue the object itself.
  *
  * Zero it (or call weir_item_init()) before first use; after that its contents belong to the queue.
- * It may be freed or moved only while it is idle and not waiting. It gets there, once nobody adds
- * it any more, in two steps: weir_queue_cancel() takes it out of the queue, and its dirty mark and
- * its pending time away; and where a consumer has it in hand, that consumer's done makes it idle.
- * weir_queue_lookup() (weir/snapshot.h) tells whether one has. Who frees it then, its owner or the
- * consumer behind its done, they must agree on between them: the queue does not know.
+ * It may be freed or moved only while it is idle and not waiting. Once nobody adds it any more, two
+ * steps make it so: weir_queue_cancel() takes it out of the queue, and takes its dirty mark and its
+ * pending time away; if a consumer is processing it, that consumer's done makes it idle.
+ * weir_queue_lookup() (weir/snapshot.h) tells whether one is. The owner and the consumer agree on
+ * which of them frees the object then: the queue does not know.
  *
- * A node is used with one queue at a time: another queue may have it once it is idle and not
- * waiting. Given to another one earlier, it is refused with WEIR_EBUSY by every add and by
- * weir_queue_cancel(), and nothing changes in either queue; so a thread may try until the call of
- * another one has let go of it. That two queues are given an idle one at the same time is a mistake
- * which is not noticed. */
+ * A node is used with one queue at a time; another queue may take it once it is idle and not
+ * waiting. Before that, every add to the other queue and weir_queue_cancel() of it are refused with
+ * WEIR_EBUSY and change nothing in either queue, so that a thread may try again until the first
+ * queue has released it. Giving an idle node to two queues at the same moment is a mistake that is
+ * not noticed. */
 struct weir_item {
-    uint64_t weir_position; /**< The queue's. */
-    uint32_t weir_place;    /**< The queue's. */
-    uint32_t weir_wait;     /**< The queue's. */
-    uint32_t weir_slot;     /**< The queue's. */
-    uint32_t weir_running;  /**< The queue's. */
+    uintptr_t weir_word;             /**< The queue's. */
+    uint32_t weir_wait;              /**< The queue's. */
+    uint32_t weir_record;            /**< The queue's. */
+    int32_t weir_priority;           /**< The queue's. */
+    int32_t weir_asked;              /**< The queue's. */
+    uint64_t weir_position;          /**< The queue's. */
+    struct weir_item *weir_next;     /**< The queue's. */
+    struct weir_item *weir_previous; /**< The queue's. */
+    int64_t weir_queued_ns;          /**< The queue's. */
+    int64_t weir_running_ns;         /**< The queue's. */
 };
 
 /** The object of a type in which a node is embedded as that member: what a consumer is handed is
@@ -62,12 +76,14 @@ static inline void weir_item_init(struct weir_item *item)
     memset(item, 0, sizeof(*item));
 }
 
-/** The key made of size bytes at data. Any bytes are allowed, also none. */
+/** The key made of size bytes at data. Any bytes are allowed, also none. A size of SIZE_MAX, such
+ * as that of a length that could not be computed, makes a key that every call refuses with
+ * WEIR_ETOOBIG. */
 static inline struct weir_key weir_key_bytes(const void *data, size_t size)
 {
     struct weir_key key;
     key.data = data;
-    key.size = size;
+    key.size = size < WEIR_KEY_ITEM ? size : WEIR_KEY_ITEM - 1;
     return key;
 }
 
@@ -80,7 +96,10 @@ static inline struct weir_key weir_key_string(const char *text)
 /** The key of an embedded item. */
 static inline struct weir_key weir_key_item(struct weir_item *item)
 {
-    return weir_key_bytes(item, WEIR_KEY_ITEM);
+    struct weir_key key;
+    key.data = item;
+    key.size = WEIR_KEY_ITEM;
+    return key;
 }
 
 WEIR_END_DECLS

@@ -32,13 +32,13 @@ WEIR_BEGIN_DECLS
  * | resize    | next start | at once      | next start       | next start     | WEIR_ESTATE    |
  * | pause, resume | next start | at once  | WEIR_OK          | next start     | WEIR_ESTATE    |
  *
- * "As it ended" is WEIR_OK, or WEIR_ECANCELED where what was queued was not all run, because of a
- * stop. A start that finds a termination under way is refused with WEIR_ESTATE. */
+ * "As it ended" is WEIR_OK, or WEIR_ECANCELED if a stop dropped queued envelopes. A start during a
+ * termination is refused with WEIR_ESTATE. */
 
 /** The states. The numbers are part of the ABI. */
 enum weir_pool_state {
-    WEIR_POOL_STATE_INIT = 0,       /**< Never started; what is sent waits for the start. */
-    WEIR_POOL_STATE_RUNNING = 1,    /**< Its workers run what is sent. */
+    WEIR_POOL_STATE_INIT = 0,       /**< Never started; sends wait for the start. */
+    WEIR_POOL_STATE_RUNNING = 1,    /**< Its workers run envelopes. */
     WEIR_POOL_STATE_STOPPING = 2,   /**< It is ending; sends are refused, some workers are left. */
     WEIR_POOL_STATE_STOPPED = 3,    /**< No worker is left; it can be started again. */
     WEIR_POOL_STATE_TERMINATED = 4, /**< No worker is left, and none will be. */
@@ -49,9 +49,9 @@ WEIR_API enum weir_pool_state weir_pool_state(weir_pool *pool);
 
 /** How a pool is ended. */
 enum weir_end_mode {
-    /** What is queued is run, what waits for a time is dropped; running tasks go on. */
+    /** Queued envelopes are run, waiting ones are dropped; running tasks go on. */
     WEIR_END_DRAIN = 0,
-    /** What is queued or waits is dropped, running tasks are cancelled. */
+    /** Queued and waiting envelopes are dropped, running tasks are cancelled. */
     WEIR_END_STOP = 1,
     /** As a stop, and for good. */
     WEIR_END_TERMINATE = 2
@@ -62,24 +62,24 @@ enum weir_end_flags {
     /** Returns at once; the pool is stopping until its last worker has ended. Allowed to a task of
      * the pool itself. */
     WEIR_END_NO_WAIT = 1,
-    /** What would be dropped is kept for the next start, in the slots that it has: queued
-     * envelopes, pending times, the next runs of periodic envelopes, retries that failure hooks ask
-     * for meanwhile. Nothing comes due until then; a time that has passed by then is due at once.
-     * Of ends that meet, one without this flag has it dropped, also when the pool has stopped
-     * before. Not with WEIR_END_TERMINATE. */
+    /** Nothing is dropped but kept for the next start, with its slots: queued envelopes, pending
+     * times, the next runs of periodic envelopes, retries that failure hooks ask for meanwhile.
+     * Nothing comes due until then; a time that has passed by then is due at once. An end without
+     * this flag drops it, at the same time or later. Not with WEIR_END_TERMINATE. */
     WEIR_END_KEEP = 2
 };
 
-/** Is told of an envelope whose run goes on when weir_pool_end() has reached its limit; envelope is
+/** Called for each envelope that still runs when weir_pool_end() has reached its limit; envelope is
  * valid during the call. On the caller's thread, with no lock held; arg is running_arg. */
 typedef void weir_running_fn(weir_envelope *envelope, void *arg);
 
 /** How to end a pool. Zero means the default of every field. */
 struct weir_end_options {
-    size_t size;     /**< Set by WEIR_END_OPTIONS_INIT. */
-    uint32_t mode;   /**< Of enum weir_end_mode. */
-    uint32_t flags;  /**< Of enum weir_end_flags. */
-    int64_t wait_ns; /**< Longest wait for the workers, by the pool's clock; 0: no limit. */
+    size_t size;      /**< Set by WEIR_END_OPTIONS_INIT. */
+    uint32_t mode;    /**< Of enum weir_end_mode. */
+    uint32_t flags;   /**< Of enum weir_end_flags. */
+    int64_t limit_ns; /**< The wait for the workers ends when the pool's clock shows this; 0: no
+                           limit. */
     weir_running_fn *running; /**< Optional: is told of what still runs then. */
     void *running_arg;        /**< Passed to running. */
 };
@@ -99,17 +99,16 @@ struct weir_end_options {
  *
  * Errors: WEIR_ETIMEDOUT; WEIR_ECANCELED (a drain: a stop came before or meanwhile); WEIR_ESTATE (a
  * drain or stop of a pool that was never started; or from a task of the pool, without
- * WEIR_END_NO_WAIT), WEIR_ERANGE (wait_ns negative),
+ * WEIR_END_NO_WAIT), WEIR_ERANGE (limit_ns negative),
  * WEIR_EINVAL (pool NULL; options of an unknown size, with an unknown mode or flag, or that do not
  * go together). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_end(weir_pool *pool,
-                                                       const struct weir_end_options *options);
+WEIR_API enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *options);
 
-/** Ends a pool for good, whatever its state: as by weir_pool_stop() where it runs, else by dropping
- * what it holds. When it returns no worker is left and the state is terminated. Of a terminated
- * pool it is WEIR_OK and changes nothing. Errors: WEIR_ESTATE (from a task of this pool; nothing
- * changed), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_terminate(weir_pool *pool);
+/** Ends a pool for good, in any state: stops a running one as weir_pool_stop(), and drops all
+ * envelopes of another. When it returns no worker is left and the state is terminated. Of a
+ * terminated pool it is WEIR_OK and changes nothing. Errors: WEIR_ESTATE (from a task of this pool;
+ * nothing changed), WEIR_EINVAL. */
+WEIR_API enum weir_status weir_pool_terminate(weir_pool *pool);
 
 /** Gives a pool another count of workers, 1 to 4096: of one that runs at once, else from its next
  * start. Does not wait: of workers that are too many each leaves when its run has ended, and until
@@ -125,7 +124,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_
  * all that is queued is to be run; a stop leaves it paused. Pauses are not counted. Does not block.
  * The log is told of it where that changes something, as it is of a resume.
  * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause(weir_pool *pool);
+WEIR_API enum weir_status weir_pool_pause(weir_pool *pool);
 
 /** Pauses a pool, and waits until nothing runs any more, or the pool's clock shows limit_ns
  * (WEIR_FOREVER: without limit). Errors: WEIR_ETIMEDOUT (something runs still), WEIR_ECANCELED (the
@@ -133,9 +132,20 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause(weir_pool *pool);
  * this pool), WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns);
 
-/** Ends a pause: what is queued is handed out again. Of a pool that is not paused it is WEIR_OK.
+/** Ends a pause: queued envelopes are run again. Of a pool that is not paused it is WEIR_OK.
  * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resume(weir_pool *pool);
+WEIR_API enum weir_status weir_pool_resume(weir_pool *pool);
+
+/** Waits until the pool is idle, or its clock shows limit_ns (WEIR_FOREVER: without limit). A pool
+ * is idle when no envelope is queued, running or waiting, and no call of its ended function is
+ * under way. Periodic envelopes that wait for their next firing do not count; envelopes that wait
+ * for a retry or were sent for later do.
+ *
+ * Sends of other threads may make the answer out of date at once. Sends that a task makes before
+ * it returns are waited for. A pool that was not started or is paused runs nothing meanwhile.
+ * Errors: WEIR_ETIMEDOUT (the limit has passed), WEIR_ESHUTDOWN (the pool has ended, and keeps
+ * something), WEIR_ESTATE (from a task of this pool), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t limit_ns);
 
 /** Whether the pool was paused a moment ago; false for NULL. */
 WEIR_API bool weir_pool_is_paused(weir_pool *pool);

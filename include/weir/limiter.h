@@ -19,33 +19,34 @@ WEIR_BEGIN_DECLS
  * can implement as well; the supplied ones are thread-safe and give client-go's numbers.
  *
  * Limiters have no clock: the caller passes the time, in nanoseconds of a clock of its own. Times
- * of several threads may arrive a little out of order. What ends in _ns is in nanoseconds. None of
- * the calls blocks; all are thread-safe but weir_limiter_free(). A call that fails has changed
- * nothing, its results neither (but for the item, if any, that a full table forgot for its sake);
- * of a limiter of one's own that holds as far as it has undo.
+ * of several threads may arrive a little out of order. Names that end in _ns are of nanoseconds.
+ * None of the calls blocks; all are thread-safe but weir_limiter_free(). A call that fails has
+ * changed nothing, and has set no result. There are two exceptions: an item that a full table
+ * forgot for the call stays forgotten, and a user's own limiter without undo keeps its count.
  *
- * The limiters that are per item remember items that failed until they are forgotten, and within
+ * The limiters that are per item remember each item that failed until it is forgotten, within
  * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
  * before its memory is used for another.
  *
- * After fork() the child cannot use the parent's limiters: weir_limiter_when() is WEIR_EFORKED, the
- * other calls do as for NULL. */
+ * After fork() the child cannot use the parent's limiters: weir_limiter_when() and
+ * weir_limiter_free() are WEIR_EFORKED, the other calls do as for NULL. */
 
 /** A limiter. Opaque. */
 typedef struct weir_limiter weir_limiter;
 
-/** What a limiter of one's own consists of. give_back and undo are optional, all else is required.
+/** The functions of a user's own limiter. give_back and undo are optional, the others are required.
  *
- * Called by weir_limiter_…() and by queues from any thread, possibly at once, with no lock held;
- * they may block no longer than the caller's add may, and may call anything but the queue they
- * serve. Keys are valid, their bytes borrowed during the call; they are of either kind (those of
- * embedded items have the size WEIR_KEY_ITEM). Another thread may forget an item at any time, also
- * between a when() and its give_back or undo. examples/custom_limiter.c is one. */
+ * weir_limiter_…(), queues and pools call them from any thread, from several at the same time, with
+ * no lock held. They may block no longer than the caller's add may, and may call anything but the
+ * queue or pool that they serve. Keys are valid, their bytes borrowed during the call, and of
+ * either kind: those of embedded items have the size WEIR_KEY_ITEM. Another thread may forget an
+ * item at any time, also between a when() and its give_back or undo. examples/custom_limiter.c
+ * shows one. */
 struct weir_limiter_ops {
     size_t size; /**< sizeof(struct weir_limiter_ops). */
-    /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns (a queue's: what
-     * its clock shows), and counts it. Any other status than WEIR_OK, one of weir's or from
-     * WEIR_EUSER up, is what the caller's add returns; on it nothing is counted or set, and neither
+    /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns, and counts the
+     * try. A queue passes the time of its clock. The caller's add returns any other status than
+     * WEIR_OK, one of weir's or from WEIR_EUSER up; then nothing is counted or set, and neither
      * give_back nor undo follows. */
     enum weir_status (*when)(void *self, struct weir_key key, int64_t now_ns,
                              int64_t *ret_delay_ns);
@@ -56,9 +57,9 @@ struct weir_limiter_ops {
     /** Frees self; called once. */
     void (*destroy)(void *self);
     /** The try that when() was asked for at now_ns coalesced with one that was queued or waiting
-     * already (weir/queue.h), or a pool's retry with an earlier send: what the answer reserved (a
-     * token) is free again. The try stays counted. Called at most once for a when(), soon after it.
-     * NULL: nothing is reserved. */
+     * already (weir/queue.h), or a pool's retry with an earlier send: a token that the answer
+     * reserved is free again. The try stays counted. Called at most once for a when(), soon after
+     * it. NULL: the limiter reserves nothing. */
     void (*give_back)(void *self, struct weir_key key, int64_t now_ns);
     /** The try that when() was asked for at now_ns could not be made: as if it had not been asked.
      * Called at most once for a when(), soon after it, in place of give_back. NULL: the try stays
@@ -66,15 +67,15 @@ struct weir_limiter_ops {
     void (*undo)(void *self, struct weir_key key, int64_t now_ns);
 };
 
-/** What a limiter that is per item is made with. Zero means the default of every field. */
+/** Options of the limiters that are per item. Zero is the default of every field. */
 struct weir_limiter_options {
     size_t size;                     /**< Set by WEIR_LIMITER_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     /** Items remembered at most; for one more, the item that failed longest ago is forgotten. 0:
-     * 1,048,576 (each takes about 80 bytes, and a key of more than 32 bytes its own size); at most
-     * 2^30. */
+     * 1,048,576; at most 2^30. Each takes about 80 bytes, and a key of more than 16 bytes takes its
+     * size as well. */
     size_t items_max;
-    /** An item that has not failed for so long is forgotten. 0: a day, or twice the limiter's
+    /** An item that has not failed for this time is forgotten. 0: a day, or twice the limiter's
      * longest answer where that is longer; WEIR_FOREVER: never. */
     int64_t forget_after_ns;
 };
@@ -85,7 +86,7 @@ struct weir_limiter_options {
         sizeof(struct weir_limiter_options), {0, 0, 0, 0}, 0, 0                                    \
     }
 
-/** Makes a limiter of one's own. ops are copied; self is taken: destroyed with the limiter.
+/** Makes a user's own limiter. ops are copied; self is taken: destroyed with the limiter.
  * allocator is copied, NULL: libc's; it serves the limiter around self, not self. Errors:
  * WEIR_EINVAL (ops or ret_limiter NULL, ops of an unknown size or without a required member, an
  * allocator with some members NULL), WEIR_ENOMEM; self is then not taken. */
@@ -120,9 +121,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
     double qps, uint64_t burst, const struct weir_allocator *allocator, weir_limiter **ret_limiter);
 
 /** Asks every one of count limiters; the longest wait wins, num_requeues is the largest. Takes the
- * limiters (not the array): they are freed with it, and not to be used alone any more. On an error
- * the caller keeps them. allocator is copied, NULL: libc's. From client-go's MaxOfRateLimiter.
- * When one of them fails, the others' answers are undone.
+ * limiters (not the array): they are freed with it, and not to be used alone any more. One that a
+ * queue or another limiter still uses then is not freed, and belongs to the caller again. On an
+ * error the caller keeps them. allocator is copied, NULL: libc's. From client-go's
+ * MaxOfRateLimiter. When one of them fails, the others' answers are undone.
  * Errors: WEIR_EINVAL (a NULL, count 0, the same limiter twice, allocator), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_max_of_new(
     weir_limiter *const *limiters, size_t count, const struct weir_allocator *allocator,
@@ -151,25 +153,26 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_jitter_new(
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_default_new(
     const struct weir_limiter_options *options, weir_limiter **ret_limiter);
 
-/** Frees a limiter that no queue uses any more, and what it took. Takes NULL. No other thread may
- * be in a call on it. */
-WEIR_API void weir_limiter_free(weir_limiter *limiter);
+/** Frees a limiter, and those that it took. Takes NULL. No other thread may be in a call on it.
+ * Errors: WEIR_EBUSY (a queue, a pool or another limiter uses it), WEIR_EFORKED; then nothing has
+ * changed. */
+WEIR_API enum weir_status weir_limiter_free(weir_limiter *limiter);
 
-/** Asks how long the item must wait at now_ns, and counts a try. A limiter of one's own that
- * answers less than 0 is taken to mean 0. Errors: WEIR_EINVAL (a NULL, a key without its bytes),
- * WEIR_ETOOBIG (key longer than WEIR_KEY_SIZE_LIMIT), WEIR_ENOMEM, or those of a limiter of one's
- * own; then nothing was counted. */
+/** Asks how long the item must wait at now_ns, and counts a try. An answer of less than 0, which a
+ * user's own limiter may give, is taken for 0. Errors: WEIR_EINVAL (a NULL, a key without its
+ * bytes), WEIR_ETOOBIG (key longer than WEIR_KEY_SIZE_LIMIT), WEIR_ENOMEM, or those of a user's own
+ * limiter; then nothing was counted. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_when(weir_limiter *limiter,
                                                            struct weir_key key, int64_t now_ns,
                                                            int64_t *ret_delay_ns);
 
 /** Tells that the try asked for at now_ns coalesced with one that was queued or waiting already:
  * tokens it reserved are free again, the count stays (see struct weir_limiter_ops). Once for a
- * when(). Queues do it for what they add. NULL and invalid keys are ignored. */
+ * when(). Queues call it for their own adds. NULL and invalid keys are ignored. */
 WEIR_API void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
 
 /** Tells that the try asked for at now_ns was not made: tokens and count are as if it had not been
- * asked. Once for a when(), in place of weir_limiter_give_back(). Queues do it when an add fails.
+ * asked. Once for a when(), in place of weir_limiter_give_back(). Queues call it when an add fails.
  * NULL and invalid keys are ignored. */
 WEIR_API void weir_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
 

@@ -8,14 +8,13 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * The libraries never print. What is worth telling goes to a function given in an object's options.
- */
+ * The libraries never print. Messages go to a function given in an object's options. */
 
 /** How much a message matters. */
 enum weir_log_level {
     WEIR_LOG_ERROR = 1, /**< Something was lost or refused. */
-    WEIR_LOG_WARNING,   /**< It went on, but somebody should look. */
-    WEIR_LOG_INFO,      /**< Life-cycle. */
+    WEIR_LOG_WARNING,   /**< It went on, but may need attention. */
+    WEIR_LOG_INFO,      /**< A start, an end, a change. */
     WEIR_LOG_DEBUG      /**< For developers. */
 };
 

@@ -33,23 +33,23 @@ WEIR_BEGIN_DECLS
  * label:
  *
  * - `weir_pool_workers`, `weir_pool_running`, `weir_pool_in_flight`, `weir_pool_capacity`, gauges:
- *   its threads, the envelopes being run, those it holds, and how many it may (`+Inf`: no limit);
+ *   its threads, the envelopes being run, those in flight, and its capacity (`+Inf`: no limit);
  * - `weir_pool_runs_total`, a counter with the label `outcome`: runs that ended as `success`,
  *   `error`, `panic`, `timeout`, `canceled` or `stop`;
  * - `weir_pool_late_runs_total`, a counter: runs that succeeded after their deadline;
  * - `weir_pool_overdue_runs_total`, a counter: runs that a watchdog told of, also those that have
  *   not ended yet;
  * - `weir_pool_retries_total`, `weir_pool_exhausted_total`, counters: retries that failure hooks
- *   asked for and that were made, and that the envelope's most attempts forbade;
+ *   asked for and that were made, and that attempts_max forbade;
  * - `weir_pool_hook_errors_total`, a counter: before and after hooks that ended with an error;
- * - `weir_pool_skipped_firings_total`, a counter: what the policies of periodic envelopes left out;
+ * - `weir_pool_skipped_firings_total`, a counter: firings that policies of envelopes left out;
  * - `weir_pool_dropped_total`, a counter: runs that were asked for and will not be.
  *
  * The buckets are Kubernetes' ten, and two more: 100 and 1000 seconds. Times are the queue's
  * clock's. Ages are those of the moment of reading.
  *
- * After fork() a child cannot use its parent's registries: to write one, and to make a queue or
- * pool that is in it, is WEIR_EFORKED, and weir_metrics_free() does nothing. */
+ * After fork() a child cannot use its parent's registries: to write one, to free one, and to make a
+ * queue or pool that is in it, is WEIR_EFORKED. */
 
 /** A registry of named queues and pools. Opaque. */
 typedef struct weir_metrics weir_metrics;
@@ -75,9 +75,9 @@ struct weir_metrics_options {
 WEIR_API WEIR_NODISCARD enum weir_status weir_metrics_new(
     const struct weir_metrics_options *options, weir_metrics **ret_metrics);
 
-/** Frees a registry. Takes NULL. No other thread may be in a call on it, and its queues must have
- * been freed before: one that has not is a bug that ends the program with a message. */
-WEIR_API void weir_metrics_free(weir_metrics *metrics);
+/** Frees a registry. Takes NULL. No other thread may be in a call on it. Errors: WEIR_EBUSY (a
+ * queue or pool uses it; nothing changed), WEIR_EFORKED. */
+WEIR_API enum weir_status weir_metrics_free(weir_metrics *metrics);
 
 /** Receives a piece of a text, borrowed during the call, not ended by a NUL. Called on the thread
  * that called weir_metrics_write(), with no lock held, as often as there are pieces, of at most

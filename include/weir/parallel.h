@@ -35,8 +35,8 @@ WEIR_BEGIN_DECLS
  *
  * A crew keeps its threads from run to run; weir_parallelize() makes and ends threads for one run.
  * There are no other threads: those of a crew have ended before weir_crew_free() returns, those of
- * weir_parallelize() before it returns. They block all signals, and their name is "weir-crew". A
- * process may end while a crew exists.
+ * weir_parallelize() before it returns. Their name is "weir-crew", and each has the signal mask
+ * of the thread whose run starts it. A process may end while a crew exists.
  *
  * After fork() a child cannot run anything with a crew of its parent's (WEIR_EFORKED). It may free
  * that crew, and make its own. */
@@ -125,9 +125,9 @@ WEIR_API WEIR_NODISCARD int weir_crew_run(weir_crew *crew, size_t pieces, weir_p
                                           void *arg, const struct weir_parallel_options *options);
 
 /** Frees a crew and blocks until its threads have ended; in a child of the process that made it,
- * frees its memory only. Takes NULL. No other thread may be in a call on it. A piece of its own run
- * that calls this ends the program with a message. */
-WEIR_API void weir_crew_free(weir_crew *crew);
+ * frees its memory only. Takes NULL. No other thread may be in a call on it but a run. Errors:
+ * WEIR_EBUSY (a run is under way; nothing changed), WEIR_EINVAL (no crew). */
+WEIR_API enum weir_status weir_crew_free(weir_crew *crew);
 
 WEIR_END_DECLS
 

@@ -8,7 +8,7 @@
 
 #include <weir/allocator.h>
 #include <weir/clock.h>
-#include <weir/drop.h>
+#include <weir/ended.h>
 #include <weir/envelope.h>
 #include <weir/export.h>
 #include <weir/limiter.h>
@@ -21,31 +21,37 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * Workers on a queue of envelopes, which take them in the order in which they were sent, those sent
- * for later at their times. What the sender wrote before a send is visible to the run. Every
+ * Threads, called workers, that run envelopes: in the order of the sends, and envelopes sent for
+ * later at their times. A run sees everything that the sender wrote before the send. Every
  * function is thread-safe except weir_pool_free(), and may be called from a task, where it does not
- * say otherwise. NULL where an object is required is WEIR_EINVAL.
+ * say otherwise. NULL where an object is required is WEIR_EINVAL. All limits of waits are times of
+ * the pool's clock.
  *
  * A pool is in state init until it is started, then running, stopping from the first drain or stop,
  * and stopped once its workers have ended; then it can be started again (weir/lifecycle.h has the
  * whole of it). Only start, drain, stop, terminate, end, free, weir_pool_pause_until(),
- * weir_pool_send_until() and, in a pool made with WEIR_FULL_WAIT, the other sends block, and
- * weir_pool_cancel() where it is asked to.
+ * weir_pool_send_until(), weir_pool_wait_idle() and, in a pool made with WEIR_FULL_WAIT, the other
+ * sends block, and weir_pool_cancel() where it is asked to.
  *
- * After fork() the child cannot use the parent's pools: every call is WEIR_EFORKED, their state is
- * terminated, and weir_pool_free() does nothing. It may make pools of its own. */
+ * A worker's thread has the signal mask of the thread that starts the pool or makes it larger, and
+ * so have the programs that tasks start: a program that wants its signals handled by threads of its
+ * own blocks them there. A task must not end its thread (pthread_exit(), pthread_cancel()), nor
+ * return in a process that it has forked: either ends that process with a message.
+ *
+ * After fork() the child cannot use the parent's pools: every call is WEIR_EFORKED, and their state
+ * is terminated. It may make pools of its own. */
 
 /** A pool. Opaque. */
 typedef struct weir_pool weir_pool;
 
-/** What a send does that finds the capacity reached. */
+/** How a send is answered when the capacity is reached. */
 enum weir_when_full {
     WEIR_FULL_REFUSE = 0, /**< It is refused with WEIR_EFULL. */
     /** It waits until there is room, as weir_pool_send_until() without a limit. */
     WEIR_FULL_WAIT = 1,
-    /** The envelope that has been queued longest is dropped, with its pending time, and gives its
-     * slot to the new one. Where nothing is queued (all run, or wait for their times), and of
-     * weir_pool_send_all(), the send is refused with WEIR_EFULL. */
+    /** The envelope that has been queued longest is dropped, with its pending time, and its slot
+     * goes to the new one. The send is refused with WEIR_EFULL if nothing is queued (all run or
+     * wait for their times), and in any case if it is weir_pool_send_all(). */
     WEIR_FULL_DROP_OLDEST = 2
 };
 
@@ -58,52 +64,55 @@ enum weir_pool_flags {
      * is tried again comes before the others of its group: these wait for it, also for the time
      * that it is to be tried after. */
     WEIR_POOL_ORDERED_GROUPS = 2,
+    /** A task of the pool may send to it beyond the capacity. Without this flag such a send is
+     * refused with WEIR_EFULL when the pool is full: a task does not wait for a slot, since it
+     * has one itself that others may be waiting for. */
+    WEIR_POOL_TASKS_EXCEED = 4,
 };
 
-/** Tells of a run that goes on, late_ns past the time limit of what it does. Called on the
+/** Called when a run goes on late_ns past the time limit of its task or hook. Called on the
  * watchdog's thread, with no lock held; the run does not end before the call has returned, so the
- * envelope is there. It may call everything but what waits for the pool or for that run, such as to
- * cancel the envelope without waiting. */
+ * envelope is valid. It may call anything except calls that wait for the pool or for that run; it
+ * may cancel the envelope without waiting. */
 typedef void weir_overdue_fn(weir_envelope *envelope, int64_t late_ns, void *arg);
 
-/** What a pool is made with. Zero means the default of every field but workers. */
+/** Options of a pool. Zero means the default of every field except workers. */
 struct weir_pool_options {
     size_t size;                     /**< Set by WEIR_POOL_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
-    /** Optional; told of each start and end, of resizes while it runs, of pauses and resumes, of
-     * panics, and of what runs past its time. */
+    /** Optional; receives a line for each start and end, each resize of a running pool, pauses and
+     * resumes, panics, and runs past their time. */
     weir_log_fn *log;
-    void *log_arg; /**< Passed to log. */
-    /** Count of threads; required, 1 to 4096. Tasks that block want many. Where tasks are short and
-     * do not, those beyond the number of processors rest, and are called within a millisecond or
-     * two when others have begun to block. */
-    size_t workers;
-    size_t capacity;    /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
-    uint32_t when_full; /**< Of enum weir_when_full. */
-    uint32_t flags;     /**< Of enum weir_pool_flags. */
-    weir_dropped_fn *dropped;        /**< Optional: is told of envelopes that were dropped. */
-    void *dropped_arg;               /**< Passed to dropped. */
+    void *log_arg;        /**< Passed to log. */
+    size_t workers;       /**< Count of threads; required, 1 to 4096. Tasks that block want many. */
+    size_t capacity;      /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
+    uint32_t when_full;   /**< Of enum weir_when_full. */
+    uint32_t flags;       /**< Of enum weir_pool_flags. */
+    weir_ended_fn *ended; /**< Optional: is told of each envelope that has ended. */
+    void *ended_arg;      /**< Passed to ended. */
     const struct weir_stamp *stamps; /**< Copied: around every envelope's own. */
     size_t stamp_count;              /**< Of stamps. */
-    /** Says when envelopes are tried again whose failure hook asks for that; borrowed until free;
-     * keyed by the envelope's address, which is forgotten when a run succeeds and when the envelope
-     * ends. NULL: exponential, 5 ms to 1000 s, per envelope. */
+    /** The delays of retries that a failure hook asks for with WEIR_RETRY_LIMITED; borrowed until
+     * free. The key is the envelope's address; it is forgotten when a run succeeds and when the
+     * envelope ends. If the limiter fails, the retry comes after one second. NULL:
+     * exponential, 5 ms to 1000 s, per envelope. */
     weir_limiter *limiter;
     /** The time limit of a hook, from its start: hook_fraction thousandths of the envelope's
      * deadline, at least hook_min_ns, and not past the deadline of the run unless that has passed
      * when the hook begins. 0: 800 ms, and one half (500). Without a deadline it is hook_min_ns. */
     int64_t hook_min_ns;
     uint32_t hook_fraction; /**< At most 1000. */
-    /** Most envelopes of one group that run at once; 0: no limit. What is over it stays queued,
-     * behind nobody's back: the others pass, and it keeps its place in its group. */
+    /** Most envelopes of one group that run at once; 0: no limit. Further ones stay queued, in the
+     * order of their group, and envelopes of other groups overtake them. */
     uint32_t group_limit;
-    const char *name;      /**< Copied; UTF-8. The pool's name in metrics, needed there. */
+    const char *name;      /**< Copied; UTF-8. The pool's name in metrics, needed there, and at the
+                              beginning of its lines in the log. */
     weir_metrics *metrics; /**< Borrowed until free: where the pool, and its queue with it, show
                               their metrics, under the name; NULL: nowhere. */
-    /** A watchdog, a thread that lives with the pool, tells of each run in which a task or a hook
-     * goes on for so long past its time limit, once: to the log, and to overdue. For what does not
-     * ask its context, and so is told nothing. 0: there is none. */
+    /** A thread of the pool, the watchdog, reports each run in which a task or a hook goes on for
+     * so long past its time limit, once, to the log and to overdue. It finds tasks that do not ask
+     * their context. 0: no watchdog. */
     int64_t overdue_ns;
     weir_overdue_fn *overdue; /**< Optional; only with overdue_ns. */
     void *overdue_arg;        /**< Passed to overdue. */
@@ -129,13 +138,13 @@ struct weir_pool_options {
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 
-/** Frees a pool, which is terminated first as by weir_pool_terminate(): what it holds is dropped.
- * Blocks until its workers have ended. Takes NULL. No other thread may
- * be in a call on it. From a task of the pool itself it ends the program with a message. */
-WEIR_API void weir_pool_free(weir_pool *pool);
+/** Terminates a pool as weir_pool_terminate(), which drops all envelopes in flight, and frees it.
+ * Blocks until its workers have ended. Takes NULL. No other thread may be in a call on it. Errors:
+ * WEIR_ESTATE (from a task of the pool itself), WEIR_EFORKED; then nothing changed. */
+WEIR_API enum weir_status weir_pool_free(weir_pool *pool);
 
-/** Starts the workers, for the first time or again; none runs an envelope before all are there, nor
- * before the last worker of an end that is under way has ended. Errors: WEIR_ECANCELED (its
+/** Starts the workers, for the first time or again. No envelope is run before all workers are
+ * there, nor before all workers of an end that is under way have ended. Errors: WEIR_ECANCELED (its
  * scope was cancelled), WEIR_ESTATE (running, terminated, or called from a task of this pool),
  * WEIR_ETHREAD (the system refused a thread) or WEIR_ENOMEM (after a resize): no worker is left,
  * nothing was run, and the state is as before; WEIR_EINVAL. */
@@ -160,11 +169,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
                                                               weir_envelope *envelope,
                                                               int64_t delay_ns);
 
-/** As weir_pool_send(), but whatever the pool was made with a full one is waited for, until the
- * pool's clock shows limit_ns (WEIR_FOREVER: without limit; a time that has passed: not at all).
- * Those who wait get their slots in the order in which they came, and nobody else gets one
- * meanwhile; in a pool that has not been started they wait for the start. A task of the pool itself
- * does not wait, since it has a slot that others may be waiting for: WEIR_EFULL.
+/** As weir_pool_send(), but waits while the pool is full, whatever its when_full, until the pool's
+ * clock shows limit_ns (WEIR_FOREVER: without limit; a time that has passed: not at all). Waiting
+ * senders get slots in the order of their calls, and before all other sends; in a pool that has not
+ * been started they wait for the start. A task of the pool itself does not wait: WEIR_EFULL.
  *
  * Errors: WEIR_ETIMEDOUT (the limit has passed, and there was no room), WEIR_EFULL (a task of the
  * pool), the others as weir_pool_send(); then nothing changed. */
@@ -184,45 +192,44 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
 /** Flags of weir_pool_cancel(). */
 enum weir_cancel_flags {
     /** Return only once the run that was cancelled has ended, and what the pool calls because of
-     * its end has returned: dropped, where that drops the envelope, and release, where it gives the
-     * last reference back. */
+     * its end has returned: the envelope's outcome function, the pool's ended function, and release
+     * where it gives the last reference back. */
     WEIR_CANCEL_WAIT = 1
 };
 
-/** What weir_pool_cancel() found, of which several may be true. */
+/** What weir_pool_cancel() found; both may be true. */
 enum weir_canceled {
     WEIR_CANCELED_PENDING = 1, /**< It was queued, waited, or was to run again; taken out. */
     WEIR_CANCELED_RUNNING = 2  /**< It was running; that run's context was cancelled. */
 };
 
-/** Cancels an envelope: it is taken out where it is queued or waits for a time, and its context is
- * cancelled where it runs, which includes one that a worker has just taken up. Of what else was
- * sent before, and of a schedule, nothing begins any more once the call has returned; a periodic
- * envelope ends. A send that comes after, also one that the cancelled task makes itself, is a new
- * one, and begins a schedule anew.
+/** Cancels an envelope. A queued or waiting one is taken out; the context of a running one is
+ * cancelled. Once the call has returned, no further run begins because of earlier sends, of a retry
+ * or of a schedule; a periodic envelope ends. A later send, also by the cancelled task itself, is
+ * independent of the cancellation and begins a schedule anew.
  *
  * flags: of enum weir_cancel_flags. ret_found (may be NULL) receives what there was, of enum
  * weir_canceled; 0: it was not in flight. Blocks only with WEIR_CANCEL_WAIT, and then as long as
  * the task goes on. Works in every state of the pool. Errors: WEIR_EBUSY (in flight in another
  * pool), WEIR_ESTATE (WEIR_CANCEL_WAIT from the very run that is to end, or from what is called
  * because it has ended), WEIR_EINVAL (also unknown flags); then nothing changed. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope,
-                                                          uint32_t flags, uint32_t *ret_found);
+WEIR_API enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint32_t flags,
+                                           uint32_t *ret_found);
 
 /** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
  * workers have ended. Several threads may drain and stop at once: all return then. Of a pool that
  * has been drained last it is WEIR_OK. weir_pool_end() has more forms of it. Errors: WEIR_ECANCELED
  * (a stop came before or meanwhile; the workers have ended all the same), WEIR_ESTATE (never
  * started, or called from a task of this pool; nothing changed), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_drain(weir_pool *pool);
+WEIR_API enum weir_status weir_pool_drain(weir_pool *pool);
 
-/** Refuses further sends, cancels the contexts of running tasks, drops what is queued or waits, and
- * returns when all workers have ended: a task that does not ask its context keeps it waiting. What
- * is dropped is given back at once, also while a task still runs; what was sent again, or for
- * later, of an envelope that runs, when that run has ended. Of a pool that has stopped it is
+/** Refuses further sends, cancels the contexts of running tasks, drops queued and waiting
+ * envelopes, and returns when all workers have ended: a task that does not ask its context delays
+ * the return. Dropped envelopes are released at once, also while a task still runs. Further runs of
+ * a running envelope are dropped when its run ends. Of a pool that has stopped it is
  * WEIR_OK. Errors: WEIR_ESTATE (never started, or called from a task of this pool; nothing
  * changed), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_stop(weir_pool *pool);
+WEIR_API enum weir_status weir_pool_stop(weir_pool *pool);
 
 /** Counts of a pool. The first four are of one moment. */
 struct weir_pool_counts {
@@ -244,11 +251,19 @@ struct weir_pool_counts {
     uint64_t hook_errors; /**< Before and after hooks with a status other than WEIR_OK. */
     uint64_t skipped;     /**< Firings of periodic envelopes left out by their policy. */
     uint64_t overdue;     /**< Runs that the watchdog told of (overdue_ns). */
+    uint64_t reserved[4]; /**< Zero. */
 };
 
 /** Reads the counts. Errors: WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_count(weir_pool *pool,
                                                          struct weir_pool_counts *ret_counts);
+
+/** The name given at its making, readable as long as the pool; "" without one, and for NULL. */
+WEIR_API const char *weir_pool_name(const weir_pool *pool);
+
+/** The stamps given at its making, readable as long as the pool. ret_count (may be NULL) receives
+ * their count; NULL where that is 0. */
+WEIR_API const struct weir_stamp *weir_pool_stamps(const weir_pool *pool, size_t *ret_count);
 
 WEIR_END_DECLS
 

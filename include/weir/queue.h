@@ -22,42 +22,42 @@ WEIR_BEGIN_DECLS
  * A de-duplicating work queue with delays, for the threads of one process. The semantics are those
  * of client-go's util/workqueue; where weir differs, the call says so.
  *
- * An item has a place: idle (the queue does not know it), queued, processing, or
+ * An item has a place (enum weir_place in weir/key.h): idle, queued, processing, or
  * processing-and-dirty (added again meanwhile). Independently of that it may be waiting for one
- * time. What follows holds for items named by bytes and for embedded ones, which may share one
- * queue:
+ * time. Items named by bytes and embedded ones may share a queue, and for both this holds:
  *
  * - An item is never processed by two consumers at once.
- * - An add that returned before get handed the item out is covered by that processing, and what the
- *   caller wrote before it is visible to the consumer; an add after it causes another processing.
- * - Items come out first in, first out; in a queue with priorities the most urgent first, and first
- * in, first out among equals. Waiting items become queued in order of their times, those of equal
- * times in order of their adds, and never early.
+ * - An add that returned before get handed the item out is covered by that processing, and the
+ *   consumer sees what the caller wrote before the add. An add after it causes another processing.
+ * - Items come out first in, first out. In a queue with priorities the most urgent item comes
+ *   first, and equals first in, first out. Waiting items become queued in order of their times,
+ *   those of equal times in order of their adds, and never early.
+ * - An item counts as queued from the moment at which it became due, however late a call sees it.
+ * - Only an add can fail for lack of memory. Get, done and the passing of time cannot.
  *
- * Every function is thread-safe except weir_queue_free(). None calls back into the caller's code
- * with a lock held, except the allocator (weir/allocator.h). Only get, done_get, get_batch,
- * those of them until a time, and the drains block, all without using the processor. Who waits in
- * an event loop instead watches weir_queue_fd().
+ * Threads: every function is thread-safe except weir_queue_free(). None calls back into the
+ * caller's code with a lock held, except the allocator (weir/allocator.h). Only get, done_get,
+ * get_batch, their forms with a limit, and the drains block; all sleep meanwhile. An event loop
+ * watches weir_queue_fd() instead.
  *
- * Of several consumers that sleep no more are woken at once than half as many as there were
- * processors for the thread that made the queue; each that comes and leaves something behind has
- * the next one woken. One that the kernel does not let run then, such as one of low priority on a
- * busy processor, holds up what is queued although others sleep: the consumers of a queue are to be
- * scheduled alike.
+ * At most half as many sleeping consumers as there are processors (for the thread that made the
+ * queue) are woken at once; a consumer that comes and leaves something behind wakes the next. So a
+ * consumer that the kernel does not let run, such as one of low priority on a busy processor, holds
+ * up what is queued although others sleep: schedule the consumers of a queue alike.
  *
- * An add coalesces with an earlier one where it changes nothing because what was asked earlier is
+ * An add coalesces with an earlier one if it changes nothing because what was asked earlier is
  * still to come: an add at once, where the item is queued or processing-and-dirty; an add for a
- * time, where the item is waiting and keeps its pending time. Each processing covers all adds that
+ * time, where the item waits and keeps its pending time. A processing covers all adds that
  * coalesced.
  *
  * What ends in _ns is in nanoseconds; times are readings of the queue's clock. Keys, arrays and
- * options are borrowed during the call; the queue copies the bytes of the keys it keeps. NULL where
- * an object is required is WEIR_EINVAL, and so is a key that says it has bytes, or an item, and has
- * none. A call that fails has changed nothing, its results neither, unless it says so.
+ * options are borrowed during the call; the queue copies the bytes of the keys that it keeps. NULL
+ * where an object is required is WEIR_EINVAL, and so is a key without the bytes or the item that it
+ * says it has. A call that fails has changed nothing, its results neither, unless it says so.
  *
  * After fork() the child cannot use the parent's queues: each call that returns a status is
  * WEIR_EFORKED, they count as empty and as shut down, and weir_queue_free() does nothing. It may
- * make queues of its own. An embedded item that a parent's queue holds can be used with them after
+ * make queues of its own. It can use an embedded item that a parent's queue holds with them, after
  * weir_item_init(). */
 
 /** A queue. Opaque. */
@@ -67,23 +67,21 @@ typedef struct weir_queue weir_queue;
 enum weir_queue_flags {
     /** Items are handed out in order of (priority, arrival), not of arrival alone. */
     WEIR_QUEUE_PRIORITIES = 1,
-    /** Every add at once takes the item's pending time away, as with WEIR_ADD_SUPERSEDE, so that
-     * the item does not come once more for it. */
+    /** Every add at once takes the item's pending time away, as with WEIR_ADD_SUPERSEDE. */
     WEIR_QUEUE_SUPERSEDE = 2,
-    /** Keeps the ages of items for snapshots and look-ups (weir/snapshot.h) without metrics too.
-     * Each call then reads the clock once, and an item that is queued or processing takes memory
-     * for its times. A queue that shows metrics does so anyway. */
+    /** Keeps the ages of items for snapshots and look-ups (weir/snapshot.h). Each call then reads
+     * the clock once. A queue with metrics does so anyway. */
     WEIR_QUEUE_AGES = 4
 };
 
-/** Sees an add that coalesced with a queued item: it changed nothing but, at most, the item's
- * priority and, where it supersedes, its pending time. key is what the caller of the add passed,
- * arg as in the options.
+/** Is told of an add at once of an item that is queued already: it changed nothing but, at most,
+ * the item's priority and, where it supersedes, its pending time. key is what the caller of the add
+ * passed, arg as in the options. From client-go's Queue.Touch.
  *
  * Called on the thread that adds, before its call returns, with no lock held: once for each such
  * add, and in a batch once for each such key, in their order. Not called for a time that passes,
  * nor for an add of an item that is processing. The item may have been handed out by then. It may
- * call everything on the queue but weir_queue_free(); an add from within is seen like any other. */
+ * call everything on the queue but weir_queue_free(). */
 typedef void weir_touch_fn(struct weir_key key, void *arg);
 
 /** What a queue is made with. Zero means the default of every field. */
@@ -91,20 +89,19 @@ struct weir_queue_options {
     size_t size;                     /**< Set by WEIR_QUEUE_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
-    weir_limiter *limiter; /**< Borrowed until free, for add_rate_limited; NULL: an own exponential
-                                one, 5 ms to 1000 s. */
+    weir_limiter *limiter; /**< Borrowed until free, for add_rate_limited; NULL: an exponential one
+                                of the queue's own, 5 ms to 1000 s. */
     size_t key_size_max;   /**< Largest key of bytes; 0: 65536; at most WEIR_KEY_SIZE_LIMIT. */
-    const char *name; /**< Copied; UTF-8. The queue's name in metrics, needed there; NULL, "": it
-                         has none. Without metrics it is of no use. */
+    const char *name;      /**< Copied; UTF-8. The queue's name in metrics; required there. */
     weir_metrics *metrics; /**< Borrowed until free: where the queue shows its metrics, under its
-                              name; NULL: nowhere, and it keeps none. */
+                              name. NULL: it keeps none. */
     uint32_t flags;        /**< Of enum weir_queue_flags. */
     uint32_t reserved0;    /**< Zero. */
-    int64_t aging_ns; /**< With WEIR_QUEUE_PRIORITIES: an item becomes more urgent by one for each
-                         such time that it has been queued, so that none is passed over for ever.
-                         Every call then reads the clock. 0: never. */
+    int64_t aging_ns; /**< With WEIR_QUEUE_PRIORITIES: a queued item becomes more urgent by one each
+                         time this has passed, so that none is passed over for ever. Each call then
+                         reads the clock once. 0: never. */
     weir_touch_fn *touch; /**< NULL: none. */
-    void *touch_arg;      /**< Handed to touch. */
+    void *touch_arg;      /**< Passed to touch. */
 };
 
 /** Initialiser of struct weir_queue_options. */
@@ -113,25 +110,27 @@ struct weir_queue_options {
         sizeof(struct weir_queue_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0              \
     }
 
-/** An item in a consumer's hand, as get fills it. Plain data: it may be copied and moved. */
+/** An item that a consumer is processing, as get fills it. Plain data: it may be copied. */
 struct weir_work {
     struct weir_key
         key; /**< The bytes (the queue's own copy, readable until done), or the address. */
     struct weir_item *item; /**< The embedded item; NULL where the item is named by bytes. */
     uint64_t ticket;        /**< Number of this processing, rising with every get of the queue. */
-    uint64_t weir_slot;     /**< The queue's. */
+    uint64_t weir_record;   /**< The queue's. */
+    int32_t priority;       /**< What it was handed out with; 0 in a queue without priorities. */
+    uint32_t reserved0;     /**< Zero. */
 };
 
-/** Flags of weir_queue_add_with(). */
+/** Flags of struct weir_add_options. */
 enum weir_add_flags {
-    /** A pending time is replaced by the new one, earlier or later; by now where delay_ns <= 0: the
-     * time is taken away, and the item added at once. */
+    /** A pending time is replaced by the new one, earlier or later; with delay_ns <= 0 it is taken
+     * away, and the item added at once. */
     WEIR_ADD_MOVE = 1,
-    /** An add at once also takes away the item's pending time. Only with delay_ns <= 0; who has
-     * either kind of delay at hand uses WEIR_ADD_MOVE, which does the same then. */
+    /** An add at once also takes away the item's pending time, as WEIR_ADD_MOVE does. Only with
+     * delay_ns <= 0. */
     WEIR_ADD_SUPERSEDE = 2,
-    /** As weir_queue_add_rate_limited(), but not before delay_ns has passed: of the limiter's delay
-     * and delay_ns the longer counts. Not with WEIR_ADD_SUPERSEDE. */
+    /** As weir_queue_add_rate_limited(), but not before delay_ns has passed: the longer of
+     * delay_ns and the limiter's delay counts. Not with WEIR_ADD_SUPERSEDE, nor in a batch. */
     WEIR_ADD_RATE_LIMITED = 4
 };
 
@@ -140,10 +139,8 @@ struct weir_add_options {
     size_t size;      /**< Set by WEIR_ADD_OPTIONS_INIT. */
     int64_t delay_ns; /**< As weir_queue_add_after(). */
     uint32_t flags;   /**< Of enum weir_add_flags. */
-    int32_t
-        priority; /**< Smaller is more urgent; 0 is usual, and what every other call adds with. Of
-                       several that are asked for before the item is handed out the most
-                       urgent counts; see weir_queue_add_with(). */
+    int32_t priority; /**< Smaller is more urgent; 0 is usual, and the priority of the calls without
+                         options. See weir_queue_add_with(). */
 };
 
 /** Initialiser of struct weir_add_options. */
@@ -152,65 +149,78 @@ struct weir_add_options {
         sizeof(struct weir_add_options), 0, 0, 0                                                   \
     }
 
+/** What an add did. The numbers are part of the ABI. */
+enum weir_added {
+    WEIR_ADDED_NEW = 1,      /**< It causes a processing, or changed when one comes. */
+    WEIR_ADDED_COALESCED = 2 /**< It coalesced with an earlier add. */
+};
+
 /** Makes an empty queue. options may be NULL. Returns owned: weir_queue_free().
  * Errors: WEIR_EINVAL (ret_queue NULL, options of an unknown size or with an unknown field set, an
  * allocator with some members NULL, key_size_max over its limit, unknown flags, aging without
  * priorities, metrics without a name or with one that is not UTF-8), WEIR_ERANGE (aging_ns
- * negative), WEIR_EBUSY (a queue of that name is in the registry already), WEIR_ENOMEM. */
+ * negative), WEIR_EBUSY (a queue of that name is in the registry already), WEIR_EFORKED (the clock
+ * or registry is of another process), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
                                                         weir_queue **ret_queue);
 
-/** Frees a queue and drops what is in it; embedded items become idle, but for processing ones that
- * weir_snapshot_unlisted() (weir/snapshot.h) counts: whoever holds such a one calls
- * weir_item_init() before it is used again. Takes NULL. No other thread may be in a call on the
- * queue; embedded items that are not idle must still exist. */
+/** Frees a queue and drops what is in it; embedded items become idle. Takes NULL. No other thread
+ * may be in a call on it; embedded items that are not idle must still exist. */
 WEIR_API void weir_queue_free(weir_queue *queue);
 
-/** Adds an item: idle becomes queued at the tail, and a sleeping consumer is woken unless enough of
- * them are on their way; queued and processing-and-dirty stay as they are; processing becomes
- * processing-and-dirty. A pending time stays, but in a queue with WEIR_QUEUE_SUPERSEDE. Errors:
- * WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded item that
- * another queue holds); then nothing changed.
+/** Adds an item: idle becomes queued at the tail, and a sleeping consumer is woken unless enough
+ * are on their way; queued and processing-and-dirty stay as they are; processing becomes
+ * processing-and-dirty. A pending time stays, but in a queue with WEIR_QUEUE_SUPERSEDE.
  *
- * What the caller did before the add is seen by a processing of the item that begins after it, also
- * where the add changed nothing. */
+ * Errors: WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded
+ * item that another queue holds). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key);
 
 /** Adds an item once delay_ns has passed; at once where delay_ns <= 0. Of two pending times the
- * earlier is kept. A delay that would pass the end of time waits until then.
- * Errors as weir_queue_add(). */
+ * earlier is kept. A delay past the end of time waits until then. Errors as weir_queue_add(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
                                                               struct weir_key key,
                                                               int64_t delay_ns);
 
-/** Adds an item as options (not NULL) say.
+/** Adds an item as options (not NULL) say. ret_added (may be NULL) receives what the add did.
  *
- * Where the queue has priorities and the item is
+ * Of several priorities asked for before an item is handed out the most urgent counts. Where the
+ * queue has priorities and the item is
  * - queued: a more urgent priority moves it up, to where it would stand had it come with that one
- * in the first place (its arrival and age stay); a less urgent one changes nothing;
+ *   in the first place (its arrival and age stay); a less urgent one changes nothing;
  * - processing: done queues it with the most urgent priority that was asked meanwhile;
  * - waiting: its time comes with the most urgent priority that was asked for that time. An add that
  *   takes the time away takes over its priority, where that is the more urgent one.
  *
+ * A rate-limited add of an item that is processing is at least as urgent as that processing.
+ *
  * Errors as weir_queue_add_after(), with WEIR_ADD_RATE_LIMITED as weir_queue_add_rate_limited();
- * WEIR_EINVAL also for options of an unknown size or with an
- * unknown field set, unknown flags, WEIR_ADD_SUPERSEDE with a delay or a limiter, and a priority
- * other than 0 in a queue without priorities. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(
-    weir_queue *queue, struct weir_key key, const struct weir_add_options *options);
+ * WEIR_EINVAL also for options of an unknown size or with an unknown field set, unknown flags,
+ * WEIR_ADD_SUPERSEDE with a delay or a limiter, and a priority other than 0 in a queue without
+ * priorities. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
+                                                             const struct weir_add_options *options,
+                                                             enum weir_added *ret_added);
 
-/** Adds the item after the delay that the queue's limiter gives it, counting one more failure. The
- * delay begins when the limiter is asked. Errors as weir_queue_add(), and those of a limiter of
- * one's own; then the failure is not counted either, unless the limiter is one of one's own that
- * has no undo (weir/limiter.h). */
+/** Adds the item after the delay that the queue's limiter gives it, and counts one more failure.
+ * The delay begins when the limiter is asked. An item that is processing keeps its priority.
+ * Errors as weir_queue_add(), and those of the limiter. Then the failure is not counted either,
+ * unless the limiter is the user's and has no undo (weir/limiter.h). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_rate_limited(weir_queue *queue,
                                                                      struct weir_key key);
 
-/** Clears the limiter's record of an item, whatever its place. Does not imply done; works after
- * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key);
+/** Adds count items under one lock, all as options (may be NULL) say: all, or on an error none.
+ * count 0 is allowed, keys may be NULL then. Errors as weir_queue_add_with(); WEIR_EINVAL also for
+ * WEIR_ADD_RATE_LIMITED. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_batch(
+    weir_queue *queue, const struct weir_key *keys, size_t count,
+    const struct weir_add_options *options);
 
-/** How often the limiter has been asked for the item since it was forgotten; 0 where it was not.
+/** Clears the limiter's record of an item, whatever its place. Does not imply done. Works after
+ * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key). */
+WEIR_API enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key);
+
+/** How often the limiter was asked for the item since it was forgotten last; 0 if it was not.
  * Errors: WEIR_EINVAL, WEIR_ETOOBIG (key). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_num_requeues(weir_queue *queue,
                                                                  struct weir_key key,
@@ -219,17 +229,17 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_num_requeues(weir_queue *que
 /** Takes an item out that is queued or waiting; one that is processing only loses its dirty mark
  * and its wait. ret_taken (may be NULL) tells whether there was anything to take out. Works after
  * shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG, WEIR_EBUSY (an embedded item that another queue
- * holds); then nothing changed. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key,
-                                                           bool *ret_taken);
+ * holds). */
+WEIR_API enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key,
+                                            bool *ret_taken);
 
 /** Hands out the item at the head, which becomes processing; blocks while nothing is queued. The
- * consumer must call weir_queue_done() for it. Never fails for lack of memory. Errors:
- * WEIR_ESHUTDOWN (shut down, and nothing is queued), WEIR_EINVAL.
+ * consumer must call weir_queue_done() for it. Errors: WEIR_ESHUTDOWN (shut down, and nothing is
+ * queued), WEIR_ECANCELED (weir_queue_interrupt()), WEIR_EINVAL.
  *
- * WEIR_ESHUTDOWN is the end for good only where nothing is processing any more: the done of an item
- * that is dirty queues it again after shutdown too. A consumer that gets again after its own last
- * done leaves nothing behind; one whose handlers end elsewhere (in other threads, in an event loop)
+ * After WEIR_ESHUTDOWN nothing comes any more only if nothing is processing any more: the done of
+ * a dirty item queues it again after shutdown too. A consumer that gets again after its own last
+ * done leaves nothing behind. One whose handlers end elsewhere (in other threads, in an event loop)
  * goes on getting after each of their dones. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get(weir_queue *queue,
                                                         struct weir_work *ret_work);
@@ -240,7 +250,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_try_get(weir_queue *queue,
                                                             struct weir_work *ret_work);
 
 /** As weir_queue_get(), but blocks only until the queue's clock shows limit_ns. Errors:
- * WEIR_ETIMEDOUT (it does, and nothing is queued), WEIR_ESHUTDOWN, WEIR_EINVAL. */
+ * WEIR_ETIMEDOUT (it does, and nothing is queued), WEIR_ESHUTDOWN, WEIR_ECANCELED, WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
                                                               struct weir_work *ret_work);
 
@@ -256,58 +266,57 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_try_get_batch(weir_queue *qu
                                                                   struct weir_work *ret_work,
                                                                   size_t size, size_t *ret_count);
 
-/** As weir_queue_get_batch(), but blocks only until the queue's clock shows limit_ns. Errors:
- * WEIR_ETIMEDOUT (it does, and nothing is queued), WEIR_ESHUTDOWN, WEIR_EINVAL. */
+/** As weir_queue_get_batch(), but blocks only until the queue's clock shows limit_ns. Errors as
+ * weir_queue_get_until(); WEIR_EINVAL also for size 0. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch_until(weir_queue *queue,
                                                                     int64_t limit_ns,
                                                                     struct weir_work *ret_work,
                                                                     size_t size, size_t *ret_count);
 
+/** Ends one blocked get, of whichever consumer, with WEIR_ECANCELED; where none blocks, the next
+ * one that would block. Several calls end as many gets. For a consumer that is to leave without a
+ * shutdown. Gets that find something queued and those that never block are not ended. Errors:
+ * WEIR_EINVAL. */
+WEIR_API enum weir_status weir_queue_interrupt(weir_queue *queue);
+
 /** Ends a processing: the item becomes idle, or queued at the tail where it is dirty.
  * Errors: WEIR_ENOTPROCESSING (this processing has ended before, or work is none of the queue's),
- * WEIR_EINVAL; then nothing changed. An embedded item that work names must exist, also where its
- * processing has ended. Works after shutdown. Never fails for lack of memory. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done(weir_queue *queue,
-                                                         const struct weir_work *work);
+ * WEIR_EINVAL. An embedded item that work names must exist, also where its processing has ended.
+ * Works after shutdown. */
+WEIR_API enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work);
 
 /** weir_queue_done() of work and weir_queue_get() into it under one lock, for a consumer's loop.
  * Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL, as weir_queue_done(): nothing was done or gotten.
- * WEIR_ESHUTDOWN: the item is done, and work is as it was. */
+ * WEIR_ESHUTDOWN, WEIR_ECANCELED: the item is done, and work is as it was. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get(weir_queue *queue,
                                                              struct weir_work *work);
 
-/** As weir_queue_done_get(), without blocking. Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL: nothing
- * was done or gotten. WEIR_EAGAIN (nothing is queued), WEIR_ESHUTDOWN: the item is done, and work
- * is as it was. */
+/** As weir_queue_done_get(), without blocking. Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL, as
+ * weir_queue_done(). WEIR_EAGAIN (nothing is queued), WEIR_ESHUTDOWN: the item is done, and work is
+ * as it was. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_try_get(weir_queue *queue,
                                                                  struct weir_work *work);
 
-/** As weir_queue_done_get(), but blocks only until the queue's clock shows limit_ns. Errors:
- * WEIR_ENOTPROCESSING, WEIR_EINVAL: nothing was done or gotten. WEIR_ETIMEDOUT (it does, and
- * nothing is queued), WEIR_ESHUTDOWN: the item is done, and work is as it was. */
+/** As weir_queue_done_get(), but blocks only until the queue's clock shows limit_ns. Errors as
+ * weir_queue_done_get(); WEIR_ETIMEDOUT (it does, and nothing is queued): the item is done, and
+ * work is as it was. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get_until(weir_queue *queue,
                                                                    int64_t limit_ns,
                                                                    struct weir_work *work);
 
-/** weir_queue_add() of count items under one lock: all, or on an error none. count 0 is allowed,
- * keys may be NULL then. Errors as weir_queue_add(). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_batch(weir_queue *queue,
-                                                              const struct weir_key *keys,
-                                                              size_t count);
-
 /** weir_queue_done() of count items under one lock. count 0 is allowed, work may be NULL then.
  * Errors: WEIR_ENOTPROCESSING (at least one was not being processed; the others are done all the
  * same), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_batch(weir_queue *queue,
-                                                               const struct weir_work *work,
-                                                               size_t count);
+WEIR_API enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work *work,
+                                                size_t count);
 
 /** Counts of a queue's items at one moment. Due waiting items count as queued. */
 struct weir_queue_counts {
-    size_t queued;     /**< Ready to be handed out. */
-    size_t waiting;    /**< Having a pending time, whatever their place. */
-    size_t processing; /**< Handed out and not done. */
-    uint64_t dropped;  /**< Waiting times that shutdown dropped, ever. */
+    size_t queued;         /**< Ready to be handed out. */
+    size_t waiting;        /**< With a pending time, whatever their place. */
+    size_t processing;     /**< Handed out and not done. */
+    uint64_t dropped;      /**< Pending times that shutdown dropped, ever. */
+    uint64_t reserved0[4]; /**< Zero. */
 };
 
 /** Reads all counts under one lock. Errors: WEIR_EINVAL. */
@@ -319,14 +328,15 @@ WEIR_API size_t weir_queue_len(weir_queue *queue);
 
 /** Stops accepting adds (WEIR_ESHUTDOWN) and drops all pending times, which are counted. Queued
  * items are still handed out; then every get returns WEIR_ESHUTDOWN. A drain under way returns at
- * once. Does not block; may be called again. There is no way back. NULL is ignored. */
+ * once. Does not block; may be called again. A queue that was shut down stays so. NULL is ignored.
+ */
 WEIR_API void weir_queue_shutdown(weir_queue *queue);
 
 /** As weir_queue_shutdown(), and returns once nothing is queued or processing any more, items that
  * done queued again included. Needs consumers that go on getting. Several threads may drain; all
  * return. Errors: WEIR_ECANCELED (weir_queue_shutdown() was called meanwhile, with items left; one
  * that came before does not end a drain), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain(weir_queue *queue);
+WEIR_API enum weir_status weir_queue_shutdown_drain(weir_queue *queue);
 
 /** As weir_queue_shutdown_drain(), but blocks only until the queue's clock shows limit_ns; the
  * queue stays shut down. weir_queue_snapshot() (weir/snapshot.h) names what is still there then.
@@ -337,23 +347,22 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain_until(weir_qu
 /** True once shutdown or a drain has begun, and for NULL. */
 WEIR_API bool weir_queue_shutting_down(weir_queue *queue);
 
-/** The queue's descriptor for event loops (poll, select, epoll; level-triggered): readable while a
- * get would not block, which is while something is queued, or the queue is shut down; and once the
- * earliest pending time has come, until a call on the queue has seen to it. A loop then calls
- * weir_queue_try_get() until that says WEIR_EAGAIN, which may be the first answer: a thread was
- * faster, or the time that came was that of an item which is processing. WEIR_ESHUTDOWN tells it to
- * stop watching: the descriptor stays readable from then on. A loop whose handlers end later then
- * calls weir_queue_try_get() after each of their dones, to the last, for such a done may queue its
- * item again (see weir_queue_get()).
+/** The queue's descriptor for event loops (poll, select, epoll; level-triggered). It is readable
+ * while something is queued; once the queue is shut down, for ever; and once the earliest pending
+ * time has come, until a call on the queue has queued the item. A loop then calls
+ * weir_queue_try_get() until that returns WEIR_EAGAIN. That may be the first answer: another thread
+ * was faster, or the item that became due is processing. WEIR_ESHUTDOWN tells the loop to stop
+ * watching. A loop whose handlers end later then calls weir_queue_try_get() after each of their
+ * dones, to the last, since such a done may queue its item again (see weir_queue_get()).
  *
- * Made at the first call, the same one at every later call. It is the queue's: only watch it, and
- * take it out of the loop before weir_queue_free(), which closes it; exec closes it too. From the
- * first call on the queue makes a system call whenever it becomes empty or is empty no more, and
- * whenever the earliest pending time changes while nothing is queued. Threads may get from the
- * queue as well.
+ * The first call makes the descriptor, and every later call returns the same one. The queue owns
+ * it: only watch it, and take it out of the loop before weir_queue_free(), which closes it. exec
+ * closes it too. From the first call on the queue makes a system call when it becomes empty, when
+ * it becomes empty no more, and when the earliest pending time changes while nothing is queued.
+ * Threads may get from the queue as well.
  *
- * Errors: WEIR_EINVAL, WEIR_ENOMEM, WEIR_EIO (such as no descriptors left; it takes three); then
- * nothing changed, and it may be called again. */
+ * Errors: WEIR_EINVAL, WEIR_ENOMEM, WEIR_EIO (such as no descriptors left; it takes three); then it
+ * may be called again. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_fd(weir_queue *queue, int *ret_fd);
 
 WEIR_END_DECLS

@@ -15,8 +15,8 @@ WEIR_BEGIN_DECLS
  * A scope is what several pools have in common: one call stops them all. A program makes one, gives
  * it to its pools (struct weir_pool_options), and cancels it when it is to end.
  *
- * After fork() the child cannot use the parent's scopes: to cancel or to free one does nothing, and
- * no pool can be made in it (WEIR_EFORKED). */
+ * After fork() the child cannot use the parent's scopes: to cancel one does nothing, to free one or
+ * to make a pool in one is WEIR_EFORKED. */
 
 /** A scope. Opaque. All calls but weir_scope_free() are thread-safe. */
 typedef struct weir_scope weir_scope;
@@ -26,15 +26,16 @@ typedef struct weir_scope weir_scope;
 WEIR_API WEIR_NODISCARD enum weir_status weir_scope_new(const struct weir_allocator *allocator,
                                                         weir_scope **ret_scope);
 
-/** Frees a scope, whose pools have been freed before. Takes NULL. */
-WEIR_API void weir_scope_free(weir_scope *scope);
+/** Frees a scope. Takes NULL. Errors: WEIR_EBUSY (a pool is in it), WEIR_EFORKED; then nothing
+ * changed. */
+WEIR_API enum weir_status weir_scope_free(weir_scope *scope);
 
 /** Cancels a scope, for good: cancels what runs in its pools and stops each of them as
- * weir_pool_end() does with WEIR_END_STOP and WEIR_END_NO_WAIT, drops told of included. A pool that
- * does not run is left as it is, and does not start any more (WEIR_ECANCELED). Waits for no task;
- * of a scope that was cancelled before it does nothing, and does not wait for the first call. May
- * be called from a task of one of its pools. A pool's dropped function, which may be called from
- * here, must not free a pool of the scope. NULL is ignored. */
+ * weir_pool_end() does with WEIR_END_STOP and WEIR_END_NO_WAIT, calls of their
+ * ended functions included. A pool that does not run is left as it is, and does not start any more
+ * (WEIR_ECANCELED). Waits for no task. A further call does nothing, and does not wait for the
+ * first. May be called from a task of one of its pools. A pool's ended function, which may be
+ * called from here, must not free a pool of the scope. NULL is ignored. */
 WEIR_API void weir_scope_cancel(weir_scope *scope);
 
 /** Whether the scope was cancelled; false for NULL. */

@@ -16,18 +16,10 @@ WEIR_BEGIN_DECLS
 /** @file
  * What is in a queue: one item, or all of them at one moment, with place, pending time and age. For
  * people and logs, such as to name what is still running when a drain has run out of time; and for
- * the owner of an embedded item, who asks whether the queue is rid of it.
+ * the owner of an embedded item, to ask whether the queue still holds it.
  *
  * What ends in _ns is in nanoseconds; times are readings of the queue's clock. None of the calls
  * blocks; all are thread-safe but weir_snapshot_free(). */
-
-/** Where an item is. */
-enum weir_place {
-    WEIR_PLACE_IDLE = 0,   /**< It waits for its time, or the queue does not know it. */
-    WEIR_PLACE_QUEUED,     /**< To be handed out. */
-    WEIR_PLACE_PROCESSING, /**< In a consumer's hand. */
-    WEIR_PLACE_DIRTY       /**< The same, and added again meanwhile. */
-};
 
 /** One item, as a snapshot and a look-up show it. */
 struct weir_snapshot_item {
@@ -44,21 +36,21 @@ struct weir_snapshot_item {
     uint32_t reserved0;    /**< Zero. */
 };
 
-/** Looks one item up; one that the queue does not know is idle and has no pending time. What is due
- * is queued before, as by every call. The answer may be out of date at once, unless the caller
- * knows that nobody adds the item: what is idle and not waiting then stays so.
+/** Looks one item up; one that the queue does not know is idle and has no pending time. The result
+ * may be out of date at once, unless the caller knows that nobody adds the item: what is idle and
+ * not waiting then stays so.
  *
  * Costs no more than an add; works after shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key),
  * WEIR_EBUSY (an embedded item that another queue holds). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
                                                            struct weir_snapshot_item *ret_item);
 
-/** All items of a queue at one moment. Opaque; it does not change, and needs its queue no more. */
+/** All items of a queue at one moment. Opaque. It does not change, and may outlive its queue. */
 typedef struct weir_snapshot weir_snapshot;
 
-/** Makes a snapshot: processing items first, in no order; then queued ones, in the order in which
- * they will be handed out; then those that only wait, in no order. Due waiting items are queued
- * ones. The queue is locked while its items are copied, twice or a little more often, but not while
+/** Makes a snapshot: processing items first, in order of their starts; then queued ones, in the
+ * order in which they will be handed out; then those that only wait, in no order. Due waiting items
+ * are queued ones. The queue is locked while its items are copied, usually twice, but not while
  * memory is allocated for them, which comes from the queue's allocator.
  *
  * Returns owned: weir_snapshot_free(). Works after shutdown too. Errors: WEIR_EINVAL, WEIR_ENOMEM.
@@ -68,10 +60,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_snapshot(weir_queue *queue,
 
 /** Count of a snapshot's items; 0 for NULL. */
 WEIR_API size_t weir_snapshot_count(const weir_snapshot *snapshot);
-
-/** Count of items that were processing but could not be listed: memory had been short when they
- * were handed out. 0 for NULL. */
-WEIR_API size_t weir_snapshot_unlisted(const weir_snapshot *snapshot);
 
 /** The item of an index below the count, readable until free; NULL for another index, and for NULL.
  */

@@ -16,25 +16,25 @@ WEIR_BEGIN_DECLS
 /** An envelope (weir/envelope.h). Opaque. */
 typedef struct weir_envelope weir_envelope;
 
-/** What a stamp is around: the stamps inside it and, innermost, the task. Opaque; valid until the
+/** The inside of a stamp: further stamps and, innermost, the task. Opaque; valid until the
  * stamp returns, on its thread. */
 typedef struct weir_next weir_next;
 
 /** A stamp. Runs on a worker's thread, with no lock held, under the rules and in the time limit of
- * the task. What it returns is what the stamp outside it sees, and of the outermost one the status
- * of the run; so a stamp that wants nothing changed returns what weir_next_run() did. Without a
- * call of weir_next_run() the task is not run. arg is that of struct weir_stamp: of a pool's stamps
- * it is shared by all workers at once. */
+ * the task. Its return value goes to the stamp outside it, and that of the outermost stamp is the
+ * status of the run; so a stamp that changes nothing returns the value of weir_next_run(). Without
+ * a call of weir_next_run() the task is not run. arg is that of struct weir_stamp: of a pool's
+ * stamps it is shared by all workers at once. */
 typedef int weir_stamp_fn(weir_context *context, weir_envelope *envelope, const weir_next *next,
                           void *arg);
 
-/** A stamp and what is passed to it. */
+/** A stamp and its argument. */
 struct weir_stamp {
     weir_stamp_fn *fn; /**< Required. */
     void *arg;         /**< Borrowed as long as the envelope or pool lives. */
 };
 
-/** Runs what is inside the stamp, once for each call, and returns its status. For stamps only, on
+/** Runs the inside of the stamp, once for each call, and returns its status. For stamps only, on
  * their own thread and with their own context. Errors: WEIR_EINVAL (a NULL); then nothing was run.
  */
 WEIR_API int weir_next_run(const weir_next *next, weir_context *context);

@@ -45,7 +45,7 @@ WEIR_BEGIN_DECLS
     X(ENOTSUP, 25, "not supported")                                                                \
     X(ETHREAD, 26, "a thread could not be started")
 
-/** What a call came to. WEIR_OK is 0; every other value is a failure. */
+/** The result of a call. WEIR_OK is 0; every other value is a failure. */
 enum weir_status {
 #define WEIR_STATUS_ENUM_(name, number, text) WEIR_##name = number, /**< text of the table */
     WEIR_STATUS_MAP(WEIR_STATUS_ENUM_)

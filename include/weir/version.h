@@ -8,8 +8,8 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * Which weir this is: of the headers that a program was compiled with, and of the library that it
- * runs with. Before 1.0 a new minor version may change the ABI. */
+ * The version of the headers that a program was compiled with, and of the library that it runs
+ * with. Before 1.0 a new minor version may change the ABI. */
 
 /** The first number of the headers' version. */
 #define WEIR_VERSION_MAJOR 0

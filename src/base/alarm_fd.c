@@ -40,7 +40,7 @@ void weiri_alarm_fd_set(struct weiri_alarm_fd *alarm, int64_t time_ns)
         at.it_value.tv_sec = (time_t)(some_ns / NS_PER_SECOND);
         at.it_value.tv_nsec = (long)(some_ns % NS_PER_SECOND);
     }
-    /* It cannot fail on a descriptor that is ours alone. */
+    /* It cannot fail, since no other code has the descriptor. */
     int result = timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &at, NULL);
     WEIRI_ASSERT(result == 0);
     alarm->time_ns = time_ns;

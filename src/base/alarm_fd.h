@@ -8,12 +8,12 @@
 
 #include <weir/status.h>
 
-/* A file descriptor that becomes readable at a time and stays so, or at once where the time has
- * passed: a timer, whose time can be set to the past. One descriptor where base/event_fd.h takes
- * three, for what never becomes unreadable again before it is set anew. */
+/* A file descriptor that becomes readable at a time and stays so. A time that has passed makes it
+ * readable at once. It is one descriptor, where base/event_fd.h needs three, but it becomes
+ * unreadable only when it is set again. */
 struct weiri_alarm_fd {
     int fd;          /* -1: not open */
-    int64_t time_ns; /* what it was set to last */
+    int64_t time_ns; /* the time that was set last */
 };
 
 #define WEIRI_ALARM_FD_INIT                                                                        \
@@ -29,11 +29,11 @@ static inline bool weiri_alarm_fd_is_open(const struct weiri_alarm_fd *alarm)
 /* Set to never; closed by exec. WEIR_ENOMEM; WEIR_EIO for any other reason, such as no descriptors
  * left: then nothing was opened. */
 WEIR_NODISCARD enum weir_status weiri_alarm_fd_open(struct weiri_alarm_fd *ret_alarm);
-/* Takes one that is not open. */
+/* Does nothing if it is not open. */
 void weiri_alarm_fd_close(struct weiri_alarm_fd *alarm);
 
-/* From now on readable once weiri_monotonic_now() shows time_ns; INT64_MAX: never. A system call
- * where that is new. Not thread-safe. Never blocks. */
+/* From now on readable once weiri_monotonic_now() shows time_ns; INT64_MAX: never. Makes a system
+ * call only if the time is not the one set last. Not thread-safe. Never blocks. */
 void weiri_alarm_fd_set(struct weiri_alarm_fd *alarm, int64_t time_ns);
 
 #endif

@@ -5,38 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pages.h"
-
-/* Without an allocator of one's own: large blocks are pages, the others libc's. */
+/* The default allocator: libc's. */
 
 static void *default_alloc(size_t size, void *arg)
 {
     (void)arg;
-    return weiri_pages_suit(size) ? weiri_pages_alloc(size) : malloc(size);
-}
-
-static void default_release(void *block, size_t size, void *arg)
-{
-    (void)arg;
-    if (weiri_pages_suit(size)) {
-        weiri_pages_release(block, size);
-    } else {
-        free(block);
-    }
+    return malloc(size);
 }
 
 static void *default_resize(void *block, size_t old_size, size_t new_size, void *arg)
 {
-    bool was_pages = weiri_pages_suit(old_size);
-    if (was_pages != weiri_pages_suit(new_size)) {
-        void *moved = default_alloc(new_size, arg);
-        if (moved != NULL) {
-            memcpy(moved, block, old_size < new_size ? old_size : new_size);
-            default_release(block, old_size, arg);
-        }
-        return moved;
-    }
-    return was_pages ? weiri_pages_resize(block, old_size, new_size) : realloc(block, new_size);
+    (void)old_size;
+    (void)arg;
+    return realloc(block, new_size);
+}
+
+static void default_release(void *block, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    free(block);
 }
 
 enum weir_status weiri_allocator_init(struct weir_allocator *dst, const struct weir_allocator *src)
@@ -59,16 +47,17 @@ void *weiri_alloc(const struct weir_allocator *allocator, size_t size)
 
 void *weiri_alloc_zero(const struct weir_allocator *allocator, size_t count, size_t size)
 {
-    size_t total;
-    if (__builtin_mul_overflow(count, size, &total)) {
-        return NULL;
-    }
-    void *block = weiri_alloc(allocator, total);
-    bool is_zero = allocator->alloc == default_alloc && weiri_pages_suit(total);
-    if (block != NULL && !is_zero) {
-        memset(block, 0, total);
+    void *block = weiri_alloc_array(allocator, count, size);
+    if (block != NULL) {
+        memset(block, 0, count * size);
     }
     return block;
+}
+
+void *weiri_alloc_array(const struct weir_allocator *allocator, size_t count, size_t size)
+{
+    size_t total;
+    return __builtin_mul_overflow(count, size, &total) ? NULL : weiri_alloc(allocator, total);
 }
 
 void *weiri_resize(const struct weir_allocator *allocator, void *block, size_t old_count,

@@ -9,9 +9,8 @@
 #include <weir/allocator.h>
 #include <weir/status.h>
 
-/* Fills dst from the allocator of an options struct: where all its functions are NULL, libc's, with
- * large blocks in pages of their own (base/pages.h). WEIR_EINVAL where only some are. src may be
- * NULL. */
+/* Fills dst from the allocator of an options struct. If src or all its functions are NULL, dst is
+ * libc's. WEIR_EINVAL if only some are NULL. */
 WEIR_NODISCARD enum weir_status weiri_allocator_init(struct weir_allocator *dst,
                                                      const struct weir_allocator *src);
 
@@ -19,9 +18,19 @@ WEIR_NODISCARD enum weir_status weiri_allocator_init(struct weir_allocator *dst,
 void *weiri_alloc(const struct weir_allocator *allocator, size_t size);
 /* Zeroed memory for count members of a size; NULL also where their product overflows. */
 void *weiri_alloc_zero(const struct weir_allocator *allocator, size_t count, size_t size);
+/* The same, with any content. */
+void *weiri_alloc_array(const struct weir_allocator *allocator, size_t count, size_t size);
 /* A larger or smaller block with count members; NULL leaves the old one as it is. */
 void *weiri_resize(const struct weir_allocator *allocator, void *block, size_t old_count,
                    size_t new_count, size_t size);
+/* The smallest capacity of an array whose capacity doubles. */
+#define WEIRI_CAPACITY_MIN ((size_t)16)
+/* Whether such an array should shrink now that it holds count members. The limit is far below the
+ * capacity, so that the array does not grow again at once. */
+static inline bool weiri_is_sparse(size_t capacity, size_t count)
+{
+    return capacity > WEIRI_CAPACITY_MIN && count < capacity / 8;
+}
 /* Takes NULL. */
 void weiri_release(const struct weir_allocator *allocator, void *block, size_t size);
 /* A copy of a string, its NUL included in the size to release; NULL for lack of memory. */

@@ -15,15 +15,15 @@
 struct weir_clock {
     /* Immutable. */
     bool is_manual;
-    uint64_t process; /* the mark of the one that made it; of a manual clock */
+    uint64_t process; /* a manual clock's: the mark of the process that made it */
     struct weir_allocator allocator;
 
     struct weiri_mutex mutex;
     /* Guarded by the mutex. */
     struct weiri_list users;
 
-    /* Written with the mutex held, read without: a reader that sees a step late is woken by it.
-     * Release pairs with the acquire in weir_clock_now(). */
+    /* Written with the mutex held, read without it. A waiter that has read the time before a step
+     * is woken by the step. Release pairs with the acquire in weir_clock_now(). */
     _Atomic int64_t now_ns;
 };
 
@@ -49,10 +49,11 @@ enum weir_status weir_clock_manual_new(int64_t start_ns, const struct weir_alloc
         return WEIR_ENOMEM;
     }
     clock->process = weiri_forked_mark();
-    if (clock->process == 0 || weiri_mutex_init(&clock->mutex) != WEIR_OK) {
+    if (clock->process == 0) {
         weiri_release(&memory, clock, sizeof(*clock));
         return WEIR_ENOMEM;
     }
+    weiri_mutex_init(&clock->mutex);
     clock->is_manual = true;
     clock->allocator = memory;
     weiri_list_init(&clock->users);
@@ -100,16 +101,24 @@ int64_t weir_clock_now(weir_clock *clock)
     return atomic_load_explicit(&clock->now_ns, memory_order_acquire);
 }
 
-void weir_clock_free(weir_clock *clock)
+enum weir_status weir_clock_free(weir_clock *clock)
 {
-    /* In a child its users and its lock are as the fork found them. */
-    if (clock == NULL || !clock->is_manual || weiri_clock_check(clock) != WEIR_OK) {
-        return;
+    if (clock == NULL || !clock->is_manual) {
+        return WEIR_OK;
     }
-    WEIRI_ASSERT(weiri_list_is_empty(&clock->users));
+    if (weiri_clock_check(clock) != WEIR_OK) {
+        return WEIR_EFORKED; /* its users and its mutex may be in any state */
+    }
+    weiri_mutex_lock(&clock->mutex);
+    bool is_used = !weiri_list_is_empty(&clock->users);
+    weiri_mutex_unlock(&clock->mutex);
+    if (is_used) {
+        return WEIR_EBUSY;
+    }
     weiri_mutex_fini(&clock->mutex);
     struct weir_allocator memory = clock->allocator;
     weiri_release(&memory, clock, sizeof(*clock));
+    return WEIR_OK;
 }
 
 void weiri_clock_attach(weir_clock *clock, struct weiri_clock_user *user)

@@ -9,10 +9,10 @@
 
 #include "base/list.h"
 
-/* Something that sleeps by a clock. A manual clock calls on_step after each step, on the stepping
- * thread, holding the clock's own lock: on_step may take its object's lock (the order is clock,
- * then object), and must not call the clock but for weir_clock_now(). The real clock never calls.
- */
+/* An object with threads that sleep by a clock. A manual clock calls on_step after each step, on
+ * the stepping thread, holding the clock's own lock: on_step may take its object's lock (the order
+ * is clock, then object), and may call only weir_clock_now() of the clock. The real clock never
+ * calls on_step. */
 struct weiri_clock_user {
     struct weiri_list link;
     void (*on_step)(struct weiri_clock_user *user);
@@ -22,11 +22,11 @@ struct weiri_clock_user {
 void weiri_clock_attach(weir_clock *clock, struct weiri_clock_user *user);
 void weiri_clock_detach(weir_clock *clock, struct weiri_clock_user *user);
 
-/* The limit to give weiri_cond_wait_until() so as to sleep until the clock shows time_ns: the time
- * itself on the real clock; for ever on a manual one, whose steps wake its users. */
+/* The limit for weiri_cond_wait_until() to sleep until the clock shows time_ns. On the real clock
+ * it is that time. On a manual clock it is INT64_MAX, since each step wakes the clock's users. */
 int64_t weiri_clock_wait_limit(const weir_clock *clock, int64_t time_ns);
 
-/* WEIR_EFORKED: a manual clock of a parent's, which nothing may be attached to. */
+/* WEIR_EFORKED: a manual clock of the parent process. Nothing may be attached to it. */
 WEIR_NODISCARD enum weir_status weiri_clock_check(const weir_clock *clock);
 
 #endif

@@ -26,7 +26,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The unit whose whole name stands at text: letters up to the next digit or the end. 0: none. */
+/* Finds the unit that is named at text. The name ends before the first character that is no letter.
+ * 0: there is no such unit. */
 static int64_t unit_at(const char *text, size_t *ret_length)
 {
     size_t length = 0;
@@ -50,9 +51,9 @@ static enum weir_status fail(enum weir_status status, size_t offset, size_t *ret
     return status;
 }
 
-/* The fraction whose count digits stand at digits, of a unit, cut to whole nanoseconds: a tenth of
- * its last digit, of that and the one before, and so on. To cut at each step is to cut once at the
- * end, so no digit is one too many. */
+/* Returns the fraction 0.DIGITS of a unit, cut to whole nanoseconds. Goes from the last digit to
+ * the first: part = (digit * unit + part) / 10. Cutting at each step has the same result as cutting
+ * once at the end, so there may be any number of digits. */
 static int64_t fraction_of(const char *digits, size_t count, int64_t unit)
 {
     int64_t part = 0;
@@ -121,7 +122,7 @@ enum weir_status weir_duration_parse(const char *text, int64_t *ret_ns, size_t *
     return WEIR_OK;
 }
 
-/* Appends to a buffer as snprintf does, however much of it is left. */
+/* Appends like snprintf(): writes what fits, and returns the length of the whole. */
 static size_t append_number(char *buffer, size_t size, size_t at, int64_t whole,
                             int64_t thousandths, const char *unit)
 {

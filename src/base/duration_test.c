@@ -44,7 +44,8 @@ TEST(good_texts, "every unit, fractions and sums are read to the nanosecond")
         {"9223372036s854775807ns", INT64_MAX},
         {"106751d23h47m16s854ms775us807ns", INT64_MAX},
         {"0.999999999999999999d", DAY - 1},
-        /* A sixtieth is the 22nd digit's affair, a nanosecond of a day the 21st's. */
+        /* The 22nd digit decides about a sixtieth of a minute, the 21st about a nanosecond of a
+         * day. */
         {"0.0166666666666666666666m", 999999999},
         {"0.0166666666666666666667m", 1000000000},
         {"0.000000000000011574074d", 0},
@@ -193,7 +194,7 @@ TEST(round_trip, "what is written in whole units is read back as it was")
 {
     for (uint64_t i = 0; i < test_scaled(20000); i++) {
         int64_t ns = (int64_t)(test_random() >> (1 + test_random_below(63)));
-        /* Three decimals of the smallest unit are all that is written. */
+        /* At most three decimals of the smallest unit are written. */
         int64_t step = ns < WEIR_MS(1) ? 1 : ns < WEIR_SECONDS(1) ? WEIR_US(1) : WEIR_MS(1);
         ns -= ns % step;
         char buffer[64];

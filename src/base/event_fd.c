@@ -61,7 +61,7 @@ enum weir_status weiri_event_fd_open(struct weiri_event_fd *ret_event)
     return WEIR_OK;
 }
 
-/* None of these calls can fail on descriptors that are ours alone. */
+/* None of these calls can fail, since no other code has the descriptors. */
 
 static void set_ready(struct weiri_event_fd *event, bool is_ready)
 {
@@ -72,7 +72,7 @@ static void set_ready(struct weiri_event_fd *event, bool is_ready)
     event->is_ready = is_ready;
 }
 
-/* A timer that is set anew is not readable for its old time any more. */
+/* A timer that is set again is no longer readable for its old time. */
 static void set_time(struct weiri_event_fd *event, int64_t time_ns)
 {
     struct itimerspec at = {.it_value = {.tv_sec = 0, .tv_nsec = 0}};

@@ -8,16 +8,14 @@
 
 #include <weir/status.h>
 
-/* One file descriptor that an event loop watches, and that this side makes readable, at once or
- * from a time on. It is an epoll of two others, so that the kernel keeps the time and no thread has
- * to.
- */
+/* A file descriptor for an event loop. The library makes it readable, at once or from a time on. It
+ * is an epoll of two others: the kernel keeps the time, so that no thread has to. */
 struct weiri_event_fd {
-    int watched; /* the epoll; what the loop gets */
-    int event;   /* readable while something is to be done at once */
+    int watched; /* the epoll, given to the event loop */
+    int event;   /* readable while is_ready */
     int timer;   /* readable from the time on */
 
-    /* What the kernel was told last, so that it is told only what is new. */
+    /* The state that was set last. Only differences from it cause system calls. */
     bool is_ready;
     int64_t time_ns; /* INT64_MAX: never */
 };
@@ -28,8 +26,8 @@ WEIR_NODISCARD enum weir_status weiri_event_fd_open(struct weiri_event_fd *ret_e
 void weiri_event_fd_close(struct weiri_event_fd *event);
 
 /* From now on readable if is_ready, else once weiri_monotonic_now() shows time_ns (INT64_MAX:
- * never). Makes system calls for what changes; while it is ready, the time is none of that. Not
- * thread-safe: the caller's lock keeps two of these calls apart. Never blocks. */
+ * never). Makes system calls only for changes. While it is ready, another time is no change. Not
+ * thread-safe: the caller's lock serialises the calls. Never blocks. */
 void weiri_event_fd_show(struct weiri_event_fd *event, bool is_ready, int64_t time_ns);
 
 #endif

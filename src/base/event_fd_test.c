@@ -21,14 +21,14 @@ static bool is_readable(const struct weiri_event_fd *event)
     return count == 1;
 }
 
-/* Returns once it is readable; the test's time limit is the only other end. */
+/* Returns once it is readable. If it never is, the test's time limit ends the test. */
 static void wait_readable(const struct weiri_event_fd *event)
 {
     struct pollfd pollfd = {.fd = event->watched, .events = POLLIN};
     CHECK_INT(poll(&pollfd, 1, -1), ==, 1);
 }
 
-TEST(shows_readiness, "it is readable while told to be, however often it is told")
+TEST(shows_readiness, "it is readable while set so, however often it is set")
 {
     struct weiri_event_fd event;
     CHECK_STATUS(weiri_event_fd_open(&event), WEIR_OK);

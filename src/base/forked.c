@@ -11,7 +11,8 @@ static void on_fork(void)
     (void)atomic_fetch_add_explicit(&weiri_forks, 1, memory_order_relaxed);
 }
 
-/* Two threads may both find nothing registered; then each fork counts twice, which is as good. */
+/* Two threads may both register the handler. Each fork then increments the mark twice, which does
+ * no harm. */
 uint64_t weiri_forked_mark(void)
 {
     static atomic_bool is_registered;

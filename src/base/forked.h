@@ -7,22 +7,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An object with threads or locks is of no use in a child after fork(): the threads are not there,
- * and the locks are as they were. Such an object notes in which process it was made; a look at that
- * costs a nanosecond, where getpid() would be a system call. Children made otherwise than by fork()
- * (the bare clone(), vfork()) are not noticed. */
+/* An object with threads or locks cannot be used in a child after fork(): the threads do not exist
+ * there, and the locks keep the state that they had. Each such object therefore stores the mark of
+ * the process that made it. The check takes a nanosecond; getpid() would be a system call. Children
+ * made by clone() or vfork() are not detected. */
 
-/* The mark of a process without forks before it: a number that memory seldom holds, so that a mark
- * at an object's beginning also tells it from what is none. */
+/* The mark of a process before any fork. Memory seldom holds this number, so a mark at the start of
+ * an object also distinguishes the object from other memory. */
 #define WEIRI_FORKED_FIRST UINT64_C(0x7771510100000000)
 
-/* This process's mark, which each fork counts up in the child. Hidden: read without a detour. */
+/* This process's mark. Each fork increments it in the child. It has hidden visibility, so that
+ * reads need no indirection. */
 extern _Atomic uint64_t weiri_forks __attribute__((visibility("hidden")));
 
-/* The mark for an object that is being made; 0 for lack of memory. */
+/* The mark for a new object; 0: no memory. */
 uint64_t weiri_forked_mark(void);
 
-/* The mark is of another process, of which this one is a child. */
+/* True if the mark is that of a parent process. */
 static inline bool weiri_forked_since(uint64_t mark)
 {
     return atomic_load_explicit(&weiri_forks, memory_order_relaxed) != mark;

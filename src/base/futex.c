@@ -5,9 +5,7 @@
 #include "base/futex.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,15 +44,4 @@ bool weiri_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t limit_n
 void weiri_futex_wake(_Atomic uint32_t *word, int count)
 {
     (void)syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0);
-}
-
-bool weiri_fence_all_threads_init(void)
-{
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
-
-void weiri_fence_all_threads(void)
-{
-    long result = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    WEIRI_ASSERT(result == 0 && "membarrier(2) was taken away: see weir/sandbox.h");
 }

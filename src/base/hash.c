@@ -10,7 +10,7 @@ uint64_t weiri_hash_long(const unsigned char *at, size_t size, uint64_t seed)
     for (; left > 16; left -= 16, at += 16) {
         state = weiri_hash_fold(weiri_read64(at) ^ secret, weiri_read64(at + 8) ^ state);
     }
-    /* The last sixteen bytes, some of which may have been in the step before. */
+    /* The last sixteen bytes. Some of them may also be part of the step before. */
     uint64_t first = weiri_read64(at + left - 16);
     uint64_t last = weiri_read64(at + left - 8);
     return weiri_hash_fold(WEIRI_HASH_B ^ (uint64_t)size,

@@ -8,16 +8,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The hash of every table, and the comparison that goes with it. Fast for keys of a few words, for
- * which both are inlined. The hash is not a fingerprint: it differs between processes (by the seed)
- * and between byte orders, so it is never stored or sent. With a seed nobody can guess
- * (weiri_random_seed()), keys that an outsider chooses do not gather in one place. All 64 bits are
- * equally good.
+/* The hash and the comparison of the keys of every table. Both are inlined for short keys. The hash
+ * depends on the seed and on the byte order, so it is never stored or sent. With a secret seed
+ * (weiri_random_seed()) an attacker cannot choose keys that collide. All 64 bits are equally good.
  *
- * The construction is that of Wang Yi's wyhash (public domain): sixteen bytes a step, each step one
- * multiplication folded; up to sixteen bytes are two words that may overlap, so that short keys
- * cost no loop and no byte is read outside the key. The constants are odd, half of their bits set.
- */
+ * The construction is that of Wang Yi's wyhash (public domain). Each step takes sixteen bytes and
+ * folds one product. A key of up to sixteen bytes is read as two words that may overlap, so it
+ * needs no loop, and no byte outside the key is read. The constants are odd, with half of their
+ * bits set. */
 #define WEIRI_HASH_A UINT64_C(0x2a8ff4e9e1482dc5)
 #define WEIRI_HASH_B UINT64_C(0x980d5af781dd4c8d)
 #define WEIRI_HASH_C UINT64_C(0x78ad8549325ed4c7)
@@ -45,14 +43,14 @@ static inline uint64_t weiri_read32(const unsigned char *at)
     return word;
 }
 
-/* A second word nobody can guess. A product is 0 whatever its other factor, so neither factor may
- * be one that an outsider could make 0 by the choice of a key. */
+/* A second secret word. A product with a factor of 0 is 0, so an attacker must not be able to make
+ * a factor 0 by the choice of a key. */
 static inline uint64_t weiri_hash_secret(uint64_t seed)
 {
     return (seed << 32 | seed >> 32) ^ WEIRI_HASH_A;
 }
 
-/* Of more than sixteen bytes. */
+/* The hash of a key of more than sixteen bytes. */
 uint64_t weiri_hash_long(const unsigned char *at, size_t size, uint64_t seed);
 
 /* Reads exactly size bytes; data may be NULL where that is 0. */
@@ -84,7 +82,7 @@ struct weiri_words {
     uint64_t second;
 };
 
-/* A key of at most sixteen bytes, and zeros behind it; data may be NULL where size is 0. */
+/* Loads a key of at most sixteen bytes, padded with zeros. data may be NULL where size is 0. */
 static inline struct weiri_words weiri_words(const void *data, size_t size)
 {
     struct weiri_words words = {0, 0};
@@ -92,7 +90,7 @@ static inline struct weiri_words weiri_words(const void *data, size_t size)
     const unsigned char *at = data;
     if (size >= 8) {
         words.first = weiri_read64(at);
-        /* In two steps, for there is no shift by 64. */
+        /* In two steps, since a shift by 64 is undefined. */
         size_t half = (16 - size) * 4;
         words.second = weiri_read64(at + size - 8) >> half >> half;
     } else if (size >= 4) {
@@ -109,7 +107,7 @@ static inline struct weiri_words weiri_words(const void *data, size_t size)
     return words;
 }
 
-/* A hash of such a key, or of any words with a size of their own; another one than weiri_hash(). */
+/* The hash of such words. It differs from weiri_hash() of the same key. */
 static inline uint64_t weiri_hash_words(struct weiri_words words, size_t size, uint64_t seed)
 {
     return weiri_hash_fold(

@@ -234,7 +234,7 @@ TEST(words_spread, "hashes of keys as words are spread evenly, also by their siz
     }
 }
 
-TEST(chosen_keys, "keys chosen by who knows the constants do not gather in one place")
+TEST(chosen_keys, "an attacker with the constants cannot choose keys that collide")
 {
     enum {
         CHOSEN = 20000

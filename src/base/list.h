@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An intrusive doubly-linked list in a circle around its head. All operations take constant time. A
- * link that is in no list points at itself, so that removing twice is harmless and "in a list?" can
- * be asked. */
+/* An intrusive circular doubly-linked list with a head. All operations take constant time. A link
+ * that is in no list points at itself, so removing it twice is harmless and weiri_list_is_empty()
+ * shows whether it is in a list. */
 
 struct weiri_list {
     struct weiri_list *next;
     struct weiri_list *prev;
 };
 
-/* The object of a type whose member is the link. */
+/* The object that contains the link as a member. */
 #define WEIRI_CONTAINER(link, type, member)                                                        \
     ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
@@ -30,7 +30,7 @@ static inline bool weiri_list_is_empty(const struct weiri_list *link)
     return link->next == link;
 }
 
-/* Puts a link that is in no list before another: at the tail where that is the head. */
+/* Inserts a link, which is in no list, before another. Before the head is the tail. */
 static inline void weiri_list_insert_before(struct weiri_list *at, struct weiri_list *link)
 {
     link->next = at;

@@ -10,7 +10,7 @@ enum weir_status weiri_options_copy(void *dst, size_t dst_size, const void *src)
     if (src != NULL) {
         size_t src_size;
         memcpy(&src_size, src, sizeof(src_size));
-        /* No struct of any version ends within a word: its last member does not. */
+        /* The size of every version of a struct is a multiple of a word. */
         if (src_size < sizeof(src_size) || src_size > 4096 || src_size % sizeof(src_size) != 0) {
             return WEIR_EINVAL;
         }

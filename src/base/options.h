@@ -7,9 +7,9 @@
 
 #include <weir/status.h>
 
-/* Copies an options struct of any vintage into dst, which has dst_size bytes: a shorter one is
- * extended by zeros; a longer one (a caller newer than the library) must be zero beyond what is
- * known here. src NULL: all zero. Both start with a size_t size. Errors: WEIR_EINVAL. */
+/* Copies an options struct of any version into dst, which has dst_size bytes. A shorter src is
+ * extended by zeros. A longer src (the caller is newer than the library) must be zero beyond
+ * dst_size. If src is NULL, dst is all zero. Both start with a size_t size. Errors: WEIR_EINVAL. */
 WEIR_NODISCARD enum weir_status weiri_options_copy(void *dst, size_t dst_size, const void *src);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "support/harness.h"
 
-/* What the library knows, what an older program passes, and what a newer one does. */
+/* The structs of the library, of an older program and of a newer one. */
 struct options {
     size_t size;
     uint64_t first;

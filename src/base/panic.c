@@ -8,8 +8,8 @@
 
 _Noreturn void weiri_panic(const char *file, int line, const char *what)
 {
-    /* The only thing the libraries ever write. One write() of a stack buffer: a panic may come
-     * from anywhere, also with stdio's locks held. */
+    /* The libraries write nothing else. It is one write() from the stack, since a panic may happen
+     * while stdio's locks are held. */
     char text[512];
     int length =
         snprintf(text, sizeof(text), "weir: broken invariant at %s:%d: %s\n", file, line, what);

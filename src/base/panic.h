@@ -4,9 +4,8 @@
 #define WEIRI_PANIC_H
 
 /* A broken invariant of weir itself ends the program: going on would lose or repeat work. Misuse by
- * a caller never comes here; it is a status. WEIRI_ASSERT stays on in release builds, so its
- * condition must be cheap; WEIRI_DEBUG_ASSERT is for the rest. Neither condition may have a side
- * effect. */
+ * a caller is a status and never a panic. WEIRI_ASSERT stays on in release builds, so its condition
+ * must be cheap; WEIRI_DEBUG_ASSERT is for the rest. Neither condition may have a side effect. */
 
 _Noreturn void weiri_panic(const char *file, int line, const char *what);
 

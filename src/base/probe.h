@@ -3,13 +3,13 @@
 #ifndef WEIRI_PROBE_H
 #define WEIRI_PROBE_H
 
-/* USDT probes: places where bpftrace, perf, SystemTap and gdb can attach to a running program that
- * knows nothing of them. One that nobody watches costs a nop. The provider is weir; what each says
- * is listed in weir(7). CMake's WEIR_PROBES, on where <sys/sdt.h> is there, makes them. */
+/* USDT probes. bpftrace, perf, SystemTap and gdb can attach to them in a running program. A probe
+ * that is not in use costs a nop. The provider is weir; weir(7) lists the probes and their
+ * arguments. CMake's option WEIR_PROBES enables them; it is on if <sys/sdt.h> exists. */
 #ifdef WEIRI_PROBES
 #    include <sys/sdt.h>
 #    ifdef __clang__
-/* It takes SystemTap's macros for pedantically wrong. */
+/* Clang's -Wpedantic rejects SystemTap's macros. */
 #        define WEIRI_PROBE4(name, a, b, c, d)                                                     \
             _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wpedantic\"")    \
                 DTRACE_PROBE4(weir, name, a, b, c, d);                                             \

@@ -16,7 +16,7 @@ size_t weiri_processors(void)
     if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
         return (size_t)CPU_COUNT(&allowed);
     }
-    /* More processors than the set has room for. */
+    /* The machine has more processors than the set can hold. */
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (size_t)online : 1;
 #endif

@@ -8,8 +8,7 @@
 /* How many processors the calling thread may run on; at least 1. */
 size_t weiri_processors(void);
 
-/* For a loop that waits awake for a word to change: lets the processor do something else for some
- * tens of cycles. */
+/* For spin loops: pauses the processor for some tens of cycles. */
 static inline void weiri_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -12,10 +12,10 @@ uint64_t weiri_random_seed(void)
 {
     uint64_t seed;
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed)) {
-        /* Early in boot there is no entropy: a seed that an attacker might guess is still a seed.
-         */
+        /* Early in boot there is no entropy. A seed that can be guessed is better than none. */
         uint64_t state = (uint64_t)weiri_wall_now();
-        /* Mixed between the two: they advance together, and their difference hardly changes. */
+        /* The two clocks advance together and their difference hardly changes, so the first is
+         * mixed before the second comes in. */
         state = weiri_random_next(&state) ^ (uint64_t)weiri_monotonic_now();
         seed = weiri_random_next(&state);
     }

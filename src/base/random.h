@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* 64 bits nobody can guess, for hash seeds; from the system. The schedule explorer gives its
- * seed's. */
+/* 64 secret bits from the system, for hash seeds. The schedule explorer derives them from its seed.
+ */
 uint64_t weiri_random_seed(void);
 
 /* The next of a sequence (splitmix64), for jitter and the like; state is the caller's. */

@@ -13,7 +13,7 @@
 
 static bool has_no_entropy;
 
-/* Stands before libc's. */
+/* Replaces libc's function. */
 ssize_t getrandom(void *buffer, size_t size, unsigned flags)
 {
     return has_no_entropy ? -1 : (ssize_t)syscall(SYS_getrandom, buffer, size, flags);

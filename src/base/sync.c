@@ -1,26 +1,20 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pthread_cond_clockwait, pthread_setname_np */
+#define _GNU_SOURCE /* pthread_setname_np */
 
 #include "base/sync.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
+#include "base/futex.h"
 #include "base/panic.h"
+#include "base/processors.h"
 #include "base/time.h"
 
 #define NS_PER_SECOND INT64_C(1000000000)
-
-/* Its address names the thread; portable, where comparing pthread_t is not. */
-static _Thread_local char self_byte;
-
-static uintptr_t self(void)
-{
-    return (uintptr_t)&self_byte;
-}
 
 static void must(int error, const char *call)
 {
@@ -43,74 +37,117 @@ int64_t weiri_wall_now(void)
     return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
-enum weir_status weiri_mutex_init(struct weiri_mutex *mutex)
+void weiri_mutex_init(struct weiri_mutex *mutex)
 {
-    if (pthread_mutex_init(&mutex->impl, NULL) != 0) {
-        return WEIR_ENOMEM;
-    }
+    atomic_init(&mutex->state, 0);
     atomic_init(&mutex->owner, 0);
-    return WEIR_OK;
 }
 
 void weiri_mutex_fini(struct weiri_mutex *mutex)
 {
-    must(pthread_mutex_destroy(&mutex->impl), "pthread_mutex_destroy");
+    WEIRI_ASSERT(atomic_load_explicit(&mutex->state, memory_order_relaxed) == 0);
 }
 
-void weiri_mutex_lock(struct weiri_mutex *mutex) WEIRI_NO_TSA
+/* Its address is the number of the thread. */
+static _Thread_local char self_byte;
+
+uintptr_t weiri_thread_current(void)
 {
-    WEIRI_ASSERT(atomic_load_explicit(&mutex->owner, memory_order_relaxed) != self());
-    must(pthread_mutex_lock(&mutex->impl), "pthread_mutex_lock");
-    atomic_store_explicit(&mutex->owner, self(), memory_order_relaxed);
+    return (uintptr_t)&self_byte;
 }
 
-void weiri_mutex_unlock(struct weiri_mutex *mutex) WEIRI_NO_TSA
+#ifdef NDEBUG
+void weiri_mutex_assert_held(struct weiri_mutex *mutex)
+{
+    (void)mutex;
+}
+
+static void assert_not_held(struct weiri_mutex *mutex)
+{
+    (void)mutex;
+}
+#else
+/* A thread that locks a mutex which it holds would sleep for ever. */
+static void assert_not_held(struct weiri_mutex *mutex)
+{
+    WEIRI_ASSERT(atomic_load_explicit(&mutex->owner, memory_order_relaxed) !=
+                 weiri_thread_current());
+}
+
+void weiri_mutex_note_owner(struct weiri_mutex *mutex)
+{
+    atomic_store_explicit(&mutex->owner, weiri_thread_current(), memory_order_relaxed);
+}
+
+void weiri_mutex_clear_owner(struct weiri_mutex *mutex)
 {
     weiri_mutex_assert_held(mutex);
     atomic_store_explicit(&mutex->owner, 0, memory_order_relaxed);
-    must(pthread_mutex_unlock(&mutex->impl), "pthread_mutex_unlock");
 }
 
 void weiri_mutex_assert_held(struct weiri_mutex *mutex)
 {
-    WEIRI_ASSERT(atomic_load_explicit(&mutex->owner, memory_order_relaxed) == self());
+    WEIRI_ASSERT(atomic_load_explicit(&mutex->owner, memory_order_relaxed) ==
+                 weiri_thread_current());
+}
+#endif
+
+/* Sections under a mutex are short. A few tries with growing pauses usually succeed, and cost less
+ * than a sleep. */
+static bool try_with_pauses(struct weiri_mutex *mutex)
+{
+    int pauses = 8;
+    for (int attempt = 0; attempt < 7; attempt++) {
+        uint32_t free = 0;
+        if (atomic_load_explicit(&mutex->state, memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_strong_explicit(&mutex->state, &free, 1, memory_order_acquire,
+                                                    memory_order_relaxed)) {
+            return true;
+        }
+        for (int i = 0; i < pauses; i++) {
+            weiri_pause();
+        }
+        pauses = pauses < 256 ? pauses * 2 : 256;
+    }
+    return false;
 }
 
-enum weir_status weiri_cond_init(struct weiri_cond *cond, struct weiri_mutex *mutex)
+void weiri_mutex_wait(struct weiri_mutex *mutex)
 {
-    if (pthread_cond_init(&cond->impl, NULL) != 0) {
-        return WEIR_ENOMEM;
+    assert_not_held(mutex);
+    if (try_with_pauses(mutex)) {
+        return;
     }
+    while (atomic_exchange_explicit(&mutex->state, 2, memory_order_acquire) != 0) {
+        (void)weiri_futex_wait(&mutex->state, 2, INT64_MAX);
+    }
+}
+
+void weiri_mutex_wake(struct weiri_mutex *mutex)
+{
+    weiri_futex_wake(&mutex->state, 1);
+}
+
+void weiri_cond_init(struct weiri_cond *cond, struct weiri_mutex *mutex)
+{
+    atomic_init(&cond->signals, 0);
     cond->mutex = mutex;
-    cond->signals = 0;
-    return WEIR_OK;
 }
 
 void weiri_cond_fini(struct weiri_cond *cond)
 {
-    must(pthread_cond_destroy(&cond->impl), "pthread_cond_destroy");
+    (void)cond;
 }
 
-bool weiri_cond_wait_until(struct weiri_cond *cond, int64_t limit_ns)
+/* A signal between the unlock and the sleep changes the word, so the futex call returns at once. */
+bool weiri_cond_wait_until(struct weiri_cond *cond, int64_t limit_ns) WEIRI_NO_TSA
 {
     weiri_mutex_assert_held(cond->mutex);
-    int64_t until = weiri_wait_end(limit_ns);
-    uint32_t signals = cond->signals;
-    struct timespec at = {.tv_sec = 0, .tv_nsec = 0};
-    if (until > 0) {
-        at.tv_sec = (time_t)(until / NS_PER_SECOND);
-        at.tv_nsec = (long)(until % NS_PER_SECOND);
-    }
-    atomic_store_explicit(&cond->mutex->owner, 0, memory_order_relaxed);
-    int error = pthread_cond_clockwait(&cond->impl, &cond->mutex->impl, CLOCK_MONOTONIC, &at);
-    atomic_store_explicit(&cond->mutex->owner, self(), memory_order_relaxed);
-    if (error != 0 && error != ETIMEDOUT) {
-        must(error, "pthread_cond_clockwait");
-    }
-    if (error == ETIMEDOUT && until != limit_ns && cond->signals != signals) {
-        weiri_wait_count_lost(); /* or another one got it; but whoever signals has one waiter */
-    }
-    return !(error == ETIMEDOUT && until == limit_ns);
+    uint32_t signals = atomic_load_explicit(&cond->signals, memory_order_relaxed);
+    weiri_mutex_unlock(cond->mutex);
+    bool is_in_time = weiri_futex_wait(&cond->signals, signals, limit_ns);
+    weiri_mutex_lock(cond->mutex);
+    return is_in_time;
 }
 
 void weiri_cond_wait(struct weiri_cond *cond)
@@ -118,42 +155,62 @@ void weiri_cond_wait(struct weiri_cond *cond)
     (void)weiri_cond_wait_until(cond, INT64_MAX);
 }
 
-void weiri_cond_signal(struct weiri_cond *cond)
+static void notify(struct weiri_cond *cond, int count)
 {
     weiri_mutex_assert_held(cond->mutex);
-    cond->signals++;
-    must(pthread_cond_signal(&cond->impl), "pthread_cond_signal");
+    (void)atomic_fetch_add_explicit(&cond->signals, 1, memory_order_relaxed);
+    weiri_futex_wake(&cond->signals, count);
+}
+
+void weiri_cond_signal(struct weiri_cond *cond)
+{
+    notify(cond, 1);
 }
 
 void weiri_cond_broadcast(struct weiri_cond *cond)
 {
-    weiri_mutex_assert_held(cond->mutex);
-    cond->signals++;
-    must(pthread_cond_broadcast(&cond->impl), "pthread_cond_broadcast");
+    notify(cond, INT_MAX);
+}
+
+/* A function of the user's has ended a thread that the library needs: what the thread has begun is
+ * never finished, and those who wait for it would wait for ever. */
+static void panic_at_exit(void *arg)
+{
+    (void)arg;
+    weiri_panic(__FILE__, __LINE__,
+                "a thread of weir was ended by pthread_exit() or pthread_cancel()");
 }
 
 static void *thread_main(void *opaque)
 {
     struct weiri_thread *thread = opaque;
     (void)pthread_setname_np(pthread_self(), thread->name);
+    pthread_cleanup_push(panic_at_exit, NULL);
     thread->run(thread->arg);
+    pthread_cleanup_pop(0);
     return NULL;
+}
+
+enum weir_status weiri_thread_start_open(struct weiri_thread *thread, const char *name,
+                                         void (*run)(void *arg), void *arg)
+{
+    thread->run = run;
+    thread->arg = arg;
+    (void)snprintf(thread->name, sizeof(thread->name), "%s", name);
+    int error = pthread_create(&thread->impl, NULL, thread_main, thread);
+    return error == 0 ? WEIR_OK : WEIR_ETHREAD;
 }
 
 enum weir_status weiri_thread_start(struct weiri_thread *thread, const char *name,
                                     void (*run)(void *arg), void *arg)
 {
-    thread->run = run;
-    thread->arg = arg;
-    (void)snprintf(thread->name, sizeof(thread->name), "%s", name);
-
     sigset_t all;
     sigset_t before;
     (void)sigfillset(&all);
     must(pthread_sigmask(SIG_SETMASK, &all, &before), "pthread_sigmask");
-    int error = pthread_create(&thread->impl, NULL, thread_main, thread);
+    enum weir_status status = weiri_thread_start_open(thread, name, run, arg);
     must(pthread_sigmask(SIG_SETMASK, &before, NULL), "pthread_sigmask");
-    return error == 0 ? WEIR_OK : WEIR_ETHREAD;
+    return status;
 }
 
 void weiri_thread_join(struct weiri_thread *thread)

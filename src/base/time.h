@@ -11,7 +11,7 @@
 int64_t weiri_monotonic_now(void); /* since some start; never goes back */
 int64_t weiri_wall_now(void);      /* since the Unix epoch; jumps when the date is set */
 
-/* a + b, held at the ends of the range. */
+/* a + b, limited to the range of int64_t. */
 static inline int64_t weiri_time_add(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -21,7 +21,7 @@ static inline int64_t weiri_time_add(int64_t a, int64_t b)
     return b > 0 ? INT64_MAX : INT64_MIN;
 }
 
-/* a - b, held at the ends of the range. */
+/* a - b, limited to the range of int64_t. */
 static inline int64_t weiri_time_sub(int64_t a, int64_t b)
 {
     int64_t difference;
@@ -29,6 +29,12 @@ static inline int64_t weiri_time_sub(int64_t a, int64_t b)
         return difference;
     }
     return b < 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* How long ago since was; 0 where it is not before now. */
+static inline int64_t weiri_time_since(int64_t since, int64_t now)
+{
+    return now > since ? weiri_time_sub(now, since) : 0;
 }
 
 /* value * 2^shift for value >= 0, at most limit. The shift may be any count. */

@@ -48,7 +48,7 @@ static char *join(const char *first, const char *second)
     return result;
 }
 
-/* Fills in everything but what parsing finds. */
+/* Fills in all members that do not come from parsing. */
 static bool prepare(struct arguments *arguments, const struct command *command, int argc,
                     char **argv)
 {
@@ -97,7 +97,7 @@ int arguments_help(const struct command *command)
     return code;
 }
 
-/* How an option is called in messages; buffer is for those that have but a letter. */
+/* The name of an option in messages; buffer is for those with a letter only. */
 static const char *option_name(const struct poptOption *table, int option, char buffer[64])
 {
     size_t i = 0;

@@ -11,8 +11,8 @@
 
 #include "cli/commands.h"
 
-/* A command's words, taken apart. Options come as text, so that each kind of value is read, checked
- * and refused in the same words everywhere. */
+/* The parsed words of a command. Options are texts, so that each kind of value is read, checked and
+ * refused in the same words everywhere. */
 
 /* `val` of the options every command has; a command's own start at OPTION_OWN. */
 enum {
@@ -33,7 +33,7 @@ enum {
     }
 
 struct arguments {
-    bool helped;        /* --help was given and answered: there is nothing more to do. */
+    bool helped;        /* --help was given and printed: there is nothing more to do. */
     const char *broker; /* --broker, or NULL. */
     const char **operands;
     size_t count; /* Of operands. */
@@ -48,11 +48,11 @@ struct arguments {
     size_t value_count;
 };
 
-/* One option with its text (NULL for a flag; else valid until arguments_free()); name is how it is
- * to be called in messages. Returns 0 or an exit status, after saying why. */
+/* Handles one option with its text (NULL for a flag; else valid until arguments_free()). name is
+ * its name in messages. Returns 0 or an exit status, after saying why. */
 typedef int option_fn(int option, const char *name, const char *text, void *arg);
 
-/* Takes argv apart; to be followed by arguments_free() whatever it returns: 0 or an exit status. */
+/* Parses argv. Returns 0 or an exit status. arguments_free() must follow in both cases. */
 int arguments_parse(struct arguments *arguments, const struct command *command, int argc,
                     char **argv, option_fn *set, void *arg);
 void arguments_free(struct arguments *arguments);
@@ -64,7 +64,7 @@ int arguments_help(const struct command *command);
 int arguments_expect(const struct arguments *arguments, const char *const *names, size_t count,
                      size_t optional);
 
-/* Readers of values. Each says what it expected where it refuses, and leaves its result alone. */
+/* Readers of values. One that refuses says what it expected, and leaves its result unchanged. */
 int read_duration(const char *name, const char *text, int64_t least, int64_t *ret_ns);
 int read_number(const char *name, const char *text, int64_t least, int64_t most,
                 int64_t *ret_number);

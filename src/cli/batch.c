@@ -17,7 +17,7 @@
 #include "cli/report.h"
 #include "cli/table.h"
 
-/* How often progress is shown. */
+/* The time between two lines of progress. */
 #define PROGRESS_NS WEIR_MS(250)
 
 void batch_init(struct batch *batch, const char *tube, const struct weir_put_options *options,
@@ -27,7 +27,7 @@ void batch_init(struct batch *batch, const char *tube, const struct weir_put_opt
     batch->tube = tube;
     batch->options = options;
     batch->output = output;
-    /* Ids that scroll by on the terminal are progress enough. */
+    /* Ids on the terminal show the progress already. */
     batch->progress =
         isatty(STDERR_FILENO) == 1 && (output == BATCH_QUIET || isatty(STDOUT_FILENO) != 1);
     batch->shown_ns = weir_clock_now(weir_clock_monotonic());

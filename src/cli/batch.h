@@ -9,7 +9,7 @@
 
 #include <weir/broker.h>
 
-/* Bodies on their way into the store: one transaction, and so one wait for the disk, for many. */
+/* Bodies to be put. Many are put in one transaction, and so with one wait for the disk. */
 
 #define BATCH_JOBS_MAX 1000
 #define BATCH_BYTES_MAX ((size_t)4 << 20)
@@ -25,7 +25,7 @@ struct batch {
     const struct weir_put_options *options;
     enum batch_output output;
     uint64_t put_count; /* Jobs in the store. */
-    bool progress;      /* Show how many that are. */
+    bool progress;      /* Show their number. */
     int64_t shown_ns;   /* When it was shown last. */
 
     char *bytes; /* The bodies, end to end. */
@@ -40,11 +40,11 @@ void batch_init(struct batch *batch, const char *tube, const struct weir_put_opt
                 enum batch_output output);
 void batch_fini(struct batch *batch);
 
-/* Copies a body; puts the batch first where it would grow too large. Returns 0 or an exit status,
+/* Copies a body. Puts the batch first if it would become too large. Returns 0 or an exit status,
  * after saying why. */
 int batch_add(struct batch *batch, weir_broker *broker, const void *body, size_t size);
 
-/* Puts what has gathered, prints the ids once that is durable, and empties the batch. */
+/* Puts the bodies, prints their ids once they are durable, and empties the batch. */
 int batch_flush(struct batch *batch, weir_broker *broker);
 
 #endif

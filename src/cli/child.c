@@ -17,11 +17,11 @@
 
 #include "cli/group.h"
 
-/* A context has no descriptor to wait on, so a cancellation is seen after at most this long; its
- * deadline is known beforehand and met to the millisecond. */
+/* A context has no descriptor to wait on, so a cancellation is seen after this time at most. The
+ * deadline is known in advance and is met to the millisecond. */
 #define CONTEXT_CHECK_NS WEIR_MS(100)
 
-/* Members of the group that outlive its leader are not our children; so they are looked for. */
+/* Members of the group that outlive its leader are not our children, so they are polled for. */
 #define GROUP_CHECK_NS WEIR_MS(20)
 
 /* Descriptors for each child (its input while it is started, its pidfd, a folder and a file of
@@ -29,7 +29,7 @@
 #define FILES_A_CHILD 4
 #define FILES_BESIDE 64
 
-void child_make_room(uint32_t count)
+void child_raise_limit(uint32_t count)
 {
     struct rlimit limit;
     rlim_t needed = (rlim_t)count * FILES_A_CHILD + FILES_BESIDE;
@@ -107,9 +107,9 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Waits for the child's end for so long, or less; true: it is there. Its zombie stays: it keeps the
- * number of its group from being given to strangers. Without a descriptor to wait on, a look every
- * now and then must do: it runs already, so it is not given up. */
+/* Waits for the child's end, for wait_ns at most. True: it has ended. Its zombie stays, so that no
+ * other group gets its number. Without a descriptor it polls, since a child that runs already is
+ * not killed for that. */
 static bool wait_exit(const struct child *child, int64_t wait_ns)
 {
     if (child->pidfd < 0) {
@@ -121,7 +121,7 @@ static bool wait_exit(const struct child *child, int64_t wait_ns)
     return poll(&poller, 1, (int)wait_ms) > 0;
 }
 
-/* Waits for the child's end or the context's. */
+/* Waits for the end of the child or of the context. */
 static enum weir_status wait_context(const struct child *child, weir_context *context)
 {
     enum weir_status status = WEIR_OK;
@@ -145,7 +145,7 @@ static void end_group(const struct child *child, int64_t grace_ns)
     bool group_gone = false;
     (void)kill(-pid, SIGTERM);
     (void)kill(pid, SIGTERM);
-    /* One that is stopped could not act on it. */
+    /* A stopped process could not handle SIGTERM. */
     (void)kill(-pid, SIGCONT);
     for (int64_t left = grace_ns; left > 0 && !group_gone;
          left = grace_ns - (weir_clock_now(clock) - start)) {
@@ -156,12 +156,14 @@ static void end_group(const struct child *child, int64_t grace_ns)
         }
         group_gone = leader_gone && !group_alive(pid);
     }
-    /* Also where it seemed gone: one that was just being forked may have been missed. */
+    /* Even if no member was found: one that was just being forked may have been missed. */
     (void)kill(-pid, SIGKILL);
-    (void)kill(pid, SIGKILL); /* it may have left its group; not reaped, its number is its own */
+    (void)kill(
+        pid,
+        SIGKILL); /* it may have left its group; it is not reaped, so its number is still its own */
 }
 
-/* Waits for the child for good and takes it from the process table. */
+/* Waits for the child's end and reaps it. */
 static int reap(pid_t pid, struct child_end *ret_end)
 {
     siginfo_t info;

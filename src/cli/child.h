@@ -13,8 +13,8 @@
 
 /* Runs a program as a child and waits for it.
  *
- * The child leads a process group of its own, reads its input from a file in memory (so one that
- * does not read cannot hold us up), shares our standard output and error, and has no other
+ * The child leads a process group of its own, reads its input from a file in memory (so a child
+ * that does not read cannot block us), shares our standard output and error, and has no other
  * descriptor. It is waited for through a pidfd, so there is no SIGCHLD handler and no mistaken pid.
  */
 
@@ -31,14 +31,14 @@ struct child_request {
 struct child_end {
     bool exited; /* By itself; else a signal ended it. */
     int number;  /* Its exit status, or that signal. */
-    /* WEIR_OK: it ended before the context did. Else what weir_context_check() said when its group
-     * was ended: WEIR_ETIMEDOUT, WEIR_ECANCELED. */
+    /* WEIR_OK: it ended before the context did. Else the status of weir_context_check() when its
+     * group was ended: WEIR_ETIMEDOUT, WEIR_ECANCELED. */
     enum weir_status ended_by;
 };
 
-/* Raises the limit on descriptors to what so many children at once need, or as far as it may be.
- * They have the raised limit too. */
-void child_make_room(uint32_t count);
+/* Raises the limit on descriptors to the need of count children at once, or as far as allowed. The
+ * children inherit it. */
+void child_raise_limit(uint32_t count);
 
 /* Runs it to its end. When the context ends first, the whole group gets TERM and, once grace_ns has
  * passed with one of them still alive, KILL. Returns 0, or an errno: it was not started. */

@@ -68,7 +68,7 @@ static void scene_end(struct scene *scene)
     weir_envelope_unref(scene->envelope);
 }
 
-/* Runs it to its end, with our standard output, which is its own, going into scene->output. */
+/* Runs it to its end. Our standard output, which is also its own, goes into scene->output. */
 static void run(struct scene *scene)
 {
     int file = memfd_create("output", MFD_CLOEXEC);
@@ -92,7 +92,7 @@ static void run_script(struct scene *scene, const char *script)
     run(scene);
 }
 
-/* A script that has got as far as making a file has made this one. */
+/* Waits until a script has made this file. */
 static void wait_for_file(const char *path)
 {
     while (access(path, F_OK) != 0) {
@@ -222,7 +222,7 @@ TEST(own_group, "it leads a process group of its own")
     CHECK_STRING(scene.output, "0\n");
 }
 
-TEST(signal_mask, "it has the signals blocked that were asked for")
+TEST(signal_mask, "it has the chosen signals blocked")
 {
     char *argv[] = {(char *)"grep", (char *)"SigBlk", (char *)"/proc/self/status", NULL};
     struct scene scene;
@@ -233,7 +233,7 @@ TEST(signal_mask, "it has the signals blocked that were asked for")
     CHECK_STRING(scene.output, "SigBlk:\t0000000000000200\n");
 }
 
-TEST(not_started, "what cannot be started is told, and nothing is left")
+TEST(not_started, "a failed start is reported, and nothing is left")
 {
     static const struct {
         const char *path;

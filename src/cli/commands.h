@@ -5,15 +5,15 @@
 
 #include <popt.h>
 
-/* One row a command; its file holds everything else about it. */
+/* One row for each command. All else about it is in its file. */
 struct command {
-    const char *name;                 /* What is typed after `weir`. */
+    const char *name;                 /* The word after `weir`. */
     const char *operands;             /* For the usage line, e.g. "TUBE [BODY]". */
     const char *summary;              /* One line, lower case, without a full stop. */
     const char *examples;             /* Whole lines, each with its newline. */
     const struct poptOption *options; /* Its own; --help and the like come from options.h. */
-    /* argv[0] is the command's name. Returns the exit status, 0 or one of <sysexits.h>; has said
-     * why on standard error where that is not 0. */
+    /* argv[0] is the command's name. Returns the exit status, 0 or one of <sysexits.h>, after
+     * saying why on standard error if it is not 0. */
     int (*run)(const struct command *command, int argc, char **argv);
 };
 
@@ -26,7 +26,7 @@ extern const struct command command_help;
 /* Every command in the order of the help; NULL at the end. */
 extern const struct command *const commands[];
 
-/* The command of that name, or NULL after saying so, with the nearest name where one is near. */
+/* The command of that name, or NULL after saying so, with the nearest name if there is one. */
 const struct command *command_find(const char *name);
 
 #endif

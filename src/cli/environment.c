@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-/* The names set here; one of the program's own environment gives way. */
+/* The names set here. They replace those of the program's own environment. */
 static const char *const names[] = {
     "WEIR_JOB_ID", "WEIR_TUBE",       "WEIR_ATTEMPT", "WEIR_PRIORITY",
     "WEIR_TTR",    "WEIR_CREATED_AT", "WEIR_RUN_AT",  "WEIR_BROKER",

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads "pid (name) state parent group ..." of proc(5). The name may hold anything, brackets too,
- * so what follows is found from its last bracket. */
+/* Reads "pid (name) state parent group ..." of proc(5). The name may contain any characters,
+ * brackets too, so the fields after it are found from the last bracket. */
 static bool read_stat(int proc, const char *pid, char *ret_state, int *ret_group)
 {
     char path[32];
@@ -49,6 +49,6 @@ bool group_alive(pid_t group)
         alive = found == (int)group && state != 'Z' && state != 'X';
     }
     (void)closedir(proc);
-    /* Its leader is there as a zombie; a /proc that does not even show that one tells nothing. */
+    /* The leader exists as a zombie. If /proc does not show even that one, nothing is known. */
     return alive || !seen;
 }

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether a process of this group is alive; a zombie is not. True where that cannot be told: then
- * its time has to run out. */
+/* Whether a process of this group is alive; a zombie is not. True if that is not known: the
+ * caller's time limit then ends the wait. */
 bool group_alive(pid_t group);
 
 #endif

@@ -14,8 +14,8 @@
 #include "cli/environment.h"
 #include "cli/report.h"
 
-/* How the end of a program is told to the consumer and back to handler_tell(): from WEIR_EUSER up,
- * the exit status, or this and the signal. */
+/* The end of a program as a status, for the consumer and handler_report(): from WEIR_EUSER up, the
+ * exit status, or this and the signal. */
 #define STATUS_SIGNAL 256
 
 /* Up to three digits, at most 255. */
@@ -59,22 +59,21 @@ int handler_read_statuses(const char *name, const char *text, struct handler *ha
     return EX_OK;
 }
 
-/* What cannot be put right by trying again: the program itself is gone or no program. */
+/* Errors that a retry cannot mend: the program does not exist or cannot be run. */
 static bool is_broken(int why)
 {
     return why == ENOENT || why == EACCES || why == ENOEXEC || why == ENOTDIR || why == ELOOP ||
            why == EPERM || why == E2BIG;
 }
 
-/* What is nobody's fault and passes: the system is short of something, or the program is just being
- * replaced. */
+/* Errors that pass: the system lacks a resource, or the program is just being replaced. */
 static bool is_shortage(int why)
 {
     return why == EMFILE || why == ENFILE || why == ENOMEM || why == EAGAIN || why == ENOSPC ||
            why == ETXTBSY;
 }
 
-/* A shortage is no failure of the job, and told once, not for every job that it holds up. */
+/* A shortage is no failure of the job. It is reported once, not for every job that it delays. */
 static int put_off(struct handler *handler, int why)
 {
     if (atomic_exchange(&handler->lacking, why) != why) {
@@ -85,7 +84,7 @@ static int put_off(struct handler *handler, int why)
     return WEIR_EAGAIN;
 }
 
-/* The program could not be started. Where that is for good, nothing more is taken. */
+/* Handles a program that could not be started. If it never can be, no more jobs are taken. */
 static int refuse_start(struct handler *handler, const struct weir_job *job, int why)
 {
     if (is_shortage(why)) {
@@ -152,8 +151,8 @@ static void describe(int status, char *text, size_t size)
     }
 }
 
-void handler_tell(const struct handler *handler, const struct weir_job *job,
-                  enum weir_run_outcome outcome, int status, int64_t delay_ns)
+void handler_report(const struct handler *handler, const struct weir_job *job,
+                    enum weir_run_outcome outcome, int status, int64_t delay_ns)
 {
     char what[96];
     char delay[32];

@@ -10,19 +10,19 @@
 
 #include <weir/consumer.h>
 
-/* A job's handler that is a program: its exit status decides what becomes of the job. */
+/* A job's handler that is a program. Its exit status determines the next action for the job. */
 
 struct handler {
     char *path;     /* Of the program. */
     char **argv;    /* Its words, NULL at the end. */
-    bool verbose;   /* Tell of every failed run. */
+    bool verbose;   /* Report every failed run. */
     bool bury[256]; /* Exit statuses after which a job is buried. */
     int64_t grace_ns;
     const sigset_t *mask;
     const char *broker;      /* URL, for the program. */
-    weir_consumer *consumer; /* To be stopped when the program cannot be run any more. */
+    weir_consumer *consumer; /* Stopped when the program cannot be run any more. */
     atomic_int broken;       /* Why it cannot: an errno; 0 while it can. */
-    atomic_int lacking;      /* What was last told to be lacking to run it: an errno. */
+    atomic_int lacking;      /* The last shortage that was reported: an errno. */
 };
 
 /* Reads `1,3,64-78`. Returns 0 or an exit status, after saying why. */
@@ -31,8 +31,8 @@ int handler_read_statuses(const char *name, const char *text, struct handler *ha
 /* Runs the program for a job, on any thread. Returns the status for the consumer. */
 int handler_run(struct handler *handler, weir_context *context, const struct weir_job *job);
 
-/* Tells on standard error of a run that did not go well. */
-void handler_tell(const struct handler *handler, const struct weir_job *job,
-                  enum weir_run_outcome outcome, int status, int64_t delay_ns);
+/* Reports a failed run on standard error. */
+void handler_report(const struct handler *handler, const struct weir_job *job,
+                    enum weir_run_outcome outcome, int status, int64_t delay_ns);
 
 #endif

@@ -54,7 +54,7 @@ uint64_t histogram_count(const struct histogram *histogram)
 int64_t histogram_permille(const struct histogram *histogram, unsigned parts)
 {
     uint64_t count = histogram_count(histogram);
-    /* The rank, rounded up, without overflow: count is at most 2^64 / 1000 in any life. */
+    /* The rank, rounded up. It does not overflow: no process records 2^64 / 1000 values. */
     uint64_t rank = (count * parts + 999) / 1000;
     uint64_t seen = 0;
     int64_t largest = atomic_load_explicit(&histogram->largest, memory_order_relaxed);

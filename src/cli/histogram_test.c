@@ -41,7 +41,7 @@ TEST(every_octave, "a value from any octave comes back at most 1/128 too large")
         CHECK(one != NULL);
         int64_t value = (INT64_C(1) << shift) + (int64_t)test_random_below(UINT64_C(1) << shift);
         histogram_record(one, value);
-        /* The largest hides the rounding; a larger one beside it shows it. */
+        /* With one value the largest hides the rounding. A larger one beside it shows it. */
         histogram_record(one, INT64_MAX);
         check_close(histogram_permille(one, 500), value);
         free(one);

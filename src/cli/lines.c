@@ -23,9 +23,9 @@ void lines_fini(struct lines *lines)
     free(lines->buffer);
 }
 
-/* Makes room at the end of the buffer. It never holds more than twice the longest piece and one
- * reading, since a piece that is too long is refused as soon as that shows. */
-static bool make_room(struct lines *lines)
+/* Makes space at the end of the buffer. It never holds more than twice the longest piece and one
+ * reading, since a piece is refused as soon as it is too long. */
+static bool grow(struct lines *lines)
 {
     if (lines->start > 0) {
         memmove(lines->buffer, lines->buffer + lines->start, lines->end - lines->start);
@@ -47,7 +47,7 @@ static bool make_room(struct lines *lines)
     return true;
 }
 
-/* A regular file is always readable; so is a pipe whose writers are gone. */
+/* A regular file is always readable, and so is a pipe without writers. */
 static bool is_readable(int fd)
 {
     struct pollfd poller = {.fd = fd, .events = POLLIN};
@@ -60,7 +60,7 @@ static enum lines_result fill(struct lines *lines, bool wait)
     if (!wait && !is_readable(lines->fd)) {
         return LINES_PENDING;
     }
-    if (!make_room(lines)) {
+    if (!grow(lines)) {
         return LINES_FAILED;
     }
     ssize_t count;

@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes a stream of bytes apart at a separator. The last piece may lack it; any other byte, NUL
+/* Splits a stream of bytes at a separator. The last piece may lack it; any other byte, NUL
  * included, is part of a piece. */
 
 enum lines_result {
     LINES_PIECE,    /* One more piece. */
     LINES_END,      /* There are no more. */
-    LINES_PENDING,  /* None is here yet, and the caller did not want to wait. */
+    LINES_PENDING,  /* None has arrived, and the caller does not wait. */
     LINES_TOO_LONG, /* A piece is longer than size_max. Nothing more can be read. */
     LINES_FAILED    /* errno tells why. */
 };
@@ -26,7 +26,7 @@ struct lines {
 
     char *buffer;
     size_t capacity;
-    size_t start; /* Of what has not been returned. */
+    size_t start; /* Of the bytes not yet returned. */
     size_t end;
     size_t searched; /* No separator stands before it. */
     bool ended;

@@ -85,7 +85,7 @@ TEST(endless, "a stream without a separator is given up soon after size_max")
     lines_fini(&lines);
 }
 
-TEST(pending, "who does not want to wait is told that nothing is there, and gets it later")
+TEST(pending, "a caller that does not wait is told that nothing is there, and gets it later")
 {
     struct lines lines;
     const char *piece = NULL;

@@ -15,9 +15,9 @@
 #include "cli/help.h"
 #include "cli/report.h"
 
-/* Standard streams that are closed would hand their numbers to the next file opened, and a message
- * could then end in the database. Each is opened the wrong way round, so that using it still fails.
- */
+/* The next file opened would get the number of a closed standard stream, and a message could then
+ * be written to the database. So each closed stream is opened in the wrong mode, and its use still
+ * fails. */
 static bool open_standard_streams(void)
 {
     int fd;
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
     if (!open_standard_streams()) {
         return EX_OSFILE;
     }
-    /* The character set alone: numbers and messages are the same everywhere. */
+    /* Only the character set: numbers and messages are the same in every locale. */
     (void)setlocale(LC_CTYPE, "");
     int code = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {

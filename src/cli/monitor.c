@@ -12,7 +12,7 @@
 
 #include "cli/report.h"
 
-/* How often progress is shown on a terminal, and elsewhere as lines. */
+/* The time between two updates of the progress on a terminal, and between lines elsewhere. */
 #define TERMINAL_MS 250
 #define LINES_MS 1000
 
@@ -28,7 +28,7 @@ void monitor_block_signals(sigset_t *ret_mask)
 {
     sigset_t signals;
     fill_signals(&signals);
-    /* Who reads our messages may go away; the jobs go on, and the write fails. */
+    /* The reader of our messages may end. The jobs go on, and the write fails. */
     (void)sigaddset(&signals, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &signals, ret_mask);
     (void)signal(SIGCHLD, SIG_DFL);

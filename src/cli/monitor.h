@@ -12,18 +12,18 @@
 
 #include "cli/tally.h"
 
-/* Beside the workers of `weir work`: a thread that takes the signals and shows progress. Nothing is
- * done in a signal handler: the signals are blocked everywhere and read from a descriptor. */
+/* Beside the workers of `weir work`: a thread that takes the signals and shows progress. There are
+ * no signal handlers: the signals are blocked in all threads and read from a descriptor. */
 
 struct monitor {
     weir_consumer *consumer;
     weir_broker *broker;
     const char *tube;
     const struct tally *tally;
-    bool progress; /* Show how far it is. */
+    bool progress; /* Show the progress. */
     bool terminal; /* Standard error is one. */
 
-    /* Signals that asked for an end; relaxed, since it guards nothing. */
+    /* Signals that asked for an end; relaxed, since it orders nothing. */
     atomic_uint stops;
 
     int signals; /* Descriptor of the signals. */
@@ -33,8 +33,7 @@ struct monitor {
 };
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGPIPE in this thread and those it starts; ret_mask receives
- * what was blocked before, for children. Also makes children waitable where our parent ignored
- * them. */
+ * the mask before, for children. Also makes children waitable if our parent ignored SIGCHLD. */
 void monitor_block_signals(sigset_t *ret_mask);
 
 /* Starts the thread; the members up to terminal are set. The first signal asks the consumer to end,

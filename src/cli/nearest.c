@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Names of commands and options are shorter; so no word that is longer can be near one. */
+/* Names of commands and options are shorter, so no longer word is near to one. */
 #define WORD_MAX 31
 
 static size_t least(size_t a, size_t b)
@@ -41,7 +41,7 @@ void nearest_offer(const char *word, const char *name, const char **nearest, siz
         return;
     }
     size_t found = word_distance(word, word_size, name, name_size);
-    /* Half of a short name changed is another word, not a slip. */
+    /* A short name with half of it changed is another word, not a typing error. */
     if (found < *distance && found * 2 <= name_size) {
         *distance = found;
         *nearest = name;

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Finds the name that a mistyped word was meant to be. Start with *nearest NULL and *distance
- * NEAREST_LIMIT, offer every name; *nearest is then the first of the closest, or NULL. */
+/* Finds the name nearest to a mistyped word. Start with *nearest NULL and *distance NEAREST_LIMIT,
+ * and call it with every name. *nearest is then the first of the closest names, or NULL. */
 #define NEAREST_LIMIT 3
 
 void nearest_offer(const char *word, const char *name, const char **nearest, size_t *distance);

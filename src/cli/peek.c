@@ -113,7 +113,7 @@ static bool add_row(const struct peek *peek, const struct weir_job *job)
     return added;
 }
 
-/* The body as text where it is some, else in base64; "encoding" tells which. */
+/* The body as text if it is text, else in base64; "encoding" says which. */
 static bool add_body(json_t *object, const struct weir_job *job)
 {
     json_t *text = json_stringn(job->body, job->body_size);
@@ -186,7 +186,7 @@ static int print_jobs(struct peek *peek, const char *tube, weir_broker *broker)
 static int run_checked(struct peek *peek, const struct arguments *arguments)
 {
     struct store store;
-    int code = store_open(&store, arguments, STORE_LOOK);
+    int code = store_open(&store, arguments, STORE_READ);
     if (code == EX_OK) {
         peek->table = table_new(columns, peek->body ? COLUMN_COUNT : COLUMN_COUNT - 1);
         const char *tube = arguments->count > 0 ? arguments->operands[0] : NULL;

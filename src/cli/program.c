@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file that we may execute. */
+/* Checks for a file that we may execute. */
 static int check_program(const char *path)
 {
     struct stat facts;
@@ -65,7 +65,7 @@ int program_find(const char *name, char **ret_path)
         if (why == 0 || why == ENOMEM) {
             return why;
         }
-        /* One that is there but may not be run says more than one that is not there. */
+        /* A file that may not be run is a better reason than one that does not exist. */
         if (why == EACCES) {
             result = EACCES;
         }

@@ -114,8 +114,8 @@ static int64_t wall_now(void)
     return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
 }
 
-/* The store refuses these as well, but only once it exists. A time that is in the future now stays
- * good for all of a list, however long that takes to read. */
+/* The store refuses these too, but only once it exists. A time in the future stays valid for a
+ * whole list, however long reading it takes. */
 static int check_times(struct put *put)
 {
     int64_t now = wall_now();
@@ -157,7 +157,7 @@ static int check(struct put *put, const struct arguments *arguments)
     return check_times(put);
 }
 
-/* Says why reading ended other than well. */
+/* Says why reading failed. */
 static int refuse_input(const struct put *put, const struct lines *lines, const struct batch *batch,
                         enum lines_result result)
 {
@@ -183,8 +183,8 @@ static int refuse_input(const struct put *put, const struct lines *lines, const 
                   STORE_BODY_SIZE_MAX, state);
 }
 
-/* Puts what lines gives. The first piece is read before the store is opened, so that an input that
- * cannot be read makes no store; what has come is put before waiting for more. */
+/* Puts the pieces of lines. The first piece is read before the store is opened, so that an
+ * unreadable input makes no store. Pieces that have arrived are put before a wait for more. */
 static int put_pieces(const struct put *put, struct lines *lines, struct batch *batch,
                       struct store *store, const struct arguments *arguments)
 {

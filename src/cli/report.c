@@ -13,7 +13,7 @@
 
 static const char *command_name;
 
-/* A line of progress stands on the terminal, unfinished. */
+/* An unfinished line of progress is on the terminal. */
 static atomic_bool unfinished;
 
 #define ERASE_LINE "\r\033[K"
@@ -87,7 +87,7 @@ void report_log(enum weir_log_level level, const char *message, void *arg)
 
 struct quoted quote(const char *value)
 {
-    /* Room for the second quotation mark, the dots and a count of bytes. */
+    /* Space for the second quotation mark, the dots and a count of bytes. */
     enum {
         TAIL = 40
     };

@@ -10,11 +10,11 @@
 #include <weir/log.h>
 #include <weir/status.h>
 
-/* Everything the program says on standard error goes through here: whole lines that start with the
- * command, written at once, so that messages of several threads do not mix. Thread-safe after
+/* All output to standard error goes through here. It is whole lines that start with the command,
+ * each in one write, so that messages of several threads do not mix. Thread-safe after
  * report_begin(). */
 
-/* Longest line; what is longer is cut. */
+/* The longest line; longer ones are cut. */
 #define REPORT_LINE_SIZE 1024
 
 /* From now on lines start with `weir NAME: `; NULL: `weir: `. name is borrowed for good. */
@@ -24,11 +24,11 @@ void report_begin(const char *name);
  */
 int report(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Shows a line of progress. On a terminal it replaces the one before and gives way to the next
- * message; elsewhere it is a line of its own. */
+/* Shows a line of progress. On a terminal it replaces the one before, and the next message replaces
+ * it. Elsewhere it is a line of its own. */
 void report_progress(bool terminal, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Takes the line of progress off the terminal, where there is one. */
+/* Removes the line of progress from the terminal, if there is one. */
 void report_progress_end(void);
 
 /* A weir_log_fn: warnings and errors become messages. */
@@ -40,10 +40,10 @@ struct quoted {
 };
 struct quoted quote(const char *value);
 
-/* The exit status of <sysexits.h> that tells of a status. */
+/* The exit status of <sysexits.h> for a status. */
 int report_exit_code(enum weir_status status);
 
-/* Says what a call of the library came to; what: the subject, e.g. a quoted tube. Returns
+/* Reports the result of a library call. what is the subject, e.g. a quoted tube. Returns
  * report_exit_code(status). */
 int report_status(enum weir_status status, const char *what, const struct weir_error *error);
 

@@ -99,7 +99,7 @@ static int print_stats(struct stats *stats, const struct arguments *arguments, w
 static int run_checked(struct stats *stats, const struct arguments *arguments)
 {
     struct store store;
-    int code = store_open(&store, arguments, STORE_LOOK);
+    int code = store_open(&store, arguments, STORE_READ);
     if (code == EX_OK) {
         stats->table = table_new(columns, COLUMN_COUNT);
         code = stats->table != NULL ? print_stats(stats, arguments, store.broker)

@@ -14,7 +14,7 @@
 
 static const char scheme[] = "sqlite:";
 
-/* Where a URL came from, for messages. */
+/* The origin of a URL, for messages. */
 static const char from_option[] = "--broker";
 static const char from_environment[] = "$WEIR_BROKER";
 static const char from_default[] = "default broker";
@@ -65,8 +65,8 @@ static int make_folders(char *path)
     return EX_OK;
 }
 
-/* A status of weir_broker_open() as an exit status: what is meant depends on who gave the URL and
- * on whether the file was to be made. */
+/* The exit status for a status of weir_broker_open(). It depends on the origin of the URL, and on
+ * whether the file was to be made. */
 static int open_exit_code(enum weir_status status, const char *origin, enum store_use use)
 {
     if (status == WEIR_EINVAL && origin == from_environment) {
@@ -78,7 +78,7 @@ static int open_exit_code(enum weir_status status, const char *origin, enum stor
     return report_exit_code(status);
 }
 
-/* A limit on the size of files is to be told as a full disk is, not to end the program half-way. */
+/* A limit on the size of files must be reported like a full disk, not end the program. */
 static void block_size_signal(void)
 {
     sigset_t signals;
@@ -115,7 +115,7 @@ int store_open(struct store *store, const struct arguments *arguments, enum stor
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     options.log = report_log;
     options.body_size_max = STORE_BODY_SIZE_MAX;
-    options.flags = use == STORE_LOOK ? WEIR_BROKER_READ_ONLY : 0;
+    options.flags = use == STORE_READ ? WEIR_BROKER_READ_ONLY : 0;
     struct weir_error error = {""};
     enum weir_status status = weir_broker_open(store->url, &options, &store->broker, &error);
     if (status == WEIR_OK) {

@@ -12,10 +12,10 @@
 /* Largest body that the program puts. */
 #define STORE_BODY_SIZE_MAX ((size_t)16 << 20)
 
-/* What a command is going to do with the broker. */
+/* A command's use of the broker. */
 enum store_use {
-    STORE_LOOK,  /* Read only; it must exist. */
-    STORE_CHANGE /* It is made where it does not exist, with the default's folders. */
+    STORE_READ,  /* Read only; it must exist. */
+    STORE_CHANGE /* It is made if it does not exist, with the default's folders. */
 };
 
 struct store {
@@ -23,9 +23,9 @@ struct store {
     weir_broker *broker;
 };
 
-/* Opens the broker of --broker, else of $WEIR_BROKER, else the default in the state folder. To be
- * called when everything else has been checked, since it may create files; to be followed by
- * store_close() whatever it returns: 0 or an exit status. */
+/* Opens the broker of --broker, else of $WEIR_BROKER, else the default in the state folder. Call it
+ * after all other checks, since it may create files. Returns 0 or an exit status. store_close()
+ * must follow in both cases. */
 int store_open(struct store *store, const struct arguments *arguments, enum store_use use);
 void store_close(struct store *store);
 

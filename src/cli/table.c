@@ -11,7 +11,7 @@
 
 #include "cli/report.h"
 
-/* Bold titles on a terminal that can, for those who have not asked for none (no-color.org). */
+/* Whether titles are bold: on a terminal that can, unless NO_COLOR is set (no-color.org). */
 static bool wants_colors(void)
 {
     const char *refused = getenv("NO_COLOR");

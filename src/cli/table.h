@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <libsmartcols.h>
 
-/* What the commands that show things print: a table for people, or with --json an object a line. */
+/* The output of the commands that show data: a table, or with --json an object a line. */
 
 struct table_column {
     const char *title;

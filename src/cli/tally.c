@@ -18,7 +18,7 @@
 void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_ns)
 {
     if (outcome == WEIR_RUN_RETURNED) {
-        return; /* no run, as far as anybody counts */
+        return; /* not counted as a run */
     }
     histogram_record(&tally->run_ns, run_ns);
     switch (outcome) {

@@ -10,8 +10,8 @@
 
 #include "cli/histogram.h"
 
-/* What `weir work` has done so far. Written by its workers, read by its monitor, without locks:
- * each counter stands for itself. */
+/* The counts of `weir work` so far. Written by its workers and read by its monitor, without locks:
+ * no counter depends on another. */
 struct tally {
     /* Of weir_clock_monotonic(); set before the workers start, and after they have ended; until
      * then the end is now. */
@@ -32,10 +32,10 @@ void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_n
 double tally_seconds(const struct tally *tally);
 double tally_rate(const struct tally *tally);
 
-/* Tells the whole on standard error. */
+/* Reports the totals on standard error. */
 void tally_report(const struct tally *tally, const char *tube);
 
-/* Writes the whole as one object in a line to a file (NULL: standard output). Returns 0 or an exit
+/* Writes the totals as one object in a line to a file (NULL: standard output). Returns 0 or an exit
  * status, after saying why. */
 int tally_write(const struct tally *tally, const char *tube, const char *path);
 

@@ -34,7 +34,7 @@ static size_t decode(const unsigned char *text, size_t size, uint32_t *ret_point
     return length;
 }
 
-/* Control characters, and those that reorder or break the line they stand in. */
+/* Control characters, and those that reorder or break a line. */
 static bool is_harmful(uint32_t point)
 {
     return point < 0x20 || (point >= 0x7f && point <= 0x9f) || point == 0x61c ||
@@ -88,7 +88,7 @@ size_t text_escape_message(const char *message, char *line, size_t size)
 char *text_escape(const void *data, size_t size)
 {
     const char *text = data;
-    /* Four bytes a byte is the worst: `\xNN`. */
+    /* The longest escape is four bytes for a byte: `\xNN`. */
     char *result = size <= (SIZE_MAX - 1) / 4 ? malloc(size * 4 + 1) : NULL;
     if (result == NULL) {
         return NULL;

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-/* Bytes of strangers made fit to be shown: nothing that moves a terminal's cursor, changes its
- * colours or the direction of its text gets through. */
+/* Makes foreign bytes safe to show: no byte moves a terminal's cursor, changes its colours or the
+ * direction of its text. */
 
-/* Room for one escaped character, its NUL included. */
+/* Space for one escaped character, its NUL included. */
 #define TEXT_ESCAPED_SIZE 8
 
 /* Writes the character at text (size > 0) as it may be shown: itself, or `\n`, `\t`, `\\`, `\"`, or

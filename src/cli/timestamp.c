@@ -128,7 +128,7 @@ static bool read_zone(const char *text, size_t *at, int64_t *ret_seconds)
     return true;
 }
 
-/* Up to 10 digits: what is longer lies past 2262 and is refused with the rest of that. */
+/* Up to 10 digits: longer numbers lie past 2262, which is refused. */
 static bool read_unix(const char *text, size_t *at, int64_t *ret_seconds)
 {
     size_t count = strspn(text + *at, "0123456789");

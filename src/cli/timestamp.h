@@ -12,9 +12,8 @@
 #define TIMESTAMP_SIZE 48
 
 /* Reads `2026-08-08T12:00:00Z`, with `t`, `z`, a space for the T, a fraction of seconds, or an
- * offset
- * `+02:00` (RFC 3339), or `@` and Unix seconds with or without a fraction. False: it is none, or
- * before 1970 or after 2262; ret_offset then receives where reading stopped. */
+ * offset `+02:00` (RFC 3339), or `@` and Unix seconds with or without a fraction. False: it is
+ * none, or before 1970 or after 2262; ret_offset then receives the offset where reading stopped. */
 bool timestamp_read(const char *text, int64_t *ret_ns, size_t *ret_offset);
 
 /* Writes `2026-08-08T12:00:00.123456789Z`. */

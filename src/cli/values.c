@@ -17,7 +17,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* What is wrong with a duration at the offset where its reader stopped. */
+/* The problem of a duration at the offset where its reader stopped. */
 static const char *duration_problem(const char *text, size_t offset)
 {
     if (text[offset] == '\0') {

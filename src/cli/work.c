@@ -23,7 +23,7 @@
 #include "cli/store.h"
 #include "cli/tally.h"
 
-/* Exit status of a run until the tube was empty that buried jobs. */
+/* The exit status if jobs were buried, with --until-empty. */
 #define EXIT_BURIED 1
 
 enum {
@@ -139,7 +139,7 @@ static int why_not_made(const char *path)
     return why;
 }
 
-/* The summary is written when everything is over; that it can be is to be known before. */
+/* The summary is written at the end. Checks at the start that it can be written. */
 static int check_summary(const char *path)
 {
     struct stat facts;
@@ -170,7 +170,7 @@ static int check_program(struct work *work, const char *name)
                   why == ENOENT ? "no such program" : strerror(why));
 }
 
-/* Checks everything that can be known before the store is opened. */
+/* Makes all checks that are possible before the store is opened. */
 static int check(struct work *work, const struct arguments *arguments, char **program)
 {
     static const char *const names[] = {"tube"};
@@ -204,7 +204,7 @@ static void count_run(const struct weir_job *job, enum weir_run_outcome outcome,
 {
     struct work *work = arg;
     tally_add(&work->tally, outcome, run_ns);
-    handler_tell(&work->handler, job, outcome, status, delay_ns);
+    handler_report(&work->handler, job, outcome, status, delay_ns);
 }
 
 static int run_job(weir_context *context, const struct weir_job *job, void *arg)
@@ -216,9 +216,9 @@ static int run_job(weir_context *context, const struct weir_job *job, void *arg)
     return status;
 }
 
-/* What the end of everything comes to as an exit status. */
-static int judge(const struct work *work, unsigned stops, enum weir_status status,
-                 const struct weir_error *error)
+/* The exit status at the end. */
+static int choose_exit_status(const struct work *work, unsigned stops, enum weir_status status,
+                              const struct weir_error *error)
 {
     bool until_empty = (work->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
     if (atomic_load(&work->handler.broken) != 0) {
@@ -233,7 +233,7 @@ static int judge(const struct work *work, unsigned stops, enum weir_status statu
     return until_empty && atomic_load(&work->tally.buried) > 0 ? EXIT_BURIED : EX_OK;
 }
 
-/* Tells at the end what was done. */
+/* Reports the totals at the end. */
 static int summarize(const struct work *work)
 {
     int code = EX_OK;
@@ -249,7 +249,7 @@ static int summarize(const struct work *work)
     return code;
 }
 
-/* Runs until it is over. The store is open. */
+/* Runs the consumer to its end. The store is open. */
 static int work_on(struct work *work, weir_broker *broker)
 {
     struct weir_error error = {""};
@@ -280,7 +280,7 @@ static int work_on(struct work *work, weir_broker *broker)
         status = weir_consumer_wait(consumer, &error);
         monitor_stop(&monitor);
         work->tally.ended_ns = weir_clock_now(weir_clock_monotonic());
-        code = judge(work, atomic_load(&monitor.stops), status, &error);
+        code = choose_exit_status(work, atomic_load(&monitor.stops), status, &error);
         int told = summarize(work);
         code = code != EX_OK ? code : told;
     } else {
@@ -290,11 +290,11 @@ static int work_on(struct work *work, weir_broker *broker)
     return code;
 }
 
-/* Everything between the checks and the end. */
+/* All steps between the checks and the exit. */
 static int run_checked(struct work *work, const struct arguments *arguments)
 {
     struct store store;
-    child_make_room(work->options.workers);
+    child_raise_limit(work->options.workers);
     monitor_block_signals(&work->mask);
     work->handler.mask = &work->mask;
     int code = store_open(&store, arguments, STORE_CHANGE);
@@ -306,8 +306,8 @@ static int run_checked(struct work *work, const struct arguments *arguments)
     return code;
 }
 
-/* Splits the words at the first `--`: what follows is the program's, untouched. NULL: there is
- * none. */
+/* Splits the words at the first `--`: the words after it belong to the program, unchanged. NULL:
+ * there is none. */
 static char **split(int *argc, char **argv)
 {
     for (int i = 1; i < *argc; i++) {

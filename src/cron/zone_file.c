@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
+#include "base/errno.h"
 #include "cron/zone.h"
 
 /* The largest files of the tz database have 4 KiB. */

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Isolated tasks: what the child gets of the program, and what the program may do meanwhile. */
+/* Isolated tasks: the state that the child inherits, and calls that the program may make meanwhile.
+ */
 #define _GNU_SOURCE /* NSIG */
 #include <dirent.h>
 #include <errno.h>

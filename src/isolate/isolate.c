@@ -32,8 +32,8 @@ enum weir_status weiri_isolation_copy(struct weir_isolation *dst, const struct w
     return dst->cpu_limit_ns < 0 ? WEIR_ERANGE : WEIR_OK;
 }
 
-/* In the keeper and the task no lock of the program's may be taken: other threads may have held it
- * at the fork. So none of these translates a message. */
+/* In the supervisor and the task no lock of the program's may be taken: other threads may have held
+ * it at the fork. So none of these translates a message. */
 void weiri_isolated_refuse(struct weiri_isolated_result *ret_result, const char *system_call)
 {
     int error = errno;
@@ -69,49 +69,49 @@ _Noreturn void weiri_result_refuse(int pipe, const char *system_call)
 }
 
 /* All signals are blocked across the fork, so that none of the program's handlers runs in the
- * keeper. sigprocmask() changes the mask of the calling thread alone. */
-static pid_t fork_keeper(const struct weiri_isolated_call *call, const int *ends)
+ * supervisor. sigprocmask() changes the mask of the calling thread alone. */
+static pid_t fork_supervisor(const struct weiri_isolated_call *call, const int *ends)
 {
     sigset_t all;
     sigset_t before;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, &before); /* NOLINT(concurrency-mt-unsafe) */
     pid_t program = getpid();
-    pid_t keeper = fork();
-    if (keeper == 0) {
+    pid_t supervisor = fork();
+    if (supervisor == 0) {
         (void)close(ends[0]);
-        weiri_keeper_main(ends[1], program, call);
+        weiri_supervisor_main(ends[1], program, call);
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL); /* NOLINT(concurrency-mt-unsafe) */
-    return keeper;
+    return supervisor;
 }
 
-/* Starts the keeper. Returns its pidfd, or -1 with a refusal in *ret_result. */
-static int start_keeper(const struct weiri_isolated_call *call, const int *ends,
-                        struct weiri_isolated_result *ret_result)
+/* Starts the supervisor. Returns its pidfd, or -1 with a refusal in *ret_result. */
+static int start_supervisor(const struct weiri_isolated_call *call, const int *ends,
+                            struct weiri_isolated_result *ret_result)
 {
     void *frame[1];
     (void)weiri_backtrace(frame, 1); /* the crash handler must not make the first call */
-    pid_t keeper = fork_keeper(call, ends);
-    if (keeper < 0) {
+    pid_t supervisor = fork_supervisor(call, ends);
+    if (supervisor < 0) {
         weiri_isolated_refuse(ret_result, "fork");
         return -1;
     }
-    /* The keeper waits for WEIRI_SIGNAL_BEGIN, so its number still means the keeper. */
-    int pidfd = pidfd_open(keeper, 0);
+    /* The supervisor waits for WEIRI_SIGNAL_BEGIN, so its number still means the supervisor. */
+    int pidfd = pidfd_open(supervisor, 0);
     if (pidfd < 0) {
         weiri_isolated_refuse(ret_result, "pidfd_open");
-        (void)kill(keeper, SIGKILL);
-        (void)waitpid(keeper, NULL, 0);
+        (void)kill(supervisor, SIGKILL);
+        (void)waitpid(supervisor, NULL, 0);
         return -1;
     }
     (void)pidfd_send_signal(pidfd, WEIRI_SIGNAL_BEGIN, NULL, 0);
     return pidfd;
 }
 
-/* Waits for the keeper's end. Asks the keeper to kill the task when stop_fd is readable; returns
- * whether it did. */
-static bool wait_keeper(int pidfd, int stop_fd)
+/* Waits for the supervisor's end. Makes the supervisor kill the task when stop_fd is readable;
+ * returns whether it did. */
+static bool wait_supervisor(int pidfd, int stop_fd)
 {
     bool is_stopped = false;
     struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
@@ -137,15 +137,15 @@ void weiri_isolated_run(const struct weiri_isolated_call *call,
         weiri_isolated_refuse(ret_result, "pipe2");
         return;
     }
-    int pidfd = start_keeper(call, ends, ret_result);
+    int pidfd = start_supervisor(call, ends, ret_result);
     (void)close(ends[1]);
     if (pidfd >= 0) {
-        bool is_stopped = wait_keeper(pidfd, call->stop_fd);
+        bool is_stopped = wait_supervisor(pidfd, call->stop_fd);
         (void)close(pidfd);
         *ret_result = WEIRI_RESULT_LOST;
         if (read(ends[0], ret_result, sizeof(*ret_result)) != (ssize_t)sizeof(*ret_result)) {
             (void)snprintf(ret_result->text, sizeof(ret_result->text),
-                           "its process and its keeper's were killed");
+                           "its process and its supervisor's were killed");
         }
         if (is_stopped && ret_result->signal == SIGKILL) {
             ret_result->end = WEIRI_ISOLATED_STOPPED;

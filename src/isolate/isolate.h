@@ -10,13 +10,13 @@
 
 /* Runs a function in a process of its own, within limits. Three processes take part:
  *
- *   the program   forks the keeper, then waits for the keeper's end or for stop_fd
- *   the keeper    forks the task's process, kills it on request, waits for it, and kills what is
- *                 left below it
- *   the task      calls the function
+ *   the program     forks the supervisor, then waits for the supervisor's end or for stop_fd
+ *   the supervisor  forks the task's process, kills it on request, waits for it, and kills all
+ *                   processes below it
+ *   the task        calls the function
  *
- * The keeper is needed because only a parent learns how a process ended. In the program other code
- * may take that away: it may ignore SIGCHLD, or wait for any child. */
+ * The supervisor is needed because only a parent learns how a process ended. In the program other
+ * code may take that away: it may ignore SIGCHLD, or wait for any child. */
 
 #define WEIRI_ISOLATED_TEXT_SIZE 256
 #define WEIRI_ISOLATED_FRAMES 64

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Isolated tasks: what the program learns of how they ended. */
+/* Isolated tasks: the results that the program gets. */
 #include "isolate/isolate.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static int end_by_signal(struct task *task)
     return WEIR_OK;
 }
 
-TEST(signals, "a signal that ends the child is told with its number and name")
+TEST(signals, "a signal that ends the child is reported with its number and name")
 {
     static const int numbers[] = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,  SIGILL,
                                   SIGKILL, SIGTERM, SIGUSR1, SIGXCPU, SIGSYS};
@@ -51,7 +51,8 @@ TEST(signals, "a signal that ends the child is told with its number and name")
     }
 }
 
-/* Where nothing is ever mapped, but not at NULL, before which a sanitizer would stop. */
+/* Writes to an address where nothing is ever mapped. It is not NULL, which a sanitizer would catch.
+ */
 static int write_to_nowhere(struct task *task)
 {
     (void)task;
@@ -72,7 +73,7 @@ static int overflow_stack(struct task *task)
     return overflow(task->number);
 }
 
-TEST(crashes, "a wild pointer and a stack without end end the child, which tells its stack")
+TEST(crashes, "a wild pointer and an endless stack end the child, which reports its stack")
 {
     struct task wild = task_run_body(write_to_nowhere);
     task_check_lost(&wild, SIGSEGV, -1);
@@ -107,7 +108,7 @@ static int panic_with_long_text(struct task *task)
     weiri_isolated_panic(text);
 }
 
-TEST(panics, "a panic is told with its message, as far as that fits, and the stack")
+TEST(panics, "a panic is reported with its message, as far as that fits, and the stack")
 {
     struct task task = task_of(panic_with_long_text);
     task.number = 3;
@@ -160,7 +161,7 @@ TEST(killed_by_others, "a child that something else kills is lost, not stopped")
     (void)close(task.pipes[1]);
 }
 
-/* Forks a child that does what a task's child must not, and returns how that ended: its signal. */
+/* Forks a child that does something forbidden to it. Returns the signal that ended the child. */
 static int await_fork(struct task *task, int (*body)(struct task *))
 {
     pid_t child = fork();
@@ -190,7 +191,7 @@ static int fork_that_crashes(struct task *task)
     return await_fork(task, write_to_nowhere);
 }
 
-/* Runs a task whose own child ends with this signal; what that child has written. */
+/* Runs a task, and checks that its own child ends with this signal. Returns the child's output. */
 static void run_fork(int (*body)(struct task *), int signal, char *ret_text, size_t size)
 {
     struct task task = task_of(body);

@@ -24,8 +24,8 @@ static _Noreturn void sleep_on(void)
     }
 }
 
-/* Runs a task of whose processes each has the pipe open, and writes a byte when it is ready. All
- * must have ended when the run has: then the end of the pipe comes after their bytes. */
+/* Runs a task. Each of its processes has the pipe open, and writes a byte when it is ready. All
+ * must have ended when the run has, so the pipe ends after their bytes. */
 static void run_and_check(struct task *task, int processes)
 {
     if (task->stop_fd < 0) {
@@ -47,7 +47,7 @@ static void tell_ready(const struct task *task)
     CHECK(write(task->pipes[1], "x", 1) == 1);
 }
 
-/* Waits until another process has told that it is ready, without taking its byte. */
+/* Waits until another process has written that it is ready, without reading its byte. */
 static void await_ready(const struct task *task)
 {
     struct pollfd ready = {.fd = task->pipes[0], .events = POLLIN};
@@ -70,7 +70,7 @@ TEST(group, "what a task leaves behind in its group ends with it")
     task_check_returned(&task, WEIR_OK);
 }
 
-/* On a thread of its own, which cannot list processes, nor can the keeper that it forks. */
+/* On a thread of its own, which cannot list processes, nor can the supervisor that it forks. */
 static void run_without_proc(void *arg)
 {
     struct task *task = arg;
@@ -132,7 +132,7 @@ TEST(session_of_killed, "so does that of a task that is killed")
     CHECK_INT(task.result.end, ==, WEIRI_ISOLATED_STOPPED);
 }
 
-/* A process that adopts what is below it, as the keeper does. */
+/* A process that adopts what is below it, as the supervisor does. */
 static int leave_adopter(struct task *task)
 {
     if (fork() == 0) {
@@ -220,28 +220,28 @@ TEST(reaped, "orphans of a task that end are reaped while it runs")
     task_check_returned(&task, WEIR_OK);
 }
 
-static int kill_keeper(struct task *task)
+static int kill_supervisor(struct task *task)
 {
     (void)task;
     (void)kill(getppid(), SIGKILL);
     sleep_on();
 }
 
-TEST(keeper_killed, "a task whose keeper is killed is lost, and killed with it")
+TEST(supervisor_killed, "when the supervisor is killed, its task is lost, and killed with it")
 {
-    struct task task = task_of(kill_keeper);
+    struct task task = task_of(kill_supervisor);
     CHECK_INT(pipe(task.pipes), ==, 0);
     task_run(&task);
     task_check_lost(&task, 0, -1);
-    CHECK_STRING(task.result.text, "its process and its keeper's were killed");
+    CHECK_STRING(task.result.text, "its process and its supervisor's were killed");
     (void)close(task.pipes[1]);
     char byte;
     CHECK_INT(read(task.pipes[0], &byte, 1), ==, 0); /* when the task has ended */
     (void)close(task.pipes[0]);
 }
 
-/* Tells its number, its keeper's and that of what it has started, which is no longer of its group.
- * It does not end by itself. */
+/* Writes its number, its supervisor's and that of a process that it has started, which is no longer
+ * of its group. Does not end by itself. */
 static int name_processes(struct task *task)
 {
     int own[2];
@@ -259,8 +259,9 @@ static int name_processes(struct task *task)
     sleep_on();
 }
 
-TEST(program_killed, "when the program is killed its task ends, and its keeper, and what the task "
-                     "has started (decision 0022)")
+TEST(program_killed,
+     "when the program is killed its task ends, and its supervisor, and what the task "
+     "has started (decision 0022)")
 {
     struct task task = task_of(name_processes);
     CHECK_INT(pipe(task.pipes), ==, 0);

@@ -190,7 +190,7 @@ static int core_limit(struct task *task)
     return limit.rlim_cur == (rlim_t)task->number ? WEIR_OK : WEIR_EUSER;
 }
 
-TEST(core, "a crash leaves a core file only where that is asked for")
+TEST(core, "a crash leaves a core file only if that was chosen")
 {
     struct rlimit limit;
     CHECK_INT(getrlimit(RLIMIT_CORE, &limit), ==, 0);

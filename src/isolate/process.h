@@ -8,14 +8,15 @@
 
 #include "isolate/isolate.h"
 
-/* What the three processes tell each other. The program sends signals to the keeper. The task and
- * the keeper write results into a pipe. The program reads it when the keeper has ended, and takes
- * the first result: a task that returned has returned, also where it was killed after that. */
+/* The messages between the three processes. The program sends signals to the supervisor. The task
+ * and the supervisor write results into a pipe. The program reads it when the supervisor has ended,
+ * and takes the first result: a task that returned has returned, also where it was killed after
+ * that. */
 
 #define WEIRI_SIGNAL_BEGIN SIGUSR1 /* fork the task */
 #define WEIRI_SIGNAL_KILL SIGUSR2  /* kill the task */
 
-/* A task that is lost; why is to be added. */
+/* The result of a task that is lost. The caller adds the reason. */
 #define WEIRI_RESULT_LOST                                                                          \
     (struct weiri_isolated_result)                                                                 \
     {                                                                                              \
@@ -29,9 +30,10 @@ void weiri_result_write(int pipe, const struct weiri_isolated_result *result);
 /* Writes that the task did not begin because a system call failed, with errno, and exits. */
 _Noreturn void weiri_result_refuse(int pipe, const char *system_call);
 
-/* The keeper's and the task's main functions. */
-_Noreturn void weiri_keeper_main(int pipe, pid_t program, const struct weiri_isolated_call *call);
-_Noreturn void weiri_task_main(int pipe, pid_t keeper, const struct weiri_isolated_call *call);
+/* The supervisor's and the task's main functions. */
+_Noreturn void weiri_supervisor_main(int pipe, pid_t program,
+                                     const struct weiri_isolated_call *call);
+_Noreturn void weiri_task_main(int pipe, pid_t supervisor, const struct weiri_isolated_call *call);
 
 /* Sets the limits of the calling process; exits with weiri_result_refuse() where that fails. */
 void weiri_limits_set(int pipe, const struct weir_isolation *isolation);

@@ -92,11 +92,11 @@ void weiri_isolated_panic(const char *text)
     _exit(0);
 }
 
-void weiri_task_main(int pipe, pid_t keeper, const struct weiri_isolated_call *call)
+void weiri_task_main(int pipe, pid_t supervisor, const struct weiri_isolated_call *call)
 {
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != keeper) { /* it ended before prctl() */
+    if (getppid() != supervisor) { /* it ended before prctl() */
         _exit(1);
     }
     task_pid = getpid();

@@ -143,8 +143,7 @@ enum weir_status weir_broker_open(const char *url, const struct weir_broker_opti
 
 void weir_broker_close(weir_broker *broker)
 {
-    /* After a fork the parent's files, locks and pages are shared: to leave them alone is all that
-     * is safe. */
+    /* After a fork the parent's files, locks and pages are shared, so they must be left alone. */
     if (broker == NULL || !weiri_broker_is_ours(broker)) {
         return;
     }
@@ -153,7 +152,7 @@ void weir_broker_close(weir_broker *broker)
     weiri_release(&memory, broker, sizeof(*broker));
 }
 
-/* What every call begins with. */
+/* The checks that every call begins with. */
 static enum weir_status enter(const weir_broker *broker, bool is_writing,
                               struct weir_error *ret_error)
 {

@@ -14,7 +14,7 @@
 #include "jobs/state.h"
 #include "jobs/url.h"
 
-/* What a backend is: one const table of functions. broker.c checks arguments and the process, so a
+/* A backend is one const table of functions. broker.c checks arguments and the process, so a
  * backend sees only calls that make sense, from any thread of the process that opened it. */
 
 /* A struct weir_broker_options with its defaults filled in. */
@@ -40,7 +40,7 @@ struct weiri_put {
     int32_t priority;
 };
 
-/* A job in a worker's hand. One block of the broker's memory: weiri_reservation_free(). */
+/* A reserved job. One block of the broker's memory: weiri_reservation_free(). */
 struct weiri_reservation {
     struct weiri_list link; /* its holder's */
     struct weiri_list kept; /* the backend's */
@@ -50,7 +50,7 @@ struct weiri_reservation {
     uint64_t token;
 };
 
-/* What becomes of a reservation. */
+/* An event for a reservation. */
 struct weiri_settlement {
     const struct weiri_reservation *reservation;
     enum weiri_job_event event; /* touch, done, release, return or bury */
@@ -59,12 +59,12 @@ struct weiri_settlement {
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
 };
 
-/* One trip to the store: settle some reservations, then make others. All in one transaction. */
+/* Settles some reservations, then makes others, in one transaction. */
 struct weiri_exchange {
     const char *tube;
     struct weiri_settlement *settlements;
     size_t settlement_count;
-    size_t wanted;         /* reservations asked for; 0: nothing below is looked for */
+    size_t wanted;         /* 0: next_ns and is_empty are not determined */
     uint32_t attempts_max; /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;       /* the holder touches what it reserves here until it lets it go */
 
@@ -128,7 +128,7 @@ enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_
                                       int64_t (*now)(void *arg), void *now_arg,
                                       weir_broker **ret_broker, struct weir_error *ret_error);
 
-/* Is this the process that opened the broker? */
+/* Whether this process opened the broker. */
 bool weiri_broker_is_ours(const weir_broker *broker);
 
 /* weir_tube_check() in words. */

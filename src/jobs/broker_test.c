@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What the public functions refuse, and that a refusal changes nothing. */
+/* The public functions refuse bad calls, and a refusal changes nothing. */
 #include "jobs/broker.h"
 
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ static int ignore_run(weir_context *context, const struct weir_job *job, void *a
     return WEIR_OK;
 }
 
-/* The error says something, on one line. */
+/* The error has a text of one line. */
 static void expect_text(const struct weir_error *error)
 {
     CHECK(error->text[0] != '\0');
@@ -180,7 +180,7 @@ TEST(other_calls, "calls without what they need are refused")
     weir_broker_close(broker);
 }
 
-TEST(read_only, "a store opened read-only is looked at and not changed")
+TEST(read_only, "a store opened read-only is read and not changed")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     (void)jobs_put(broker, "t", "x", NULL);
@@ -202,7 +202,7 @@ TEST(read_only, "a store opened read-only is looked at and not changed")
     weir_broker_close(broker);
 }
 
-/* Every call in a child; the status of the first that is not WEIR_EFORKED. */
+/* Makes every call in a child. Returns the first status that is not WEIR_EFORKED. */
 static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer *consumer)
 {
     struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* A consumer's life. */
+/* A consumer's life cycle. */
 #include "jobs/consumer.h"
 
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static enum weir_status normalize(const struct weir_consumer_options *options,
     return WEIR_OK;
 }
 
-/* Frees a consumer of which any part may be missing; the locks are there. */
+/* Frees a consumer. Any part but the locks may be missing. */
 static void release(weir_consumer *consumer)
 {
     struct weir_allocator memory = consumer->allocator;
@@ -79,26 +79,9 @@ static void release(weir_consumer *consumer)
     weiri_release(&memory, consumer->touches, slots * sizeof(*consumer->touches));
     weiri_release(&memory, consumer->touched, slots * sizeof(*consumer->touched));
     weiri_cond_fini(&consumer->changed);
-    weiri_cond_fini(&consumer->called);
+    weiri_cond_fini(&consumer->notified);
     weiri_mutex_fini(&consumer->mutex);
     weiri_release(&memory, consumer, sizeof(*consumer));
-}
-
-static enum weir_status init_locks(weir_consumer *consumer)
-{
-    if (weiri_mutex_init(&consumer->mutex) != WEIR_OK) {
-        return WEIR_ENOMEM;
-    }
-    if (weiri_cond_init(&consumer->called, &consumer->mutex) != WEIR_OK) {
-        weiri_mutex_fini(&consumer->mutex);
-        return WEIR_ENOMEM;
-    }
-    if (weiri_cond_init(&consumer->changed, &consumer->mutex) != WEIR_OK) {
-        weiri_cond_fini(&consumer->called);
-        weiri_mutex_fini(&consumer->mutex);
-        return WEIR_ENOMEM;
-    }
-    return WEIR_OK;
 }
 
 static enum weir_status init_parts(weir_consumer *consumer)
@@ -162,11 +145,9 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     memcpy(consumer->tube, tube, strlen(tube) + 1);
     weiri_list_init(&consumer->tasks);
     consumer->wake_ns = INT64_MAX;
-    status = init_locks(consumer);
-    if (status != WEIR_OK) {
-        weiri_release(&broker->config.allocator, consumer, sizeof(*consumer));
-        return weiri_fail(ret_error, status, "out of memory");
-    }
+    weiri_mutex_init(&consumer->mutex);
+    weiri_cond_init(&consumer->notified, &consumer->mutex);
+    weiri_cond_init(&consumer->changed, &consumer->mutex);
     status = init_parts(consumer);
     if (status != WEIR_OK) {
         release(consumer);
@@ -182,7 +163,7 @@ static void set_state(weir_consumer *consumer, enum weiri_consumer_state state)
     weiri_mutex_lock(&consumer->mutex);
     consumer->state = state;
     weiri_cond_broadcast(&consumer->changed);
-    weiri_cond_broadcast(&consumer->called);
+    weiri_cond_broadcast(&consumer->notified);
     weiri_mutex_unlock(&consumer->mutex);
 }
 
@@ -205,13 +186,13 @@ enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error 
     if (!is_new) {
         return weiri_fail(ret_error, WEIR_ESTATE, "the consumer was started before");
     }
-    status = weiri_thread_start(&consumer->keeper, "weir-keeper", weiri_keeper_main, consumer);
+    status = weiri_thread_start(&consumer->fetcher, "weir-fetcher", weiri_fetcher_main, consumer);
     if (status == WEIR_OK) {
         status = weir_pool_start(consumer->pool);
         if (status != WEIR_OK) {
-            /* The keeper sees that there is nothing to keep. */
+            /* The fetcher sees the state and ends. */
             set_state(consumer, WEIRI_CONSUMER_NEW);
-            weiri_thread_join(&consumer->keeper);
+            weiri_thread_join(&consumer->fetcher);
         }
     }
     set_state(consumer, status == WEIR_OK ? WEIRI_CONSUMER_RUNNING : WEIRI_CONSUMER_NEW);
@@ -256,10 +237,10 @@ void weir_consumer_stop(weir_consumer *consumer)
         consumer->stops++;
     }
     weiri_cond_broadcast(&consumer->changed);
-    bool must_ring = weiri_keeper_call_locked(consumer);
+    bool must_wake = weiri_fetcher_notify_locked(consumer);
     weiri_mutex_unlock(&consumer->mutex);
-    if (must_ring) {
-        weiri_keeper_ring(consumer);
+    if (must_wake) {
+        weiri_fetcher_wake(consumer);
     }
 }
 
@@ -273,10 +254,10 @@ void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
     }
     consumer->is_over = true;
     weiri_cond_broadcast(&consumer->changed);
-    bool must_ring = weiri_keeper_call_locked(consumer);
+    bool must_wake = weiri_fetcher_notify_locked(consumer);
     weiri_mutex_unlock(&consumer->mutex);
-    if (must_ring) {
-        weiri_keeper_ring(consumer);
+    if (must_wake) {
+        weiri_fetcher_wake(consumer);
     }
 }
 
@@ -302,7 +283,7 @@ void weir_consumer_free(weir_consumer *consumer)
     if (was_started) {
         weir_consumer_stop(consumer);
         weir_consumer_stop(consumer);
-        weiri_thread_join(&consumer->keeper);
+        weiri_thread_join(&consumer->fetcher);
     }
     WEIRI_ASSERT(weiri_list_is_empty(&consumer->tasks));
     release(consumer);

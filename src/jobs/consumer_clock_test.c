@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Consumers whose wall clock is set forward, or whose machine slept. */
+/* Consumers after the wall clock was set forward, or the machine slept. */
 #include "support/consumer.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
-/* One job is held by its handler, the others run. */
+/* The handler of one job blocks, the others run. */
 struct stage {
     struct scene scene;
     int held_runs;
@@ -40,8 +40,8 @@ static void note(const struct weir_job *job, enum weir_run_outcome outcome, int 
 static void open_stage(struct stage *stage)
 {
     memset(stage, 0, sizeof(*stage));
-    CHECK_STATUS(weiri_mutex_init(&stage->scene.mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&stage->scene.changed, &stage->scene.mutex), WEIR_OK);
+    weiri_mutex_init(&stage->scene.mutex);
+    weiri_cond_init(&stage->scene.changed, &stage->scene.mutex);
     stage->scene.broker = jobs_store_open("jobs.db", &wall);
 }
 
@@ -95,7 +95,7 @@ TEST(touched, "what survives a jump is touched by it, so that others leave it al
 {
     struct stage stage;
     open_stage(&stage);
-    /* One worker, so that its consumer looks for nothing meanwhile. */
+    /* One worker, so that its consumer reserves nothing meanwhile. */
     start(&stage, 1, 25, 0);
     weir_broker *other = jobs_store_open("jobs.db", &wall);
     struct weiri_list list;
@@ -105,12 +105,13 @@ TEST(touched, "what survives a jump is touched by it, so that others leave it al
     jobs_wall_step(&wall, WEIR_SECONDS(59));
     (void)jobs_reserve(other, "t", 1, 25, &list);
     CHECK(weiri_list_is_empty(&list));
-    /* By its own clock another takes what has ended, as from a worker that died. */
+    /* By its own clock another consumer takes jobs with ended reservations, as after a worker's
+     * death. */
     jobs_wall_step(&wall, WEIR_SECONDS(2));
     struct weiri_reservation *taken = jobs_reserve_one(other, "t");
     CHECK_INT(taken->job.attempts, ==, 2);
     CHECK_INT(jobs_counts(other, "t").expired, ==, 1);
-    /* And so does the first one then, though it still has the job in hand under its old token. */
+    /* The first one does so too, though it still runs the job under its old token. */
     jobs_wall_step(&wall, WEIR_SECONDS(3600));
     struct weiri_reservation *retaken = jobs_reserve_one(stage.scene.broker, "t");
     CHECK_INT(retaken->job.attempts, ==, 3);
@@ -126,7 +127,7 @@ TEST(touched, "what survives a jump is touched by it, so that others leave it al
     scene_close(&stage.scene);
 }
 
-TEST(let_go, "a reservation that its holder let go of ends as any other")
+TEST(let_go, "a reservation that its holder released ends as any other")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     (void)jobs_put(broker, "t", "x", NULL);

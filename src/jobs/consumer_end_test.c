@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Stops, and reservations that must be kept or are lost. */
+/* Stops, and reservations that must be renewed or are lost. */
 #include "support/consumer.h"
 
 TEST(stop, "a stop lets handlers end; what is not started stays as it was")
@@ -43,7 +43,7 @@ TEST(second_stop, "a second stop cancels running handlers; their jobs are given 
     scene_close(&scene);
 }
 
-TEST(freed_while_running, "a free ends a consumer that sleeps, and one whose handler does")
+TEST(freed_while_running, "a free ends a consumer that sleeps, and one with a handler that does")
 {
     for (int i = 0; i < 2; i++) {
         struct scene scene;
@@ -62,7 +62,7 @@ TEST(freed_while_running, "a free ends a consumer that sleeps, and one whose han
     }
 }
 
-/* Holds the worker after a run, when the next job is already on its way to it. */
+/* Blocks the worker after a run, when its next job is already reserved. */
 static void hold_after(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                        int64_t run_ns, int64_t delay_ns, void *arg)
 {
@@ -120,7 +120,7 @@ TEST(kept_alive, "handlers that take longer than the TTR keep their jobs")
     scene_close(&scene);
 }
 
-TEST(lost, "a handler whose reservation another took is cancelled, and what it says is not counted")
+TEST(lost, "a handler is cancelled when it loses its reservation, and its status is not counted")
 {
     struct scene scene;
     scene_open(&scene);
@@ -131,12 +131,12 @@ TEST(lost, "a handler whose reservation another took is cancelled, and what it s
     options.flags = 0;
     scene_start(&scene, &options);
     scene_wait_inside(&scene);
-    /* Another process whose clock is an hour ahead. */
+    /* Another process, with a clock that is an hour ahead. */
     struct jobs_wall ahead = {weiri_wall_now() + WEIR_SECONDS(3600)};
     weir_broker *other = jobs_store_open("jobs.db", &ahead);
     struct weiri_reservation *thief = jobs_reserve_one(other, "t");
     CHECK_INT(thief->job.attempts, ==, 2);
-    /* The next touch finds out. */
+    /* The next touch fails. */
     weiri_mutex_lock(&scene.mutex);
     while (scene.outcomes[WEIR_RUN_LOST] == 0) {
         weiri_cond_wait(&scene.changed);

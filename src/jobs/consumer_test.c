@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What a consumer does with jobs, and what it refuses to be made with. */
+/* A consumer's handling of jobs, and the arguments that it refuses. */
 #include "support/consumer.h"
 
 TEST(all_are_run, "every job is run once and deleted; the consumer ends with its tube")
@@ -99,8 +99,8 @@ TEST(buried, "a job is buried after its last attempt, or at once when the handle
     scene_close(&scene);
 }
 
-/* A handler that cannot begin the first time; when it was called, and for which job. */
-struct hindrance {
+/* A handler that cannot start the first time, with the times and jobs of its calls. */
+struct late_start {
     struct scene scene; /* first, for scene_note_run() */
     int64_t times_ns[3];
     char ids[3];
@@ -108,16 +108,16 @@ struct hindrance {
 
 static int begin_later(weir_context *context, const struct weir_job *job, void *arg)
 {
-    struct hindrance *hindrance = arg;
-    weiri_mutex_lock(&hindrance->scene.mutex);
-    int run = hindrance->scene.runs < 3 ? hindrance->scene.runs : 2;
-    hindrance->times_ns[run] = weiri_monotonic_now();
-    hindrance->ids[run] = job->id[0];
-    weiri_mutex_unlock(&hindrance->scene.mutex);
-    return scene_count_run(context, job, &hindrance->scene);
+    struct late_start *late_start = arg;
+    weiri_mutex_lock(&late_start->scene.mutex);
+    int run = late_start->scene.runs < 3 ? late_start->scene.runs : 2;
+    late_start->times_ns[run] = weiri_monotonic_now();
+    late_start->ids[run] = job->id[0];
+    weiri_mutex_unlock(&late_start->scene.mutex);
+    return scene_count_run(context, job, &late_start->scene);
 }
 
-/* While its worker pauses, it holds nothing that others could run. */
+/* While its worker pauses, it has no job reserved that others could run. */
 static void expect_none_reserved(const struct weir_job *job, enum weir_run_outcome outcome,
                                  int status, int64_t run_ns, int64_t delay_ns, void *arg)
 {
@@ -128,11 +128,11 @@ static void expect_none_reserved(const struct weir_job *job, enum weir_run_outco
     scene_note_run(job, outcome, status, run_ns, delay_ns, scene);
 }
 
-TEST(hindered, "a handler that cannot begin is no attempt; job and worker wait for a second")
+TEST(late_start, "a handler that cannot start is no attempt; job and worker wait for a second")
 {
-    struct hindrance hindrance;
-    memset(&hindrance, 0, sizeof(hindrance));
-    struct scene *scene = &hindrance.scene;
+    struct late_start late_start;
+    memset(&late_start, 0, sizeof(late_start));
+    struct scene *scene = &late_start.scene;
     scene_open(scene);
     (void)jobs_put(scene->broker, "t", "x", NULL);
     (void)jobs_put(scene->broker, "t", "x", NULL);
@@ -146,8 +146,8 @@ TEST(hindered, "a handler that cannot begin is no attempt; job and worker wait f
     CHECK_INT(scene->last_attempts, ==, 1);
     CHECK_INT(scene->outcomes[WEIR_RUN_RETURNED], ==, 1);
     CHECK_INT(scene->outcomes[WEIR_RUN_DONE], ==, 2);
-    CHECK_INT(hindrance.ids[0], ==, '1');
-    CHECK_INT(hindrance.times_ns[1] - hindrance.times_ns[0], >=, WEIR_SECONDS(1));
+    CHECK_INT(late_start.ids[0], ==, '1');
+    CHECK_INT(late_start.times_ns[1] - late_start.times_ns[0], >=, WEIR_SECONDS(1));
     struct weir_tube_counts counts = jobs_counts(scene->broker, "t");
     CHECK_INT(counts.done, ==, 2);
     CHECK_INT(counts.retried, ==, 0);
@@ -160,7 +160,8 @@ static int keep_run_at(const struct weir_job *job, void *arg)
     return 0;
 }
 
-TEST(hindered_delay, "a job whose handler cannot begin comes back a second later, and that is told")
+TEST(start_delay,
+     "a job comes back a second later if its handler cannot start, and that is reported")
 {
     struct scene scene;
     scene_open(&scene);

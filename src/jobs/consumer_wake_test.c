@@ -49,20 +49,20 @@ TEST(woken, "a sleeping consumer is woken by each put; it neither polls nor miss
     };
     put_one_by_one(scene.broker, COUNT, 0, has_run, &scene);
     put_one_by_one(scene.broker, 5, WEIR_MS(10), has_run, &scene);
-    CHECK_INT(scene.consumer->relooks, ==, 0);
-    CHECK_INT(scene.consumer->missed, ==, 0);
-    /* A few trips for each job, and none while there is none. */
-    CHECK_INT(scene.consumer->trips, <=, 6 * COUNT + 20);
+    CHECK_INT(scene.consumer->long_sleeps, ==, 0);
+    CHECK_INT(scene.consumer->missed_wakes, ==, 0);
+    /* A few transactions for each job, and none while there is no job. */
+    CHECK_INT(scene.consumer->exchanges, <=, 6 * COUNT + 20);
     weir_consumer_stop(scene.consumer);
     scene_wait_for_end(&scene);
     scene_close(&scene);
 }
 
-/* What a consumer in another process shows its parent. */
+/* The counts that a consumer in another process shares with its parent. */
 struct report {
     _Atomic int done;
-    _Atomic uint64_t relooks;
-    _Atomic uint64_t missed;
+    _Atomic uint64_t long_sleeps;
+    _Atomic uint64_t missed_wakes;
 };
 
 static bool has_reported(void *arg, int done)
@@ -93,7 +93,7 @@ static int succeed(weir_context *context, const struct weir_job *job, void *arg)
     return WEIR_OK;
 }
 
-/* A consumer until the tube is empty, or a byte comes; the process' exit status. */
+/* Runs a consumer until the tube is empty or a byte comes. Returns the process' exit status. */
 static int consume(struct report *report, uint32_t flags, int fd)
 {
     weir_broker *broker;
@@ -119,8 +119,8 @@ static int consume(struct report *report, uint32_t flags, int fd)
     if (weir_consumer_wait(consumer, NULL) != WEIR_OK) {
         return 3;
     }
-    report->relooks += consumer->relooks;
-    report->missed += consumer->missed;
+    report->long_sleeps += consumer->long_sleeps;
+    report->missed_wakes += consumer->missed_wakes;
     weir_consumer_free(consumer);
     weir_broker_close(broker);
     return 0;
@@ -160,13 +160,13 @@ TEST(woken_process, "a consumer in another process is woken by each put, and by 
     put_one_by_one(scene.broker, 5, WEIR_MS(15), has_reported, report);
     (void)close(ends[1]);
     expect_exit_0(child);
-    CHECK_INT(report->relooks, ==, 0);
-    CHECK_INT(report->missed, ==, 0);
+    CHECK_INT(report->long_sleeps, ==, 0);
+    CHECK_INT(report->missed_wakes, ==, 0);
     scene_close(&scene);
     CHECK_INT(munmap(report, sizeof(*report)), ==, 0);
 }
 
-TEST(asked_for_emptiness, "who has ended asks no longer to be told that the tube is empty")
+TEST(end_of_watching, "a consumer that has ended no longer watches for an empty tube")
 {
     struct scene scene;
     scene_open(&scene);
@@ -175,10 +175,10 @@ TEST(asked_for_emptiness, "who has ended asks no longer to be told that the tube
     (void)jobs_put(scene.broker, "t", "x", NULL);
     scene_start(&scene, &options);
     scene_wait_inside(&scene);
-    CHECK(weiri_bell_is_empty_watched(&store->lock_file, weiri_store_bell("t")));
+    CHECK(weiri_channel_is_empty_watched(&store->lock_file, weiri_store_channel("t")));
     scene_let_go(&scene);
     scene_wait_for_end(&scene);
-    CHECK(!weiri_bell_is_empty_watched(&store->lock_file, weiri_store_bell("t")));
+    CHECK(!weiri_channel_is_empty_watched(&store->lock_file, weiri_store_channel("t")));
     scene_close(&scene);
 }
 
@@ -207,8 +207,8 @@ TEST(end_together, "consumers of several processes that end when empty all do, b
         expect_exit_0(children[i]);
     }
     CHECK_INT(report->done, ==, JOBS);
-    CHECK_INT(report->relooks, ==, 0);
-    CHECK_INT(report->missed, ==, 0);
+    CHECK_INT(report->long_sleeps, ==, 0);
+    CHECK_INT(report->missed_wakes, ==, 0);
     CHECK_INT(jobs_counts(scene.broker, "t").done, ==, JOBS);
     scene_close(&scene);
     CHECK_INT(munmap(report, sizeof(*report)), ==, 0);

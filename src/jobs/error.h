@@ -5,8 +5,8 @@
 
 #include <weir/broker.h>
 
-/* Writes what went wrong into ret_error (may be NULL) as one printable line, and returns status.
- * Bytes that a terminal would obey, which a path or URL may hold, become '?'. */
+/* Writes a message into ret_error (may be NULL) as one printable line, and returns status. Control
+ * characters, which a path or URL may contain, become '?'. */
 enum weir_status weiri_fail(struct weir_error *ret_error, enum weir_status status,
                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 

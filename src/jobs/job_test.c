@@ -16,7 +16,7 @@ TEST(state_names, "every state has a name")
     CHECK_STRING(weir_job_state_name((enum weir_job_state)5), "?");
 }
 
-TEST(tube_names, "a tube's name is one that beanstalkd takes; the first wrong byte is told")
+TEST(tube_names, "a tube's name is one that beanstalkd takes; the first wrong byte is reported")
 {
     char longest[WEIR_TUBE_SIZE_MAX + 2];
     memset(longest, 'a', sizeof(longest));

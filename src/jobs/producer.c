@@ -79,7 +79,7 @@ enum weir_status weir_producer_at(weir_producer *producer, struct weir_body body
     if (producer == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
     }
-    /* 0 would mean "at once" to a put; here it is a time long past. */
+    /* A put takes 0 for "at once"; here it is a time long ago. */
     return put(producer, body, run_at_ns == 0 ? 1 : run_at_ns, 0, ret_id, ret_error);
 }
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "jobs/broker.h"
 
-/* Enough for the digits of an id and its NUL. */
+/* The digits of an id and its NUL. */
 #define ID_SIZE 24
 
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,

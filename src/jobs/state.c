@@ -10,8 +10,8 @@ static void end_lease(struct weiri_job_facts *job, enum weir_job_state state)
     job->lease_ns = 0;
 }
 
-/* What the holder of a reservation says. The lease may have ended: as long as nobody else was given
- * the job, its holder still has it, and what it says saves a second run. */
+/* Applies an event of the reservation's holder. The lease may have ended. As long as the job was
+ * not reserved again, its holder may settle it, which saves a second run. */
 static enum weir_status apply_holder(struct weiri_job_facts *job, const struct weiri_job_step *step,
                                      int64_t now_ns)
 {
@@ -93,7 +93,7 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
     return WEIR_ESTATE;
 }
 
-enum weiri_job_event weiri_job_verdict(int status, uint32_t attempts, uint32_t attempts_max)
+enum weiri_job_event weiri_job_next_event(int status, uint32_t attempts, uint32_t attempts_max)
 {
     if (status == WEIR_OK) {
         return WEIRI_JOB_DONE;

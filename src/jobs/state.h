@@ -9,7 +9,7 @@
 #include <weir/job.h>
 #include <weir/status.h>
 
-/* What decides about a job: plain functions of (job, event, now), without clock, lock or disk.
+/* The decisions about a job: plain functions of (job, event, now), without clock, lock or disk.
  *
  *                     due                    reserve
  *        delayed ------------> ready ----------------------> reserved --- done ---> (gone)
@@ -24,7 +24,7 @@
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
 #define WEIRI_JOB_GONE ((enum weir_job_state)0)
 
-/* What changes about a job. */
+/* The members of a job that change. */
 struct weiri_job_facts {
     enum weir_job_state state;
     uint32_t attempts;
@@ -38,35 +38,35 @@ enum weiri_job_event {
     WEIRI_JOB_DUE = 1, /* its time came */
     WEIRI_JOB_RESERVE, /* given to a worker */
     /* By the reservation's holder: */
-    WEIRI_JOB_TOUCH,   /* still at it */
+    WEIRI_JOB_TOUCH,   /* still running */
     WEIRI_JOB_DONE,    /* its handler succeeded */
     WEIRI_JOB_RELEASE, /* failed; comes back at run_at_ns */
-    WEIRI_JOB_RETURN,  /* given back unstarted: that was no attempt; not before run_at_ns */
+    WEIRI_JOB_RETURN,  /* returned before it started, which is no attempt; not before run_at_ns */
     WEIRI_JOB_BURY,    /* failed for good */
-    /* By anybody: */
+    /* By any thread: */
     WEIRI_JOB_EXPIRE, /* the reservation ended; buried after attempts_max attempts */
-    WEIRI_JOB_DAMAGE, /* its body is not what was put */
-    WEIRI_JOB_KICK,   /* once more */
-    WEIRI_JOB_REMOVE  /* never mind */
+    WEIRI_JOB_DAMAGE, /* its body has changed since the put */
+    WEIRI_JOB_KICK,   /* run again */
+    WEIRI_JOB_REMOVE  /* delete */
 };
 
 /* An event, with what some of them need. */
 struct weiri_job_step {
     enum weiri_job_event event;
     uint32_t attempts_max; /* expire */
-    uint64_t token;        /* by the holder: of the reservation that is meant */
-    int64_t run_at_ns;     /* release; return: where it is to come */
+    uint64_t token;        /* by the holder: the reservation's token */
+    int64_t run_at_ns;     /* release, return: when it becomes ready */
 };
 
-/* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (an event of a reservation
- * that is not the job's), WEIR_ESTATE (not in this state, or not yet). */
+/* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (the event is of a
+ * reservation that the job no longer has), WEIR_ESTATE (not in this state, or not yet). */
 WEIR_NODISCARD enum weir_status weiri_job_apply(struct weiri_job_facts *job,
                                                 const struct weiri_job_step *step, int64_t now_ns);
 
-/* What follows from a handler's status: done, release or bury. */
-enum weiri_job_event weiri_job_verdict(int status, uint32_t attempts, uint32_t attempts_max);
+/* The event after a handler's status: done, release or bury. */
+enum weiri_job_event weiri_job_next_event(int status, uint32_t attempts, uint32_t attempts_max);
 
-/* How long a job waits after its attempts-th failed attempt: base times 2^(attempts - 1), at most
+/* The delay of a job after its attempts-th failed attempt: base times 2^(attempts - 1), at most
  * max. */
 int64_t weiri_job_retry_delay(uint32_t attempts, int64_t base_ns, int64_t max_ns);
 

@@ -17,7 +17,7 @@ enum {
     ATTEMPTS = 3
 };
 
-/* A job as it is in a state: delayed until just past now, or reserved until then. */
+/* A job in a state: delayed until just after now, or reserved until then. */
 static struct weiri_job_facts job_in(enum weir_job_state state)
 {
     struct weiri_job_facts job = {.state = state,
@@ -151,7 +151,7 @@ TEST(reservation, "a reservation has a new token, counts an attempt and lasts fo
     CHECK_STATUS(weiri_job_apply(&job, &step, NOW), WEIR_ESTATE);
 }
 
-TEST(late_holder, "a holder whose lease ended still has the job until another was given it")
+TEST(late_holder, "a holder has the job after its lease until it is reserved again")
 {
     struct weiri_job_facts job = job_in(RESERVED);
     struct weiri_job_step step = {.event = WEIRI_JOB_DONE, .token = TOKEN};
@@ -171,15 +171,15 @@ TEST(expiry, "a reservation that ends buries the job after its last attempt")
     }
 }
 
-TEST(verdicts, "success deletes, a stop or the last attempt buries, any other failure releases")
+TEST(next_events, "success deletes, a stop or the last attempt buries, any other failure releases")
 {
-    CHECK_INT(weiri_job_verdict(WEIR_OK, 1, 1), ==, WEIRI_JOB_DONE);
-    CHECK_INT(weiri_job_verdict(WEIR_OK, 9, 1), ==, WEIRI_JOB_DONE);
-    CHECK_INT(weiri_job_verdict(WEIR_ESTOP, 1, 25), ==, WEIRI_JOB_BURY);
-    CHECK_INT(weiri_job_verdict(WEIR_ETIMEDOUT, 24, 25), ==, WEIRI_JOB_RELEASE);
-    CHECK_INT(weiri_job_verdict(WEIR_ETIMEDOUT, 25, 25), ==, WEIRI_JOB_BURY);
-    CHECK_INT(weiri_job_verdict(WEIR_EUSER + 1, 26, 25), ==, WEIRI_JOB_BURY);
-    CHECK_INT(weiri_job_verdict(-1, 1, 2), ==, WEIRI_JOB_RELEASE);
+    CHECK_INT(weiri_job_next_event(WEIR_OK, 1, 1), ==, WEIRI_JOB_DONE);
+    CHECK_INT(weiri_job_next_event(WEIR_OK, 9, 1), ==, WEIRI_JOB_DONE);
+    CHECK_INT(weiri_job_next_event(WEIR_ESTOP, 1, 25), ==, WEIRI_JOB_BURY);
+    CHECK_INT(weiri_job_next_event(WEIR_ETIMEDOUT, 24, 25), ==, WEIRI_JOB_RELEASE);
+    CHECK_INT(weiri_job_next_event(WEIR_ETIMEDOUT, 25, 25), ==, WEIRI_JOB_BURY);
+    CHECK_INT(weiri_job_next_event(WEIR_EUSER + 1, 26, 25), ==, WEIRI_JOB_BURY);
+    CHECK_INT(weiri_job_next_event(-1, 1, 2), ==, WEIRI_JOB_RELEASE);
 }
 
 TEST(retry_delays, "the delay doubles with each attempt up to its maximum, whatever the count")

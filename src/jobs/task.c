@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* One job on a worker: run, settled together with a reservation of the next, told of. */
+/* One job on a worker: it runs, is settled while the next is reserved, and is reported. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,15 +11,14 @@
 #include "jobs/consumer.h"
 #include "jobs/error.h"
 
-/* How long a job stays away that its handler could not begin, and how long its worker takes no
- * other: what was lacking is not there again at once. */
-#define HINDRANCE_NS WEIR_SECONDS(1)
+/* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
+#define START_RETRY_NS WEIR_SECONDS(1)
 
-/* What becomes of a task's job. */
-struct verdict {
+/* The next action for a task's job, after its run. */
+struct next_action {
     struct weiri_settlement settlement;
     int64_t delay_ns;
-    bool is_hindered; /* the handler could not begin */
+    bool could_not_start; /* the handler returned WEIR_EAGAIN */
     char reason[WEIR_REASON_SIZE];
 };
 
@@ -47,8 +46,8 @@ static int invoke(weir_context *context, void *payload)
     return status;
 }
 
-/* How long a failed job waits. A limiter that cannot tell is no reason to lose the count of
- * attempts: the delay computed from the job stands in. */
+/* The delay of a failed job. If the limiter fails, the delay is computed from the job's attempts.
+ */
 static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
 {
     const struct weir_consumer_options *options = &consumer->options;
@@ -60,45 +59,46 @@ static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
     return weiri_job_retry_delay(job->attempts, options->retry_base_ns, options->retry_max_ns);
 }
 
-static void judge(struct weiri_task *task, int status, struct verdict *ret_verdict)
+static void choose_action(struct weiri_task *task, int status, struct next_action *ret_action)
 {
     weir_consumer *consumer = task->consumer;
     const struct weir_job *job = &task->reservation->job;
-    struct verdict *verdict = ret_verdict;
-    *verdict = (struct verdict){.settlement = {.reservation = task->reservation}};
+    struct next_action *action = ret_action;
+    *action = (struct next_action){.settlement = {.reservation = task->reservation}};
     weiri_mutex_lock(&consumer->mutex);
     bool is_stopping = consumer->stops > 0;
     weiri_mutex_unlock(&consumer->mutex);
     const struct weiri_broker_config *config = &consumer->broker->config;
-    verdict->is_hindered = task->was_run && status == WEIR_EAGAIN;
-    if (!task->was_run || verdict->is_hindered || (status == WEIR_ECANCELED && is_stopping)) {
-        verdict->settlement.event = WEIRI_JOB_RETURN; /* our doing: no attempt of the job's */
-        if (verdict->is_hindered) {
-            verdict->delay_ns = HINDRANCE_NS;
-            verdict->settlement.run_at_ns =
-                weiri_time_add(config->now(config->now_arg), HINDRANCE_NS);
+    action->could_not_start = task->was_run && status == WEIR_EAGAIN;
+    if (!task->was_run || action->could_not_start || (status == WEIR_ECANCELED && is_stopping)) {
+        action->settlement.event =
+            WEIRI_JOB_RETURN; /* the handler did not fail: no attempt is counted */
+        if (action->could_not_start) {
+            action->delay_ns = START_RETRY_NS;
+            action->settlement.run_at_ns =
+                weiri_time_add(config->now(config->now_arg), START_RETRY_NS);
         }
         return;
     }
-    verdict->settlement.event =
-        weiri_job_verdict(status, job->attempts, consumer->options.attempts_max);
-    if (verdict->settlement.event == WEIRI_JOB_DONE) {
+    action->settlement.event =
+        weiri_job_next_event(status, job->attempts, consumer->options.attempts_max);
+    if (action->settlement.event == WEIRI_JOB_DONE) {
         return;
     }
-    (void)snprintf(verdict->reason, sizeof(verdict->reason), "attempt %" PRIu32 ": %s (status %d)",
+    (void)snprintf(action->reason, sizeof(action->reason), "attempt %" PRIu32 ": %s (status %d)",
                    job->attempts, weir_status_text(status), status);
-    verdict->settlement.reason = verdict->reason;
-    if (verdict->settlement.event == WEIRI_JOB_RELEASE) {
-        verdict->delay_ns = retry_delay(consumer, job);
-        verdict->settlement.run_at_ns =
-            weiri_time_add(config->now(config->now_arg), verdict->delay_ns);
+    action->settlement.reason = action->reason;
+    if (action->settlement.event == WEIRI_JOB_RELEASE) {
+        action->delay_ns = retry_delay(consumer, job);
+        action->settlement.run_at_ns =
+            weiri_time_add(config->now(config->now_arg), action->delay_ns);
     }
 }
 
-/* A worker without what handlers need: its slot is nobody's for a while. */
+/* Pauses a worker whose handler could not start. Its slot stays claimed meanwhile. */
 static void pause_worker(weir_consumer *consumer)
 {
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), HINDRANCE_NS);
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), START_RETRY_NS);
     bool is_early = true;
     weiri_mutex_lock(&consumer->mutex);
     while (is_early && !consumer->is_over) {
@@ -107,8 +107,8 @@ static void pause_worker(weir_consumer *consumer)
     weiri_mutex_unlock(&consumer->mutex);
 }
 
-/* Claims the slots that are free, besides the task's own, which is claimed already and passes to
- * the next job. Returns how many jobs to ask for. */
+/* Claims the free slots. The task's own slot is claimed already and passes to the next job. Returns
+ * the number of jobs to reserve. */
 static size_t claim_slots(weir_consumer *consumer)
 {
     weiri_mutex_lock(&consumer->mutex);
@@ -122,7 +122,7 @@ static size_t claim_slots(weir_consumer *consumer)
     return wanted;
 }
 
-/* Waits before another try. False: there shall be none. */
+/* Waits before another try. False: there must be no other try. */
 static bool wait_to_retry(weir_consumer *consumer, uint32_t failures)
 {
     int64_t limit = weiri_time_add(weiri_monotonic_now(), weiri_consumer_backoff(failures));
@@ -136,18 +136,19 @@ static bool wait_to_retry(weir_consumer *consumer, uint32_t failures)
     return may_retry;
 }
 
-/* Settles, and reserves what comes next. Tries until the store answers, the consumer is stopped
- * twice, or the store has failed for good: then the job is left to its TTR. ret_claims is how many
- * slots are claimed for the jobs in ret_exchange->reserved, the task's own included. */
-static enum weir_status settle_and_fetch(struct weiri_task *task, struct verdict *verdict,
+/* Settles the job and reserves the next ones. Tries until the store answers, the consumer is
+ * stopped twice, or the store has failed for good. In the last two cases the job is ready again
+ * after its TTR. ret_claims is the number of slots claimed for the jobs in ret_exchange->reserved,
+ * with the task's own. */
+static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_action *action,
                                          struct weiri_exchange *ret_exchange, size_t *ret_claims)
 {
     weir_consumer *consumer = task->consumer;
-    size_t wanted = verdict->is_hindered ? 0 : claim_slots(consumer);
+    size_t wanted = action->could_not_start ? 0 : claim_slots(consumer);
     *ret_claims = wanted > 0 ? wanted : 1;
     for (uint32_t failures = 1;; failures++) {
         *ret_exchange = (struct weiri_exchange){.tube = consumer->tube,
-                                                .settlements = &verdict->settlement,
+                                                .settlements = &action->settlement,
                                                 .settlement_count = 1,
                                                 .wanted = wanted,
                                                 .attempts_max = consumer->options.attempts_max,
@@ -156,7 +157,7 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct verdict
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
         if (status == WEIR_OK) {
-            return verdict->settlement.status;
+            return action->settlement.status;
         }
         weiri_list_init(&ret_exchange->reserved);
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
@@ -172,28 +173,28 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct verdict
     }
 }
 
-/* A keeper that listens for jobs will fill free slots; one that sleeps because all were claimed
- * must begin to listen. */
-static void call_for_free_slots(weir_consumer *consumer)
+/* A fetcher that waits in the broker will fill free slots. One that sleeps because all slots were
+ * claimed must be notified. */
+static void notify_of_free_slots(weir_consumer *consumer)
 {
     weiri_mutex_lock(&consumer->mutex);
-    if (consumer->claimed < consumer->options.workers && !consumer->is_listening) {
-        (void)weiri_keeper_call_locked(consumer);
+    if (consumer->claimed < consumer->options.workers && !consumer->is_waiting) {
+        (void)weiri_fetcher_notify_locked(consumer);
     }
     weiri_mutex_unlock(&consumer->mutex);
 }
 
-static void tell(struct weiri_task *task, const struct verdict *verdict, int status,
-                 enum weir_status settled)
+static void report(struct weiri_task *task, const struct next_action *action, int status,
+                   enum weir_status settled)
 {
     weir_consumer *consumer = task->consumer;
     const struct weir_job *job = &task->reservation->job;
     enum weir_run_outcome outcome = WEIR_RUN_LOST;
     if (settled == WEIR_OK) {
-        outcome = verdict->settlement.event == WEIRI_JOB_DONE     ? WEIR_RUN_DONE
-                  : verdict->settlement.event == WEIRI_JOB_BURY   ? WEIR_RUN_BURIED
-                  : verdict->settlement.event == WEIRI_JOB_RETURN ? WEIR_RUN_RETURNED
-                                                                  : WEIR_RUN_RETRY;
+        outcome = action->settlement.event == WEIRI_JOB_DONE     ? WEIR_RUN_DONE
+                  : action->settlement.event == WEIRI_JOB_BURY   ? WEIR_RUN_BURIED
+                  : action->settlement.event == WEIRI_JOB_RETURN ? WEIR_RUN_RETURNED
+                                                                 : WEIR_RUN_RETRY;
     }
     if (consumer->options.limiter != NULL &&
         (outcome == WEIR_RUN_DONE || outcome == WEIR_RUN_BURIED)) {
@@ -201,13 +202,13 @@ static void tell(struct weiri_task *task, const struct verdict *verdict, int sta
     }
     if (consumer->options.after_run != NULL) {
         consumer->options.after_run(job, outcome, status, task->run_ns,
-                                    outcome == WEIR_RUN_LOST ? 0 : verdict->delay_ns,
+                                    outcome == WEIR_RUN_LOST ? 0 : action->delay_ns,
                                     consumer->options.arg);
     }
 }
 
-/* Takes a task off the books. */
-static void retire(struct weiri_task *task)
+/* Removes a task from the consumer's list. */
+static void remove_task(struct weiri_task *task)
 {
     weir_consumer *consumer = task->consumer;
     weiri_mutex_lock(&consumer->mutex);
@@ -215,15 +216,15 @@ static void retire(struct weiri_task *task)
         weiri_cond_wait(&consumer->changed);
     }
     weiri_list_remove(&task->link);
-    /* Whether this was the last, the keeper must know who waits for the end. */
+    /* The fetcher waits for the last task when the consumer ends. */
     bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
-    bool must_ring = false;
+    bool must_wake = false;
     if (weiri_list_is_empty(&consumer->tasks) && (consumer->is_over || is_until_empty)) {
-        must_ring = weiri_keeper_call_locked(consumer);
+        must_wake = weiri_fetcher_notify_locked(consumer);
     }
     weiri_mutex_unlock(&consumer->mutex);
-    if (must_ring) {
-        weiri_keeper_ring(consumer);
+    if (must_wake) {
+        weiri_fetcher_wake(consumer);
     }
 }
 
@@ -231,26 +232,26 @@ static void outcome(weir_envelope *envelope, int status, void *payload)
 {
     (void)envelope;
     struct weiri_task *task = payload;
-    struct verdict verdict;
+    struct next_action action;
     struct weiri_exchange exchange;
     size_t claims;
-    judge(task, status, &verdict);
-    enum weir_status settled = settle_and_fetch(task, &verdict, &exchange, &claims);
-    /* Before the next jobs come on the books, so that those to be touched are never more than the
+    choose_action(task, status, &action);
+    enum weir_status settled = settle_and_fetch(task, &action, &exchange, &claims);
+    /* Set before the next jobs enter the list, so that no more tasks are touched than there are
      * slots. */
     weiri_mutex_lock(&task->consumer->mutex);
     task->is_settled = true;
     weiri_mutex_unlock(&task->consumer->mutex);
-    if (verdict.is_hindered) {
-        tell(task, &verdict, status, settled);
+    if (action.could_not_start) {
+        report(task, &action, status, settled);
         pause_worker(task->consumer);
     }
     (void)weiri_tasks_start(task->consumer, &exchange.reserved, claims);
-    call_for_free_slots(task->consumer);
-    if (task->was_run && !verdict.is_hindered) {
-        tell(task, &verdict, status, settled);
+    notify_of_free_slots(task->consumer);
+    if (task->was_run && !action.could_not_start) {
+        report(task, &action, status, settled);
     }
-    retire(task);
+    remove_task(task);
 }
 
 static void free_reservation(weir_consumer *consumer, struct weiri_reservation *reservation)
@@ -294,15 +295,16 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     return task;
 }
 
-/* Puts a task on the books and sends it. False: it was not sent, and is off the books again. */
+/* Adds a task to the consumer's list and sends it. False: it was not sent, and is not in the list.
+ */
 static bool send_task(weir_consumer *consumer, struct weiri_task *task)
 {
     weiri_mutex_lock(&consumer->mutex);
     weiri_list_insert_before(&consumer->tasks, &task->link);
-    bool must_ring = task->touch_ns < consumer->wake_ns && weiri_keeper_call_locked(consumer);
+    bool must_wake = task->touch_ns < consumer->wake_ns && weiri_fetcher_notify_locked(consumer);
     weiri_mutex_unlock(&consumer->mutex);
-    if (must_ring) {
-        weiri_keeper_ring(consumer);
+    if (must_wake) {
+        weiri_fetcher_wake(consumer);
     }
     if (weir_pool_send(consumer->pool, task->envelope) == WEIR_OK) {
         return true;
@@ -316,9 +318,9 @@ static bool send_task(weir_consumer *consumer, struct weiri_task *task)
     return false;
 }
 
-/* Returns a job that cannot be run here for lack of memory. Where that fails too, its TTR brings it
- * back. */
-static void give_back(weir_consumer *consumer, const struct weiri_reservation *reservation)
+/* Returns a job that cannot run here for lack of memory. If that fails too, the job is ready again
+ * after its TTR. */
+static void return_job(weir_consumer *consumer, const struct weiri_reservation *reservation)
 {
     struct weiri_settlement settlement = {.reservation = reservation, .event = WEIRI_JOB_RETURN};
     struct weiri_exchange exchange = {
@@ -335,14 +337,14 @@ static bool start_one(weir_consumer *consumer, struct weiri_reservation *reserva
 {
     struct weiri_task *task = make_task(consumer, reservation);
     if (task == NULL) {
-        give_back(consumer, reservation);
+        return_job(consumer, reservation);
         free_reservation(consumer, reservation);
         return false;
     }
     weir_envelope *envelope = task->envelope;
     bool was_sent = send_task(consumer, task);
     if (!was_sent) {
-        give_back(consumer, reservation);
+        return_job(consumer, reservation);
     }
     weir_envelope_unref(envelope);
     return was_sent;

@@ -9,7 +9,7 @@
 #include "metrics/sample.h"
 #include "metrics/text.h"
 
-/* How families of metrics are written: a table of them, and what their lines are made of. */
+/* Writes families of metrics: a table of families, and the parts of their lines. */
 
 /* Writes one family's lines of one source, given the family's name. */
 typedef void weiri_lines_fn(struct weiri_text *text, const char *family,

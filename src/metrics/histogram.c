@@ -35,9 +35,9 @@ const char *const weiri_bucket_names[WEIRI_BUCKETS + 1] = {
     "+Inf",
 };
 
-/* By the count of a duration's binary digits: the first bucket that holds any duration of as many.
- * Bounds are more than twice as large as those before, so that at most one lies among the numbers
- * of as many digits: the bucket is this one or the next. */
+/* By the number of binary digits of a duration: the first bucket that can hold it. Each bound is
+ * more than twice the one before, so at most one bound lies among the numbers with as many digits.
+ * The bucket is therefore this one or the next. */
 static const uint8_t first_bucket[65] = {
     0,  0,  0,  0,  0, /* to 15; the bound 10 is among them */
     1,  1,  1,         /* to 127: 100 */

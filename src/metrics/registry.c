@@ -13,9 +13,9 @@
 #include "metrics/text.h"
 #include "metrics/workqueue.h"
 
-/* The registry holds no numbers: each source keeps its own, under its own lock, and is asked when
- * somebody reads. The lock is held while sources are asked, so that none goes away meanwhile; what
- * they say is copied, and formatted and written with no lock held. */
+/* The registry stores no numbers. Each source keeps its own under its own lock, and is read when
+ * the metrics are written. The registry's lock is held while sources are read, so that none is
+ * removed meanwhile. The samples are copied, then formatted and written with no lock held. */
 
 #define METRICS_MAGIC UINT32_C(0x77715201)
 
@@ -26,7 +26,7 @@ _Static_assert(offsetof(struct weir_metrics_options, allocator) + sizeof(struct 
 struct weir_metrics {
     uint32_t magic;
     /* Immutable after new. */
-    uint64_t process; /* the mark of the one that made it */
+    uint64_t process; /* the mark of the process that made it */
     struct weir_allocator allocator;
     struct weiri_mutex mutex;
     /* By kind, each in order of their names. */
@@ -57,10 +57,11 @@ enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
         return WEIR_ENOMEM;
     }
     metrics->process = weiri_forked_mark();
-    if (metrics->process == 0 || weiri_mutex_init(&metrics->mutex) != WEIR_OK) {
+    if (metrics->process == 0) {
         weiri_release(&allocator, metrics, sizeof(*metrics));
         return WEIR_ENOMEM;
     }
+    weiri_mutex_init(&metrics->mutex);
     metrics->magic = METRICS_MAGIC;
     metrics->allocator = allocator;
     for (size_t kind = 0; kind < WEIRI_SOURCE_KINDS; kind++) {
@@ -70,22 +71,26 @@ enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
     return WEIR_OK;
 }
 
-void weir_metrics_free(weir_metrics *metrics)
+enum weir_status weir_metrics_free(weir_metrics *metrics)
 {
-    /* In a child its sources and its lock are as the fork found them. */
-    if (check(metrics) != WEIR_OK) {
-        return;
+    if (metrics == NULL) {
+        return WEIR_OK;
+    }
+    enum weir_status status = check(metrics);
+    if (status != WEIR_OK) {
+        return status; /* in a child its sources and its mutex may be in any state */
     }
     weiri_mutex_lock(&metrics->mutex);
-    if (metrics->count > 0) {
-        weiri_panic(__FILE__, __LINE__,
-                    "a metrics registry is freed while a queue or pool uses it");
-    }
+    bool is_used = metrics->count > 0;
     weiri_mutex_unlock(&metrics->mutex);
+    if (is_used) {
+        return WEIR_EBUSY;
+    }
     struct weir_allocator allocator = metrics->allocator;
     metrics->magic = 0;
     weiri_mutex_fini(&metrics->mutex);
     weiri_release(&allocator, metrics, sizeof(*metrics));
+    return WEIR_OK;
 }
 
 static struct weiri_source *source_of(struct weiri_list *link)
@@ -140,7 +145,7 @@ static size_t needed_locked(const weir_metrics *metrics) WEIRI_REQUIRES(metrics-
     return metrics->count * sizeof(struct weiri_named_sample) + metrics->name_bytes;
 }
 
-/* Asks all sources; the block has room for what they say, and is none where there are none. */
+/* Reads all sources into the block, which is large enough. It is NULL if there are no sources. */
 static void collect_locked(weir_metrics *metrics, struct set *set) WEIRI_REQUIRES(metrics->mutex)
 {
     if (set->samples == NULL) {
@@ -163,7 +168,7 @@ static void collect_locked(weir_metrics *metrics, struct set *set) WEIRI_REQUIRE
     }
 }
 
-/* Room is made with no lock held, and again where sources have come meanwhile. */
+/* Allocates with no lock held, and again if sources were added meanwhile. */
 static enum weir_status collect(weir_metrics *metrics, struct set *ret_set)
 {
     struct set set = {NULL, {0}, 0};

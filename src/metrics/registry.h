@@ -8,29 +8,31 @@
 #include "base/list.h"
 #include "metrics/sample.h"
 
-/* What a source is: which member of the sample it fills in, and which families show it. */
+/* The kind of a source: the member of the sample that it fills in, and the families that show it.
+ */
 enum weiri_source_kind {
     WEIRI_SOURCE_QUEUE,
     WEIRI_SOURCE_POOL,
     WEIRI_SOURCE_KINDS
 };
 
-/* Something with metrics and a name. collect fills in a sample; it is called with the registry's
+/* An object with metrics and a name. collect fills in a sample; it is called with the registry's
  * lock held, may take its object's lock (the order is registry, then object), and may do nothing
  * that takes long. */
 struct weiri_source {
-    struct weiri_list link; /* in the registry, in order of the names; the registry's lock's */
+    struct weiri_list link; /* in the registry's list, in order of the names; guarded by its lock */
     enum weiri_source_kind kind;
     const char *name; /* constant while registered */
     void (*collect)(struct weiri_source *source, union weiri_sample *ret_sample);
 };
 
-/* From its return on the source may be collected from. Not with the object's lock held.
+/* Adds a source. After the return collect may be called. Not with the object's lock held.
  * WEIR_EINVAL: no registry, or the name is empty or not UTF-8; WEIR_EBUSY: another of its kind has
  * this name; WEIR_EFORKED: the registry is a parent's. */
 WEIR_NODISCARD enum weir_status weiri_metrics_add(weir_metrics *metrics,
                                                   struct weiri_source *source);
-/* From its return on nobody collects from the source. Not with the object's lock held. */
+/* Removes a source. After the return collect is not called any more. Not with the object's lock
+ * held. */
 void weiri_metrics_remove(weir_metrics *metrics, struct weiri_source *source);
 
 #endif

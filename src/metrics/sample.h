@@ -7,7 +7,7 @@
 
 #include "metrics/histogram.h"
 
-/* What sources tell at one moment. */
+/* The numbers of sources at one moment. */
 
 struct weiri_queue_sample {
     struct weiri_histogram queue_duration;
@@ -50,7 +50,7 @@ union weiri_sample {
     struct weiri_pool_sample pool;
 };
 
-/* A sample and whose it is. */
+/* A sample with its source's name. */
 struct weiri_named_sample {
     const char *name;
     union weiri_sample sample;

@@ -86,8 +86,8 @@ void weiri_text_add_seconds(struct weiri_text *text, weiri_wide duration_ns)
     }
 }
 
-/* The length of the sequence that starts with a byte, and the range of the byte after it, which is
- * what tells sequences that are too long, surrogates, and numbers past Unicode (RFC 3629). */
+/* The length of the sequence that starts with a byte, and the allowed range of the next byte. That
+ * range excludes overlong sequences, surrogates, and numbers past Unicode (RFC 3629). */
 static size_t sequence_of(unsigned char first, unsigned char *ret_low, unsigned char *ret_high)
 {
     *ret_low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;

@@ -12,7 +12,7 @@
 #include "metrics/histogram.h"
 
 /* The writer of the Prometheus text format: gathers text into pieces and passes them on. After the
- * receiver refused one, all else is dropped. Nothing here depends on the locale. */
+ * receiver has refused a piece, the rest is dropped. Nothing here depends on the locale. */
 #define WEIRI_TEXT_PIECE 4096
 
 struct weiri_text {
@@ -24,14 +24,14 @@ struct weiri_text {
 };
 
 void weiri_text_init(struct weiri_text *text, weir_metrics_write_fn *write, void *arg);
-/* Passes on what is left; the receiver's refusal, or WEIR_OK. */
+/* Passes on the rest. Returns the receiver's refusal, or WEIR_OK. */
 int weiri_text_end(struct weiri_text *text);
 
 void weiri_text_add(struct weiri_text *text, const char *string);
-/* As a help text or a label's value must be escaped; only the latter may hold no quote. */
+/* Escapes a help text or a label's value. Quotes are escaped in labels only. */
 void weiri_text_add_escaped(struct weiri_text *text, const char *string, bool is_label);
 void weiri_text_add_count(struct weiri_text *text, uint64_t count);
-/* Nanoseconds as seconds, exactly: a double read from it is the nearest there is. */
+/* Writes nanoseconds as seconds, exactly: a double read from the text is the nearest one. */
 void weiri_text_add_seconds(struct weiri_text *text, weiri_wide duration_ns);
 
 /* Whether a string can be a label's value. */

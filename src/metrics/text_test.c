@@ -4,7 +4,7 @@
 
 #include "support/harness.h"
 
-/* A receiver that keeps what it gets, and refuses a piece when told. */
+/* A receiver that keeps the text, and refuses one piece. */
 struct sink {
     size_t size;
     unsigned pieces;
@@ -116,7 +116,7 @@ TEST(refused, "after a refusal nothing more is passed on, and the refusal is the
     CHECK_INT(sink.size, ==, WEIRI_TEXT_PIECE);
 }
 
-TEST(utf8, "UTF-8 is told from what only looks like it")
+TEST(utf8, "UTF-8 is distinguished from bytes that resemble it")
 {
     static const char *const good[] = {
         "",

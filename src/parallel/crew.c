@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* The workers of a run (its caller, and helpers) take chunks from one counter. The mutex publishes
  * the run and what pieces wrote; the counter and the status order nothing.
- * docs/internals/parallel.md proves that no chunk waits for a helper that nobody wakes. */
+ * docs/internals/parallel.md proves that no chunk waits for a helper that is never woken. */
 #include "parallel/crew.h"
 
 #include "base/alloc.h"
@@ -41,17 +41,14 @@ static bool start_helper_locked(weir_crew *crew) WEIRI_REQUIRES(crew->mutex)
 {
     struct weiri_helper *helper = &crew->helpers[crew->started];
     helper->crew = crew;
-    bool has_cond = weiri_cond_init(&helper->woken, &crew->mutex) == WEIR_OK;
-    bool is_started = has_cond && weiri_thread_start(&helper->thread, "weir-crew", helper_main,
-                                                     helper) == WEIR_OK;
-    if (has_cond && !is_started) {
-        weiri_cond_fini(&helper->woken);
-    }
+    weiri_cond_init(&helper->woken, &crew->mutex);
+    bool is_started =
+        weiri_thread_start_open(&helper->thread, "weir-crew", helper_main, helper) == WEIR_OK;
     crew->started += is_started;
     return is_started;
 }
 
-/* Wakes or starts a helper, unless one is on its way or the one on standby will see to it. */
+/* Wakes or starts a helper, unless one is on its way or the one on standby suffices. */
 static void wake_helper_locked(weir_crew *crew) WEIRI_REQUIRES(crew->mutex)
 {
     if (crew->is_waking || !has_chunks(crew) ||
@@ -93,7 +90,7 @@ static void sleep_locked(weir_crew *crew, struct weiri_helper *self) WEIRI_REQUI
     crew->standby = crew->standby == self ? NULL : crew->standby;
 }
 
-/* Does this chunk, which the worker has taken, and others while there are any. Unlocks meanwhile.
+/* Runs this chunk, which the worker has taken, and others while there are any. Unlocks meanwhile.
  */
 static void work_locked(weir_crew *crew, uint64_t chunk) WEIRI_REQUIRES(crew->mutex)
 {
@@ -151,14 +148,12 @@ enum weir_status weir_crew_new(const struct weir_crew_options *options, weir_cre
     size_t size = sizeof(weir_crew) + (normal.workers - 1) * sizeof(struct weiri_helper);
     weir_crew *crew = weiri_alloc_zero(&memory, 1, size);
     uint64_t process = weiri_forked_mark();
-    bool has_mutex = crew != NULL && process != 0 && weiri_mutex_init(&crew->mutex) == WEIR_OK;
-    if (!has_mutex || weiri_cond_init(&crew->left, &crew->mutex) != WEIR_OK) {
-        if (has_mutex) {
-            weiri_mutex_fini(&crew->mutex);
-        }
+    if (crew == NULL || process == 0) {
         weiri_release(&memory, crew, size);
         return WEIR_ENOMEM;
     }
+    weiri_mutex_init(&crew->mutex);
+    weiri_cond_init(&crew->left, &crew->mutex);
     crew->magic = CREW_MAGIC;
     crew->memory = memory;
     crew->process = process;
@@ -168,10 +163,14 @@ enum weir_status weir_crew_new(const struct weir_crew_options *options, weir_cre
     return WEIR_OK;
 }
 
-static void end_helpers(weir_crew *crew)
+/* False: a run is under way, and nothing changed. */
+static bool end_helpers(weir_crew *crew)
 {
     weiri_mutex_lock(&crew->mutex);
-    WEIRI_ASSERT(crew->fn == NULL && "a crew is not freed during its run");
+    if (crew->fn != NULL) {
+        weiri_mutex_unlock(&crew->mutex);
+        return false;
+    }
     crew->is_ending = true;
     size_t started = crew->started;
     for (size_t i = 0; i < started; i++) {
@@ -185,19 +184,25 @@ static void end_helpers(weir_crew *crew)
     }
     weiri_cond_fini(&crew->left);
     weiri_mutex_fini(&crew->mutex);
+    return true;
 }
 
-void weir_crew_free(weir_crew *crew)
+enum weir_status weir_crew_free(weir_crew *crew)
 {
-    if (crew == NULL || crew->magic != CREW_MAGIC) {
-        return;
+    if (crew == NULL) {
+        return WEIR_OK;
     }
-    if (!weiri_forked_since(crew->process)) { /* in a child the mutex may be locked for ever */
-        end_helpers(crew);
+    if (crew->magic != CREW_MAGIC) {
+        return WEIR_EINVAL;
+    }
+    /* In a child the mutex may be locked for ever. */
+    if (!weiri_forked_since(crew->process) && !end_helpers(crew)) {
+        return WEIR_EBUSY;
     }
     crew->magic = 0;
     weiri_release(&crew->memory, crew,
                   sizeof(*crew) + crew->helper_count * sizeof(crew->helpers[0]));
+    return WEIR_OK;
 }
 
 int weir_crew_run(weir_crew *crew, size_t pieces, weir_piece_fn *fn, void *arg,

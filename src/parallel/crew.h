@@ -32,13 +32,14 @@ struct weir_crew {
     _Atomic int status; /* the first that was not WEIR_OK ends the run; written under the mutex */
 
     struct weiri_mutex mutex;
-    struct weiri_cond left WEIRI_GUARDED_BY(mutex);       /* the last worker has left the run */
-    uint64_t number WEIRI_GUARDED_BY(mutex);              /* of the latest run */
-    size_t eager WEIRI_GUARDED_BY(mutex);                 /* so many workers are enough for it */
-    size_t working WEIRI_GUARDED_BY(mutex);               /* so many are in it */
-    size_t started WEIRI_GUARDED_BY(mutex);               /* so many helpers have threads */
+    struct weiri_cond left WEIRI_GUARDED_BY(mutex); /* the last worker has left the run */
+    uint64_t number WEIRI_GUARDED_BY(mutex);        /* of the latest run */
+    size_t eager WEIRI_GUARDED_BY(mutex);           /* number of workers that are enough for it */
+    size_t working WEIRI_GUARDED_BY(mutex);         /* number of workers in it */
+    size_t started WEIRI_GUARDED_BY(mutex);         /* number of helpers that have threads */
     struct weiri_helper *standby WEIRI_GUARDED_BY(mutex); /* sleeps for STANDBY_NS at most */
-    bool is_waking WEIRI_GUARDED_BY(mutex); /* a helper was woken or started, and has yet to look */
+    bool is_waking
+        WEIRI_GUARDED_BY(mutex); /* a helper was woken or started, and has not yet locked */
     bool is_ending WEIRI_GUARDED_BY(mutex);
 
     _Atomic uint64_t next_chunk; /* written for each chunk; far from what each piece reads */

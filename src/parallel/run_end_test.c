@@ -105,7 +105,7 @@ static void run_late(void *arg)
     late->status = weir_crew_run(late->crew, PIECES, fail_late, late, NULL);
 }
 
-TEST(first_of_two, "the first failure counts, and nobody begins a piece after it")
+TEST(first_of_two, "the first failure counts, and no worker begins a piece after it")
 {
     static const int statuses[] = {WEIR_OK, WEIR_EUSER + 2};
     for (size_t s = 0; s < 2; s++) {
@@ -164,7 +164,7 @@ static int run_asking(size_t workers, struct work *work, size_t chunk_size)
     return weir_parallelize(workers, PIECES, stop_at, work, &options);
 }
 
-TEST(cancelled_inside, "a piece can cancel its run: proceed is asked before each piece")
+TEST(cancelled_inside, "a piece can cancel its run: proceed is called before each piece")
 {
     struct work alone = {.stop_at = 100};
     CHECK_STATUS(run_asking(1, &alone, 7), WEIR_ECANCELED);

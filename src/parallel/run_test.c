@@ -204,7 +204,7 @@ TEST(nested, "a piece may start runs of its own, but not with the crew that does
     weir_crew_free(crew);
 }
 
-/* A run that lasts until told to end. */
+/* A run that lasts until the test ends it. */
 struct held {
     weir_crew *crew;
     struct meeting begun; /* of the piece and of the test */

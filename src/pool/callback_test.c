@@ -7,7 +7,7 @@
 
 #include "pool/crew.h"
 
-/* What a dropped function does, on whichever thread it is called. */
+/* What a ended function does, on whichever thread it is called. */
 struct caller {
     weir_pool *pool;
     weir_scope *scope;
@@ -24,11 +24,11 @@ static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
 }
 
 /* Everything but what waits for the pool, or starts it. */
-static void call_all(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+static void call_all(const struct weir_ended *ended, void *arg)
 {
     struct caller *caller = arg;
+    weir_envelope *envelope = ended->envelope;
     weir_pool *pool = caller->pool;
-    (void)reason;
     (void)atomic_fetch_add(&caller->calls, 1);
     CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_ESHUTDOWN);
@@ -51,8 +51,8 @@ static void drop_idle(struct caller *caller, bool was_started)
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
     options.allocator = *test_allocator();
     options.workers = 1;
-    options.dropped = call_all;
-    options.dropped_arg = caller;
+    options.ended = call_all;
+    options.ended_arg = caller;
     options.scope = caller->scope;
     CHECK_STATUS(weir_pool_new(&options, &caller->pool), WEIR_OK);
     if (was_started) {
@@ -75,7 +75,7 @@ static void drop_idle(struct caller *caller, bool was_started)
     task_fini(&task);
 }
 
-TEST(dropped_idle, "the dropped function of a pool that does not run may call it, and end it too")
+TEST(ended_idle, "the ended function of a pool that does not run may call it, and end it too")
 {
     for (int was_started = 0; was_started < 2; was_started++) {
         struct caller caller = {.calls = 0};
@@ -86,17 +86,17 @@ TEST(dropped_idle, "the dropped function of a pool that does not run may call it
 }
 
 /* Called by a worker that a resize has sent away, and that has not left yet. */
-static void grow(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+static void grow(const struct weir_ended *ended, void *arg)
 {
     struct caller *caller = arg;
-    CHECK(envelope != NULL);
-    CHECK_INT(reason, ==, WEIR_DROP_FAILED);
+    CHECK(ended->envelope != NULL);
+    CHECK_INT(ended->reason, ==, WEIR_ENDED_FAILED);
     if (atomic_fetch_add(&caller->calls, 1) == 0) {
         caller->status = weir_pool_resize(caller->pool, 2);
     }
 }
 
-TEST_OOM(dropped_leaver, "a worker that is about to leave may have the pool grow once more")
+TEST_OOM(ended_leaver, "a worker that is about to leave may have the pool grow once more")
 {
     struct caller caller = {.status = WEIR_EAGAIN};
     struct task tasks[2];
@@ -104,8 +104,8 @@ TEST_OOM(dropped_leaver, "a worker that is about to leave may have the pool grow
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
     options.allocator = *test_allocator();
     options.workers = 2;
-    options.dropped = grow;
-    options.dropped_arg = &caller;
+    options.ended = grow;
+    options.ended_arg = &caller;
     bool is_made = !CHECK_OR_OOM(weir_pool_new(&options, &caller.pool));
     for (int i = 0; i < 2; i++) {
         task_init(&tasks[i]);

@@ -1,71 +1,41 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Taking an envelope back. See "Cancel" in docs/internals/pool.md. */
+/* Taking an envelope back. */
 
-#include "pool/flight.h"
-#include "pool/workers.h"
-#include "queue/room.h"
+#include "pool/ended.h"
+#include "pool/group.h"
 
-/* Whether the caller is the very run of this envelope: it could wait for its own end for ever. The
- * context is of the caller's thread, so it stays as it is. */
-static bool is_run_of(weir_pool *pool, const weir_envelope *envelope)
+/* Cancels an envelope that the pool holds. Returns flags of enum weir_canceled. */
+static uint32_t cancel(weir_pool *pool, weir_envelope *envelope,
+                       struct weiri_endings *endings) WEIRI_POOL_LOCKED
 {
-    const struct weiri_worker *self = weiri_pool_self(pool);
-    return self != NULL && self->context.cancelled_run == &envelope->cancelled_run;
+    struct weiri_worker *worker = envelope->worker;
+    uint32_t pending = weiri_pending_runs(&envelope->item);
+    uint32_t found = pending > 0 ? WEIR_CANCELED_PENDING : 0;
+    if (worker == NULL) {
+        weiri_ended_drop_locked(pool, envelope, WEIR_ENDED_CANCELED, endings);
+        return found;
+    }
+    pool->counts.dropped += pending;
+    worker->is_recalled = true;
+    worker->lost += pending;
+    (void)weiri_core_cancel(&pool->core, &envelope->item);
+    if (weiri_envelope_is_periodic(envelope)) {
+        weiri_recur_reset(envelope->recurrence);
+    }
+    weiri_context_cancel_locked(&worker->context);
+    return found | WEIR_CANCELED_RUNNING;
 }
 
-static bool is_in_run_locked(weir_pool *pool, uint64_t run) WEIRI_REQUIRES(pool->mutex)
+/* Waits until the run is over, with all that is called because of its end. */
+static void await_run(weir_pool *pool, const struct weiri_worker *worker,
+                      uint64_t ticket) WEIRI_POOL_LOCKED
 {
-    for (struct weiri_worker *worker = weiri_worker_first(pool); worker != NULL;
-         worker = weiri_worker_next(worker)) {
-        weiri_sync_point();
-        if (atomic_load_explicit(&worker->context.run, memory_order_acquire) == run) {
-            return true;
-        }
+    pool->run_observers++;
+    while (worker->ticket == ticket) {
+        (void)weiri_pool_wait_locked(pool, WEIR_FOREVER);
     }
-    return false;
-}
-
-/* Waits until the run is over, and then until its worker has told of what came of it. */
-static enum weir_status await_run(weir_pool *pool, const weir_envelope *envelope, uint64_t run)
-{
-    enum weir_status status = weiri_queue_await_end(pool->queue, &envelope->item, run);
-    if (status == WEIR_OK) {
-        weiri_mutex_lock(&pool->mutex);
-        while (is_in_run_locked(pool, run)) {
-            weiri_cond_wait(&pool->changed);
-        }
-        weiri_mutex_unlock(&pool->mutex);
-    }
-    return status;
-}
-
-static enum weir_status cancel_held(weir_pool *pool, weir_envelope *envelope, bool waits,
-                                    uint32_t *ret_found)
-{
-    enum weir_status status = WEIR_OK;
-    struct weiri_recalled recalled;
-    weiri_queue_recall(pool->queue, &envelope->item, &envelope->cancelled_run, weiri_recur_canceled,
-                       &recalled);
-    uint32_t found = recalled.pending > 0 ? WEIR_CANCELED_PENDING : 0;
-    if (recalled.pending > 0) {
-        weiri_pool_count_drops(pool, recalled.pending);
-    }
-    if (recalled.item != NULL) {
-        weiri_pool_tell_drop(pool, envelope, WEIR_DROP_CANCELED);
-        weiri_flight_release(envelope); /* the queue's hold; the caller's is left */
-    }
-    if (recalled.run != 0) {
-        found |= WEIR_CANCELED_RUNNING;
-        weiri_scope_cancel_run(&pool->scope, recalled.run);
-        if (waits) {
-            status = await_run(pool, envelope, recalled.run);
-        }
-    }
-    if (status == WEIR_OK && ret_found != NULL) {
-        *ret_found = found;
-    }
-    return status;
+    pool->run_observers--;
 }
 
 enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint32_t flags,
@@ -77,18 +47,28 @@ enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint
         return status;
     }
     bool waits = (flags & (uint32_t)WEIR_CANCEL_WAIT) != 0;
-    if (waits && is_run_of(pool, envelope)) {
-        return WEIR_ESTATE;
-    }
-    if (!weiri_flight_hold(envelope, pool->number)) {
-        return WEIR_EBUSY;
-    }
-    /* Counted before the run is looked for, so that its worker finds it counted (pool/worker.c). */
+    uint32_t found = 0;
+    weiri_pool_lock(pool);
     weiri_sync_point();
-    atomic_fetch_add_explicit(&pool->awaiting, waits, memory_order_relaxed);
-    status = cancel_held(pool, envelope, waits, ret_found);
-    weiri_sync_point();
-    atomic_fetch_sub_explicit(&pool->awaiting, waits, memory_order_relaxed);
-    weiri_flight_release(envelope);
+    const weir_pool *owner = atomic_load_explicit(&envelope->owner, memory_order_acquire);
+    struct weiri_worker *self = waits ? weiri_pool_self_locked(pool) : NULL;
+    if (owner != NULL && owner != pool) {
+        status = WEIR_EBUSY;
+    } else if (self != NULL && self->envelope == envelope) {
+        status = WEIR_ESTATE;
+    } else if (weiri_core_holds(&pool->core, &envelope->item)) {
+        struct weiri_endings endings = {.first = NULL};
+        const struct weiri_worker *worker = envelope->worker;
+        uint64_t ticket = worker != NULL ? worker->ticket : 0;
+        found = cancel(pool, envelope, &endings);
+        weiri_ended_tell_locked(pool, &endings);
+        if (waits && worker != NULL) {
+            await_run(pool, worker, ticket);
+        }
+    }
+    weiri_pool_unlock(pool);
+    if (status == WEIR_OK && ret_found != NULL) {
+        *ret_found = found;
+    }
     return status;
 }

@@ -5,222 +5,151 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+#include "base/panic.h"
 #include "base/time.h"
 #include "pool/pool.h"
-#include "queue/room.h"
 
-/* A step wakes those whose time it made due; the others need not look. */
-static void on_step(struct weiri_clock_user *user)
+/* The descriptor is a timer of the kernel's, set to the deadline. A cancellation sets it to a time
+ * that has passed; so does a step of a manual clock past the deadline, because the kernel knows
+ * nothing of that clock. */
+static void show_locked(weir_context *context)
 {
-    struct weiri_scope *scope = WEIRI_CONTAINER(user, struct weiri_scope, user);
-    int64_t now = weir_clock_now(scope->clock);
-    weiri_mutex_lock(&scope->mutex);
-    struct weiri_list *end = &scope->sleepers;
+    weir_clock *clock = context->contexts->clock;
+    weiri_sync_point();
+    int64_t deadline = atomic_load_explicit(&context->deadline_ns, memory_order_relaxed);
+    bool is_over = atomic_load_explicit(&context->is_cancelled, memory_order_relaxed) ||
+                   weir_clock_now(clock) >= deadline;
+    weiri_alarm_fd_set(&context->alarm, is_over ? 0 : weiri_clock_wait_limit(clock, deadline));
+}
+
+void weiri_contexts_init(struct weiri_contexts *contexts, weir_clock *clock,
+                         struct weiri_mutex *mutex)
+{
+    *contexts = (struct weiri_contexts){.clock = clock, .mutex = mutex};
+    weiri_list_init(&contexts->sleepers);
+    weiri_list_init(&contexts->shown);
+}
+
+void weiri_contexts_step_locked(struct weiri_contexts *contexts)
+{
+    int64_t now = weir_clock_now(contexts->clock);
+    struct weiri_list *end = &contexts->sleepers;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        weir_context *context = WEIRI_CONTAINER(link, struct weir_context, link);
+        weir_context *context = WEIRI_CONTAINER(link, struct weir_context, sleep_link);
         if (context->wake_ns <= now) {
             weiri_cond_signal(&context->wake);
         }
     }
-    weiri_scope_show_locked(scope);
-    weiri_mutex_unlock(&scope->mutex);
-}
-
-enum weir_status weiri_scope_init_alone(struct weiri_scope *scope, weir_clock *clock)
-{
-    if (weiri_mutex_init(&scope->mutex) != WEIR_OK) {
-        return WEIR_ENOMEM;
-    }
-    scope->clock = clock;
-    scope->watchdog = NULL;
-    weiri_list_init(&scope->sleepers);
-    weiri_list_init(&scope->shown);
-    atomic_init(&scope->is_cancelled, false);
-    scope->user.on_step = on_step;
-    return WEIR_OK;
-}
-
-enum weir_status weiri_scope_init(struct weiri_scope *scope, weir_clock *clock)
-{
-    enum weir_status status = weiri_scope_init_alone(scope, clock);
-    if (status == WEIR_OK) {
-        weiri_clock_attach(clock, &scope->user);
-    }
-    return status;
-}
-
-void weiri_scope_fini(struct weiri_scope *scope)
-{
-    weiri_clock_detach(scope->clock, &scope->user);
-    weiri_mutex_fini(&scope->mutex);
-}
-
-void weiri_scope_cancel(struct weiri_scope *scope)
-{
-    weiri_mutex_lock(&scope->mutex);
-    weiri_sync_point();
-    atomic_store_explicit(&scope->is_cancelled, true, memory_order_release);
-    struct weiri_list *end = &scope->sleepers;
+    end = &contexts->shown;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        weiri_cond_signal(&WEIRI_CONTAINER(link, struct weir_context, link)->wake);
+        show_locked(WEIRI_CONTAINER(link, struct weir_context, shown_link));
     }
-    weiri_scope_show_locked(scope);
-    weiri_mutex_unlock(&scope->mutex);
 }
 
-void weiri_scope_renew(struct weiri_scope *scope)
+void weiri_context_init(weir_context *context, struct weiri_contexts *contexts)
 {
-    weiri_sync_point();
-    atomic_store_explicit(&scope->is_cancelled, false, memory_order_relaxed);
-}
-
-bool weiri_scope_is_cancelled(struct weiri_scope *scope)
-{
-    weiri_sync_point();
-    return atomic_load_explicit(&scope->is_cancelled, memory_order_acquire);
-}
-
-static uint64_t run_of(const weir_context *context)
-{
-    weiri_sync_point();
-    return atomic_load_explicit(&context->run, memory_order_relaxed);
-}
-
-bool weiri_context_is_noted(weir_context *context)
-{
-    weiri_sync_point();
-    return context->cancelled_run != NULL &&
-           weiri_run_is_noted(atomic_load_explicit(context->cancelled_run, memory_order_acquire),
-                              run_of(context));
-}
-
-/* Of this run, in the one way or the other, or of all. */
-bool weiri_context_is_cancelled(weir_context *context)
-{
-    if (weiri_scope_is_cancelled(context->scope)) {
-        return true;
-    }
-    weiri_sync_point();
-    return atomic_load_explicit(&context->is_cancelled, memory_order_acquire) ||
-           weiri_context_is_noted(context);
-}
-
-enum weir_status weiri_context_init(weir_context *context, struct weiri_scope *scope)
-{
-    atomic_init(&context->is_cancelled, false);
-    atomic_init(&context->run, 0);
-    context->cancelled_run = NULL;
-    context->scope = scope;
-    context->pool = NULL;
-    context->thread = NULL;
-    context->catch.is_set = false;
-    context->is_lost = false;
-    context->is_isolated = false;
-    weiri_context_describe(context, NULL, 1, 0);
+    *context = (struct weir_context){.contexts = contexts, .attempt = 1};
+    context->run_deadline_ns = WEIR_FOREVER;
     atomic_init(&context->deadline_ns, WEIR_FOREVER);
-    atomic_init(&context->run_deadline_ns, WEIR_FOREVER);
-    context->wake_ns = 0;
-    weiri_list_init(&context->link);
+    atomic_init(&context->is_cancelled, false);
+    weiri_list_init(&context->sleep_link);
     weiri_list_init(&context->shown_link);
+    weiri_list_init(&context->watched.link);
     context->alarm = (struct weiri_alarm_fd)WEIRI_ALARM_FD_INIT;
-    context->is_shown = false;
-    weiri_values_init(&context->values);
-    context->is_past_task = false;
-    enum weir_status status = weiri_cond_init(&context->wake, &scope->mutex);
-    if (status == WEIR_OK && scope->watchdog != NULL) {
-        weiri_watchdog_add(scope->watchdog, &context->watched);
-    }
-    return status;
+    weiri_cond_init(&context->wake, contexts->mutex);
 }
 
 void weiri_context_fini(weir_context *context)
 {
-    if (context->scope->watchdog != NULL) {
-        weiri_watchdog_remove(context->scope->watchdog, &context->watched);
-    }
     weiri_alarm_fd_close(&context->alarm);
     weiri_cond_fini(&context->wake);
 }
 
-static int64_t deadline_of(weir_context *context)
+void weiri_context_describe(weir_context *context, weir_envelope *envelope, uint32_t attempt,
+                            int64_t due_ns)
+{
+    context->envelope = envelope;
+    context->attempt = attempt;
+    context->due_ns = due_ns;
+    context->is_lost = false;
+    context->is_past_task = false;
+    weiri_sync_point();
+    atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
+}
+
+static int64_t deadline_of(const weir_context *context)
 {
     weiri_sync_point();
     return atomic_load_explicit(&context->deadline_ns, memory_order_relaxed);
 }
 
-static void set_deadline(weir_context *context, int64_t deadline_ns)
+/* Sets the time limit of the task or hook, and the limit that the watchdog sees. */
+static void set_deadline(weir_context *context, int64_t deadline_ns, int64_t watched_ns)
 {
+    struct weiri_contexts *contexts = context->contexts;
     weiri_sync_point();
     atomic_store_explicit(&context->deadline_ns, deadline_ns, memory_order_relaxed);
+    if (!context->is_shown && contexts->watchdog == NULL) {
+        return;
+    }
+    weiri_mutex_lock(contexts->mutex);
     if (context->is_shown) {
-        weiri_context_show(context);
+        show_locked(context);
     }
-}
-
-/* What is being run has this limit as the watchdog sees it. */
-static void set_watched(weir_context *context, int64_t limit_ns)
-{
-    if (context->scope->watchdog != NULL) {
-        weiri_watchdog_note(context->scope->watchdog, &context->watched, limit_ns);
+    if (contexts->watchdog != NULL) {
+        weiri_watchdog_watch_locked(contexts->watchdog, &context->watched, watched_ns);
     }
+    weiri_mutex_unlock(contexts->mutex);
 }
 
 void weiri_context_begin(weir_context *context, int64_t now_ns, int64_t limit_ns)
 {
-    atomic_store_explicit(&context->is_cancelled, false, memory_order_relaxed);
-    context->is_lost = false;
-    int64_t deadline = limit_ns == 0 ? WEIR_FOREVER : weiri_time_add(now_ns, limit_ns);
-    set_deadline(context, deadline);
-    atomic_store_explicit(&context->run_deadline_ns, deadline, memory_order_relaxed);
-    context->is_past_task = false;
-    if (context->scope->watchdog != NULL) {
-        weiri_watchdog_begin(&context->watched);
-        set_watched(context, deadline);
-    }
+    context->run_deadline_ns = limit_ns == 0 ? WEIR_FOREVER : weiri_time_add(now_ns, limit_ns);
+    context->watched.is_told = false;
+    set_deadline(context, context->run_deadline_ns, context->run_deadline_ns);
 }
 
-static int64_t run_deadline_of(weir_context *context)
+bool weiri_context_is_spent(const weir_context *context, int64_t now_ns)
 {
-    return atomic_load_explicit(&context->run_deadline_ns, memory_order_relaxed);
-}
-
-bool weiri_context_is_spent(weir_context *context, int64_t now_ns)
-{
-    int64_t deadline = run_deadline_of(context);
-    return deadline != WEIR_FOREVER && now_ns >= deadline;
+    return context->run_deadline_ns != WEIR_FOREVER && now_ns >= context->run_deadline_ns;
 }
 
 void weiri_context_begin_phase(weir_context *context, int64_t now_ns, int64_t limit_ns)
 {
     int64_t until = weiri_time_add(now_ns, limit_ns);
-    int64_t deadline = run_deadline_of(context);
+    int64_t deadline = context->run_deadline_ns;
     int64_t limit = deadline > now_ns && deadline < until ? deadline : until;
-    set_deadline(context, limit);
-    set_watched(context, limit);
+    set_deadline(context, limit, limit);
 }
 
 void weiri_context_end_phase(weir_context *context)
 {
-    int64_t deadline = run_deadline_of(context);
-    set_deadline(context, deadline);
-    set_watched(context, context->is_past_task ? WEIR_FOREVER : deadline);
+    int64_t deadline = context->run_deadline_ns;
+    set_deadline(context, deadline, context->is_past_task ? WEIR_FOREVER : deadline);
 }
 
 void weiri_context_end_task(weir_context *context)
 {
     context->is_past_task = true;
-    set_watched(context, WEIR_FOREVER);
+    if (context->contexts->watchdog != NULL) {
+        set_deadline(context, context->run_deadline_ns, WEIR_FOREVER);
+    }
 }
 
 void weiri_context_end(weir_context *context)
 {
-    if (context->scope->watchdog != NULL) {
-        weiri_watchdog_end(context->scope->watchdog, &context->watched);
+    struct weiri_contexts *contexts = context->contexts;
+    if (context->is_shown || contexts->watchdog != NULL) {
+        weiri_mutex_lock(contexts->mutex);
+        weiri_list_remove(&context->shown_link);
+        context->is_shown = false;
+        if (contexts->watchdog != NULL) {
+            weiri_watchdog_end_locked(contexts->watchdog, &context->watched);
+        }
+        weiri_mutex_unlock(contexts->mutex);
     }
-    if (context->is_shown) {
-        weiri_context_hide(context);
-    }
-    if (weiri_values_are_in_use(&context->values)) {
+    if (context->values.count > 0 || context->values.more != NULL) {
         weiri_values_clear(&context->values, &context->pool->allocator);
     }
 }
@@ -233,6 +162,31 @@ void weiri_context_note_loss(weir_context *context, const char *message, int sig
         context->signal = signal;
         context->exit_status = exit_status;
         (void)snprintf(context->message, sizeof(context->message), "%s", message);
+    }
+}
+
+static bool is_cancelled(const weir_context *context)
+{
+    weiri_sync_point();
+    return atomic_load_explicit(&context->is_cancelled, memory_order_acquire);
+}
+
+void weiri_context_cancel_locked(weir_context *context)
+{
+    weiri_sync_point();
+    atomic_store_explicit(&context->is_cancelled, true, memory_order_release);
+    weiri_cond_signal(&context->wake);
+    if (context->is_shown) {
+        show_locked(context);
+    }
+}
+
+void weir_context_cancel(weir_context *context)
+{
+    if (context != NULL) {
+        weiri_mutex_lock(context->contexts->mutex);
+        weiri_context_cancel_locked(context);
+        weiri_mutex_unlock(context->contexts->mutex);
     }
 }
 
@@ -278,7 +232,7 @@ int64_t weir_context_remaining(weir_context *context)
     if (deadline == WEIR_FOREVER) {
         return WEIR_FOREVER;
     }
-    int64_t now = weir_clock_now(context->scope->clock);
+    int64_t now = weir_clock_now(context->contexts->clock);
     return now < deadline ? deadline - now : 0;
 }
 
@@ -287,7 +241,7 @@ enum weir_status weir_context_check(weir_context *context)
     if (context == NULL) {
         return WEIR_EINVAL;
     }
-    if (weiri_context_is_cancelled(context)) {
+    if (is_cancelled(context)) {
         return WEIR_ECANCELED;
     }
     return weir_context_remaining(context) == 0 ? WEIR_ETIMEDOUT : WEIR_OK;
@@ -298,49 +252,46 @@ enum weir_status weir_context_sleep(weir_context *context, int64_t delay_ns)
     if (context == NULL) {
         return WEIR_EINVAL;
     }
-    struct weiri_scope *scope = context->scope;
+    struct weiri_contexts *contexts = context->contexts;
     if (delay_ns > 0) {
-        int64_t until = weiri_time_add(weir_clock_now(scope->clock), delay_ns);
+        int64_t until = weiri_time_add(weir_clock_now(contexts->clock), delay_ns);
         int64_t deadline = deadline_of(context);
         until = until < deadline ? until : deadline;
-        int64_t limit = weiri_clock_wait_limit(scope->clock, until);
-        weiri_mutex_lock(&scope->mutex);
-        /* Linked before the clock is read under the mutex: a step that this reading misses finds
-         * the context here. */
+        int64_t limit = weiri_clock_wait_limit(contexts->clock, until);
+        weiri_mutex_lock(contexts->mutex);
+        /* In the list before the clock is read under the mutex: a step that this reading misses
+         * finds the context there. */
         context->wake_ns = until;
-        weiri_list_insert_before(&scope->sleepers, &context->link);
-        while (!weiri_context_is_cancelled(context) && weir_clock_now(scope->clock) < until) {
+        weiri_list_insert_before(&contexts->sleepers, &context->sleep_link);
+        while (!is_cancelled(context) && weir_clock_now(contexts->clock) < until) {
             (void)weiri_cond_wait_until(&context->wake, limit);
         }
-        weiri_list_remove(&context->link);
-        weiri_mutex_unlock(&scope->mutex);
+        weiri_list_remove(&context->sleep_link);
+        weiri_mutex_unlock(contexts->mutex);
     }
     return weir_context_check(context);
 }
 
-void weir_context_cancel(weir_context *context)
+enum weir_status weir_context_fd(weir_context *context, int *ret_fd)
 {
-    if (context == NULL) {
-        return;
+    if (context == NULL || ret_fd == NULL) {
+        return WEIR_EINVAL;
     }
-    weiri_mutex_lock(&context->scope->mutex);
-    weiri_sync_point();
-    atomic_store_explicit(&context->is_cancelled, true, memory_order_release);
-    weiri_cond_signal(&context->wake);
-    weiri_scope_show_locked(context->scope);
-    weiri_mutex_unlock(&context->scope->mutex);
-}
-
-void weiri_scope_cancel_run(struct weiri_scope *scope, uint64_t run)
-{
-    weiri_mutex_lock(&scope->mutex);
-    struct weiri_list *end = &scope->sleepers;
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        weir_context *context = WEIRI_CONTAINER(link, struct weir_context, link);
-        if (run_of(context) == run) {
-            weiri_cond_signal(&context->wake);
+    if (!weiri_alarm_fd_is_open(&context->alarm)) {
+        enum weir_status status = weiri_alarm_fd_open(&context->alarm);
+        if (status != WEIR_OK) {
+            return status;
         }
     }
-    weiri_scope_show_locked(scope);
-    weiri_mutex_unlock(&scope->mutex);
+    if (!context->is_shown) {
+        struct weiri_contexts *contexts = context->contexts;
+        weiri_mutex_lock(contexts->mutex);
+        /* In the list before the clock is read: a step that this reading misses sets it anew. */
+        weiri_list_insert_before(&contexts->shown, &context->shown_link);
+        context->is_shown = true;
+        show_locked(context);
+        weiri_mutex_unlock(contexts->mutex);
+    }
+    *ret_fd = context->alarm.fd;
+    return WEIR_OK;
 }

@@ -9,11 +9,11 @@
 
 TEST(one_run, "a cancelled run is cancelled to its end; the next run and others are not")
 {
-    struct weiri_scope scope;
+    struct scope scope;
     weir_context contexts[2];
-    CHECK_STATUS(weiri_scope_init(&scope, weir_clock_monotonic()), WEIR_OK);
+    scope_init(&scope, weir_clock_monotonic());
     for (int i = 0; i < 2; i++) {
-        CHECK_STATUS(weiri_context_init(&contexts[i], &scope), WEIR_OK);
+        weiri_context_init(&contexts[i], &scope.contexts);
         context_begin(&contexts[i], 0);
     }
     weir_context_cancel(NULL);
@@ -26,7 +26,7 @@ TEST(one_run, "a cancelled run is cancelled to its end; the next run and others 
     for (int i = 0; i < 2; i++) {
         weiri_context_fini(&contexts[i]);
     }
-    weiri_scope_fini(&scope);
+    scope_fini(&scope);
 }
 
 static void sleep_for_ever(void *arg)
@@ -36,37 +36,15 @@ static void sleep_for_ever(void *arg)
 
 TEST(sleeping, "a cancellation from another thread cuts a task's sleep short")
 {
-    struct weiri_scope scope;
+    struct scope scope;
     weir_context context;
-    CHECK_STATUS(weiri_scope_init(&scope, weir_clock_monotonic()), WEIR_OK);
-    CHECK_STATUS(weiri_context_init(&context, &scope), WEIR_OK);
+    scope_init(&scope, weir_clock_monotonic());
+    weiri_context_init(&context, &scope.contexts);
     context_begin(&context, 0);
     struct test_thread *sleeper = test_start(sleep_for_ever, &context);
     test_wait_asleep(sleeper);
     weir_context_cancel(&context);
     test_join(sleeper);
     weiri_context_fini(&context);
-    weiri_scope_fini(&scope);
-}
-
-TEST(named_run, "a run that is cancelled by its name is cancelled; the one after it is not")
-{
-    struct weiri_scope scope;
-    weir_context context;
-    _Atomic uint64_t cancelled_run = 0;
-    CHECK_STATUS(weiri_scope_init(&scope, weir_clock_monotonic()), WEIR_OK);
-    CHECK_STATUS(weiri_context_init(&context, &scope), WEIR_OK);
-    weiri_context_name_run(&context, 7, &cancelled_run);
-    context_begin(&context, 0);
-    CHECK_STATUS(weir_context_check(&context), WEIR_OK);
-    struct test_thread *sleeper = test_start(sleep_for_ever, &context);
-    test_wait_asleep(sleeper);
-    atomic_store(&cancelled_run, 7);
-    weiri_scope_cancel_run(&scope, 7);
-    test_join(sleeper);
-    weiri_context_name_run(&context, 8, &cancelled_run);
-    context_begin(&context, 0);
-    CHECK_STATUS(weir_context_check(&context), WEIR_OK);
-    weiri_context_fini(&context);
-    weiri_scope_fini(&scope);
+    scope_fini(&scope);
 }

@@ -12,21 +12,21 @@
 /* A context on this thread, without a pool. */
 struct scene {
     weir_clock *clock;
-    struct weiri_scope scope;
+    struct scope scope;
     weir_context context;
 };
 
 static void scene_init(struct scene *scene, weir_clock *clock)
 {
     scene->clock = clock;
-    CHECK_STATUS(weiri_scope_init(&scene->scope, clock), WEIR_OK);
-    CHECK_STATUS(weiri_context_init(&scene->context, &scene->scope), WEIR_OK);
+    scope_init(&scene->scope, clock);
+    weiri_context_init(&scene->context, &scene->scope.contexts);
 }
 
 static void scene_fini(struct scene *scene)
 {
     weiri_context_fini(&scene->context);
-    weiri_scope_fini(&scene->scope);
+    scope_fini(&scene->scope);
     weir_clock_free(scene->clock);
 }
 
@@ -85,27 +85,16 @@ TEST(real_deadline, "on the real clock the kernel makes it readable at the deadl
     scene_fini(&scene);
 }
 
-TEST(cancelled, "a cancellation, of the run by either way or of all, makes it readable at once")
+TEST(cancelled, "a cancellation makes it readable at once")
 {
-    for (int way = 0; way < 3; way++) {
-        struct scene scene;
-        _Atomic uint64_t cancelled_run = 0;
-        scene_init(&scene, weir_clock_monotonic());
-        weiri_context_name_run(&scene.context, 5, &cancelled_run);
-        context_begin(&scene.context, WEIR_SECONDS(86400));
-        check_shows(&scene, WEIR_OK);
-        if (way == 0) {
-            weir_context_cancel(&scene.context);
-        } else if (way == 1) {
-            weiri_scope_cancel(&scene.scope);
-        } else {
-            atomic_store(&cancelled_run, 5);
-            weiri_scope_cancel_run(&scene.scope, 5);
-        }
-        check_shows(&scene, WEIR_ECANCELED);
-        weiri_context_end(&scene.context);
-        scene_fini(&scene);
-    }
+    struct scene scene;
+    scene_init(&scene, weir_clock_monotonic());
+    context_begin(&scene.context, WEIR_SECONDS(86400));
+    check_shows(&scene, WEIR_OK);
+    weir_context_cancel(&scene.context);
+    check_shows(&scene, WEIR_ECANCELED);
+    weiri_context_end(&scene.context);
+    scene_fini(&scene);
 }
 
 TEST(asked_late, "asked for after the end has come it is readable at once")
@@ -128,7 +117,7 @@ TEST(each_run, "each run begins with the same descriptor, not readable; others h
     struct scene scene;
     weir_context other;
     scene_init(&scene, manual_clock(0));
-    CHECK_STATUS(weiri_context_init(&other, &scene.scope), WEIR_OK);
+    weiri_context_init(&other, &scene.scope.contexts);
     context_begin(&scene.context, 0);
     context_begin(&other, 0);
     int fd = fd_of(&scene.context);

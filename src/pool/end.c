@@ -1,14 +1,18 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Drain, stop, terminate. */
+/* Drain, stop, terminate.
+ *
+ * Several threads may end a pool at once. Each notes its request, of which the strongest
+ * counts, and drops the envelopes that are not kept. Until then it counts as busy, as a worker does
+ * until it has left; the last busy thread makes the pool stopped. So a stopped pool runs nothing,
+ * holds only kept envelopes, and has reported all ends. */
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/options.h"
-#include "base/time.h"
-#include "pool/workers.h"
-#include "queue/close.h"
+#include "pool/ended.h"
+#include "pool/group.h"
 
 _Static_assert(offsetof(struct weir_end_options, running_arg) + sizeof(void *) ==
                    sizeof(struct weir_end_options),
@@ -16,236 +20,219 @@ _Static_assert(offsetof(struct weir_end_options, running_arg) + sizeof(void *) =
 
 #define FLAGS_KNOWN ((uint32_t)(WEIR_END_NO_WAIT | WEIR_END_KEEP))
 
-/* What one call wants. */
-struct wish {
+/* The request of one call. */
+struct request {
     enum weir_end_mode mode;
     bool keeps;
     bool waits;
-    int64_t limit_ns; /* WEIR_FOREVER: none */
+    int64_t limit_ns;
     weir_running_fn *running;
     void *running_arg;
 };
 
-enum weir_drop_reason weiri_pool_drop_reason(weir_pool *pool)
+static void log_end_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
-    weiri_mutex_lock(&pool->mutex);
-    enum weir_drop_reason reason = pool->reason;
-    weiri_mutex_unlock(&pool->mutex);
-    return reason;
-}
-
-#define MESSAGE_SIZE 256
-
-static void log_end(weir_pool *pool, uint64_t dropped_before)
-{
-    struct weir_pool_counts counts;
-    if (pool->log == NULL || weir_pool_count(pool, &counts) != WEIR_OK) {
-        return;
-    }
-    char message[MESSAGE_SIZE];
-    (void)snprintf(message, sizeof(message), "pool stopped: %" PRIu64 " runs, %" PRIu64 " dropped",
-                   counts.runs, counts.dropped);
-    pool->log(counts.dropped > dropped_before ? WEIR_LOG_WARNING : WEIR_LOG_INFO, message,
-              pool->log_arg);
-    weiri_mutex_lock(&pool->mutex);
-    pool->dropped_before = counts.dropped;
-    weiri_mutex_unlock(&pool->mutex);
-}
-
-void weiri_pool_leave(weir_pool *pool, struct weiri_worker *worker)
-{
-    weiri_mutex_lock(&pool->mutex);
-    if (worker != NULL) {
-        worker->is_working = false;
-        worker->has_left = true;
-    }
-    bool is_last = --pool->busy == 0;
-    bool has_run = pool->has_run;
-    uint64_t dropped_before = pool->dropped_before;
-    pool->is_changing = pool->is_changing || is_last;
-    weiri_mutex_unlock(&pool->mutex);
-    if (!is_last) {
-        return;
-    }
-    if (has_run) {
-        log_end(pool, dropped_before);
-    }
-    weiri_mutex_lock(&pool->mutex);
+    uint64_t runs = pool->counts.runs;
+    uint64_t dropped = pool->counts.dropped;
+    bool has_dropped = dropped > pool->dropped_before;
     pool->has_run = false;
-    pool->is_changing = false;
-    weiri_pool_set_state_locked(pool, pool->is_terminating ? WEIR_POOL_STATE_TERMINATED
-                                                           : WEIR_POOL_STATE_STOPPED);
-    weiri_mutex_unlock(&pool->mutex);
+    pool->dropped_before = dropped;
+    weiri_pool_unlock(pool);
+    weiri_pool_log(pool, has_dropped ? WEIR_LOG_WARNING : WEIR_LOG_INFO,
+                   "pool stopped: %" PRIu64 " runs, %" PRIu64 " dropped", runs, dropped);
+    weiri_pool_lock(pool);
 }
 
-/* What is dropped from now on is dropped for the strongest of those who wanted it dropped. */
-static void note_reason_locked(weir_pool *pool, const struct wish *wish) WEIRI_REQUIRES(pool->mutex)
+void weiri_pool_leave_locked(weir_pool *pool)
 {
-    static const enum weir_drop_reason reasons[] = {
-        [WEIR_END_DRAIN] = WEIR_DROP_DRAINED,
-        [WEIR_END_STOP] = WEIR_DROP_STOPPED,
-        [WEIR_END_TERMINATE] = WEIR_DROP_TERMINATED,
+    bool is_ending = pool->state == WEIR_POOL_STATE_STOPPING;
+    if (is_ending && pool->busy == 1 && pool->has_run) {
+        log_end_locked(pool); /* is busy meanwhile: the pool is not stopped yet */
+    }
+    if (--pool->busy == 0 && is_ending) {
+        pool->state = pool->is_terminating ? WEIR_POOL_STATE_TERMINATED : WEIR_POOL_STATE_STOPPED;
+    }
+    weiri_pool_announce_locked(pool);
+}
+
+/* The strongest request without WEIR_END_KEEP is the reason of drops. */
+static void note_request_locked(weir_pool *pool, const struct request *request) WEIRI_POOL_LOCKED
+{
+    static const enum weir_ended_reason reasons[] = {
+        [WEIR_END_DRAIN] = WEIR_ENDED_DRAINED,
+        [WEIR_END_STOP] = WEIR_ENDED_STOPPED,
+        [WEIR_END_TERMINATE] = WEIR_ENDED_TERMINATED,
     };
-    bool is_stronger = wish->mode != WEIR_END_DRAIN && pool->reason != WEIR_DROP_TERMINATED;
-    if (!wish->keeps && (pool->keeps || is_stronger)) {
-        pool->reason = reasons[wish->mode];
+    bool is_stronger = request->mode != WEIR_END_DRAIN && pool->reason != WEIR_ENDED_TERMINATED;
+    if (!request->keeps && (pool->keeps || is_stronger)) {
+        pool->reason = reasons[request->mode];
     }
-    pool->keeps = pool->keeps && wish->keeps;
-    pool->is_terminating = pool->is_terminating || wish->mode == WEIR_END_TERMINATE;
+    pool->keeps = pool->keeps && request->keeps;
+    pool->is_terminating = pool->is_terminating || request->mode == WEIR_END_TERMINATE;
 }
 
-/* Closes a pool that runs, or that others are closing, as far as is wished. */
-static void close_running_locked(weir_pool *pool, const struct wish *wish)
-    WEIRI_REQUIRES(pool->mutex)
+/* An envelope that only waits for a time; NULL: there is none left. Takes the times of queued ones
+ * away on its way; a run that goes on keeps its own until it ends. */
+static weir_envelope *next_waiting_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
-    bool is_stop = wish->mode != WEIR_END_DRAIN;
-    note_reason_locked(pool, wish);
-    pool->is_stop = pool->is_stop || is_stop;
-    pool->busy++;
-    if (pool->state == WEIR_POOL_STATE_RUNNING) {
-        weiri_pool_set_state_locked(pool, WEIR_POOL_STATE_STOPPING);
-    }
-    weiri_mutex_unlock(&pool->mutex);
-    weiri_queue_close(pool->queue, is_stop ? WEIRI_CLOSE_STOP : WEIRI_CLOSE_DRAIN, wish->keeps);
-    if (is_stop) {
-        /* Sends are refused by now: a task that learns of its cancellation cannot bring itself
-         * back. */
-        weiri_scope_cancel(&pool->scope);
-    }
-    weiri_pool_sweep(pool);
-    weiri_pool_leave(pool, NULL);
-    weiri_mutex_lock(&pool->mutex);
-}
-
-/* Drops what a pool without workers holds. It is stopping meanwhile, as one that has some: were the
- * state in hand, a dropped function could not call the pool. */
-static void close_idle_locked(weir_pool *pool, const struct wish *wish) WEIRI_REQUIRES(pool->mutex)
-{
-    note_reason_locked(pool, wish);
-    pool->busy++;
-    weiri_pool_set_state_locked(pool, WEIR_POOL_STATE_STOPPING);
-    weiri_mutex_unlock(&pool->mutex);
-    weiri_queue_close(pool->queue, WEIRI_CLOSE_STOP, false);
-    weiri_pool_sweep(pool);
-    weiri_pool_leave(pool, NULL);
-    weiri_mutex_lock(&pool->mutex);
-}
-
-static enum weir_status close_locked(weir_pool *pool, const struct wish *wish)
-    WEIRI_REQUIRES(pool->mutex)
-{
-    weiri_pool_settle_locked(pool);
-    if (wish->waits && weiri_pool_self_locked(pool) != NULL) {
-        return WEIR_ESTATE;
-    }
-    bool is_termination = wish->mode == WEIR_END_TERMINATE;
-    switch (pool->state) {
-    case WEIR_POOL_STATE_RUNNING:
-    case WEIR_POOL_STATE_STOPPING:
-        close_running_locked(pool, wish);
-        return WEIR_OK;
-    case WEIR_POOL_STATE_INIT:
-        if (!is_termination) {
-            return WEIR_ESTATE;
+    struct weiri_core *core = &pool->core;
+    size_t i = core->waiting.count;
+    while (i-- > 0) {
+        struct weir_item *item = core->waiting.entries[i].item;
+        if (weiri_item_place(item) == WEIR_PLACE_IDLE) {
+            return weiri_envelope_of(item);
         }
-        close_idle_locked(pool, wish);
-        return WEIR_OK;
-    case WEIR_POOL_STATE_STOPPED:
-        if (is_termination || (pool->keeps && !wish->keeps)) {
-            close_idle_locked(pool, wish);
+        if (!weiri_item_is_processing(item)) {
+            weiri_core_clear_time(core, item);
+            pool->counts.dropped++;
+            i = core->waiting.count; /* entries have moved */
         }
-        return WEIR_OK;
-    case WEIR_POOL_STATE_TERMINATED:
-        break;
     }
-    return WEIR_OK;
+    return NULL;
 }
 
-/* Steps of a manual clock, for a thread that waits with a limit. */
-struct waiter {
-    struct weiri_clock_user user;
-    weir_pool *pool;
-};
-
-static void on_step(struct weiri_clock_user *user)
+/* Drops envelopes, as an end that does not keep them. Running ones are dropped when their runs
+ * end. */
+static void drop_rest_locked(weir_pool *pool, bool drops_queued,
+                             struct weiri_endings *endings) WEIRI_POOL_LOCKED
 {
-    weir_pool *pool = WEIRI_CONTAINER(user, struct waiter, user)->pool;
-    weiri_mutex_lock(&pool->mutex);
-    weiri_cond_broadcast(&pool->changed);
-    weiri_mutex_unlock(&pool->mutex);
+    struct weir_item *first;
+    weir_envelope *envelope;
+    while (drops_queued && (first = weiri_core_first(&pool->core)) != NULL) {
+        weiri_ended_drop_locked(pool, weiri_envelope_of(first), pool->reason, endings);
+    }
+    while (drops_queued && (envelope = weiri_group_oldest_locked(pool)) != NULL) {
+        weiri_ended_drop_locked(pool, envelope, pool->reason, endings);
+    }
+    while ((envelope = next_waiting_locked(pool)) != NULL) {
+        weiri_ended_drop_locked(pool, envelope, pool->reason, endings);
+    }
+}
+
+static void cancel_runs_locked(weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    for (struct weiri_worker *worker = pool->workers; worker != NULL; worker = worker->next) {
+        if (worker->envelope != NULL) {
+            weiri_context_cancel_locked(&worker->context);
+        }
+    }
+}
+
+/* Ends a pool in any state but terminated, as far as this call wants. */
+static void close_locked(weir_pool *pool, const struct request *request) WEIRI_POOL_LOCKED
+{
+    struct weiri_endings endings = {.first = NULL};
+    bool has_workers =
+        pool->state == WEIR_POOL_STATE_RUNNING || pool->state == WEIR_POOL_STATE_STOPPING;
+    note_request_locked(pool, request);
+    pool->is_stop = pool->is_stop || (has_workers && request->mode != WEIR_END_DRAIN);
+    pool->state = WEIR_POOL_STATE_STOPPING;
+    atomic_store_explicit(&pool->coalesces, false, memory_order_release);
+    pool->leavers = 0;
+    pool->busy++;
+    if (pool->is_stop) {
+        cancel_runs_locked(pool);
+    } else {
+        pool->is_paused = false;
+    }
+    if (!pool->keeps) {
+        drop_rest_locked(pool, pool->is_stop || !has_workers, &endings);
+    }
+    weiri_waiters_wake_all(&pool->sleepers);
+    weiri_ended_tell_locked(pool, &endings);
+    weiri_pool_leave_locked(pool);
+}
+
+/* Whether the call has something to do in this state. *ret_status: its answer if not. */
+static bool is_to_close_locked(weir_pool *pool, const struct request *request,
+                               enum weir_status *ret_status) WEIRI_POOL_LOCKED
+{
+    enum weir_pool_state state = pool->state;
+    bool is_termination = request->mode == WEIR_END_TERMINATE;
+    bool is_refused = (request->waits && weiri_pool_self_locked(pool) != NULL) ||
+                      (state == WEIR_POOL_STATE_INIT && !is_termination);
+    *ret_status = is_refused ? WEIR_ESTATE : WEIR_OK;
+    if (is_refused || state == WEIR_POOL_STATE_TERMINATED) {
+        return false;
+    }
+    return state != WEIR_POOL_STATE_STOPPED || is_termination || (pool->keeps && !request->keeps);
 }
 
 /* Waits until no worker has a thread. False: the limit has passed. */
-static bool await_end_locked(weir_pool *pool, int64_t limit_ns) WEIRI_REQUIRES(pool->mutex)
+static bool await_end_locked(weir_pool *pool, int64_t limit_ns) WEIRI_POOL_LOCKED
 {
-    bool is_late = false;
-    while (pool->state == WEIR_POOL_STATE_STOPPING && !is_late) {
-        if (limit_ns == WEIR_FOREVER) {
-            weiri_cond_wait(&pool->changed);
-        } else if (weir_clock_now(pool->scope.clock) >= limit_ns) {
-            is_late = true;
-        } else {
-            (void)weiri_cond_wait_until(&pool->changed,
-                                        weiri_clock_wait_limit(pool->scope.clock, limit_ns));
+    while (pool->state == WEIR_POOL_STATE_STOPPING) {
+        if (!weiri_pool_wait_locked(pool, limit_ns)) {
+            return false;
         }
     }
-    if (!is_late) {
-        weiri_workers_join_locked(pool);
+    (void)weiri_threads_join_locked(pool);
+    return true;
+}
+
+#define NAMES_SIZE 128
+
+/* The running envelope that was started first after *ticket, with a reference; NULL: none. */
+static weir_envelope *next_running(weir_pool *pool, uint64_t *ticket)
+{
+    weir_envelope *envelope = NULL;
+    weiri_pool_lock(pool);
+    struct weir_item *item = pool->core.first_processing;
+    while (item != NULL && item->weir_position <= *ticket) {
+        item = item->weir_next;
     }
-    return !is_late;
+    if (item != NULL) {
+        *ticket = item->weir_position;
+        envelope = weir_envelope_ref(weiri_envelope_of(item));
+    }
+    weiri_pool_unlock(pool);
+    return envelope;
 }
 
-static void hold_envelope(struct weir_item *item)
+/* Tells the user what still runs, in the order in which it was started. */
+static void name_running(weir_pool *pool, const struct request *request)
 {
-    (void)weir_envelope_ref(weiri_envelope_of(item));
-}
-
-/* Tells what still runs, in the order in which it was begun. */
-static void name_running(weir_pool *pool, const struct wish *wish)
-{
-    char names[MESSAGE_SIZE / 2] = "";
+    char names[NAMES_SIZE] = "";
     size_t length = 0;
     size_t count = 0;
     uint64_t ticket = 0;
-    for (struct weir_item *item = weiri_queue_next_processing(pool->queue, &ticket, hold_envelope);
-         item != NULL; item = weiri_queue_next_processing(pool->queue, &ticket, hold_envelope)) {
-        weir_envelope *envelope = weiri_envelope_of(item);
-        count++;
+    for (weir_envelope *envelope = next_running(pool, &ticket); envelope != NULL;
+         envelope = next_running(pool, &ticket)) {
         if (length < sizeof(names)) {
             int more = snprintf(names + length, sizeof(names) - length, "%s%" PRIu64 " %s",
-                                count == 1 ? "" : ", ", weir_envelope_id(envelope),
-                                weir_envelope_type(envelope));
+                                count == 0 ? "" : ", ", envelope->id, envelope->type);
             length += more > 0 ? (size_t)more : 0;
         }
-        if (wish->running != NULL) {
-            wish->running(envelope, wish->running_arg);
+        count++;
+        if (request->running != NULL) {
+            request->running(envelope, request->running_arg);
         }
         weir_envelope_unref(envelope);
     }
-    if (pool->log != NULL) {
-        char message[MESSAGE_SIZE];
-        (void)snprintf(message, sizeof(message), "pool not stopped yet: %zu still running: %s%s",
-                       count, names, length < sizeof(names) ? "" : "...");
-        pool->log(WEIR_LOG_WARNING, message, pool->log_arg);
-    }
+    weiri_pool_log(pool, WEIR_LOG_WARNING, "pool not stopped yet: %zu still running: %s%s", count,
+                   names, length < sizeof(names) ? "" : "...");
 }
 
-static enum weir_status end(weir_pool *pool, const struct wish *wish)
+static enum weir_status end(weir_pool *pool, const struct request *request)
 {
-    weiri_mutex_lock(&pool->mutex);
-    /* Counted before the mutex is let go for the first time: no start comes between the close and
-     * the wait, and what is said at the end is of this end. */
-    pool->waiting += wish->waits;
-    enum weir_status status = close_locked(pool, wish);
-    bool is_late = status == WEIR_OK && wish->waits && !await_end_locked(pool, wish->limit_ns);
-    if (status == WEIR_OK && pool->is_stop && wish->mode == WEIR_END_DRAIN) {
+    enum weir_status status;
+    weiri_pool_lock(pool);
+    /* Counted before the mutex is released for the first time: no start comes between the close and
+     * the wait, so that the answer is about this end. */
+    pool->enders += request->waits;
+    if (is_to_close_locked(pool, request, &status)) {
+        close_locked(pool, request);
+    }
+    bool is_late =
+        status == WEIR_OK && request->waits && !await_end_locked(pool, request->limit_ns);
+    if (status == WEIR_OK && pool->is_stop && request->mode == WEIR_END_DRAIN) {
         status = WEIR_ECANCELED;
     }
-    pool->waiting -= wish->waits;
-    weiri_cond_broadcast(&pool->changed);
-    weiri_mutex_unlock(&pool->mutex);
+    pool->enders -= request->waits;
+    weiri_pool_announce_locked(pool);
+    weiri_pool_unlock(pool);
     if (is_late) {
-        name_running(pool, wish);
+        name_running(pool, request);
         status = WEIR_ETIMEDOUT;
     }
     return status;
@@ -258,12 +245,12 @@ static enum weir_status normalize(struct weir_end_options *dst, const struct wei
         return WEIR_EINVAL;
     }
     bool keeps = (dst->flags & WEIR_END_KEEP) != 0;
-    bool has_limit = dst->wait_ns != 0 || dst->running != NULL;
+    bool has_limit = dst->limit_ns != 0 || dst->running != NULL;
     if ((keeps && dst->mode == WEIR_END_TERMINATE) ||
         (has_limit && (dst->flags & WEIR_END_NO_WAIT) != 0)) {
         return WEIR_EINVAL;
     }
-    return dst->wait_ns >= 0 ? WEIR_OK : WEIR_ERANGE;
+    return dst->limit_ns >= 0 ? WEIR_OK : WEIR_ERANGE;
 }
 
 enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *given)
@@ -276,44 +263,35 @@ enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *g
     if (status != WEIR_OK) {
         return status;
     }
-    struct wish wish = {
+    const struct request request = {
         .mode = (enum weir_end_mode)options.mode,
         .keeps = (options.flags & WEIR_END_KEEP) != 0,
         .waits = (options.flags & WEIR_END_NO_WAIT) == 0,
-        .limit_ns = WEIR_FOREVER,
+        .limit_ns = options.limit_ns == 0 ? WEIR_FOREVER : options.limit_ns,
         .running = options.running,
         .running_arg = options.running_arg,
     };
-    if (options.wait_ns == 0) {
-        return end(pool, &wish);
-    }
-    weir_clock *clock = pool->scope.clock;
-    struct waiter waiter = {.user.on_step = on_step, .pool = pool};
-    wish.limit_ns = weiri_time_add(weir_clock_now(clock), options.wait_ns);
-    weiri_clock_attach(clock, &waiter.user);
-    status = end(pool, &wish);
-    weiri_clock_detach(clock, &waiter.user);
-    return status;
+    return end(pool, &request);
 }
 
-static enum weir_status end_simply(weir_pool *pool, enum weir_end_mode mode)
+static enum weir_status end_and_wait(weir_pool *pool, enum weir_end_mode mode)
 {
-    struct wish wish = {.mode = mode, .waits = true, .limit_ns = WEIR_FOREVER};
+    const struct request request = {.mode = mode, .waits = true, .limit_ns = WEIR_FOREVER};
     enum weir_status status = weiri_pool_check(pool);
-    return status == WEIR_OK ? end(pool, &wish) : status;
+    return status == WEIR_OK ? end(pool, &request) : status;
 }
 
 enum weir_status weir_pool_drain(weir_pool *pool)
 {
-    return end_simply(pool, WEIR_END_DRAIN);
+    return end_and_wait(pool, WEIR_END_DRAIN);
 }
 
 enum weir_status weir_pool_stop(weir_pool *pool)
 {
-    return end_simply(pool, WEIR_END_STOP);
+    return end_and_wait(pool, WEIR_END_STOP);
 }
 
 enum weir_status weir_pool_terminate(weir_pool *pool)
 {
-    return end_simply(pool, WEIR_END_TERMINATE);
+    return end_and_wait(pool, WEIR_END_TERMINATE);
 }

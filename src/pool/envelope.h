@@ -8,29 +8,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir/ended.h>
 #include <weir/envelope.h>
 #include <weir/key.h>
 
 #include "base/list.h"
-#include "base/sync.h"
-#include "pool/recur.h"
+#include "cron/plan.h"
+#include "queue/item.h"
 
-struct weiri_member; /* queue/groups.h */
+struct weiri_group;
+struct weiri_worker;
 
-/* What only some envelopes have. Each is a part of the envelope's block, behind the record, in this
- * order; stamps are there by their count, the type is last. Most envelopes have hardly any of it,
- * and there may be a million of them. */
-enum weiri_part {
-    WEIRI_PART_RECURRENCE = 1, /* struct weiri_recurrence: it is periodic */
-    WEIRI_PART_HOOKS = 2,      /* struct weiri_hooks */
-    WEIRI_PART_STAMPS = 4,     /* struct weir_stamp, stamp_count of them */
-    WEIRI_PART_GROUP = 8,      /* struct weiri_member *, owned: it is of a group */
-    WEIRI_PART_ISOLATION = 16, /* struct weir_isolation */
-    WEIRI_PART_ALLOCATOR = 32, /* struct weir_allocator: the user's own, else it is libc's */
-    WEIRI_PART_TYPE = 64       /* its bytes and NUL, at type_at; else it is "" */
+/* The part of a periodic envelope. Guarded by its pool's mutex.
+ *
+ * Two things may bring a run about: the schedule and sends. Each has times of its own here, and the
+ * item's pending time is the earliest of them (WEIR_FOREVER: none). While the envelope runs, the
+ * schedule has no pending time: the end of the run makes the next one.
+ *
+ * A time of the schedule of an expression may only be a look at the wall clock, at most a minute
+ * off. It queues nothing. */
+struct weiri_recurrence {
+    struct weiri_plan plan; /* immutable */
+    struct weiri_plan_state state;
+    bool is_begun; /* the state is that of a schedule under way */
+    bool is_sent;  /* a send is to be run at once */
+    int64_t wake_ns;
+    int64_t later_ns; /* wake_ns before a run for a send; before other runs WEIR_FOREVER */
+    int64_t sent_ns;  /* the earliest send for later since the last run began */
+    /* The earliest one before that, or before a firing came that was not run yet: a run for that
+     * firing covers it, and WEIR_ESTOP drops it. */
+    int64_t sent_before_ns;
 };
 
-/* Immutable; each may be NULL. */
+/* The part of an envelope of a group. Guarded by its pool's mutex. */
+struct weiri_member {
+    weir_envelope *envelope;   /* immutable */
+    struct weiri_group *group; /* while it is in flight in a pool that limits groups; else NULL */
+    /* While it is queued and not in the ring: in the group, or in the pool's list admitted, */
+    struct weiri_list group_link;
+    struct weiri_list aside_link; /* and in the pool's list aside */
+    bool has_slot;                /* it occupies one of the group's slots */
+    struct weir_key key;          /* immutable */
+};
+
+/* The hooks of an envelope. Immutable; each may be NULL. */
 struct weiri_hooks {
     weir_before_fn *before;
     weir_after_fn *after;
@@ -39,144 +60,70 @@ struct weiri_hooks {
     weir_outcome_fn *outcome;
 };
 
-/* An envelope's record, at the start of its block.
+/* An envelope. What only some envelopes have lies behind it, in the same block of memory.
  *
- * What is known of its place and time is known by the item, which belongs to the queue of the pool
- * that holds it. The flight says which pool that is (pool/flight.h). */
+ * The item says where it is: queued, waiting, running (processing), to run again (dirty). It is in
+ * flight while the pool's core holds the item. For each flight the pool has one reference, which it
+ * gives back after the user was told of the flight's end. */
 struct weir_envelope {
     struct weir_item item;
-    atomic_uint references;
-    /* Failed in a row. Of whoever runs the envelope, or has its flight to give back, as is_limited
-     * is. A run of another flight may begin while the last one's end is still noted here: a retry
-     * then comes sooner than it might, and that is all. */
-    _Atomic uint32_t attempts;
-    _Atomic uint64_t flight;
-    /* The ticket of the run that was cancelled last; written under the queue's lock. No ticket is
-     * ever used again, so nothing needs to take it back. */
-    _Atomic uint64_t cancelled_run;
 
-    /* Immutable. */
+    /* The pool that may use the envelope: set by the send that begins a flight, by compare and
+     * swap, and cleared, with that pool's mutex held, once the user was told of the end. */
+    _Atomic(weir_pool *) owner;
+
+    /* Guarded by the owner's mutex; the run's worker reads failures and is_limited without it,
+     * since nobody else writes them during a run. */
+    struct weiri_worker *worker; /* that runs it; NULL: it does not run */
+    uint32_t runs;               /* of this flight */
+    uint32_t failures;           /* in a row */
+    int last_status;             /* of the last run of this flight */
+    bool is_limited;             /* the pool's limiter knows the envelope */
+    bool is_entering;            /* among the envelopes of a send under way */
+
+    /* The ends of flights that the user has to be told of (pool/ended.h). */
+    bool must_forget; /* the limiter has to forget it */
+    uint32_t untold;  /* how many; above 0 it is in a list of ends */
+    uint32_t dropped; /* runs that were taken away by the last one */
+    uint32_t ended_runs;
+    int ended_status;
+    enum weir_ended_reason reason;
+    atomic_uint references;
+    weir_envelope *next_ended;
+
+    /* Immutable. The members that every run reads come first. */
+    uint64_t id;
     weir_invoke_fn *invoke;
     void *payload;
-    weir_release_fn *release;
-    uint64_t id;
-    int64_t deadline_ns;   /* 0: none */
+    int64_t deadline_ns;                 /* 0: none */
+    struct weiri_recurrence *recurrence; /* NULL: it is one-off */
+    struct weiri_member *member;         /* NULL: it is of no group */
+    struct weir_isolation *isolation;    /* NULL: the task runs in the worker's thread */
+    size_t stamp_count;
     uint32_t attempts_max; /* 0: no limit */
-    uint16_t stamp_count;
-    uint16_t type_at; /* in the block, where it has one */
-    uint8_t parts;    /* of enum weiri_part */
-    uint8_t flags;    /* of enum weir_envelope_flags */
-
-    atomic_bool is_limited; /* the pool's limiter knows it */
-    /* Of a periodic one (pool/recur.h); here, and not in its recurrence, so that a send need not
-     * look there. Begun: as attempts; false: its next run is its first. Asks: below, how many sends
-     * have left a mark that was not taken, WEIRI_ASKS_MOST: so many or more; above, how often marks
-     * were taken. Written by who sends, taken by who runs. */
-    atomic_bool is_begun;
-    _Atomic uint32_t asks;
+    uint32_t flags;        /* enum weir_envelope_flags */
+    struct weiri_hooks hooks;
+    struct weir_stamp *stamps;
+    const char *type;
+    weir_release_fn *release;
+    const struct weir_allocator *allocator; /* NULL: libc's */
+    size_t size;                            /* of the block */
 };
-
-#define WEIRI_ASKS_BITS 8
-#define WEIRI_ASKS_MOST ((UINT32_C(1) << WEIRI_ASKS_BITS) - 1)
-
-static inline bool weiri_envelope_has(const weir_envelope *envelope, enum weiri_part part)
-{
-    return (envelope->parts & (unsigned)part) != 0;
-}
 
 static inline bool weiri_envelope_is_periodic(const weir_envelope *envelope)
 {
-    return weiri_envelope_has(envelope, WEIRI_PART_RECURRENCE);
+    return envelope->recurrence != NULL;
 }
 
-/* How far from the start of the block a part lies that an envelope with such parts and so many
- * stamps has: behind those that come before it. */
-static inline size_t weiri_part_at(unsigned parts, size_t stamp_count, enum weiri_part part)
-{
-    unsigned before = parts & ((unsigned)part - 1);
-    return sizeof(struct weir_envelope) +
-           ((before & WEIRI_PART_RECURRENCE) != 0 ? sizeof(struct weiri_recurrence) : 0) +
-           ((before & WEIRI_PART_HOOKS) != 0 ? sizeof(struct weiri_hooks) : 0) +
-           ((before & WEIRI_PART_STAMPS) != 0 ? stamp_count * sizeof(struct weir_stamp) : 0) +
-           ((before & WEIRI_PART_GROUP) != 0 ? sizeof(struct weiri_member *) : 0) +
-           ((before & WEIRI_PART_ISOLATION) != 0 ? sizeof(struct weir_isolation) : 0) +
-           ((before & WEIRI_PART_ALLOCATOR) != 0 ? sizeof(struct weir_allocator) : 0);
-}
-
-/* The part, which the envelope has. */
-static inline void *weiri_envelope_part(weir_envelope *envelope, enum weiri_part part)
-{
-    return (char *)envelope + weiri_part_at(envelope->parts, envelope->stamp_count, part);
-}
-
-/* Of a periodic one. */
-static inline struct weiri_recurrence *weiri_envelope_recurrence(weir_envelope *envelope)
-{
-    return (struct weiri_recurrence *)weiri_envelope_part(envelope, WEIRI_PART_RECURRENCE);
-}
-
-/* What an envelope without hooks has. */
-extern const struct weiri_hooks weiri_no_hooks;
-
-static inline const struct weiri_hooks *weiri_envelope_hooks(weir_envelope *envelope)
-{
-    return weiri_envelope_has(envelope, WEIRI_PART_HOOKS)
-               ? (const struct weiri_hooks *)weiri_envelope_part(envelope, WEIRI_PART_HOOKS)
-               : &weiri_no_hooks;
-}
-
-/* Not to be read past stamp_count. */
-static inline const struct weir_stamp *weiri_envelope_stamps(weir_envelope *envelope)
-{
-    return (const struct weir_stamp *)weiri_envelope_part(envelope, WEIRI_PART_STAMPS);
-}
-
-static inline const char *weiri_envelope_type(const weir_envelope *envelope)
-{
-    return weiri_envelope_has(envelope, WEIRI_PART_TYPE)
-               ? (const char *)envelope + envelope->type_at
-               : "";
-}
-
-/* NULL: it is of no group. */
-static inline struct weiri_member *weiri_envelope_member(weir_envelope *envelope)
-{
-    return weiri_envelope_has(envelope, WEIRI_PART_GROUP)
-               ? *(struct weiri_member **)weiri_envelope_part(envelope, WEIRI_PART_GROUP)
-               : NULL;
-}
-
-/* Of one that has it. */
-static inline const struct weir_isolation *weiri_envelope_isolation(weir_envelope *envelope)
-{
-    return (const struct weir_isolation *)weiri_envelope_part(envelope, WEIRI_PART_ISOLATION);
-}
-
-/* Leaves a mark: to be called before a periodic envelope is added on behalf of a sender. Whoever
- * then finds it queued already can rely on being seen: of this and the taking of the mark one comes
- * first, and with the later one comes what was written before the earlier. Returns what
- * weiri_envelope_unask() wants. */
-static inline uint32_t weiri_envelope_ask(weir_envelope *envelope)
-{
-    weiri_sync_point();
-    uint32_t asks = atomic_load_explicit(&envelope->asks, memory_order_relaxed);
-    uint32_t more;
-    do { /* written also where it stays what it is: who takes it is to see what came before */
-        more = (asks & WEIRI_ASKS_MOST) < WEIRI_ASKS_MOST ? asks + 1 : asks;
-    } while (!atomic_compare_exchange_weak_explicit(&envelope->asks, &asks, more,
-                                                    memory_order_acq_rel, memory_order_relaxed));
-    return asks >> WEIRI_ASKS_BITS;
-}
-
-/* Takes back the mark of a send that was refused, and is to have changed nothing; takes is what
- * weiri_envelope_ask() returned. Where a worker has taken the mark meanwhile there is none left of
- * it, and what is there is of others. */
-void weiri_envelope_unask(weir_envelope *envelope, uint32_t takes);
-
-/* The envelope of an item that a pool's queue handed out. */
 static inline weir_envelope *weiri_envelope_of(struct weir_item *item)
 {
     return WEIRI_CONTAINER(item, struct weir_envelope, item);
 }
+
+/* Ends the schedule, and forgets all sends. */
+void weiri_recur_reset(struct weiri_recurrence *recurrence);
+
+/* Gives one reference back unless it is the last one. True: it was given back. */
+bool weiri_envelope_unref_unless_last(weir_envelope *envelope);
 
 #endif

@@ -4,31 +4,43 @@
 #define WEIRI_GROUP_H
 
 #include "pool/pool.h"
-#include "queue/groups.h"
+#include "queue/table.h"
 
-/* Envelopes of groups: what the pool adds to queue/groups.h. */
+/* The groups of a pool that limits them: at most group_limit envelopes of a group run at once. A
+ * run needs one of the group's slots.
+ *
+ * An envelope whose group has no free slot when it comes to the head of the ring is set aside: it
+ * stays queued, in the list of its group. When a slot is freed, the group's first gets it, and goes
+ * to the pool's list admitted, which is taken before the ring. So envelopes that wait for their
+ * group cost nothing when others are handed out.
+ *
+ * In ordered groups an envelope that is tried again keeps its slot until then. */
+struct weiri_group {
+    struct weiri_record record;
+    uint32_t number;         /* of the record in the pool's table */
+    size_t members;          /* in flight; the last one removes the group */
+    size_t slots;            /* in use */
+    struct weiri_list queue; /* members that wait for a slot; oldest first */
+};
 
-/* Makes what an envelope of a group, whose name has a size, needs of it; the item is its owner's to
- * fill in. WEIR_EINVAL, WEIR_ETOOBIG (the group's name), WEIR_ENOMEM: nothing was made. */
-WEIR_NODISCARD enum weir_status weiri_member_new(const struct weir_allocator *allocator,
-                                                 struct weir_key group,
-                                                 struct weiri_member **ret_member);
-/* Takes NULL. */
-void weiri_member_free(const struct weir_allocator *allocator, struct weiri_member *member);
+/* All of these are called with the pool's mutex held, and do nothing with an envelope without a
+ * group, or in a pool that does not limit groups. */
 
-/* To be called before the done of a run that ended so. In an ordered group an envelope that is to
- * be tried again comes before the others. */
-static inline void weiri_envelope_note_ending(const weir_pool *pool, weir_envelope *envelope,
-                                              enum weiri_ending ending)
-{
-    struct weiri_member *member = weiri_envelope_member(envelope);
-    if (member != NULL) {
-        member->keeps_seat = pool->has_ordered_groups && ending == WEIRI_ENDS_PENDING &&
-                             !weiri_envelope_is_periodic(envelope);
-    }
-}
+/* The envelope's flight begins. WEIR_ENOMEM: nothing changed. */
+WEIR_NODISCARD enum weir_status weiri_group_join_locked(weir_pool *pool, weir_envelope *envelope);
+/* Its flight has ended, or did not begin. */
+void weiri_group_leave_locked(weir_pool *pool, weir_envelope *envelope);
 
-/* Of an item of a pool's queue; NULL: it is of no group. */
-struct weiri_member *weiri_member_of(struct weir_item *item);
+/* The envelope is queued, and would be handed out. True: it may be, with a slot. Else it was set
+ * aside. */
+bool weiri_group_admit_locked(weir_pool *pool, weir_envelope *envelope);
+/* Frees the envelope's slot, if it has one, for the group's first. */
+void weiri_group_free_slot_locked(weir_pool *pool, weir_envelope *envelope);
+/* The envelope is not queued any more: takes it out of the lists of those set aside. */
+void weiri_group_unqueue_locked(weir_pool *pool, weir_envelope *envelope);
+
+/* The oldest envelope that was set aside, and the first that may be handed out; NULL: none. */
+weir_envelope *weiri_group_oldest_locked(const weir_pool *pool);
+weir_envelope *weiri_group_first_locked(const weir_pool *pool);
 
 #endif

@@ -254,8 +254,11 @@ TEST(bad_input, "a group without its bytes, or with too many, is refused")
     weir_envelope *none = NULL;
     options.group = weir_key_bytes(NULL, 1);
     CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_EINVAL);
-    options.group = weir_key_bytes(&options, WEIR_KEY_ITEM);
+    struct weir_item item = {0};
+    options.group = weir_key_item(&item);
     CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_EINVAL);
+    options.group = weir_key_bytes(&options, SIZE_MAX);
+    CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_ETOOBIG);
     options.group = weir_key_bytes(&options, 65537);
     CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_ETOOBIG);
     CHECK(none == NULL);

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Runs of isolated tasks: what the room isolate needs of a context, and what its results mean. */
-#include "pool/isolation.h"
+/* Runs of isolated tasks, in the room isolate, and the meaning of its results. */
+#include "pool/run.h"
 
 #include "isolate/isolate.h"
 #include "pool/panic.h"
@@ -15,24 +15,23 @@ static int invoke(void *arg)
 }
 
 /* In the task's process. The task gets a context of its own: another thread may have held the
- * scope's mutex at the fork, and the descriptor is the program's. */
+ * pool's mutex at the fork, and the descriptor is the program's. */
 static int invoke_in_child(void *arg)
 {
     const weir_context *from = arg;
-    struct weiri_scope scope;
+    struct weiri_mutex mutex;
+    struct weiri_contexts contexts;
     weir_context context;
-    if (weiri_scope_init_alone(&scope, from->scope->clock) != WEIR_OK ||
-        weiri_context_init(&context, &scope) != WEIR_OK) {
-        return WEIR_ENOMEM;
-    }
+    weiri_mutex_init(&mutex);
+    weiri_contexts_init(&contexts, from->contexts->clock, &mutex);
+    weiri_context_init(&context, &contexts);
     context.pool = from->pool;
     context.thread = from->thread; /* this thread is the fork's copy of it */
     context.is_isolated = true;
     context.values = from->values;
     weiri_context_describe(&context, from->envelope, from->attempt, from->due_ns);
-    int64_t deadline = atomic_load_explicit(&from->run_deadline_ns, memory_order_relaxed);
-    atomic_init(&context.run_deadline_ns, deadline);
-    atomic_init(&context.deadline_ns, deadline);
+    context.run_deadline_ns = from->run_deadline_ns;
+    atomic_init(&context.deadline_ns, from->run_deadline_ns);
     return weiri_guarded(&context, invoke, &context);
 }
 
@@ -50,7 +49,7 @@ static int note_result(weir_context *context, const struct weiri_isolated_result
     return result->status;
 }
 
-int weiri_isolation_invoke(weir_context *context)
+static int invoke_isolated(weir_context *context)
 {
     context->is_lost = false; /* a stamp may run the task again */
     enum weir_status status = weir_context_check(context);
@@ -58,7 +57,7 @@ int weiri_isolation_invoke(weir_context *context)
         return (int)status;
     }
     struct weiri_isolated_call call = {
-        .isolation = weiri_envelope_isolation(context->envelope),
+        .isolation = context->envelope->isolation,
         .run = invoke_in_child,
         .arg = context,
     };
@@ -69,4 +68,9 @@ int weiri_isolation_invoke(weir_context *context)
         weiri_isolated_refuse(&result, "timerfd_create");
     }
     return result.end == WEIRI_ISOLATED_RETURNED ? result.status : note_result(context, &result);
+}
+
+int weiri_invoke(weir_context *context)
+{
+    return context->envelope->isolation != NULL ? invoke_isolated(context) : invoke(context);
 }

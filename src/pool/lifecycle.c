@@ -1,130 +1,221 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* init -> running -> stopping -> stopped -> running …, and terminated: the states, and the way to
- * running. The way from there is in end.c.
+/* Start, resize, pause, and waiting until a pool is idle. The way from running to stopped is in
+ * end.c.
  *
- * A start has the state in hand while it makes threads (is_changing), and everything else waits for
- * it. An end is the matter of all who want it: each closes the queue as far as it wants, and with
- * the workers counts among the busy; who leaves as the last makes the pool stopped. A start waits
- * for that, and for all who wait for the end: so of two generations of workers never both have a
- * thread. */
+ * A start and a resize hold the mutex while they start threads. The new threads wait for it, so
+ * nothing is run by a start that fails in the middle. A start waits until the workers of the last
+ * run have ended, and until all threads that wait for that end have seen it. So the workers of one
+ * generation have left before those of the next begin. */
 
-#include <stdio.h>
-
-#include "pool/workers.h"
-#include "queue/close.h"
-
-void weiri_pool_settle_locked(weir_pool *pool)
-{
-    while (pool->is_changing) {
-        weiri_cond_wait(&pool->changed);
-    }
-}
-
-void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
-{
-    pool->state = state;
-    weiri_cond_broadcast(&pool->changed);
-    weiri_cond_broadcast(&pool->reserve.called);
-}
+#include "pool/pool.h"
 
 enum weir_pool_state weir_pool_state(weir_pool *pool)
 {
     if (weiri_pool_check(pool) != WEIR_OK) {
         return WEIR_POOL_STATE_TERMINATED;
     }
-    weiri_mutex_lock(&pool->mutex);
+    weiri_pool_lock(pool);
     enum weir_pool_state state = pool->state;
-    weiri_mutex_unlock(&pool->mutex);
+    weiri_pool_unlock(pool);
     return state;
 }
 
-#define MESSAGE_SIZE 128
-
-static void log_start(const weir_pool *pool, enum weir_status status, size_t made, size_t count)
+/* Waits until the pool can be started. */
+static enum weir_status await_startable_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
 {
-    if (pool->log == NULL) {
-        return;
-    }
-    char message[MESSAGE_SIZE];
-    if (status == WEIR_OK) {
-        (void)snprintf(message, sizeof(message), "pool started: %zu workers", made);
-        pool->log(WEIR_LOG_INFO, message, pool->log_arg);
-    } else {
-        (void)snprintf(message, sizeof(message), "pool not started: %s, after %zu of %zu workers",
-                       weir_status_text((int)status), made, count);
-        pool->log(WEIR_LOG_ERROR, message, pool->log_arg);
-    }
-}
-
-/* Waits until the pool can be started, and takes its state in hand. */
-static enum weir_status begin_start(weir_pool *pool)
-{
-    enum weir_status status = WEIR_EAGAIN;
-    weiri_mutex_lock(&pool->mutex);
-    while (status == WEIR_EAGAIN) {
-        weiri_pool_settle_locked(pool);
-        enum weir_pool_state state = pool->state;
-        if (state == WEIR_POOL_STATE_RUNNING || state == WEIR_POOL_STATE_TERMINATED ||
-            pool->is_terminating || weiri_pool_self_locked(pool) != NULL) {
-            status = WEIR_ESTATE;
-        } else if (state == WEIR_POOL_STATE_STOPPING || pool->waiting > 0) {
-            weiri_cond_wait(&pool->changed);
-        } else {
-            status = WEIR_OK;
+    for (;;) {
+        if (pool->state == WEIR_POOL_STATE_RUNNING || pool->is_terminating ||
+            weiri_pool_self_locked(pool) != NULL) {
+            return WEIR_ESTATE;
+        }
+        if (pool->state == WEIR_POOL_STATE_STOPPING || pool->enders > 0) {
+            (void)weiri_pool_wait_locked(pool, WEIR_FOREVER);
+        } else if (!weiri_threads_join_locked(pool)) {
+            return weir_scope_is_cancelled(pool->scope) ? WEIR_ECANCELED : WEIR_OK;
         }
     }
-    if (status == WEIR_OK) {
-        pool->is_changing = true;
-    }
-    weiri_mutex_unlock(&pool->mutex);
-    return status;
 }
 
-/* All threads are made: lets them go. Sends are accepted before the first of them works. */
-static void open_pool(weir_pool *pool)
+static enum weir_status start_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
 {
-    weiri_scope_renew(&pool->scope);
-    weiri_queue_reopen(pool->queue);
-    weiri_mutex_lock(&pool->mutex);
+    enum weir_status status = await_startable_locked(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_threads_start_locked(pool, pool->worker_count);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    pool->state = WEIR_POOL_STATE_RUNNING;
     pool->is_stop = false;
     pool->has_run = true;
     pool->keeps = true;
-    weiri_workers_open_locked(pool);
-    pool->is_changing = false;
-    weiri_pool_set_state_locked(pool, WEIR_POOL_STATE_RUNNING);
-    weiri_mutex_unlock(&pool->mutex);
-}
-
-static void give_up_start(weir_pool *pool)
-{
-    weiri_mutex_lock(&pool->mutex);
-    pool->is_changing = false;
-    weiri_cond_broadcast(&pool->changed);
-    weiri_mutex_unlock(&pool->mutex);
+    pool->leavers = 0;
+    atomic_store_explicit(&pool->coalesces, true, memory_order_release);
+    weiri_pool_announce_locked(pool);
+    return WEIR_OK;
 }
 
 enum weir_status weir_pool_start(weir_pool *pool)
 {
     enum weir_status status = weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_pool_lock(pool);
+    status = start_locked(pool);
+    size_t count = pool->worker_count;
+    weiri_pool_unlock(pool);
     if (status == WEIR_OK) {
-        status = begin_start(pool);
+        weiri_pool_log(pool, WEIR_LOG_INFO, "pool started: %zu workers", count);
+    } else if (status != WEIR_ESTATE) {
+        weiri_pool_log(pool, WEIR_LOG_ERROR, "pool not started: %s, with %zu workers",
+                       weir_status_text((int)status), count);
+    }
+    return status;
+}
+
+/* Makes the workers of a running pool more, or lets some leave. */
+static enum weir_status change_workers_locked(weir_pool *pool, size_t workers)
+    WEIRI_REQUIRES(pool->mutex)
+{
+    if (workers <= pool->worker_count) {
+        pool->leavers += pool->worker_count - workers;
+        return WEIR_OK;
+    }
+    size_t missing = workers - pool->worker_count;
+    size_t retained = missing < pool->leavers ? missing : pool->leavers;
+    if (missing > retained) {
+        enum weir_status status = weiri_threads_start_locked(pool, missing - retained);
+        if (status != WEIR_OK) {
+            return status;
+        }
+    }
+    pool->leavers -= retained;
+    return WEIR_OK;
+}
+
+enum weir_status weir_pool_resize(weir_pool *pool, size_t workers)
+{
+    bool is_possible = workers >= 1 && workers <= WEIRI_WORKERS_MAX;
+    enum weir_status status = is_possible ? weiri_pool_check(pool) : WEIR_EINVAL;
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_pool_lock(pool);
+    (void)weiri_threads_join_locked(pool); /* for their records */
+    bool is_running = pool->state == WEIR_POOL_STATE_RUNNING;
+    size_t before = pool->worker_count;
+    if (pool->is_terminating) {
+        status = WEIR_ESTATE;
+    } else if (is_running) {
+        status = change_workers_locked(pool, workers);
+    }
+    if (status == WEIR_OK) {
+        pool->worker_count = workers;
+    }
+    weiri_pool_unlock(pool);
+    if (status == WEIR_OK && is_running) {
+        weiri_pool_log(pool, WEIR_LOG_INFO, "pool resized: %zu workers, %zu before", workers,
+                       before);
+    }
+    return status;
+}
+
+static enum weir_status set_paused(weir_pool *pool, bool is_paused)
+{
+    enum weir_status status = weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_pool_lock(pool);
+    bool is_new = pool->is_paused != is_paused;
+    if (pool->state == WEIR_POOL_STATE_TERMINATED) {
+        status = WEIR_ESTATE;
+    } else {
+        pool->is_paused = is_paused;
+        weiri_pool_announce_locked(pool);
+    }
+    weiri_pool_unlock(pool);
+    if (status == WEIR_OK && is_new) {
+        weiri_pool_log(pool, WEIR_LOG_INFO, is_paused ? "pool paused" : "pool resumed");
+    }
+    return status;
+}
+
+enum weir_status weir_pool_pause(weir_pool *pool)
+{
+    return set_paused(pool, true);
+}
+
+enum weir_status weir_pool_resume(weir_pool *pool)
+{
+    return set_paused(pool, false);
+}
+
+/* Checks a call that waits for the pool's runs. */
+static enum weir_status check_wait(weir_pool *pool)
+{
+    enum weir_status status = weiri_pool_check(pool);
+    if (status == WEIR_OK) {
+        weiri_pool_lock(pool);
+        status = weiri_pool_self_locked(pool) != NULL ? WEIR_ESTATE : WEIR_OK;
+        weiri_pool_unlock(pool);
+    }
+    return status;
+}
+
+enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns)
+{
+    enum weir_status status = check_wait(pool);
+    if (status == WEIR_OK) {
+        status = set_paused(pool, true);
     }
     if (status != WEIR_OK) {
         return status;
     }
-    size_t count = atomic_load_explicit(&pool->worker_count, memory_order_relaxed);
-    size_t made = 0;
-    status =
-        weir_scope_is_cancelled(pool->base) ? WEIR_ECANCELED : weiri_workers_reserve(pool, count);
-    if (status == WEIR_OK) {
-        status = weiri_workers_make(pool, count, &made);
+    weiri_pool_lock(pool);
+    bool is_in_time = true;
+    while (pool->is_paused && pool->core.processing > 0 && is_in_time) {
+        is_in_time = weiri_pool_wait_locked(pool, limit_ns);
     }
-    if (status == WEIR_OK) {
-        open_pool(pool);
-    } else {
-        give_up_start(pool);
+    if (!pool->is_paused) {
+        status = WEIR_ECANCELED;
+    } else if (pool->core.processing > 0) {
+        status = WEIR_ETIMEDOUT;
     }
-    log_start(pool, status, made, count);
+    weiri_pool_unlock(pool);
+    return status;
+}
+
+bool weir_pool_is_paused(weir_pool *pool)
+{
+    if (weiri_pool_check(pool) != WEIR_OK) {
+        return false;
+    }
+    weiri_pool_lock(pool);
+    bool is_paused = pool->is_paused;
+    weiri_pool_unlock(pool);
+    return is_paused;
+}
+
+enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t limit_ns)
+{
+    enum weir_status status = check_wait(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_pool_lock(pool);
+    pool->idle_observers++;
+    while (!weiri_pool_is_idle_locked(pool) && status == WEIR_OK) {
+        if (weiri_pool_has_ended_locked(pool)) {
+            status = WEIR_ESHUTDOWN;
+        } else if (!weiri_pool_wait_locked(pool, limit_ns)) {
+            status = WEIR_ETIMEDOUT;
+        }
+    }
+    pool->idle_observers--;
+    weiri_pool_unlock(pool);
     return status;
 }

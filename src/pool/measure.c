@@ -1,87 +1,76 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* A pool's metrics in a registry: its counts under another name. */
+/* A pool in a registry of metrics: its queue, and its counts. */
 
-#include <string.h>
-
-#include "base/alloc.h"
-#include "base/panic.h"
-#include "metrics/registry.h"
 #include "pool/pool.h"
 
-/* How the registry finds a pool. One block, with the name behind it. */
-struct weiri_pool_source {
-    struct weiri_source source;
-    weir_pool *pool;
-    weir_metrics *metrics;
-    size_t capacity;
-    size_t size; /* of the block */
-    char name[];
-};
-
-/* With the registry's lock held. */
-static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
+/* Both are called with the registry's lock held. */
+static void collect_queue(struct weiri_source *source, union weiri_sample *ret_sample)
 {
-    const struct weiri_pool_source *self =
-        WEIRI_CONTAINER(source, struct weiri_pool_source, source);
-    struct weir_pool_counts counts;
-    enum weir_status status = weir_pool_count(self->pool, &counts);
-    WEIRI_ASSERT(status == WEIR_OK); /* a parent's registry asks nobody */
-    ret_sample->pool = (struct weiri_pool_sample){
-        .workers = atomic_load_explicit(&self->pool->worker_count, memory_order_relaxed),
-        .running = counts.running,
-        .in_flight = counts.in_flight,
-        .capacity = self->capacity,
-        .runs = {[WEIRI_RUN_SUCCEEDED] = counts.succeeded,
-                 [WEIRI_RUN_FAILED] = counts.failed,
-                 [WEIRI_RUN_PANICKED] = counts.panics,
-                 [WEIRI_RUN_TIMED_OUT] = counts.timed_out,
-                 [WEIRI_RUN_CANCELED] = counts.canceled,
-                 [WEIRI_RUN_STOPPED] = counts.stopped},
-        .late = counts.late,
-        .retries = counts.retries,
-        .exhausted = counts.exhausted,
-        .hook_errors = counts.hook_errors,
-        .skipped = counts.skipped,
-        .dropped = counts.dropped,
-        .overdue = counts.overdue,
-    };
+    weir_pool *pool = WEIRI_CONTAINER(source, struct weir_pool, queue_source);
+    weiri_pool_lock(pool);
+    weiri_core_sample(&pool->core, pool->now_ns, &ret_sample->queue);
+    weiri_pool_unlock(pool);
 }
 
-enum weir_status weiri_pool_measure(weir_pool *pool, const struct weir_pool_options *options)
+static void collect_pool(struct weiri_source *source, union weiri_sample *ret_sample)
 {
-    if (options->metrics == NULL) {
+    weir_pool *pool = WEIRI_CONTAINER(source, struct weir_pool, pool_source);
+    weiri_pool_lock(pool);
+    const struct weir_pool_counts *counts = &pool->counts;
+    ret_sample->pool = (struct weiri_pool_sample){
+        .workers = pool->worker_count,
+        .running = pool->core.processing,
+        .in_flight = pool->core.held,
+        .capacity = pool->capacity,
+        .runs = {[WEIRI_RUN_SUCCEEDED] = counts->succeeded,
+                 [WEIRI_RUN_FAILED] = counts->failed,
+                 [WEIRI_RUN_PANICKED] = counts->panics,
+                 [WEIRI_RUN_TIMED_OUT] = counts->timed_out,
+                 [WEIRI_RUN_CANCELED] = counts->canceled,
+                 [WEIRI_RUN_STOPPED] = counts->stopped},
+        .late = counts->late,
+        .retries = counts->retries,
+        .exhausted = counts->exhausted,
+        .hook_errors = counts->hook_errors,
+        .skipped = counts->skipped,
+        .dropped = counts->dropped,
+        .overdue = counts->overdue,
+    };
+    weiri_pool_unlock(pool);
+}
+
+enum weir_status weiri_pool_publish(weir_pool *pool, weir_metrics *metrics)
+{
+    if (metrics == NULL) {
         return WEIR_OK;
     }
-    size_t size = sizeof(struct weiri_pool_source) + strlen(options->name) + 1;
-    struct weiri_pool_source *self = weiri_alloc_zero(&pool->allocator, 1, size);
-    if (self == NULL) {
-        return WEIR_ENOMEM;
+    if (pool->name == NULL) {
+        return WEIR_EINVAL;
     }
-    strcpy(self->name, options->name);
-    self->source.kind = WEIRI_SOURCE_POOL;
-    self->source.name = self->name;
-    self->source.collect = collect;
-    self->pool = pool;
-    self->metrics = options->metrics;
-    self->capacity = options->capacity;
-    self->size = size;
-    enum weir_status status = weiri_metrics_add(options->metrics, &self->source);
+    pool->core.meter = &pool->meter; /* before another thread knows the pool */
+    pool->core.times_items = true;
+    pool->queue_source = (struct weiri_source){
+        .kind = WEIRI_SOURCE_QUEUE, .name = pool->name, .collect = collect_queue};
+    pool->pool_source = (struct weiri_source){
+        .kind = WEIRI_SOURCE_POOL, .name = pool->name, .collect = collect_pool};
+    enum weir_status status = weiri_metrics_add(metrics, &pool->queue_source);
     if (status != WEIR_OK) {
-        weiri_release(&pool->allocator, self, size);
         return status;
     }
-    pool->source = self;
+    status = weiri_metrics_add(metrics, &pool->pool_source);
+    if (status != WEIR_OK) {
+        weiri_metrics_remove(metrics, &pool->queue_source);
+        return status;
+    }
+    pool->metrics = metrics;
     return WEIR_OK;
 }
 
-void weiri_pool_unmeasure(weir_pool *pool)
+void weiri_pool_unpublish(weir_pool *pool)
 {
-    struct weiri_pool_source *self = pool->source;
-    if (self == NULL) {
-        return;
+    if (pool->metrics != NULL) {
+        weiri_metrics_remove(pool->metrics, &pool->pool_source);
+        weiri_metrics_remove(pool->metrics, &pool->queue_source);
     }
-    weiri_metrics_remove(self->metrics, &self->source);
-    pool->source = NULL;
-    weiri_release(&pool->allocator, self, self->size);
 }

@@ -33,7 +33,7 @@ static bool is_retry(enum weir_decision_kind kind)
     return kind == WEIR_RETRY_NOW || kind == WEIR_RETRY_AFTER || kind == WEIR_RETRY_LIMITED;
 }
 
-enum weiri_sequel weiri_outcome_sequel(enum weiri_outcome outcome, const struct weiri_terms *terms,
+enum weiri_action weiri_outcome_action(enum weiri_outcome outcome, const struct weiri_terms *terms,
                                        const struct weir_decision *decision)
 {
     if (outcome == WEIRI_STOPPED) {

@@ -8,7 +8,7 @@
 
 #include <weir/envelope.h>
 
-/* What a run's status leads to: the table in weir/envelope.h, as plain functions. */
+/* The table of statuses and next actions in weir/envelope.h, as plain functions. */
 
 enum weiri_outcome {
     WEIRI_SUCCEEDED,
@@ -21,7 +21,7 @@ enum weiri_outcome {
 
 enum weiri_outcome weiri_outcome_of(int status);
 
-/* What the table asks about an envelope and its pool. */
+/* The facts about envelope and pool that the table needs. */
 struct weiri_terms {
     bool is_periodic;
     bool timeouts_fail;
@@ -32,16 +32,16 @@ struct weiri_terms {
 /* Whether the failure hook is called. */
 bool weiri_outcome_is_failure(enum weiri_outcome outcome, const struct weiri_terms *terms);
 
-enum weiri_sequel {
+enum weiri_action {
     WEIRI_END,       /* nothing follows */
     WEIRI_AGAIN,     /* the next run of a periodic envelope */
-    WEIRI_DROP,      /* it failed, and nothing follows */
+    WEIRI_DROP,      /* the envelope failed, and nothing follows */
     WEIRI_EXHAUSTED, /* the same, although a retry was asked for */
     WEIRI_RETRY      /* as the decision says */
 };
 
-/* decision is looked at for failures of one-off envelopes only. */
-enum weiri_sequel weiri_outcome_sequel(enum weiri_outcome outcome, const struct weiri_terms *terms,
+/* The next action. decision is looked at for failures of one-off envelopes only. */
+enum weiri_action weiri_outcome_action(enum weiri_outcome outcome, const struct weiri_terms *terms,
                                        const struct weir_decision *decision);
 
 #endif

@@ -22,7 +22,7 @@ static const struct {
     bool fails_one_off;
     bool fails_where_timeouts_do; /* one-off, too */
     bool fails_periodic;
-    enum weiri_sequel periodic;
+    enum weiri_action periodic;
 } rows[] = {
     {WEIRI_SUCCEEDED, false, false, false, WEIRI_AGAIN},
     {WEIRI_FAILED, true, true, true, WEIRI_AGAIN},
@@ -41,8 +41,8 @@ TEST(periodic, "all but a stop goes on, whatever a hook decides; failures and pa
             CHECK_INT(weiri_outcome_is_failure(rows[i].outcome, &terms), ==,
                       rows[i].fails_periodic);
             for (int kind = WEIR_DROP; kind <= WEIR_RETRY_LIMITED; kind++) {
-                struct weir_decision decision = {(enum weir_decision_kind)kind, 5};
-                CHECK_INT(weiri_outcome_sequel(rows[i].outcome, &terms, &decision), ==,
+                struct weir_decision decision = {(enum weir_decision_kind)kind, 5, {0, 0}};
+                CHECK_INT(weiri_outcome_action(rows[i].outcome, &terms, &decision), ==,
                           rows[i].periodic);
             }
         }
@@ -57,9 +57,9 @@ TEST(one_off, "what fails is dropped or tried again as decided, all else ends")
             bool has_failed = fails == 1 ? rows[i].fails_where_timeouts_do : rows[i].fails_one_off;
             CHECK_INT(weiri_outcome_is_failure(rows[i].outcome, &terms), ==, has_failed);
             for (int kind = WEIR_DROP; kind <= WEIR_RETRY_LIMITED; kind++) {
-                struct weir_decision decision = {(enum weir_decision_kind)kind, 5};
-                enum weiri_sequel expected = kind == WEIR_DROP ? WEIRI_DROP : WEIRI_RETRY;
-                CHECK_INT(weiri_outcome_sequel(rows[i].outcome, &terms, &decision), ==,
+                struct weir_decision decision = {(enum weir_decision_kind)kind, 5, {0, 0}};
+                enum weiri_action expected = kind == WEIR_DROP ? WEIRI_DROP : WEIRI_RETRY;
+                CHECK_INT(weiri_outcome_action(rows[i].outcome, &terms, &decision), ==,
                           has_failed ? expected : WEIRI_END);
             }
         }
@@ -71,7 +71,7 @@ TEST(attempts, "the last attempt allowed is not followed by another")
     static const struct {
         uint32_t attempt;
         uint32_t max;
-        enum weiri_sequel sequel;
+        enum weiri_action action;
     } cases[] = {
         {1, 0, WEIRI_RETRY},          {UINT32_MAX, 0, WEIRI_RETRY}, {1, 1, WEIRI_EXHAUSTED},
         {1, 2, WEIRI_RETRY},          {2, 2, WEIRI_EXHAUSTED},      {3, 2, WEIRI_EXHAUSTED},
@@ -81,16 +81,16 @@ TEST(attempts, "the last attempt allowed is not followed by another")
     struct weir_decision drop = weir_decision_drop();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct weiri_terms terms = {.attempt = cases[i].attempt, .attempts_max = cases[i].max};
-        CHECK_INT(weiri_outcome_sequel(WEIRI_FAILED, &terms, &decision), ==, cases[i].sequel);
-        CHECK_INT(weiri_outcome_sequel(WEIRI_FAILED, &terms, &drop), ==, WEIRI_DROP);
+        CHECK_INT(weiri_outcome_action(WEIRI_FAILED, &terms, &decision), ==, cases[i].action);
+        CHECK_INT(weiri_outcome_action(WEIRI_FAILED, &terms, &drop), ==, WEIRI_DROP);
     }
 }
 
 TEST(unknown_decision, "a decision of no known kind is a drop")
 {
     struct weiri_terms terms = {.attempt = 1};
-    struct weir_decision decision = {(enum weir_decision_kind)4, 0};
-    CHECK_INT(weiri_outcome_sequel(WEIRI_FAILED, &terms, &decision), ==, WEIRI_DROP);
+    struct weir_decision decision = {(enum weir_decision_kind)4, 0, {0, 0}};
+    CHECK_INT(weiri_outcome_action(WEIRI_FAILED, &terms, &decision), ==, WEIRI_DROP);
 }
 
 TEST(decisions, "the helpers make the decisions they are named after")

@@ -19,7 +19,6 @@
 #include "base/backtrace.h"
 #include "base/panic.h"
 #include "isolate/isolate.h"
-#include "pool/guard.h"
 #include "pool/pool.h"
 
 #define LINE_SIZE 512
@@ -43,17 +42,28 @@ void weiri_panic_log(const weir_context *context, const char *message, void *con
     if (pool == NULL || pool->log == NULL) {
         return;
     }
-    char line[LINE_SIZE];
-    (void)snprintf(line, sizeof(line), "panic in envelope %" PRIu64 " \"%s\": %s",
+    weiri_pool_log(pool, WEIR_LOG_ERROR, "panic in envelope %" PRIu64 " \"%s\": %s",
                    weir_envelope_id(context->envelope), weir_envelope_type(context->envelope),
                    message);
-    pool->log(WEIR_LOG_ERROR, line, pool->log_arg);
     char **names = names_of(frames, count);
     for (int i = 0; names != NULL && i < count; i++) {
-        (void)snprintf(line, sizeof(line), "  #%d %s", i, names[i]);
-        pool->log(WEIR_LOG_ERROR, line, pool->log_arg);
+        weiri_pool_log(pool, WEIR_LOG_ERROR, "  #%d %s", i, names[i]);
     }
     free(names);
+}
+
+/* No variable is changed between the two returns of sigsetjmp(), so none needs to be volatile. */
+int weiri_guarded(weir_context *context, int (*fn)(void *arg), void *arg)
+{
+    context->catch.is_set = true;
+    int status = sigsetjmp(context->catch.registers, 0) == 0 ? fn(arg) : WEIR_EPANIC;
+    context->catch.is_set = false;
+    if (context->pool != NULL && !context->is_isolated &&
+        weiri_forked_since(context->pool->process)) {
+        weiri_panic(__FILE__, __LINE__,
+                    "a process that a task forks has to end with exec or _exit()");
+    }
+    return status;
 }
 
 void weir_panic(weir_context *context, const char *format, ...)
@@ -74,5 +84,5 @@ void weir_panic(weir_context *context, const char *format, ...)
     int count = weiri_backtrace(frames, WEIRI_ISOLATED_FRAMES);
     weiri_panic_log(context, text, frames, count);
     weiri_context_note_loss(context, text, 0, -1);
-    weiri_guard_leave(context);
+    siglongjmp(context->catch.registers, 1);
 }

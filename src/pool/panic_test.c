@@ -19,7 +19,7 @@ struct log {
 static void log_init(struct log *log)
 {
     *log = (struct log){.lines = 0};
-    CHECK_STATUS(weiri_mutex_init(&log->mutex), WEIR_OK);
+    weiri_mutex_init(&log->mutex);
 }
 
 static void note(enum weir_log_level level, const char *message, void *arg)
@@ -174,21 +174,21 @@ TEST(many, "workers may panic at once, again and again, also without a log")
 
 /* A context without a pool. */
 struct scene {
-    struct weiri_scope scope;
+    struct scope scope;
     weir_context context;
 };
 
 static void scene_init(struct scene *scene)
 {
-    CHECK_STATUS(weiri_scope_init(&scene->scope, weir_clock_monotonic()), WEIR_OK);
-    CHECK_STATUS(weiri_context_init(&scene->context, &scene->scope), WEIR_OK);
+    scope_init(&scene->scope, weir_clock_monotonic());
+    weiri_context_init(&scene->context, &scene->scope.contexts);
     context_begin(&scene->context, 0);
 }
 
 static void scene_fini(struct scene *scene)
 {
     weiri_context_fini(&scene->context);
-    weiri_scope_fini(&scene->scope);
+    scope_fini(&scene->scope);
 }
 
 static int return_77(void *arg)

@@ -1,27 +1,31 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/workers.h"
+#include "pool/pool.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/options.h"
-#include "base/panic.h"
-#include "pool/flight.h"
+#include "base/random.h"
 #include "pool/group.h"
 #include "pool/stamps.h"
-#include "queue/internal.h"
 
 #define HOOK_MIN_NS WEIR_MS(800)
 #define HOOK_FRACTION 500 /* per mille */
 #define HOOK_FRACTION_MAX 1000
-#define FLAGS_KNOWN ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_ORDERED_GROUPS))
+#define RETRY_MIN_NS WEIR_MS(5)
+#define RETRY_MAX_NS WEIR_SECONDS(1000)
+#define NS_PER_MS INT64_C(1000000)
+#define FLAGS_KNOWN                                                                                \
+    ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_ORDERED_GROUPS | WEIR_POOL_TASKS_EXCEED))
+/* Workers that were woken and are on their way. Each wakes the next when it leaves work behind, so
+ * more than two only meet at the mutex. */
+#define WOKEN_MAX 2
 
 _Static_assert(offsetof(struct weir_pool_options, scope) + sizeof(weir_scope *) ==
                    sizeof(struct weir_pool_options),
                "no padding at the end of an options struct");
-
-static _Atomic uint64_t last_number;
 
 static enum weir_status normalize_runs(struct weir_pool_options *options)
 {
@@ -52,246 +56,233 @@ static enum weir_status normalize(struct weir_pool_options *dst,
         dst->clock = weir_clock_monotonic();
     }
     bool is_ordered = (dst->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
-    if (dst->when_full > WEIR_FULL_DROP_OLDEST || (is_ordered && dst->group_limit > 1)) {
+    if (dst->when_full > WEIR_FULL_DROP_OLDEST || (is_ordered && dst->group_limit > 1) ||
+        dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
         return WEIR_EINVAL;
     }
     if (is_ordered) {
         dst->group_limit = 1;
     }
-    if (dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
-        return WEIR_EINVAL;
-    }
     enum weir_status status = normalize_runs(dst);
-    return status == WEIR_OK ? weiri_clock_check(dst->clock) : status;
+    if (status == WEIR_OK) {
+        status = weiri_clock_check(dst->clock);
+    }
+    return status == WEIR_OK ? weiri_scope_check(dst->scope) : status;
 }
 
-static enum weir_status init_queue(weir_pool *pool, const struct weir_pool_options *options)
+/* Fills in what cannot fail. */
+static void fill(weir_pool *pool, const struct weir_pool_options *options)
 {
-    struct weir_queue_options of_queue = WEIR_QUEUE_OPTIONS_INIT;
-    of_queue.allocator = options->allocator;
-    of_queue.clock = options->clock;
-    of_queue.limiter = options->limiter;
-    of_queue.metrics = options->metrics;
-    of_queue.name = options->name;
-    enum weir_status status = weir_queue_new(&of_queue, &pool->queue);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    weiri_queue_set_capacity(pool->queue, options->capacity);
-    if (options->group_limit != 0) {
-        weiri_queue_set_groups(pool->queue, &pool->groups, options->group_limit, weiri_member_of);
-    }
-    status = weiri_pool_measure(pool, options);
-    if (status != WEIR_OK) {
-        weir_queue_free(pool->queue);
-    }
-    return status;
-}
-
-static enum weir_status init_life(weir_pool *pool)
-{
-    pool->state = WEIR_POOL_STATE_INIT;
-    pool->reason = WEIR_DROP_TERMINATED;
-    if (weiri_mutex_init(&pool->mutex) != WEIR_OK) {
-        return WEIR_ENOMEM;
-    }
-    if (weiri_cond_init(&pool->changed, &pool->mutex) != WEIR_OK) {
-        goto no_changed;
-    }
-    if (weiri_reserve_init(&pool->reserve, &pool->mutex) != WEIR_OK) {
-        goto no_reserve;
-    }
-    return WEIR_OK;
-
-no_reserve:
-    weiri_cond_fini(&pool->changed);
-no_changed:
-    weiri_mutex_fini(&pool->mutex);
-    return WEIR_ENOMEM;
-}
-
-static void fini_life(weir_pool *pool)
-{
-    weiri_reserve_fini(&pool->reserve);
-    weiri_cond_fini(&pool->changed);
-    weiri_mutex_fini(&pool->mutex);
-}
-
-static enum weir_status copy_stamps(weir_pool *pool, const struct weir_pool_options *options)
-{
-    if (options->stamp_count == 0) {
-        return WEIR_OK;
-    }
-    pool->stamps =
-        weiri_alloc_zero(&pool->allocator, options->stamp_count, sizeof(struct weir_stamp));
-    if (pool->stamps == NULL) {
-        return WEIR_ENOMEM;
-    }
-    pool->stamp_count = options->stamp_count;
-    memcpy(pool->stamps, options->stamps, pool->stamp_count * sizeof(struct weir_stamp));
-    return WEIR_OK;
-}
-
-static void release_stamps(weir_pool *pool)
-{
-    weiri_release(&pool->allocator, pool->stamps, pool->stamp_count * sizeof(struct weir_stamp));
-}
-
-/* Makes what a pool consists of; on failure nothing is left to undo. */
-static enum weir_status init(weir_pool *pool, const struct weir_pool_options *options)
-{
-    enum weir_status status = WEIR_ENOMEM;
     pool->allocator = options->allocator;
-    pool->mark = weiri_forked_mark();
+    pool->clock = options->clock;
     pool->log = options->log;
     pool->log_arg = options->log_arg;
+    pool->ended = options->ended;
+    pool->ended_arg = options->ended_arg;
+    pool->capacity = options->capacity;
     pool->when_full = options->when_full;
-    pool->tell_dropped = options->dropped;
-    pool->dropped_arg = options->dropped_arg;
+    pool->flags = options->flags;
     pool->hook_min_ns = options->hook_min_ns;
     pool->hook_fraction = options->hook_fraction;
-    pool->has_ordered_groups = (options->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
-    pool->timeouts_fail = (options->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0;
-    atomic_init(&pool->dropped, 0);
-    atomic_init(&pool->awaiting, 0);
-    atomic_init(&pool->overdue_runs, 0);
-    if (pool->mark == 0 || copy_stamps(pool, options) != WEIR_OK) {
+    pool->group_limit = options->group_limit;
+    pool->limiter = options->limiter;
+    pool->overdue = options->overdue;
+    pool->overdue_arg = options->overdue_arg;
+    pool->scope = options->scope;
+    pool->worker_count = options->workers;
+    pool->state = WEIR_POOL_STATE_INIT;
+    pool->keeps = true;
+    pool->reason = WEIR_ENDED_TERMINATED;
+    atomic_init(&pool->coalesces, true);
+    weiri_core_init(&pool->core, &pool->allocator, weiri_random_seed(), weiri_random_seed());
+    pool->core.can_wait_all = true;
+    weiri_table_init(&pool->groups, sizeof(struct weiri_group), weiri_random_seed());
+    weiri_list_init(&pool->aside);
+    weiri_list_init(&pool->admitted);
+    weiri_list_init(&pool->senders);
+    weiri_list_init(&pool->tellers);
+    weiri_waiters_init(&pool->sleepers, WOKEN_MAX);
+    weiri_contexts_init(&pool->contexts, pool->clock, &pool->mutex);
+}
+
+static enum weir_status copy_options(weir_pool *pool, const struct weir_pool_options *options)
+{
+    if (options->name != NULL) {
+        pool->name = weiri_copy_string(&pool->allocator, options->name);
+        if (pool->name == NULL) {
+            return WEIR_ENOMEM;
+        }
+    }
+    if (options->stamp_count > 0) {
+        pool->stamps =
+            weiri_alloc_array(&pool->allocator, options->stamp_count, sizeof(struct weir_stamp));
+        if (pool->stamps == NULL) {
+            return WEIR_ENOMEM;
+        }
+        pool->stamp_count = options->stamp_count;
+        memcpy(pool->stamps, options->stamps, pool->stamp_count * sizeof(struct weir_stamp));
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status make_limiter(weir_pool *pool)
+{
+    if (pool->limiter != NULL) {
+        return WEIR_OK;
+    }
+    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    options.allocator = pool->allocator;
+    enum weir_status status =
+        weir_limiter_exponential_new(RETRY_MIN_NS, RETRY_MAX_NS, &options, &pool->own_limiter);
+    pool->limiter = pool->own_limiter;
+    return status;
+}
+
+/* The watchdog found a run that is overdue. */
+static void tell_overdue(weir_context *context, int64_t late_ns, void *arg)
+{
+    weir_pool *pool = arg;
+    weir_envelope *envelope = context->envelope;
+    weiri_pool_lock(pool);
+    pool->counts.overdue++;
+    weiri_pool_unlock(pool);
+    weiri_pool_log(pool, WEIR_LOG_WARNING,
+                   "overdue: envelope %" PRIu64 " \"%s\" runs on, %" PRId64
+                   " ms past its time limit",
+                   envelope->id, envelope->type, late_ns / NS_PER_MS);
+    if (pool->overdue != NULL) {
+        pool->overdue(envelope, late_ns, pool->overdue_arg);
+    }
+}
+
+static enum weir_status make_watchdog(weir_pool *pool, int64_t overdue_ns)
+{
+    if (overdue_ns == 0) {
+        return WEIR_OK;
+    }
+    struct weiri_watchdog *dog = weiri_alloc_zero(&pool->allocator, 1, sizeof(*dog));
+    if (dog == NULL) {
         return WEIR_ENOMEM;
     }
-    if (init_life(pool) != WEIR_OK) {
-        goto no_life;
-    }
-    if (weiri_scope_init(&pool->scope, options->clock) != WEIR_OK) {
-        goto no_scope;
-    }
-    status = weiri_pool_watch(pool, options);
+    enum weir_status status =
+        weiri_watchdog_init(dog, &pool->contexts, overdue_ns, tell_overdue, pool);
     if (status != WEIR_OK) {
-        goto no_watchdog;
+        weiri_release(&pool->allocator, dog, sizeof(*dog));
+        return status;
     }
-    atomic_init(&pool->first, NULL);
-    atomic_init(&pool->worker_count, options->workers);
-    status = weiri_workers_reserve(pool, options->workers);
-    if (status != WEIR_OK) {
-        goto no_workers;
-    }
-    status = init_queue(pool, options);
-    if (status != WEIR_OK) {
-        goto no_workers;
-    }
-    weiri_sync_point();
-    pool->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
-    WEIRI_ASSERT(pool->number >> WEIRI_FLIGHT_POOL_BITS == 0);
+    pool->watchdog = dog;
     return WEIR_OK;
+}
 
-no_workers:
+/* Frees all that was made, which may be a part. No thread but the watchdog's is left. */
+static void fini(weir_pool *pool)
+{
+    weiri_pool_unpublish(pool);
+    weiri_clock_detach(pool->clock, &pool->clock_user);
+    if (pool->watchdog != NULL) {
+        weiri_watchdog_fini(pool->watchdog);
+        weiri_release(&pool->allocator, pool->watchdog, sizeof(*pool->watchdog));
+    }
     weiri_workers_free(pool);
-    weiri_pool_unwatch(pool);
-no_watchdog:
-    weiri_scope_fini(&pool->scope);
-no_scope:
-    fini_life(pool);
-no_life:
-    release_stamps(pool);
-    return status;
+    weiri_core_fini(&pool->core);
+    weiri_table_fini(&pool->groups, &pool->allocator);
+    (void)weir_limiter_free(pool->own_limiter);
+    weiri_release(&pool->allocator, pool->stamps, pool->stamp_count * sizeof(struct weir_stamp));
+    weiri_release_string(&pool->allocator, pool->name);
+    weiri_cond_fini(&pool->changed);
+    weiri_mutex_fini(&pool->mutex);
+    struct weir_allocator allocator = pool->allocator;
+    weiri_release(&allocator, pool, sizeof(*pool));
+}
+
+/* Makes the parts whose making can fail. */
+static enum weir_status make_parts(weir_pool *pool, const struct weir_pool_options *options)
+{
+    enum weir_status status = copy_options(pool, options);
+    if (status == WEIR_OK) {
+        status = make_limiter(pool);
+    }
+    if (status == WEIR_OK) {
+        weiri_pool_lock(pool);
+        status = weiri_workers_reserve_locked(pool, options->workers);
+        weiri_pool_unlock(pool);
+    }
+    if (status == WEIR_OK) {
+        status = make_watchdog(pool, options->overdue_ns);
+    }
+    return status == WEIR_OK ? weiri_pool_publish(pool, options->metrics) : status;
 }
 
 enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool **ret_pool)
 {
     struct weir_pool_options options;
     enum weir_status status = ret_pool == NULL ? WEIR_EINVAL : normalize(&options, given);
-    if (status == WEIR_OK) {
-        status = weiri_scope_check(options.scope);
-    }
     if (status != WEIR_OK) {
         return status;
     }
-    weir_pool *pool = weiri_alloc_zero(&options.allocator, 1, sizeof(*pool));
+    uint64_t process = weiri_forked_mark();
+    weir_pool *pool = process == 0 ? NULL : weiri_alloc_zero(&options.allocator, 1, sizeof(*pool));
     if (pool == NULL) {
         return WEIR_ENOMEM;
     }
-    status = init(pool, &options);
+    pool->process = process;
+    weiri_mutex_init(&pool->mutex);
+    weiri_cond_init(&pool->changed, &pool->mutex);
+    fill(pool, &options);
+    pool->clock_user.on_step = weiri_pool_on_step;
+    weiri_clock_attach(pool->clock, &pool->clock_user);
+    status = make_parts(pool, &options);
     if (status != WEIR_OK) {
-        weiri_release(&options.allocator, pool, sizeof(*pool));
+        fini(pool);
         return status;
     }
-    pool->base = options.scope;
-    weiri_scope_join(pool->base, &pool->membership, pool);
+    weiri_scope_join(pool->scope, &pool->membership, pool);
     *ret_pool = pool;
     return WEIR_OK;
 }
 
-void weir_pool_free(weir_pool *pool)
+enum weir_status weir_pool_free(weir_pool *pool)
 {
-    /* In a child there are no threads to end, and what they held is held. */
+    if (pool == NULL) {
+        return WEIR_OK;
+    }
     if (weiri_pool_check(pool) != WEIR_OK) {
-        return;
+        return WEIR_EFORKED; /* its threads are not here, and what they held is held */
     }
-    weiri_scope_leave(pool->base, &pool->membership);
     enum weir_status status = weir_pool_terminate(pool);
-    WEIRI_ASSERT(status == WEIR_OK && "a pool is not freed from a task of its own");
-    weiri_pool_unmeasure(pool);
-    weir_queue_free(pool->queue);
-    weiri_workers_free(pool);
-    weiri_pool_unwatch(pool);
-    weiri_scope_fini(&pool->scope);
-    fini_life(pool);
-    release_stamps(pool);
-    struct weir_allocator memory = pool->allocator;
-    weiri_release(&memory, pool, sizeof(*pool));
-}
-
-static uint64_t sum_of(weir_pool *pool, enum weiri_count what)
-{
-    uint64_t sum = 0;
-    for (struct weiri_worker *worker = weiri_worker_first(pool); worker != NULL;
-         worker = weiri_worker_next(worker)) {
-        weiri_sync_point();
-        sum += atomic_load_explicit(&worker->counts[what], memory_order_relaxed);
+    if (status != WEIR_OK) {
+        return status;
     }
-    return sum;
-}
-
-static void sum_counts(weir_pool *pool, struct weir_pool_counts *counts)
-{
-    counts->succeeded = sum_of(pool, (enum weiri_count)WEIRI_SUCCEEDED);
-    counts->failed = sum_of(pool, (enum weiri_count)WEIRI_FAILED);
-    counts->panics = sum_of(pool, (enum weiri_count)WEIRI_PANICKED);
-    counts->timed_out = sum_of(pool, (enum weiri_count)WEIRI_TIMED_OUT);
-    counts->canceled = sum_of(pool, (enum weiri_count)WEIRI_CANCELED);
-    counts->stopped = sum_of(pool, (enum weiri_count)WEIRI_STOPPED);
-    counts->runs = counts->succeeded + counts->failed + counts->panics + counts->timed_out +
-                   counts->canceled + counts->stopped;
-    counts->late = sum_of(pool, WEIRI_COUNT_LATE);
-    counts->retries = sum_of(pool, WEIRI_COUNT_RETRIES);
-    counts->exhausted = sum_of(pool, WEIRI_COUNT_EXHAUSTED);
-    counts->hook_errors = sum_of(pool, WEIRI_COUNT_HOOK_ERRORS);
-    counts->skipped = sum_of(pool, WEIRI_COUNT_SKIPPED);
+    weiri_scope_leave(pool->scope, &pool->membership);
+    fini(pool);
+    return WEIR_OK;
 }
 
 enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_counts)
 {
     enum weir_status status = ret_counts == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        weiri_pool_lock(pool);
+        *ret_counts = pool->counts;
+        ret_counts->queued = pool->core.queued;
+        ret_counts->waiting = pool->core.waiting.count;
+        ret_counts->running = pool->core.processing;
+        ret_counts->in_flight = pool->core.held;
+        weiri_pool_unlock(pool);
     }
-    struct weir_queue_counts of_queue;
-    size_t held;
-    status = weiri_queue_count_held(pool->queue, &of_queue, &held);
-    if (status != WEIR_OK) {
-        return status;
+    return status;
+}
+
+const struct weir_stamp *weir_pool_stamps(const weir_pool *pool, size_t *ret_count)
+{
+    size_t count = pool == NULL ? 0 : pool->stamp_count;
+    if (ret_count != NULL) {
+        *ret_count = count;
     }
-    struct weir_pool_counts counts = {
-        .queued = of_queue.queued,
-        .waiting = of_queue.waiting,
-        .running = of_queue.processing,
-        .in_flight = held,
-        .dropped = of_queue.dropped,
-    };
-    weiri_sync_point();
-    counts.dropped += atomic_load_explicit(&pool->dropped, memory_order_relaxed);
-    weiri_sync_point();
-    counts.overdue = atomic_load_explicit(&pool->overdue_runs, memory_order_relaxed);
-    sum_counts(pool, &counts);
-    *ret_counts = counts;
-    return WEIR_OK;
+    return count == 0 ? NULL : pool->stamps;
+}
+
+const char *weir_pool_name(const weir_pool *pool)
+{
+    return pool == NULL || pool->name == NULL ? "" : pool->name;
 }

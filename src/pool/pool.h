@@ -10,210 +10,243 @@
 
 #include <weir/lifecycle.h>
 #include <weir/pool.h>
-#include <weir/queue.h>
 
+#include "base/clock.h"
 #include "base/forked.h"
+#include "base/park.h"
 #include "base/sync.h"
+#include "base/waiters.h"
+#include "metrics/registry.h"
 #include "pool/context.h"
 #include "pool/envelope.h"
-#include "pool/outcome.h"
-#include "pool/reserve.h"
 #include "pool/scope.h"
-#include "queue/groups.h"
+#include "queue/core.h"
 
-/* A pool is threads on a queue. Which envelopes it holds, how many, and whether it accepts more is
- * known by that queue and by nothing else; the pool adds the threads and their life (design notes:
- * docs/internals/pool.md).
+/* A pool: a queue's core, threads that run the envelopes, and their life, under one mutex
+ * (docs/internals/pool.md).
  *
- * Locks: the pool's mutex guards its life-cycle, the scope's mutex its sleeping tasks; a clock's
- * may be held when the scope's is taken. No other two are ever held at once, and none while a task,
- * a callback or the queue is called. */
+ * The core alone knows which envelopes the pool holds and where each is. An envelope is in flight
+ * while the core holds it. The rest are a few fields, and predicates over both.
+ *
+ * Of the user's functions only the allocator is called with the mutex held. Order of locks: a
+ * manual clock's mutex or a registry's may be held when the pool's is taken; none is taken inside.
+ */
 
 #define WEIRI_WORKERS_MAX 4096
 
-/* Where a worker's thread waits until all are made. */
-enum weiri_gate {
-    WEIRI_GATE_OPEN,
-    WEIRI_GATE_SHUT,
-    WEIRI_GATE_ABORTED
-};
+/* The caller holds the mutex of the argument pool. */
+#define WEIRI_POOL_LOCKED WEIRI_REQUIRES(pool->mutex)
 
-/* What a worker counts. The first are the outcomes of runs, each of which has one. */
-enum weiri_count {
-    WEIRI_COUNT_OUTCOMES = WEIRI_STOPPED + 1, /* how many they are */
-    WEIRI_COUNT_LATE = WEIRI_COUNT_OUTCOMES,
-    WEIRI_COUNT_RETRIES,
-    WEIRI_COUNT_EXHAUSTED,
-    WEIRI_COUNT_HOOK_ERRORS,
-    WEIRI_COUNT_SKIPPED,
-    WEIRI_COUNTS
-};
-
+/* A thread of the pool, or the record of one that was. Records are freed with the pool. */
 struct weiri_worker {
     weir_pool *pool;
     struct weiri_thread thread;
     weir_context context;
-    /* Written by the worker alone, summed by whoever asks. */
-    _Atomic uint64_t counts[WEIRI_COUNTS];
-    _Atomic(struct weiri_worker *) next; /* in the pool's list (pool/workers.h) */
-    struct weiri_pace pace;
+    struct weiri_worker *next;
+
     /* Guarded by the pool's mutex. */
-    enum weiri_gate gate;
-    bool has_thread; /* one was made, and has not been joined */
-    bool has_left;   /* and it ends, and is to be joined */
-    /* The thread is past the gate and has not left its loop. Only then its identity may be asked
-     * for: the system gives that of an ended thread to new ones. */
-    bool is_working;
+    bool has_thread;     /* a thread was started and has not been joined */
+    bool is_refused;     /* the start or resize that made the thread failed: it leaves at once */
+    bool has_left;       /* the thread ends, and is to be joined */
+    uintptr_t thread_id; /* while it works; 0: it does not */
+    /* The run under way, until the return of all that is called because of its end. */
+    weir_envelope *envelope;
+    uint64_t ticket;  /* 0: there is none */
+    bool is_recalled; /* weir_pool_cancel() came: the run brings nothing back */
+    uint32_t lost;    /* runs that were to come after this one, and were taken away */
+};
+
+/* A thread that waits for capacity, in order of arrival. */
+struct weiri_sender {
+    struct weiri_list link;
+    struct weiri_parker parker;
+    size_t held; /* in flight at its last try: with fewer it tries again */
+    bool is_woken;
 };
 
 struct weir_pool {
     /* Immutable after weir_pool_new(). */
     struct weir_allocator allocator;
+    uint64_t process; /* the mark of the process that made it (base/forked.h) */
+    weir_clock *clock;
+    char *name; /* NULL: none */
     weir_log_fn *log;
     void *log_arg;
-    uint32_t when_full; /* enum weir_when_full */
-    uint64_t mark;      /* of the process that made it */
-    uint64_t number; /* of this pool in the process, from 1: names it in the envelopes' flights */
-    weir_dropped_fn *tell_dropped; /* NULL: nobody is told */
-    void *dropped_arg;
-    weir_queue *queue;
-    struct weiri_pool_source *source; /* NULL: it has no metrics */
-    struct weir_stamp *stamps;        /* NULL: none */
+    weir_ended_fn *ended; /* NULL: nobody is told */
+    void *ended_arg;
+    size_t capacity; /* 0: no limit */
+    uint32_t when_full;
+    uint32_t flags;
+    struct weir_stamp *stamps;
     size_t stamp_count;
     int64_t hook_min_ns;
     uint32_t hook_fraction; /* per mille */
-    bool timeouts_fail;
-    weir_overdue_fn *overdue; /* NULL: nobody is told */
+    uint32_t group_limit;   /* 0: none */
+    weir_limiter *limiter;
+    weir_limiter *own_limiter; /* NULL: the limiter is the user's */
+    weir_overdue_fn *overdue;
     void *overdue_arg;
-    _Atomic uint64_t overdue_runs; /* written by the watchdog's thread alone */
-    bool has_ordered_groups;
-    struct weiri_groups groups; /* the queue's, where it has some */
-
-    _Atomic(struct weiri_worker *) first; /* of the records of workers (pool/workers.h) */
-    _Atomic size_t worker_count; /* how many it runs with, or will; written with the mutex held */
-
-    struct weiri_scope scope; /* cancelled by a stop */
-    weir_scope *base;         /* NULL: it is in none */
+    struct weiri_watchdog *watchdog; /* NULL: none */
+    weir_scope *scope;               /* NULL: none */
     struct weiri_membership membership;
-    atomic_size_t awaiting;   /* cancellations that wait for the end of a run */
-    _Atomic uint64_t dropped; /* what the queue does not count */
+    struct weiri_clock_user clock_user;
+    weir_metrics *metrics; /* NULL: none */
+    struct weiri_source queue_source;
+    struct weiri_source pool_source;
+
+    /* Whether a send of a one-off envelope that is queued or dirty changes nothing. Written with
+     * the mutex held, read without. */
+    atomic_bool coalesces;
 
     struct weiri_mutex mutex;
-    struct weiri_cond changed; /* the state */
-    struct weiri_reserve reserve;
-    /* Guarded by the mutex. */
+    struct weiri_contexts contexts;                /* with the same mutex */
+    struct weiri_cond changed;                     /* see weiri_pool_wait_locked() */
+    size_t observers WEIRI_GUARDED_BY(mutex);      /* threads that wait for changed */
+    size_t idle_observers WEIRI_GUARDED_BY(mutex); /* those that wait until the pool is idle */
+    size_t run_observers WEIRI_GUARDED_BY(mutex);  /* those that wait for the end of a run */
+
+    struct weiri_core core WEIRI_GUARDED_BY(mutex);
+    struct weiri_queue_sample meter WEIRI_GUARDED_BY(mutex);
+    struct weir_pool_counts counts WEIRI_GUARDED_BY(mutex); /* but for those of the moment */
+    int64_t now_ns WEIRI_GUARDED_BY(mutex);                 /* the latest reading of the clock */
+
+    /* Groups (pool/group.h). */
+    struct weiri_table groups WEIRI_GUARDED_BY(mutex);
+    struct weiri_list aside WEIRI_GUARDED_BY(mutex);    /* queued, not in the ring; oldest first */
+    struct weiri_list admitted WEIRI_GUARDED_BY(mutex); /* of these, those with a slot */
+    size_t admitted_count WEIRI_GUARDED_BY(mutex);
+
+    struct weiri_list senders WEIRI_GUARDED_BY(mutex); /* that wait for capacity; in order */
+    struct weiri_list tellers WEIRI_GUARDED_BY(mutex); /* threads that tell of ends */
+
+    struct weiri_worker *workers WEIRI_GUARDED_BY(mutex);  /* all records */
+    struct weiri_waiters sleepers WEIRI_GUARDED_BY(mutex); /* workers with nothing to run */
+    size_t worker_count WEIRI_GUARDED_BY(mutex);           /* that it runs with, or will */
+    size_t leavers WEIRI_GUARDED_BY(mutex);  /* workers that a resize still wants to leave */
+    bool is_joining WEIRI_GUARDED_BY(mutex); /* a thread joins those that have left */
+
+    /* Life (pool/lifecycle.c). While the pool runs or stops, busy counts its workers and the
+     * threads that are ending it. The last of them to leave makes it stopped. */
     enum weir_pool_state state WEIRI_GUARDED_BY(mutex);
-    bool is_changing
-        WEIRI_GUARDED_BY(mutex);             /* one thread has the state in hand: all others wait */
-    bool is_joining WEIRI_GUARDED_BY(mutex); /* one thread joins those that have left */
-    bool is_stop WEIRI_GUARDED_BY(mutex);    /* this end, or the last one, was a stop's too */
-    bool keeps WEIRI_GUARDED_BY(mutex);      /* and all whose it is want to keep what is left */
-    bool is_terminating WEIRI_GUARDED_BY(mutex);
-    bool has_run WEIRI_GUARDED_BY(mutex); /* since the last end, so that this one is logged */
-    enum weir_drop_reason reason WEIRI_GUARDED_BY(mutex); /* of what this end drops */
-    /* While it runs or stops: workers that have not left, and threads that are closing it. Who
-     * takes the last one away ends the end. */
     size_t busy WEIRI_GUARDED_BY(mutex);
-    size_t waiting WEIRI_GUARDED_BY(mutex); /* threads that wait for the end: no start before */
-    uint64_t dropped_before WEIRI_GUARDED_BY(mutex); /* what was, at the end before */
+    size_t enders WEIRI_GUARDED_BY(mutex); /* threads that wait for the end: no start before */
+    bool is_paused WEIRI_GUARDED_BY(mutex);
+    bool is_stop WEIRI_GUARDED_BY(mutex); /* this end, or the last one, is a stop too */
+    bool keeps WEIRI_GUARDED_BY(mutex);   /* this end keeps unrun envelopes */
+    bool is_terminating WEIRI_GUARDED_BY(mutex);
+    bool has_run WEIRI_GUARDED_BY(mutex);                  /* since the last line about an end */
+    uint64_t dropped_before WEIRI_GUARDED_BY(mutex);       /* counted in that line */
+    enum weir_ended_reason reason WEIRI_GUARDED_BY(mutex); /* of what this end drops */
 };
 
-/* Checks what a caller brought as a pool: WEIR_EINVAL, or WEIR_EFORKED in a child. */
+/* Checks a caller's pool: WEIR_EINVAL, WEIR_EFORKED. */
 WEIR_NODISCARD static inline enum weir_status weiri_pool_check(const weir_pool *pool)
 {
     if (pool == NULL) {
         return WEIR_EINVAL;
     }
-    return weiri_forked_since(pool->mark) ? WEIR_EFORKED : WEIR_OK;
+    return weiri_forked_since(pool->process) ? WEIR_EFORKED : WEIR_OK;
 }
 
-/* What a worker's thread does; arg is its struct weiri_worker. */
+/* --- predicates --- */
+
+/* Sends are accepted, and time passes. */
+static inline bool weiri_pool_is_open_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    return pool->state == WEIR_POOL_STATE_INIT || pool->state == WEIR_POOL_STATE_RUNNING;
+}
+
+/* Queued envelopes are handed to workers. */
+static inline bool weiri_pool_hands_out_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    return (pool->state == WEIR_POOL_STATE_RUNNING && !pool->is_paused) ||
+           (pool->state == WEIR_POOL_STATE_STOPPING && !pool->is_stop);
+}
+
+/* A run may bring its envelope back. */
+static inline bool weiri_pool_takes_back_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    return pool->state == WEIR_POOL_STATE_RUNNING || pool->keeps;
+}
+
+/* It has stopped, and all that it dropped was told. */
+static inline bool weiri_pool_has_ended_locked(const weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
+{
+    return !weiri_pool_is_open_locked(pool) && pool->state != WEIR_POOL_STATE_STOPPING &&
+           weiri_list_is_empty(&pool->tellers);
+}
+
+/* Nothing will be run unless somebody sends it, except the next firings of periodic envelopes. */
+bool weiri_pool_is_idle_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+
+/* Runs of the item that were asked for and have not begun: a queued or dirty place, a pending
+ * time. */
+static inline uint32_t weiri_pending_runs(const struct weir_item *item)
+{
+    enum weir_place place = weiri_item_place(item);
+    return (place == WEIR_PLACE_QUEUED || place == WEIR_PLACE_DIRTY ? 1u : 0u) +
+           (item->weir_wait != 0 ? 1u : 0u);
+}
+
+/* --- the mutex (state.c) --- */
+
+/* Locks, and queues due envelopes. */
+void weiri_pool_lock(weir_pool *pool) WEIRI_ACQUIRE(pool->mutex);
+/* Wakes the threads that the state has work for, and unlocks. */
+void weiri_pool_unlock(weir_pool *pool) WEIRI_RELEASE(pool->mutex);
+/* Wakes the threads, and sleeps once as a worker with nothing to run. */
+void weiri_pool_sleep_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+/* Queues due envelopes. */
+void weiri_pool_pass_time_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+
+/* Queues an envelope that is in flight, as of a time. */
+void weiri_pool_requeue_locked(weir_pool *pool, weir_envelope *envelope,
+                               int64_t time_ns) WEIRI_POOL_LOCKED;
+
+/* A step of the pool's manual clock. */
+void weiri_pool_on_step(struct weiri_clock_user *user);
+
+/* Waits for a change: of the state or a pause, of the count of running envelopes to 0, the end of
+ * an observed run, idleness; or until the clock shows limit_ns. May return for no reason. False:
+ * the limit has passed. */
+bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns) WEIRI_POOL_LOCKED;
+/* Tells the threads that wait for a change. */
+void weiri_pool_announce_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+
+/* Logs one line about the pool, with its name. Not with the mutex held. */
+void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char *format, ...)
+    WEIR_PRINTF(3, 4);
+
+/* --- workers (worker.c, threads.c) --- */
+
+/* The calling worker of this pool; NULL: the thread is none. */
+struct weiri_worker *weiri_pool_self_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+
+/* The main function of a worker's thread; arg is its struct weiri_worker. */
 void weiri_worker_main(void *arg);
 
-static inline void weiri_count_more(struct weiri_worker *worker, enum weiri_count what,
-                                    uint64_t more)
-{
-    uint64_t count = atomic_load_explicit(&worker->counts[what], memory_order_relaxed);
-    weiri_sync_point();
-    atomic_store_explicit(&worker->counts[what], count + more, memory_order_relaxed);
-}
+/* Starts count threads, which wait for the mutex. WEIR_ETHREAD, WEIR_ENOMEM: none is left. The
+ * mutex may be released meanwhile on failure. */
+WEIR_NODISCARD enum weir_status weiri_threads_start_locked(weir_pool *pool,
+                                                           size_t count) WEIRI_POOL_LOCKED;
+/* Joins the threads that have left, or waits for the thread that does. True: the mutex was released
+ * meanwhile. */
+bool weiri_threads_join_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+/* Makes records until count of them have no thread. WEIR_ENOMEM: as many as could be made. */
+WEIR_NODISCARD enum weir_status weiri_workers_reserve_locked(weir_pool *pool,
+                                                             size_t count) WEIRI_POOL_LOCKED;
+void weiri_workers_free(weir_pool *pool);
 
-static inline void weiri_count(struct weiri_worker *worker, enum weiri_count what)
-{
-    weiri_count_more(worker, what, 1);
-}
+/* --- life (end.c) --- */
 
-/* What it means that an envelope leaves the queue with the end of a run. */
-enum weiri_ending {
-    WEIRI_ENDS,           /* that is as it should be, unless a cancellation took a send away */
-    WEIRI_ENDS_FAILED,    /* it is dropped, as decided */
-    WEIRI_ENDS_EXHAUSTED, /* the same, against the decision */
-    WEIRI_ENDS_NO_MEMORY, /* it was to come back, and could not */
-    WEIRI_ENDS_CLOSED,    /* it was to come back, which the end of the pool forbade */
-    WEIRI_ENDS_PENDING    /* it was to come back, which only a cancellation can forbid or undo */
-};
+/* The calling worker or ender leaves. The last one ends the end. */
+void weiri_pool_leave_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 
-/* Runs an envelope once, in the order that weir/envelope.h gives. */
-enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope);
+/* --- metrics (measure.c) --- */
 
-/* Tells the user of an envelope that has left with the end of a run, and was dropped; WEIRI_ENDS:
- * by a cancellation. */
-void weiri_pool_tell_ending(weir_pool *pool, weir_envelope *envelope, enum weiri_ending ending);
-
-/* Forgets what an envelope has come to: its row of failures, here and in the limiter, and where in
- * its schedule it was. For who drops it and has its flight still to give back. */
-void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope);
-
-/* Gives the pool, which has a scope and no workers, the watchdog that its options ask for, if they
- * do. WEIR_ENOMEM, WEIR_ETHREAD. */
-WEIR_NODISCARD enum weir_status weiri_pool_watch(weir_pool *pool,
-                                                 const struct weir_pool_options *options);
-/* Takes it away again; there are no workers any more. */
-void weiri_pool_unwatch(weir_pool *pool);
-
-/* Gives the pool, whose queue there is, its name in the registry of its options, if they have one.
- * WEIR_ENOMEM, WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is empty or not UTF-8). */
-WEIR_NODISCARD enum weir_status weiri_pool_measure(weir_pool *pool,
-                                                   const struct weir_pool_options *options);
-/* Takes it out of there again; then nobody reads it any more. */
-void weiri_pool_unmeasure(weir_pool *pool);
-
-/* The worker that the caller is, where it is one of this very pool, else NULL: to wait for others
- * there might be to wait for itself. */
-struct weiri_worker *weiri_pool_self(weir_pool *pool);
-
-/* Tells the user of an envelope that was dropped. With no lock held, and before its flight is
- * released. */
-void weiri_pool_tell_drop(weir_pool *pool, weir_envelope *envelope, enum weir_drop_reason reason);
-
-/* Counts runs that were asked for and will not be. */
-static inline void weiri_pool_count_drops(weir_pool *pool, uint64_t runs)
-{
-    weiri_sync_point();
-    atomic_fetch_add_explicit(&pool->dropped, runs, memory_order_relaxed);
-}
-
-static inline void weiri_pool_count_drop(weir_pool *pool)
-{
-    weiri_pool_count_drops(pool, 1);
-}
-
-/* Why what a closed pool does not keep is dropped. */
-enum weir_drop_reason weiri_pool_drop_reason(weir_pool *pool);
-
-/* Drops what the pool's queue, which is closed, is not to keep. To be called by whoever has closed
- * it, and by each worker that leaves it: what was in a worker's hand came back since. */
-void weiri_pool_sweep(weir_pool *pool);
-
-/* The calling worker, or thread that has closed the pool (NULL), is through with it. The last one
- * makes it stopped. */
-void weiri_pool_leave(weir_pool *pool, struct weiri_worker *worker);
-
-/* The parts of an end, and of a start, that lie in two files. Each is called with the mutex held,
- * and lets it go meanwhile. Waits until nobody has the state in hand. */
-void weiri_pool_settle_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
-void weiri_pool_set_state_locked(weir_pool *pool, enum weir_pool_state state)
-    WEIRI_REQUIRES(pool->mutex);
-struct weiri_worker *weiri_pool_self_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex);
+/* Shows the pool and its queue in a registry. WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is
+ * empty or not UTF-8), WEIR_EFORKED. */
+WEIR_NODISCARD enum weir_status weiri_pool_publish(weir_pool *pool, weir_metrics *metrics);
+void weiri_pool_unpublish(weir_pool *pool);
 
 #endif

@@ -272,12 +272,13 @@ static void limited_run(void *arg)
     limited->status = weir_pool_end(limited->pool, &limited->options);
 }
 
-static struct test_thread *start_limited(struct limited *limited, weir_pool *pool, uint32_t mode)
+static struct test_thread *start_limited(struct limited *limited, weir_pool *pool, uint32_t mode,
+                                         int64_t limit_ns)
 {
     *limited =
         (struct limited){.pool = pool, .options = WEIR_END_OPTIONS_INIT, .status = WEIR_EINVAL};
     limited->options.mode = mode;
-    limited->options.wait_ns = 10;
+    limited->options.limit_ns = limit_ns;
     limited->options.running = name;
     limited->options.running_arg = &limited->named;
     return test_start(limited_run, limited);
@@ -299,7 +300,7 @@ TEST(limit, "an end with a limit returns when that has passed, names what still 
             counter_wait(&crew.tasks[i].entered, 1);
         }
     }
-    struct test_thread *thread = start_limited(&limited, crew.pool, WEIR_END_DRAIN);
+    struct test_thread *thread = start_limited(&limited, crew.pool, WEIR_END_DRAIN, 10);
     test_wait_asleep(thread);
     CHECK_STATUS(weir_clock_advance(crew.clock, 9), WEIR_OK);
     test_wait_asleep(thread);
@@ -313,7 +314,7 @@ TEST(limit, "an end with a limit returns when that has passed, names what still 
 
     counter_add(&crew.tasks[0].allowed, 1);
     counter_wait(&crew.tasks[2].outcomes, 1); /* the drain goes on */
-    thread = start_limited(&limited, crew.pool, WEIR_END_STOP);
+    thread = start_limited(&limited, crew.pool, WEIR_END_STOP, 20);
     test_wait_asleep(thread);
     CHECK_STATUS(weir_clock_advance(crew.clock, 10), WEIR_OK);
     test_join(thread);
@@ -321,7 +322,7 @@ TEST(limit, "an end with a limit returns when that has passed, names what still 
     CHECK_INT(limited.named.count, ==, 1);
     CHECK(limited.named.envelopes[0] == crew.envelopes[1]);
 
-    thread = start_limited(&limited, crew.pool, WEIR_END_STOP);
+    thread = start_limited(&limited, crew.pool, WEIR_END_STOP, 30);
     test_wait_asleep(thread);
     counter_add(&crew.tasks[1].allowed, 1);
     test_join(thread);
@@ -337,7 +338,7 @@ TEST(limit_not_reached, "an end with a limit that the workers keep returns as on
     crew_send(&crew, 0);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     struct weir_end_options options = WEIR_END_OPTIONS_INIT;
-    options.wait_ns = 1; /* of a clock that stands still */
+    options.limit_ns = 1; /* of a clock that stands still */
     CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
     CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
@@ -356,7 +357,7 @@ TEST(real_limit, "on the real clock a limit passes by itself")
     counter_wait(&task.entered, 1);
     struct weir_end_options options = WEIR_END_OPTIONS_INIT;
     options.mode = WEIR_END_STOP;
-    options.wait_ns = WEIR_MS(1);
+    options.limit_ns = weir_clock_now(weir_clock_monotonic()) + WEIR_MS(1);
     CHECK_STATUS(weir_pool_end(pool, &options), WEIR_ETIMEDOUT);
     counter_add(&task.allowed, 1);
     CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);

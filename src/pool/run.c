@@ -1,67 +1,171 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "base/probe.h"
-#include "pool/isolation.h"
-#include "pool/round.h"
-#include "pool/stamps.h"
+/* The user's functions that a run calls. */
 
-static int do_task(void *arg)
+#include "pool/run.h"
+
+#include "base/probe.h"
+#include "base/time.h"
+#include "pool/stamps.h"
+#include "queue/limiter.h"
+
+#define PER_MILLE 1000
+/* The delay of a retry whose limiter has no answer; stated in weir/pool.h. */
+#define UNANSWERED_NS WEIR_SECONDS(1)
+
+static int64_t now_of(const struct weiri_run *run)
 {
-    const struct weiri_round *round = arg;
-    weir_envelope *envelope = round->envelope;
-    if (round->worker->pool->stamp_count + envelope->stamp_count > 0) {
-        return weiri_stamps_run(round);
-    }
-    return weiri_invoke(&round->worker->context);
+    return weir_clock_now(run->worker->pool->clock);
 }
 
-/* Whatever may refuse or do the task; the run's status so far. */
-static int perform(struct weiri_round *round)
+/* --- hooks --- */
+
+/* The time limit of a hook. Computed without overflow. */
+static int64_t hook_limit(const weir_pool *pool, const weir_envelope *envelope)
 {
-    if (round->hooks->before != NULL) {
-        int status = weiri_hook_before(round);
+    int64_t limit = envelope->deadline_ns / PER_MILLE * pool->hook_fraction +
+                    envelope->deadline_ns % PER_MILLE * pool->hook_fraction / PER_MILLE;
+    return limit > pool->hook_min_ns ? limit : pool->hook_min_ns;
+}
+
+static int invoke_hook(void *arg)
+{
+    struct weiri_run *run = arg;
+    weir_context *context = &run->worker->context;
+    weir_envelope *envelope = run->envelope;
+    switch (run->hook) {
+    case WEIRI_HOOK_BEFORE:
+        return envelope->hooks.before(context, envelope, envelope->payload);
+    case WEIRI_HOOK_AFTER:
+        return envelope->hooks.after(context, envelope, run->status, envelope->payload);
+    case WEIRI_HOOK_SUCCESS:
+        envelope->hooks.success(context, envelope, envelope->payload);
+        break;
+    case WEIRI_HOOK_FAILURE:
+        run->decision = envelope->hooks.failure(context, envelope, run->failure, envelope->payload);
+        break;
+    }
+    return WEIR_OK;
+}
+
+/* Calls a hook, which the envelope has, within its time; its status. */
+static int call_hook(struct weiri_run *run, enum weiri_hook hook)
+{
+    weir_context *context = &run->worker->context;
+    weiri_context_begin_phase(context, now_of(run), hook_limit(run->worker->pool, run->envelope));
+    run->hook = hook;
+    int status = weiri_guarded(context, invoke_hook, run);
+    weiri_context_end_phase(context);
+    run->hook_errors += status != WEIR_OK && status != WEIR_ESTOP;
+    return status;
+}
+
+/* --- the task --- */
+
+static int task(void *arg)
+{
+    const struct weiri_run *run = arg;
+    return weiri_stamps_run(&run->worker->context);
+}
+
+/* The before hook may refuse the task. */
+static int perform(struct weiri_run *run)
+{
+    weir_context *context = &run->worker->context;
+    if (run->envelope->hooks.before != NULL) {
+        int status = call_hook(run, WEIRI_HOOK_BEFORE);
         if (status != WEIR_OK) {
             return status;
         }
     }
-    int status = weiri_round_call(round, do_task);
-    if (status == WEIR_OK && round->envelope->deadline_ns != 0 &&
-        weiri_context_is_spent(&round->worker->context, weiri_round_now(round))) {
-        weiri_count(round->worker, WEIRI_COUNT_LATE);
-    }
+    int status = weiri_guarded(context, task, run);
+    run->is_late = status == WEIR_OK && run->envelope->deadline_ns != 0 &&
+                   weiri_context_is_spent(context, now_of(run));
     return status;
 }
 
-static bool wants_after(const struct weiri_round *round)
+static bool wants_after(const struct weiri_run *run)
 {
-    return round->hooks->after != NULL &&
-           (round->status == WEIR_OK || round->status == WEIR_ESTOP ||
-            (round->envelope->flags & WEIR_ENVELOPE_AFTER_ALWAYS) != 0);
+    return run->envelope->hooks.after != NULL &&
+           (run->status == WEIR_OK || run->status == WEIR_ESTOP ||
+            (run->envelope->flags & WEIR_ENVELOPE_AFTER_ALWAYS) != 0);
 }
 
-enum weiri_ending weiri_run(struct weiri_worker *worker, weir_envelope *envelope)
+void weiri_run_task(struct weiri_run *run)
 {
-    struct weiri_round round = {
-        .worker = worker, .envelope = envelope, .hooks = weiri_envelope_hooks(envelope)};
-    if (weiri_envelope_is_periodic(envelope) && !weiri_recur_begin(&round)) {
-        return round.ending;
-    }
-    uint32_t failed = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
-    weiri_context_describe(&worker->context, envelope, failed + 1, round.due_ns);
-    WEIRI_PROBE4(run_start, worker->pool, envelope, envelope->id, weiri_envelope_type(envelope));
-    weiri_context_begin(&worker->context, envelope->deadline_ns == 0 ? 0 : weiri_round_now(&round),
+    weir_envelope *envelope = run->envelope;
+    weir_context *context = &run->worker->context;
+    WEIRI_PROBE4(run_start, run->worker->pool, envelope, envelope->id, envelope->type);
+    weiri_context_begin(context, envelope->deadline_ns == 0 ? 0 : now_of(run),
                         envelope->deadline_ns);
-    round.status = perform(&round);
-    round.is_lost = worker->context.is_lost; /* an after hook's panic is not the run's */
-    weiri_context_end_task(&worker->context);
-    if (wants_after(&round) && weiri_hook_after(&round) == WEIR_ESTOP) {
-        round.status = WEIR_ESTOP;
+    run->status = perform(run);
+    run->is_lost = context->is_lost; /* an after hook's panic is not the run's */
+    weiri_context_end_task(context);
+    if (wants_after(run) && call_hook(run, WEIRI_HOOK_AFTER) == WEIR_ESTOP) {
+        run->status = WEIR_ESTOP;
     }
-    WEIRI_PROBE4(run_end, worker->pool, envelope, envelope->id, round.status);
-    weiri_settle(&round);
-    if (round.hooks->outcome != NULL) {
-        round.hooks->outcome(envelope, round.status, envelope->payload);
+    WEIRI_PROBE4(run_end, run->worker->pool, envelope, envelope->id, run->status);
+}
+
+/* --- after the task --- */
+
+static void call_failure(struct weiri_run *run)
+{
+    const weir_context *context = &run->worker->context;
+    struct weir_failure told = {
+        .size = sizeof(told),
+        .status = run->status,
+        .attempt = run->terms.attempt,
+        .message = run->is_lost ? context->message : "",
+        .signal = run->is_lost ? context->signal : 0,
+        .exit_status = run->is_lost ? context->exit_status : -1,
+    };
+    run->failure = &told;
+    (void)call_hook(run, WEIRI_HOOK_FAILURE);
+    run->failure = NULL;
+}
+
+/* Asks the limiter when to retry. One that fails, for lack of memory or of its own will, does not
+ * cost the envelope its retry. */
+static int64_t ask_limiter(struct weiri_run *run)
+{
+    weir_envelope *envelope = run->envelope;
+    int64_t delay_ns;
+    run->limited_ns = now_of(run);
+    if (weiri_limiter_when(run->worker->pool->limiter, weir_key_item(&envelope->item),
+                           run->limited_ns, &delay_ns) != WEIR_OK) {
+        return UNANSWERED_NS;
     }
-    weiri_context_end(&worker->context);
-    return round.ending;
+    run->is_limited = true;
+    envelope->is_limited = true;
+    return delay_ns;
+}
+
+static void set_retry(struct weiri_run *run)
+{
+    int64_t delay_ns = 0;
+    if (run->decision.kind == WEIR_RETRY_AFTER) {
+        delay_ns = run->decision.delay_ns;
+    } else if (run->decision.kind == WEIR_RETRY_LIMITED) {
+        delay_ns = ask_limiter(run);
+    }
+    run->retry_ns = delay_ns <= 0 ? WEIRI_AT_ONCE : weiri_time_add(now_of(run), delay_ns);
+}
+
+void weiri_run_hooks(struct weiri_run *run)
+{
+    weir_envelope *envelope = run->envelope;
+    bool has_failed = weiri_outcome_is_failure(run->outcome, &run->terms);
+    if (run->outcome == WEIRI_SUCCEEDED && envelope->hooks.success != NULL) {
+        (void)call_hook(run, WEIRI_HOOK_SUCCESS);
+    }
+    if (has_failed && envelope->hooks.failure != NULL) {
+        call_failure(run);
+    }
+    if (weiri_outcome_action(run->outcome, &run->terms, &run->decision) == WEIRI_RETRY) {
+        set_retry(run);
+    } else if (envelope->is_limited) {
+        envelope->is_limited = false;
+        weiri_limiter_forget(run->worker->pool->limiter, weir_key_item(&envelope->item));
+    }
 }

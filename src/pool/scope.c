@@ -20,9 +20,9 @@ struct weir_scope {
     struct weiri_mutex mutex;
     struct weiri_cond changed WEIRI_GUARDED_BY(mutex); /* a pool is not busy any more */
     struct weiri_list pools WEIRI_GUARDED_BY(mutex);
-    /* Written with the mutex held, from false to true once, before any pool is told. A start looks
-     * at it when it has the pool's state in hand: either it sees the mark, or it is seen by who
-     * then stops the pool. */
+    /* Written with the mutex held, from false to true once, before any pool is stopped. A start
+     * reads it with the pool's mutex held: either it reads true, or the stop, which takes that
+     * mutex later, finds the pool running. */
     atomic_bool is_cancelled;
 };
 
@@ -38,46 +38,40 @@ enum weir_status weir_scope_new(const struct weir_allocator *allocator, weir_sco
         return WEIR_ENOMEM;
     }
     scope->mark = mark;
-    if (weiri_mutex_init(&scope->mutex) != WEIR_OK) {
-        goto no_mutex;
-    }
-    if (weiri_cond_init(&scope->changed, &scope->mutex) != WEIR_OK) {
-        goto no_cond;
-    }
+    weiri_mutex_init(&scope->mutex);
+    weiri_cond_init(&scope->changed, &scope->mutex);
     scope->allocator = memory;
     weiri_list_init(&scope->pools);
     atomic_init(&scope->is_cancelled, false);
     *ret_scope = scope;
     return WEIR_OK;
-
-no_cond:
-    weiri_mutex_fini(&scope->mutex);
-no_mutex:
-    weiri_release(&memory, scope, sizeof(*scope));
-    return WEIR_ENOMEM;
 }
 
-/* In a child its mutex is as the fork found it. */
+/* In a child the mutex is as the fork found it. */
 enum weir_status weiri_scope_check(const weir_scope *scope)
 {
     return scope != NULL && weiri_forked_since(scope->mark) ? WEIR_EFORKED : WEIR_OK;
 }
 
-static bool is_usable(const weir_scope *scope)
+enum weir_status weir_scope_free(weir_scope *scope)
 {
-    return scope != NULL && weiri_scope_check(scope) == WEIR_OK;
-}
-
-void weir_scope_free(weir_scope *scope)
-{
-    if (!is_usable(scope)) {
-        return;
+    if (scope == NULL) {
+        return WEIR_OK;
     }
-    WEIRI_ASSERT(weiri_list_is_empty(&scope->pools) && "a scope is freed after its pools");
+    if (weiri_scope_check(scope) != WEIR_OK) {
+        return WEIR_EFORKED;
+    }
+    weiri_mutex_lock(&scope->mutex);
+    bool is_used = !weiri_list_is_empty(&scope->pools);
+    weiri_mutex_unlock(&scope->mutex);
+    if (is_used) {
+        return WEIR_EBUSY;
+    }
     weiri_cond_fini(&scope->changed);
     weiri_mutex_fini(&scope->mutex);
     struct weir_allocator memory = scope->allocator;
     weiri_release(&memory, scope, sizeof(*scope));
+    return WEIR_OK;
 }
 
 bool weir_scope_is_cancelled(weir_scope *scope)
@@ -132,12 +126,13 @@ static void stop(weir_pool *pool)
     options.mode = WEIR_END_STOP;
     options.flags = WEIR_END_NO_WAIT;
     enum weir_status status = weir_pool_end(pool, &options);
-    WEIRI_ASSERT(status == WEIR_OK || status == WEIR_ESTATE); /* not started, and cannot be now */
+    WEIRI_ASSERT(status == WEIR_OK ||
+                 status == WEIR_ESTATE); /* not started; it cannot be any more */
 }
 
 void weir_scope_cancel(weir_scope *scope)
 {
-    if (!is_usable(scope)) {
+    if (scope == NULL || weiri_scope_check(scope) != WEIR_OK) {
         return;
     }
     weiri_mutex_lock(&scope->mutex);

@@ -10,19 +10,18 @@
 
 #include "base/list.h"
 
-/* A pool's place in its scope (weir/scope.h; not to be taken for struct weiri_scope, which is what
- * the contexts of one pool share). Guarded by the scope's mutex. */
+/* A pool's membership of a scope. Guarded by the scope's mutex. */
 struct weiri_membership {
     struct weiri_list link;
     weir_pool *pool;
     bool is_told; /* of the cancellation */
-    bool is_busy; /* it is being stopped: it must not be freed */
+    bool is_busy; /* it is being stopped, and must not be freed */
 };
 
-/* WEIR_EFORKED: it is a parent's, and this is the child; NULL is WEIR_OK. */
+/* WEIR_EFORKED: the scope is a parent's, and this is the child. scope may be NULL. */
 WEIR_NODISCARD enum weir_status weiri_scope_check(const weir_scope *scope);
 
-/* Both with no lock held; scope may be NULL. Leaving waits until a cancellation is through with the
+/* Both with no lock held; scope may be NULL. Leaving waits until a cancellation has stopped the
  * pool. */
 void weiri_scope_join(weir_scope *scope, struct weiri_membership *membership, weir_pool *pool);
 void weiri_scope_leave(weir_scope *scope, struct weiri_membership *membership);

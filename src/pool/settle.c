@@ -1,215 +1,204 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What a run leads to. The envelope is processing all the while: what it is brought back with now
- * needs no room and no hold of its own, since it does not leave the pool in between. */
+/* After a run: counts, the next action, and the end of the run. The envelope stays in
+ * flight until then, so what brings it back needs no slot and no memory. */
 
-#include "base/inline.h"
 #include "base/panic.h"
 #include "base/probe.h"
-#include "pool/outcome.h"
-#include "pool/round.h"
-#include "queue/room.h"
+#include "pool/group.h"
+#include "pool/recur.h"
+#include "pool/run.h"
 
-/* When a retry comes whose limiter could not say. */
-#define UNANSWERED_NS WEIR_SECONDS(1)
-
-/* Ends its row of failures, here and in the limiter; whether that was called. */
-static bool forgive(weir_pool *pool, weir_envelope *envelope)
+static void count_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
-    /* Hardly any has one: what is looked at then need not be written. */
-    if (atomic_load_explicit(&envelope->attempts, memory_order_relaxed) != 0) {
-        atomic_store_explicit(&envelope->attempts, 0, memory_order_relaxed);
-    }
-    if (!atomic_load_explicit(&envelope->is_limited, memory_order_relaxed)) {
-        return false;
-    }
-    atomic_store_explicit(&envelope->is_limited, false, memory_order_relaxed);
-    enum weir_status status = weir_queue_forget(pool->queue, weir_key_item(&envelope->item));
-    WEIRI_ASSERT(status == WEIR_OK);
-    return true;
+    struct weir_pool_counts *counts = &pool->counts;
+    uint64_t *const outcomes[] = {
+        [WEIRI_SUCCEEDED] = &counts->succeeded, [WEIRI_FAILED] = &counts->failed,
+        [WEIRI_PANICKED] = &counts->panics,     [WEIRI_TIMED_OUT] = &counts->timed_out,
+        [WEIRI_CANCELED] = &counts->canceled,   [WEIRI_STOPPED] = &counts->stopped,
+    };
+    ++*outcomes[run->outcome];
+    counts->runs++;
+    counts->late += run->is_late;
+    counts->hook_errors += run->hook_errors;
+    run->hook_errors = 0;
 }
 
-/* The same within a round; the limiter may be the user's. */
-static void forgive_run(struct weiri_round *round)
+/* Why an envelope ends that ends with such a run. */
+static const enum weir_ended_reason reasons[] = {
+    [WEIRI_SUCCEEDED] = WEIR_ENDED_DONE,    [WEIRI_FAILED] = WEIR_ENDED_FAILED,
+    [WEIRI_PANICKED] = WEIR_ENDED_FAILED,   [WEIRI_TIMED_OUT] = WEIR_ENDED_TIMED_OUT,
+    [WEIRI_CANCELED] = WEIR_ENDED_CANCELED, [WEIRI_STOPPED] = WEIR_ENDED_DONE,
+};
+
+/* Whether the run may bring its envelope back. Else the run to come is dropped. */
+static bool may_come_back_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
-    if (forgive(round->worker->pool, round->envelope)) {
-        weiri_round_forget_now(round);
+    bool is_allowed = weiri_pool_takes_back_locked(pool) && !run->worker->is_recalled;
+    if (!is_allowed) {
+        run->reason = run->worker->is_recalled ? WEIR_ENDED_CANCELED : pool->reason;
+        run->dropped++;
+        pool->counts.dropped++;
     }
+    return is_allowed;
 }
 
-void weiri_pool_forget(weir_pool *pool, weir_envelope *envelope)
+/* Cannot fail: the item is held, so that it has its place among the waiting ones. */
+static void retry_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
-    (void)forgive(pool, envelope);
-    if (weiri_envelope_is_periodic(envelope)) {
-        weiri_recur_forget(envelope);
-    }
-}
-
-/* *ret_joined: somebody has sent it for as early a time, or an earlier one. */
-static enum weir_status bring_back(struct weiri_round *round, int64_t delay_ns, bool *ret_joined)
-{
-    weir_pool *pool = round->worker->pool;
-    weir_envelope *envelope = round->envelope;
+    weir_envelope *envelope = run->envelope;
+    struct weiri_added added;
+    const struct weiri_order order = {.time_ns = run->retry_ns};
     enum weir_status status =
-        weiri_queue_send_again(pool->queue, &envelope->item, weiri_round_now(round), delay_ns,
-                               &envelope->cancelled_run, ret_joined);
-    round->ending = WEIRI_ENDS_PENDING;
-    if (status == WEIR_ESHUTDOWN) {
-        round->ending = WEIRI_ENDS_CLOSED;
-    } else if (status == WEIR_ENOMEM) {
-        round->ending = WEIRI_ENDS_NO_MEMORY;
-    }
-    if (status != WEIR_OK) {
-        weiri_pool_count_drop(pool);
-    }
-    return status;
+        weiri_core_add(&pool->core, weir_key_item(&envelope->item), &order, pool->now_ns, &added);
+    WEIRI_ASSERT(status == WEIR_OK);
+    WEIRI_PROBE4(retry, pool, envelope, envelope->id, run->status);
+    pool->counts.retries++;
+    pool->meter.retries += run->retry_ns != WEIRI_AT_ONCE;
+    run->is_retried = true;
+    run->reason = WEIR_ENDED_CANCELED; /* only that can end it before the retry */
+    run->has_joined = added.is_coalesced;
 }
 
-enum weir_status weiri_bring_back(struct weiri_round *round, int64_t delay_ns)
+void weiri_run_settle_locked(weir_pool *pool, struct weiri_run *run)
 {
-    bool has_joined;
-    return bring_back(round, delay_ns, &has_joined);
-}
-
-static enum weir_status retry_limited(struct weiri_round *round)
-{
-    weir_queue *queue = round->worker->pool->queue;
-    struct weir_key key = weir_key_item(&round->envelope->item);
-    int64_t now_ns = weiri_round_now(round);
-    int64_t delay_ns;
-    enum weir_status answer = weir_limiter_when(queue->limiter, key, now_ns, &delay_ns);
-    weiri_round_forget_now(round); /* the limiter may be the user's */
-    /* A limiter that fails, for lack of memory or of its own will, must not cost the envelope. */
-    if (answer != WEIR_OK) {
-        return weiri_bring_back(round, UNANSWERED_NS);
-    }
-    atomic_store_explicit(&round->envelope->is_limited, true, memory_order_relaxed);
-    bool has_joined;
-    enum weir_status status = bring_back(round, delay_ns, &has_joined);
-    if (status != WEIR_OK) {
-        weir_limiter_undo(queue->limiter, key, now_ns);
-    } else if (has_joined) {
-        weir_limiter_give_back(queue->limiter, key, now_ns);
-    }
-    return status;
-}
-
-static void retry(struct weiri_round *round)
-{
-    enum weir_status status;
-    if (round->decision.kind == WEIR_RETRY_LIMITED) {
-        status = retry_limited(round);
-    } else {
-        bool is_now = round->decision.kind == WEIR_RETRY_NOW;
-        status = weiri_bring_back(round, is_now ? 0 : round->decision.delay_ns);
-    }
-    if (status == WEIR_OK) {
-        WEIRI_PROBE4(retry, round->worker->pool, round->envelope, round->envelope->id,
-                     round->status);
-        weiri_count(round->worker, WEIRI_COUNT_RETRIES);
-    }
-}
-
-static void obey(struct weiri_round *round, enum weiri_sequel sequel)
-{
-    weir_envelope *envelope = round->envelope;
-    switch (sequel) {
-    case WEIRI_END:
-        if (weiri_envelope_is_periodic(envelope)) {
-            weiri_recur_end(round);
+    weir_envelope *envelope = run->envelope;
+    bool has_failed = weiri_outcome_is_failure(run->outcome, &run->terms);
+    count_locked(pool, run);
+    envelope->runs++;
+    envelope->last_status = run->status;
+    envelope->failures = has_failed ? run->terms.attempt : 0;
+    run->reason = has_failed ? WEIR_ENDED_FAILED : reasons[run->outcome];
+    switch (weiri_outcome_action(run->outcome, &run->terms, &run->decision)) {
+    case WEIRI_END: /* of a cancelled run, the schedule has ended with the cancellation */
+        if (run->terms.is_periodic && !run->worker->is_recalled) {
+            weiri_recur_stop(pool, envelope);
         }
         return;
     case WEIRI_AGAIN:
-        weiri_recur_again(round);
+        if (may_come_back_locked(pool, run)) {
+            weiri_recur_again(pool, envelope);
+            if (weiri_pending_runs(&envelope->item) > 0) {
+                run->reason = WEIR_ENDED_CANCELED; /* only that can end it before the next run */
+            }
+        }
         return;
     case WEIRI_EXHAUSTED:
-        weiri_count(round->worker, WEIRI_COUNT_EXHAUSTED);
-        round->ending = WEIRI_ENDS_EXHAUSTED;
-        forgive_run(round);
+        pool->counts.exhausted++;
+        envelope->failures = 0;
+        run->reason = WEIR_ENDED_EXHAUSTED;
         return;
     case WEIRI_DROP:
-        round->ending = WEIRI_ENDS_FAILED;
-        forgive_run(round);
+        envelope->failures = 0;
         return;
     case WEIRI_RETRY:
-        retry(round);
+        if (may_come_back_locked(pool, run)) {
+            retry_locked(pool, run);
+        }
         return;
     }
 }
 
-/* Counts the run among the failures in a row, or ends that row; how many there are. */
-static uint32_t remember(struct weiri_round *round, bool has_failed)
+/* Drops the further runs of an envelope whose run ends while the pool does. A drain still runs
+ * queued envelopes. */
+static void drop_pending_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
-    weir_envelope *envelope = round->envelope;
-    if (!has_failed) {
-        forgive_run(round);
-        return 0;
+    struct weir_item *item = &run->envelope->item;
+    if (weiri_pool_takes_back_locked(pool)) {
+        return;
     }
-    uint32_t attempts = atomic_load_explicit(&envelope->attempts, memory_order_relaxed);
-    attempts += attempts < UINT32_MAX;
-    atomic_store_explicit(&envelope->attempts, attempts, memory_order_relaxed);
-    return attempts;
+    uint32_t dropped = pool->is_stop ? weiri_pending_runs(item) : item->weir_wait != 0;
+    if (dropped > 0) {
+        pool->counts.dropped += dropped;
+        run->dropped += dropped;
+        run->reason = pool->reason;
+    }
+    if (pool->is_stop) {
+        (void)weiri_core_cancel(&pool->core, item);
+    } else {
+        weiri_core_clear_time(&pool->core, item);
+    }
 }
 
-static void tell_failure(struct weiri_round *round, uint32_t attempt)
+void weiri_run_end_locked(weir_pool *pool, struct weiri_run *run, struct weiri_endings *endings)
 {
-    struct weir_failure failure = {
-        .status = round->status,
-        .attempt = attempt,
-        .message = "",
-        .exit_status = -1,
-    };
-    const weir_context *context = &round->worker->context;
-    if (round->is_lost) {
-        failure.message = context->message;
-        failure.signal = context->signal;
-        failure.exit_status = context->exit_status;
+    weir_envelope *envelope = run->envelope;
+    pool->counts.hook_errors += run->hook_errors;
+    drop_pending_locked(pool, run);
+    bool keeps_slot = run->is_retried && (pool->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
+    if (!keeps_slot) {
+        weiri_group_free_slot_locked(pool, envelope);
     }
-    round->failure = &failure;
-    weiri_hook_failure(round);
-    round->failure = NULL;
+    envelope->worker = NULL;
+    if (weiri_core_done(&pool->core, &envelope->item, pool->now_ns)) {
+        uint32_t lost = run->worker->lost;
+        if (lost > 0 && run->reason == WEIR_ENDED_DONE) {
+            run->reason = WEIR_ENDED_CANCELED;
+        }
+        weiri_ended_note_locked(pool, envelope, run->reason, run->dropped + lost, endings);
+    }
+    if (pool->core.processing == 0) {
+        weiri_pool_announce_locked(pool);
+    }
 }
 
-static WEIRI_NOINLINE void settle_by_table(struct weiri_round *round)
+/* Tells the limiter about a retry that coalesced with an earlier send, or could not be made. */
+static void tell_limiter(const struct weiri_run *run)
 {
-    weir_envelope *envelope = round->envelope;
-    enum weiri_outcome outcome = weiri_outcome_of(round->status);
-    weiri_count(round->worker, (enum weiri_count)outcome);
-    struct weiri_terms terms = {
+    weir_limiter *limiter = run->worker->pool->limiter;
+    struct weir_key key = weir_key_item(&run->envelope->item);
+    if (!run->is_retried) {
+        weir_limiter_undo(limiter, key, run->limited_ns);
+    } else if (run->has_joined) {
+        weir_limiter_give_back(limiter, key, run->limited_ns);
+    }
+}
+
+static void classify(struct weiri_run *run)
+{
+    weir_envelope *envelope = run->envelope;
+    run->outcome = weiri_outcome_of(run->status);
+    run->terms = (struct weiri_terms){
         .is_periodic = weiri_envelope_is_periodic(envelope),
-        .timeouts_fail = round->worker->pool->timeouts_fail,
+        .timeouts_fail = (run->worker->pool->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0,
+        .attempt = envelope->failures + (envelope->failures < UINT32_MAX),
         .attempts_max = envelope->attempts_max,
     };
-    bool has_failed = weiri_outcome_is_failure(outcome, &terms);
-    terms.attempt = remember(round, has_failed);
-    round->decision = weir_decision_drop();
-
-    /* A schedule goes on whatever its hooks do, and without the time they take. */
-    if (terms.is_periodic) {
-        obey(round, weiri_outcome_sequel(outcome, &terms, &round->decision));
-    }
-    if (outcome == WEIRI_SUCCEEDED && round->hooks->success != NULL) {
-        weiri_hook_success(round);
-    }
-    if (has_failed && round->hooks->failure != NULL) {
-        tell_failure(round, terms.attempt);
-    }
-    if (!terms.is_periodic) {
-        obey(round, weiri_outcome_sequel(outcome, &terms, &round->decision));
-    }
+    run->decision = weir_decision_drop();
 }
 
-void weiri_settle(struct weiri_round *round)
+void weiri_run_envelope_locked(weir_pool *pool, struct weiri_worker *worker,
+                               struct weiri_endings *endings)
 {
-    weir_envelope *envelope = round->envelope;
-    if (round->status != WEIR_OK || weiri_envelope_is_periodic(envelope)) {
-        settle_by_table(round);
-        return;
+    struct weiri_run run = {.worker = worker, .envelope = worker->envelope};
+    weiri_pool_unlock(pool);
+    weiri_run_task(&run);
+    classify(&run);
+    /* A schedule goes on whatever its hooks do, and without the time they take; a one-off
+     * envelope's hook decides. */
+    bool is_periodic = run.terms.is_periodic;
+    if (!is_periodic) {
+        weiri_run_hooks(&run);
     }
-    /* What the table says of most runs, without asking it. */
-    weiri_count(round->worker, (enum weiri_count)WEIRI_SUCCEEDED);
-    forgive_run(round);
-    if (round->hooks->success != NULL) {
-        weiri_hook_success(round);
+    bool has_more = is_periodic || run.is_limited || run.envelope->hooks.outcome != NULL;
+    if (!has_more) {
+        weiri_context_end(&worker->context);
     }
+    weiri_pool_lock(pool);
+    weiri_run_settle_locked(pool, &run);
+    if (has_more) {
+        weiri_pool_unlock(pool);
+        if (is_periodic) {
+            weiri_run_hooks(&run);
+        }
+        if (run.is_limited) {
+            tell_limiter(&run);
+        }
+        if (run.envelope->hooks.outcome != NULL) {
+            run.envelope->hooks.outcome(run.envelope, run.status, run.envelope->payload);
+        }
+        weiri_context_end(&worker->context);
+        weiri_pool_lock(pool);
+    }
+    weiri_run_end_locked(pool, &run, endings);
 }

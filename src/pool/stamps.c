@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/stamps.h"
 
-#include "pool/isolation.h"
-#include "pool/round.h"
+#include "pool/run.h"
 
 /* As many frames of the user's own are on a worker's stack at once. */
 #define STAMPS_MAX 1024
@@ -24,38 +23,36 @@ enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t coun
     return WEIR_OK;
 }
 
-/* NULL: all are behind, what comes is the task. */
-static const struct weir_stamp *stamp_at(const struct weiri_round *round, size_t index)
+/* NULL: there is no further stamp. */
+static const struct weir_stamp *stamp_at(const weir_context *context, size_t index)
 {
-    const weir_pool *pool = round->worker->pool;
+    const weir_pool *pool = context->pool;
     if (index < pool->stamp_count) {
         return &pool->stamps[index];
     }
     index -= pool->stamp_count;
-    weir_envelope *envelope = round->envelope;
-    return index < envelope->stamp_count ? &weiri_envelope_stamps(envelope)[index] : NULL;
+    const weir_envelope *envelope = context->envelope;
+    return index < envelope->stamp_count ? &envelope->stamps[index] : NULL;
 }
 
-static int run_from(const struct weiri_round *round, size_t index, weir_context *context)
+/* The chain is that of the run, even if a stamp passes on another context. */
+static int run_from(weir_context *own, size_t index, weir_context *context)
 {
-    weir_envelope *envelope = round->envelope;
-    const struct weir_stamp *stamp = stamp_at(round, index);
+    const struct weir_stamp *stamp = stamp_at(own, index);
     if (stamp == NULL) {
-        return weiri_invoke(&round->worker->context);
+        return weiri_invoke(own);
     }
-    const struct weir_next inside = {round, index + 1};
-    return stamp->fn(context, envelope, &inside, stamp->arg);
+    const struct weir_next inside = {own, index + 1};
+    return stamp->fn(context, own->envelope, &inside, stamp->arg);
 }
 
 int weir_next_run(const weir_next *next, weir_context *context)
 {
-    if (next == NULL || context == NULL) {
-        return WEIR_EINVAL;
-    }
-    return run_from(next->round, next->index, context);
+    return next == NULL || context == NULL ? WEIR_EINVAL
+                                           : run_from(next->context, next->index, context);
 }
 
-int weiri_stamps_run(const struct weiri_round *round)
+int weiri_stamps_run(weir_context *context)
 {
-    return run_from(round, 0, &round->worker->context);
+    return run_from(context, 0, context);
 }

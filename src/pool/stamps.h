@@ -9,21 +9,18 @@
 
 #include "base/options.h"
 
-struct weiri_round;
-
-/* Where in the chain around a task a stamp stands: what is inside it begins with the stamp of this
- * index, those of the pool counted before those of the envelope. Nothing of the chain is written
- * down: each link is made on the worker's stack when it is called, so that neither the pool's array
- * nor the envelope's is ever joined with anything (R5). */
+/* The inside of a stamp: the chain from an index on, which counts the pool's stamps before the
+ * envelope's. Each link is made on the worker's stack when it is called, so that the two arrays are
+ * never joined, and nothing is written that two workers share. */
 struct weir_next {
-    const struct weiri_round *round;
+    weir_context *context;
     size_t index;
 };
 
 /* Checks stamps of options. WEIR_EINVAL, WEIR_ERANGE. */
 WEIR_NODISCARD enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count);
 
-/* Runs the task of a round inside its stamps; their status. */
-int weiri_stamps_run(const struct weiri_round *round);
+/* Runs the task of the context's envelope inside its stamps; their status. */
+int weiri_stamps_run(weir_context *context);
 
 #endif

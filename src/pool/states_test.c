@@ -165,7 +165,7 @@ TEST(bad_ends, "options of an end that are unknown or do not go together are ref
     static const struct {
         uint32_t mode;
         uint32_t flags;
-        int64_t wait_ns;
+        int64_t limit_ns;
         bool has_running;
         enum weir_status status;
     } bad[] = {
@@ -180,7 +180,7 @@ TEST(bad_ends, "options of an end that are unknown or do not go together are ref
         struct weir_end_options options = WEIR_END_OPTIONS_INIT;
         options.mode = bad[i].mode;
         options.flags = bad[i].flags;
-        options.wait_ns = bad[i].wait_ns;
+        options.limit_ns = bad[i].limit_ns;
         options.running = bad[i].has_running ? not_to_be_told : NULL;
         CHECK_STATUS(weir_pool_end(crew.pool, &options), bad[i].status);
     }

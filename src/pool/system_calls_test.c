@@ -76,6 +76,14 @@ static void send_endless(void)
     weir_envelope_unref(envelope);
 }
 
+static bool is_asleep(const struct weiri_watchdog *dog)
+{
+    weiri_mutex_lock(dog->contexts->mutex);
+    bool is_asleep = dog->is_asleep;
+    weiri_mutex_unlock(dog->contexts->mutex);
+    return is_asleep;
+}
+
 /* The first run finds the watchdog asleep, and calls it; from then on it comes by itself, once in
  * an hour. */
 static _Noreturn void run_all(int64_t overdue_ns)
@@ -85,9 +93,9 @@ static _Noreturn void run_all(int64_t overdue_ns)
     options.overdue_ns = overdue_ns;
     CHECK_STATUS(weir_pool_new(&options, &endless.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_start(endless.pool), WEIR_OK);
-    struct weiri_watchdog *dog = endless.pool->scope.watchdog;
+    const struct weiri_watchdog *dog = endless.pool->watchdog;
     CHECK_INT(dog != NULL, ==, overdue_ns != 0);
-    while (dog != NULL && !atomic_load(&dog->is_asleep)) {
+    while (dog != NULL && !is_asleep(dog)) {
         (void)sched_yield();
     }
     send_endless();

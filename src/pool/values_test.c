@@ -12,7 +12,7 @@ static int numbers[COUNT];
 TEST(few, "a value is found by its key's address until it is replaced or taken out")
 {
     struct weiri_values values;
-    weiri_values_init(&values);
+    values = (struct weiri_values){.count = 0};
     const struct weir_allocator *memory = test_allocator();
     CHECK(weiri_values_get(&values, &keys[0]) == NULL);
     CHECK_STATUS(weiri_values_set(&values, memory, &keys[0], &numbers[0]), WEIR_OK);
@@ -33,7 +33,7 @@ TEST(few, "a value is found by its key's address until it is replaced or taken o
 TEST(memory, "eight values take no memory; more do until they are cleared")
 {
     struct weiri_values values;
-    weiri_values_init(&values);
+    values = (struct weiri_values){.count = 0};
     size_t blocks = test_allocated_blocks();
     for (int i = 0; i < COUNT; i++) {
         CHECK_STATUS(weiri_values_set(&values, test_allocator(), &keys[i], &numbers[i]), WEIR_OK);
@@ -47,7 +47,7 @@ TEST_OOM(random_pairs,
          "whatever is set and taken out, each key has its last value; what fails changed nothing")
 {
     struct weiri_values values;
-    weiri_values_init(&values);
+    values = (struct weiri_values){.count = 0};
     void *expected[COUNT] = {NULL};
     for (int step = 0; step < 2000; step++) {
         size_t key = (size_t)test_random_below(COUNT);

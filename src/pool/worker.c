@@ -1,121 +1,96 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "base/panic.h"
-#include "pool/flight.h"
+/* A worker: takes envelopes and runs them until it has to leave. */
+
 #include "pool/group.h"
-#include "pool/pool.h"
-#include "queue/close.h"
-#include "queue/room.h"
+#include "pool/recur.h"
+#include "pool/run.h"
 
-/* Workers wait here until all are there, so that a start that fails has run nothing. False: it
- * failed. */
-static bool pass_gate(struct weiri_worker *worker)
+/* The envelope is running from here on. */
+static void begin_locked(weir_pool *pool, struct weiri_worker *worker, weir_envelope *envelope,
+                         int64_t due_ns) WEIRI_POOL_LOCKED
 {
-    weir_pool *pool = worker->pool;
-    weiri_mutex_lock(&pool->mutex);
-    while (worker->gate == WEIRI_GATE_SHUT) {
-        weiri_cond_wait(&pool->changed);
-    }
-    worker->is_working = worker->gate == WEIRI_GATE_OPEN;
-    bool has_passed = worker->is_working;
-    weiri_mutex_unlock(&pool->mutex);
-    return has_passed;
+    weiri_core_start(&pool->core, &envelope->item, pool->now_ns);
+    worker->envelope = envelope;
+    worker->ticket = envelope->item.weir_position;
+    worker->is_recalled = false;
+    worker->lost = 0;
+    envelope->worker = worker;
+    weiri_context_describe(&worker->context, envelope, envelope->failures + 1, due_ns);
 }
 
-/* What it came to (pool/pool.h). */
-static enum weiri_ending run(struct weiri_worker *worker, weir_envelope *envelope, uint64_t ticket)
+bool weiri_worker_take_locked(weir_pool *pool, struct weiri_worker *worker)
 {
-    weiri_context_name_run(&worker->context, ticket, &envelope->cancelled_run);
-    return weiri_run(worker, envelope);
-}
-
-/* Puts back what was handed out and not begun when a stop came: what that means for it, the sweep
- * decides as of what is queued. False: no stop came, or it was cancelled by now, or there is no
- * memory for it; it is to be run. */
-static bool put_back(struct weiri_worker *worker, const struct weir_work *work)
-{
-    return weiri_scope_is_cancelled(&worker->pool->scope) &&
-           weiri_queue_put_back(worker->pool->queue, work,
-                                &weiri_envelope_of(work->item)->cancelled_run) == WEIR_OK;
-}
-
-/* Whether an envelope that has left with the end of this run was dropped. */
-static bool is_dropped(weir_envelope *envelope, enum weiri_ending ending, uint64_t ticket)
-{
-    weiri_sync_point();
-    uint64_t note = atomic_load_explicit(&envelope->cancelled_run, memory_order_relaxed);
-    return ending != WEIRI_ENDS || weiri_run_was_robbed(note, ticket);
-}
-
-/* The run is over, and all that it led to. Who waits for that said so before it found the envelope
- * processing, so before the done of the run, and is seen here. */
-static void end_run(struct weiri_worker *worker)
-{
-    weir_pool *pool = worker->pool;
-    weiri_sync_point();
-    atomic_store_explicit(&worker->context.run, 0, memory_order_release);
-    weiri_sync_point();
-    if (atomic_load_explicit(&pool->awaiting, memory_order_relaxed) > 0) {
-        weiri_mutex_lock(&pool->mutex);
-        weiri_cond_broadcast(&pool->changed);
-        weiri_mutex_unlock(&pool->mutex);
-    }
-}
-
-/* Works until it is handed nothing more, and says why. An envelope is given back before the worker
- * may sleep: its last reference must not wait for the next envelope to come. */
-static enum weir_status work_off(struct weiri_worker *worker, struct weir_work *work)
-{
-    enum weir_status status = WEIR_OK;
-    bool is_surplus = false;
-    weiri_reserve_begin(worker);
-    while (status == WEIR_OK && !is_surplus && !put_back(worker, work)) {
-        weir_envelope *envelope = weiri_envelope_of(work->item);
-        uint64_t ticket = work->ticket;
-        enum weiri_ending ending = run(worker, envelope, ticket);
-        weiri_envelope_note_ending(worker->pool, envelope, ending);
-        is_surplus = weiri_reserve_is_due(worker, &worker->pace);
-        bool has_left;
-        status = is_surplus ? weiri_queue_done_left(worker->pool->queue, work, &has_left)
-                            : weiri_queue_done_try_get(worker->pool->queue, work, &has_left);
-        WEIRI_ASSERT(status == WEIR_OK || status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN ||
-                     status == WEIR_ECANCELED);
-        if (has_left) {
-            if (is_dropped(envelope, ending, ticket)) {
-                weiri_pool_tell_ending(worker->pool, envelope, ending);
+    while (weiri_pool_hands_out_locked(pool)) {
+        weir_envelope *envelope = weiri_group_first_locked(pool);
+        if (envelope == NULL) {
+            struct weir_item *first = weiri_core_first(&pool->core);
+            if (first == NULL) {
+                return false;
             }
-            weiri_flight_release(envelope);
+            envelope = weiri_envelope_of(first);
+            if (!weiri_group_admit_locked(pool, envelope)) {
+                continue;
+            }
         }
-        end_run(worker);
+        int64_t due_ns = 0;
+        weiri_group_unqueue_locked(pool, envelope);
+        if (!weiri_envelope_is_periodic(envelope) || weiri_recur_begin(pool, envelope, &due_ns)) {
+            begin_locked(pool, worker, envelope, due_ns);
+            return true;
+        }
+        /* It waits for its next firing. */
+        weiri_group_free_slot_locked(pool, envelope);
+        if (!weiri_pool_takes_back_locked(pool)) {
+            struct weiri_endings endings = {.first = NULL};
+            weiri_ended_drop_locked(pool, envelope, pool->reason, &endings);
+            weiri_ended_tell_locked(pool, &endings);
+        }
     }
-    if (is_surplus) {
-        weiri_reserve_rest(worker);
-    } else {
-        weiri_reserve_end(worker);
+    return false;
+}
+
+/* Whether the worker has to leave before it takes anything. */
+static bool is_dismissed_locked(weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    if (pool->leavers > 0) {
+        pool->leavers--;
+        return true;
     }
-    return status;
+    return pool->state == WEIR_POOL_STATE_STOPPING && pool->is_stop;
+}
+
+static void work_locked(weir_pool *pool, struct weiri_worker *worker) WEIRI_POOL_LOCKED
+{
+    while (!is_dismissed_locked(pool)) {
+        if (weiri_worker_take_locked(pool, worker)) {
+            struct weiri_endings endings = {.first = NULL};
+            weiri_run_envelope_locked(pool, worker, &endings);
+            weiri_ended_tell_locked(pool, &endings);
+            worker->envelope = NULL;
+            worker->ticket = 0;
+            if (pool->run_observers > 0) {
+                weiri_pool_announce_locked(pool);
+            }
+        } else if (pool->state == WEIR_POOL_STATE_STOPPING) {
+            return; /* a drain: envelopes that are queued still wait for a run of their group */
+        } else {
+            weiri_pool_sleep_locked(pool);
+        }
+    }
 }
 
 void weiri_worker_main(void *arg)
 {
     struct weiri_worker *worker = arg;
-    if (!pass_gate(worker)) {
-        return;
+    weir_pool *pool = worker->pool;
+    weiri_pool_lock(pool);
+    if (!worker->is_refused) {
+        worker->thread_id = weiri_thread_current();
+        work_locked(pool, worker);
+        worker->thread_id = 0;
+        worker->has_left = true;
+        weiri_pool_leave_locked(pool);
     }
-    struct weir_work work;
-    weir_queue *queue = worker->pool->queue;
-    enum weir_status status;
-    do { /* WEIR_ENOMEM too is tried again: a worker that gave up would leave its work undone */
-        status = weir_queue_get(queue, &work);
-        if (status == WEIR_ESHUTDOWN) {
-            /* What the sweep drops may have kept a group waiting, which is queued then. */
-            weiri_pool_sweep(worker->pool);
-            status = weir_queue_try_get(queue, &work);
-        }
-        if (status == WEIR_OK && work_off(worker, &work) == WEIR_ECANCELED) {
-            status = WEIR_ECANCELED; /* a resize has no use for it any more */
-        }
-    } while (status != WEIR_ESHUTDOWN && status != WEIR_ECANCELED);
-    weiri_reserve_leave(worker);
-    weiri_pool_leave(worker->pool, worker);
+    weiri_pool_unlock(pool);
 }

@@ -1,42 +1,31 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Every call in every case. Most calls have short cuts (queue/quick.h), which are compiled into
- * each of them and for each state of the lock. Here each is made in all cases that a short cut
- * tells apart, and must come to what its contract says, and to what it comes to in a queue that
- * takes none, because it tells somebody of adds. */
+/* Every call in every case. Each must do what its contract says, and the same in a queue with a
+ * touch function, which takes the lock for every add. */
 #include <stdint.h>
 
 #include <weir/snapshot.h>
 
-#include "queue/bias_trap.h"
 #include "queue/case_calls.h"
 
-/* What a queue has besides, so that it is not quiet. */
+/* Additional properties of a queue. */
 enum mode {
-    QUIET,
-    WATCHED, /* an event loop has its descriptor: plain, but not calm */
-    RANKED,  /* calm, but not plain */
-    TIMED,   /* calm, but not plain */
-    PENDING, /* neither */
+    PLAIN,
+    WATCHED, /* an event loop has its descriptor */
+    RANKED,
+    TIMED,
+    PENDING, /* another item waits */
+    SUPERSEDING,
     MODES
 };
 
-static const char *const mode_names[MODES] = {"quiet", "watched", "ranked", "timed", "pending"};
-
-/* Whose the lock is when the call under test comes. */
-enum lock {
-    OWN,       /* biased to the caller */
-    STRANGERS, /* biased to another thread */
-    SHARED,    /* biased to none */
-    OPEN,      /* and so that all may look at it */
-    LOST       /* biased to the caller until between its two looks */
-};
+static const char *const mode_names[MODES] = {"plain", "watched", "ranked",
+                                              "timed", "pending", "superseding"};
 
 /* One combination of all. */
 struct one {
     enum kind kind;
     enum mode mode;
-    enum lock lock;
     const struct state *state;
     const struct call *call;
 };
@@ -52,7 +41,7 @@ static void check_equal(const struct one *one, const char *what, long long got, 
     }
 }
 
-/* What one->call comes to by its contract; false: it would wait. */
+/* The result of one->call by its contract; false: it would block. */
 static bool expect(const struct one *one, struct world *world, enum weir_status *ret_status,
                    size_t *ret_first)
 {
@@ -61,8 +50,12 @@ static bool expect(const struct one *one, struct world *world, enum weir_status 
     *ret_first = NOBODY;
     switch (one->call->what) {
     case ADDS:
+    case WAITS:
         *ret_status = state->add == WEIR_EBUSY && !is_item ? WEIR_OK : state->add;
-        return is_item || !one->call->is_for_items;
+        return true;
+    case ASKS:
+        *ret_status = state->add == WEIR_EBUSY && is_item ? WEIR_EBUSY : WEIR_OK;
+        return true;
     case ENDS:
         *ret_status = state->done;
         return true;
@@ -79,6 +72,9 @@ static bool expect(const struct one *one, struct world *world, enum weir_status 
         *ret_status = one->call->nothing;
         return one->call->nothing != WEIR_OK;
     }
+    if (*ret_status == WEIR_ECANCELED && one->call->nothing == WEIR_EAGAIN) {
+        *ret_status = WEIR_EAGAIN; /* it never blocks, and so is not ended */
+    }
     return true;
 }
 
@@ -88,35 +84,19 @@ static void see_add(struct weir_key key, void *arg)
     (void)arg;
 }
 
-/* A world before the call under test. */
-struct making {
-    struct world *world;
-    const struct one *one;
-    bool is_general;
-};
-
-static void make_world(void *arg)
+/* Makes a world before the call under test. */
+static void make_world(const struct one *one, struct world *world, bool tells)
 {
-    const struct making *making = arg;
-    const struct one *one = making->one;
-    struct world *world = making->world;
     memset(world, 0, sizeof(*world));
     world->kind = one->kind;
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
     options.allocator = *test_allocator();
-    options.flags = one->mode == RANKED  ? WEIR_QUEUE_PRIORITIES
-                    : one->mode == TIMED ? WEIR_QUEUE_AGES
-                                         : 0;
-    if (making->is_general) {
-        options.touch = see_add;
-    } else if (one->lock == LOST) {
-        options.allocator.alloc = alloc_in_trap;
-        options.allocator.release = release_in_trap;
-    }
+    options.flags = one->mode == RANKED        ? WEIR_QUEUE_PRIORITIES
+                    : one->mode == TIMED       ? WEIR_QUEUE_AGES
+                    : one->mode == SUPERSEDING ? WEIR_QUEUE_SUPERSEDE
+                                               : 0;
+    options.touch = tells ? see_add : NULL;
     CHECK_STATUS(weir_queue_new(&options, &world->queue), WEIR_OK);
-    if (!making->is_general && one->lock == OPEN) {
-        CHECK_STATUS(weiri_lock_init(&world->queue->lock, false), WEIR_OK);
-    }
     if (one->mode == WATCHED) {
         int fd;
         CHECK_STATUS(weir_queue_fd(world->queue, &fd), WEIR_OK);
@@ -127,38 +107,10 @@ static void make_world(void *arg)
     one->state->prepare(world);
 }
 
-static void look(void *queue)
-{
-    (void)weir_queue_len(queue);
-}
-
-/* Makes the world of the short cuts, with its lock as it is to be. */
-static void make_quick(const struct one *one, struct world *world)
-{
-    struct making making = {world, one, false};
-    if (one->lock == STRANGERS) {
-        test_join(test_start(make_world, &making));
-    } else {
-        make_world(&making);
-    }
-    if (one->lock == SHARED) {
-        test_join(test_start(look, world->queue));
-    }
-    uint64_t bias = atomic_load(&world->queue->lock.bias);
-    CHECK_INT(bias != 0, ==, one->lock == OWN || one->lock == STRANGERS || one->lock == LOST);
-}
-
-static void make_call(const struct one *one, struct world *world, bool is_trapped,
-                      struct outcome *ret_outcome)
+static void make_call(const struct one *one, struct world *world, struct outcome *ret_outcome)
 {
     *ret_outcome = (struct outcome){.status = WEIR_OK};
-    if (is_trapped) {
-        set_trap(world->queue);
-    }
     one->call->make(world, ret_outcome);
-    if (is_trapped) {
-        unset_trap();
-    }
     bool ends = one->call->what == ENDS || one->call->what == ENDS_AND_GETS;
     for (size_t i = 0; i < ITEMS && ends && one->state->done == WEIR_OK; i++) {
         if (world->is_held[i] && world->works[i].ticket == world->work.ticket) {
@@ -175,7 +127,7 @@ static enum weir_place place_of(struct world *world, size_t i)
     return status == WEIR_OK ? item.place : WEIR_PLACE_IDLE;
 }
 
-/* Takes both worlds to their end: all that is in them comes out, the same of both. */
+/* Drains both worlds. They must yield the same items. */
 static void drain(const struct one *one, struct world *worlds)
 {
     for (size_t i = 0; i < ITEMS; i++) {
@@ -228,29 +180,34 @@ static void check_same(const struct one *one, const struct outcome *outcomes)
     }
 }
 
-/* Whether the call was made: it is one for this world, and does not wait. */
+/* The subject's place after a successful call, by its contract. */
+static void check_place(const struct one *one, enum weir_place before, enum weir_place place)
+{
+    bool was_processing = before == WEIR_PLACE_PROCESSING || before == WEIR_PLACE_DIRTY;
+    if (one->call->what == ADDS) {
+        check_equal(one, "the place", place, was_processing ? WEIR_PLACE_DIRTY : WEIR_PLACE_QUEUED);
+    } else if (one->call->what == WAITS || one->call->make == call_lookup) {
+        check_equal(one, "the place", place, before);
+    } else if (one->call->make == call_cancel) {
+        check_equal(one, "the place", place,
+                    was_processing ? WEIR_PLACE_PROCESSING : WEIR_PLACE_IDLE);
+    }
+}
+
+/* Makes the call unless it would block for ever. Returns whether it was made. */
 static bool check_one(const struct one *one)
 {
-    static struct world worlds[2]; /* with short cuts, and without */
+    static struct world worlds[2]; /* the second one has a touch function */
     enum weir_status status = WEIR_OK;
     size_t first = NOBODY;
-    make_quick(one, &worlds[0]);
-    make_world(&(struct making){&worlds[1], one, true});
+    make_world(one, &worlds[0], false);
+    make_world(one, &worlds[1], true);
     bool is_made = expect(one, &worlds[0], &status, &first);
     if (is_made) {
         struct outcome outcomes[2];
-        int sprung = atomic_load(&trap.sprung);
-        make_call(one, &worlds[0], one->lock == LOST, &outcomes[0]);
-        make_call(one, &worlds[1], false, &outcomes[1]);
-        sprung = atomic_load(&trap.sprung) - sprung;
-        if (sprung > 0) { /* what was lost was not used */
-            check_equal(one, "entered by", worlds[0].queue->lock.entered_by, 0);
-            check_equal(one, "inside", atomic_load(&worlds[0].queue->lock.inside[0]), 0);
-        }
-        if (one->call->what != ADDS) { /* some adds need no lock */
-            check_equal(one, "the trap", sprung, one->lock == LOST);
-        }
+        enum weir_place before = place_of(&worlds[0], SUBJECT);
         for (size_t side = 0; side < 2; side++) {
+            make_call(one, &worlds[side], &outcomes[side]);
             check_equal(one, "status", (long long)outcomes[side].status, (long long)status);
             if (first != NOBODY) {
                 check_equal(one, "gotten", (long long)outcomes[side].numbers[0], (long long)first);
@@ -259,8 +216,8 @@ static bool check_one(const struct one *one)
         check_same(one, outcomes);
         enum weir_place place = place_of(&worlds[0], SUBJECT);
         check_equal(one, "the place", place, place_of(&worlds[1], SUBJECT));
-        if (one->call->what == ADDS && status == WEIR_OK) {
-            CHECK(place == WEIR_PLACE_QUEUED || place == WEIR_PLACE_DIRTY);
+        if (status == WEIR_OK) {
+            check_place(one, before, place);
         }
         check_counts(one, worlds);
     }
@@ -269,77 +226,18 @@ static bool check_one(const struct one *one)
     return is_made;
 }
 
-static void check_all(enum lock lock, enum mode modes)
+TEST(contracts, "every call in every case comes to what its contract says")
 {
     size_t count = 0;
     for (int kind = 0; kind < KINDS; kind++) {
-        for (enum mode mode = QUIET; mode < modes; mode++) {
+        for (int mode = 0; mode < MODES; mode++) {
             for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
                 for (size_t j = 0; j < sizeof(calls) / sizeof(calls[0]); j++) {
                     count += check_one(
-                        &(struct one){(enum kind)kind, mode, lock, &states[i], &calls[j]});
+                        &(struct one){(enum kind)kind, (enum mode)mode, &states[i], &calls[j]});
                 }
             }
         }
     }
-    CHECK_INT(count, >, 1000);
-}
-
-static bool has_biases(void)
-{
-    struct weiri_lock lock;
-    CHECK_STATUS(weiri_lock_init(&lock, true), WEIR_OK);
-    bool is_biased = atomic_load(&lock.bias) != 0;
-    weiri_lock_fini(&lock);
-    return is_biased;
-}
-
-#define TEST_LOCK(name, sentence, lock, modes)                                                     \
-    TEST(name, "every call in every case comes to what it should: " sentence)                      \
-    {                                                                                              \
-        if (!has_biases() && (lock) != OPEN) {                                                     \
-            test_skip("this kernel has no membarrier");                                            \
-        }                                                                                          \
-        check_all(lock, modes);                                                                    \
-    }
-
-TEST_LOCK(own, "by the only thread there is", OWN, MODES)
-TEST_LOCK(strangers, "by another thread than the first", STRANGERS, RANKED)
-TEST_LOCK(shared, "by one of two threads", SHARED, RANKED)
-TEST_LOCK(open, "where everybody may look", OPEN, MODES)
-
-TEST(lost, "every call in every case, when another thread comes in the midst of its entering")
-{
-    if (!has_biases()) {
-        test_skip("this kernel has no membarrier");
-    }
-    make_trap();
-    struct test_thread *thief = test_start(steal_bias, NULL);
-    check_all(LOST, RANKED);
-    remove_trap(thief);
-}
-
-TEST(joins, "an item that is queued can be added often, where everybody may look and many serve")
-{
-    for (int kind = 0; kind < KINDS; kind++) {
-        static struct world world;
-        const struct one one = {(enum kind)kind, QUIET, OPEN, &states[0], &calls[0]};
-        make_world(&(struct making){&world, &one, false});
-        world.queue->calls_at_once = 32; /* as where there are 64 processors */
-        add_many(&world, 0, 2);
-        for (int i = 0; i < 1000; i++) {
-            add(&world, 1);
-            CHECK_INT(weir_queue_len(world.queue), ==, 2);
-        }
-        get_many(&world, 0, 2);
-        for (int i = 0; i < 1000; i++) {
-            add(&world, 1);
-            CHECK_INT(place_of(&world, 1), ==, WEIR_PLACE_DIRTY);
-        }
-        CHECK_INT(weir_queue_len(world.queue), ==, 0);
-        done_many(&world, 0, 2);
-        get(&world, 1);
-        done(&world, 1);
-        weir_queue_free(world.queue);
-    }
+    CHECK_INT(count, >, 8000);
 }

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* A queue, and what it uses, in a child after fork(). */
-#include "queue/internal.h"
+#include <weir/queue.h>
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -28,15 +28,15 @@ static void check_adds_refused(weir_queue *queue, struct weir_key key)
     uint64_t count;
     CHECK_STATUS(weir_queue_add(queue, key), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_add_after(queue, key, 1), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_add_with(queue, key, &with), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_add_with(queue, key, &with, NULL), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_add_rate_limited(queue, key), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_add_batch(queue, &key, 1), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_add_batch(queue, &key, 1, NULL), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_forget(queue, key), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_num_requeues(queue, key, &count), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_cancel(queue, key, &taken), WEIR_EFORKED);
 }
 
-/* work is a processing of the queue. */
+/* work is an item that the queue is processing. */
 static void check_consuming_refused(weir_queue *queue, struct weir_work work)
 {
     struct weir_work works[2];
@@ -47,6 +47,7 @@ static void check_consuming_refused(weir_queue *queue, struct weir_work work)
     CHECK_STATUS(weir_queue_get_batch(queue, works, 2, &count), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_try_get_batch(queue, works, 2, &count), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_get_batch_until(queue, 0, works, 2, &count), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_interrupt(queue), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_done(queue, &work), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_done_get(queue, &work), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_done_try_get(queue, &work), WEIR_EFORKED);
@@ -71,7 +72,7 @@ static void check_rest_refused(weir_queue *queue, struct weir_key key)
     weir_queue_shutdown(queue);
 }
 
-/* Its allocator can be told to stop, in whatever call of a queue, and its locks, it is. */
+/* An allocator that blocks on command, in any call of a queue and with its locks held. */
 static struct {
     atomic_bool holds_up;
     sem_t entered;
@@ -264,10 +265,10 @@ TEST(limiter, "a limiter answers WEIR_EFORKED, and knows nothing")
         CHECK_STATUS(weir_queue_new(&options, &own), WEIR_OK);
         CHECK_STATUS(weir_queue_add_rate_limited(own, key), WEIR_EFORKED);
         weir_queue_free(own);
-        weir_limiter_free(limiter);
+        CHECK_STATUS(weir_limiter_free(limiter), WEIR_EFORKED);
         test_end_child();
     }
     wait_for(child);
     CHECK_INT(weir_limiter_num_requeues(limiter, key), ==, 1);
-    weir_limiter_free(limiter);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_OK);
 }

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The moment at which a queue lets go of an embedded item, as another queue sees it that is offered
+/* The moment at which a queue releases an embedded item, as another queue sees it that is offered
  * the item all the time. */
 #include <weir/queue.h>
 
@@ -13,8 +13,8 @@
 
 #define ITEMS 200
 
-/* What one of two queues holds is offered to the other one whenever the former's allocator is given
- * memory back, which is in the midst of its calls; an allocator may call other queues. */
+/* What one of two queues holds is offered to the other one whenever the former releases memory,
+ * which it does in the midst of its calls; an allocator may call other queues. */
 static struct {
     weir_queue *from;
     weir_queue *to;
@@ -25,6 +25,17 @@ static struct {
     bool is_taken;
 } pair;
 
+static void offer(void)
+{
+    if (pair.offered < ITEMS && !pair.is_taken) {
+        enum weir_status status =
+            weir_queue_add_after(pair.to, weir_key_item(&pair.items[pair.offered]), pair.delay_ns);
+        CHECK(status == WEIR_OK || status == WEIR_EBUSY);
+        pair.offers++;
+        pair.is_taken = status == WEIR_OK;
+    }
+}
+
 static void *offering_alloc(size_t size, void *arg)
 {
     (void)arg;
@@ -33,9 +44,12 @@ static void *offering_alloc(size_t size, void *arg)
 
 static void *offering_resize(void *block, size_t old_size, size_t size, void *arg)
 {
-    (void)old_size;
     (void)arg;
-    return realloc(block, size);
+    void *resized = realloc(block, size);
+    if (size < old_size) {
+        offer();
+    }
+    return resized;
 }
 
 static void offering_release(void *block, size_t size, void *arg)
@@ -43,13 +57,7 @@ static void offering_release(void *block, size_t size, void *arg)
     (void)size;
     (void)arg;
     free(block);
-    if (pair.offered < ITEMS && !pair.is_taken) {
-        enum weir_status status =
-            weir_queue_add_after(pair.to, weir_key_item(&pair.items[pair.offered]), pair.delay_ns);
-        CHECK(status == WEIR_OK || status == WEIR_EBUSY);
-        pair.offers++;
-        pair.is_taken = status == WEIR_OK;
-    }
+    offer();
 }
 
 static weir_queue *offering_queue(uint32_t flags)
@@ -111,7 +119,7 @@ static void check_cancel(uint32_t flags, int64_t from_ns, int64_t to_ns)
     weir_queue_free(pair.to);
 }
 
-TEST(cancel, "an item that is cancelled is the queue's no more when another one can have it")
+TEST(cancel, "an item that is cancelled is not the queue's any more when another one can have it")
 {
     check_cancel(0, WEIR_SECONDS(100), 0);
     CHECK_INT(pair.offers, >, 0);
@@ -176,21 +184,21 @@ TEST(done, "and with one that is done")
     }
 }
 
-/* An item goes to and fro between two queues, each of which takes it from the other one as soon as
- * it lets go. */
+/* An item goes to and fro between two queues. Each takes it as soon as the other one has released
+ * it. */
 #define ROUNDS 500
 
 struct player {
     weir_queue *queue;
     struct weir_item *item;
-    bool cancels; /* else handed out and done */
+    bool cancels; /* else started and done */
 };
 
 /* The other one must have taken the item before this one may want it back: two that take a free
  * item at once are nobody's promise. Relaxed, so that only the queues order what they do. */
 static _Atomic(struct player *) holder;
 
-static void take_and_let_go(struct player *player)
+static void take_and_release(struct player *player)
 {
     struct weir_key key = weir_key_item(player->item);
     enum weir_status status = weir_queue_add(player->queue, key);
@@ -218,7 +226,7 @@ static void play(void *arg)
         while (atomic_load_explicit(&holder, memory_order_relaxed) == self) {
             (void)sched_yield();
         }
-        take_and_let_go(self);
+        take_and_release(self);
     }
 }
 
@@ -241,7 +249,7 @@ static void check_players(uint32_t flags, bool cancels, bool other_cancels)
     weir_queue_free(players[1].queue);
 }
 
-TEST(to_and_fro, "two threads with a queue each can pass an item on by trying until it is let go")
+TEST(to_and_fro, "two threads with a queue each can pass an item on by trying until it is released")
 {
     static const uint32_t flags[] = {0, WEIR_QUEUE_AGES, WEIR_QUEUE_PRIORITIES};
     for (size_t i = 0; i < 3; i++) {

@@ -2,7 +2,104 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/limiter.h"
 
+#include "base/forked.h"
 #include "base/options.h"
+#include "base/sync.h"
+
+enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops, size_t self_size,
+                                    const struct weir_allocator *allocator,
+                                    weir_limiter **ret_limiter)
+{
+    struct weir_allocator memory;
+    if (weiri_allocator_init(&memory, allocator) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    size_t size = sizeof(weir_limiter) + self_size;
+    uint64_t process = weiri_forked_mark();
+    weir_limiter *limiter = process != 0 ? weiri_alloc_zero(&memory, 1, size) : NULL;
+    if (limiter == NULL) {
+        return WEIR_ENOMEM;
+    }
+    limiter->ops = *ops;
+    limiter->self = limiter->memory;
+    limiter->allocator = memory;
+    limiter->size = size;
+    limiter->process = process;
+    *ret_limiter = limiter;
+    return WEIR_OK;
+}
+
+enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self,
+                                  const struct weir_allocator *allocator,
+                                  weir_limiter **ret_limiter)
+{
+    struct weir_limiter_ops normal;
+    if (ops == NULL || ret_limiter == NULL ||
+        weiri_options_copy(&normal, sizeof(normal), ops) != WEIR_OK || normal.when == NULL ||
+        normal.forget == NULL || normal.num_requeues == NULL || normal.destroy == NULL) {
+        return WEIR_EINVAL;
+    }
+    weir_limiter *limiter;
+    enum weir_status status = weiri_limiter_make(&normal, 0, allocator, &limiter);
+    if (status == WEIR_OK) {
+        limiter->self = self;
+        *ret_limiter = limiter;
+    }
+    return status;
+}
+
+void weiri_limiter_attach(weir_limiter *limiter)
+{
+    weiri_sync_point();
+    (void)atomic_fetch_add_explicit(&limiter->uses, 1, memory_order_relaxed);
+}
+
+/* The user's last call on the limiter happens before weir_limiter_free() frees it. */
+void weiri_limiter_detach(weir_limiter *limiter)
+{
+    weiri_sync_point();
+    (void)atomic_fetch_sub_explicit(&limiter->uses, 1, memory_order_release);
+}
+
+enum weir_status weir_limiter_free(weir_limiter *limiter)
+{
+    if (limiter == NULL) {
+        return WEIR_OK;
+    }
+    /* In a child its mutexes may be in any state. */
+    if (weiri_forked_since(limiter->process)) {
+        return WEIR_EFORKED;
+    }
+    weiri_sync_point();
+    if (atomic_load_explicit(&limiter->uses, memory_order_acquire) != 0) {
+        return WEIR_EBUSY;
+    }
+    limiter->ops.destroy(limiter->self);
+    struct weir_allocator allocator = limiter->allocator;
+    weiri_release(&allocator, limiter, limiter->size);
+    return WEIR_OK;
+}
+
+/* A queue that was made after fork() may use a limiter that was made before. */
+enum weir_status weiri_limiter_when(weir_limiter *limiter, struct weir_key key, int64_t now_ns,
+                                    int64_t *ret_delay_ns)
+{
+    if (weiri_forked_since(limiter->process)) {
+        return WEIR_EFORKED;
+    }
+    enum weir_status status = limiter->ops.when(limiter->self, key, now_ns, ret_delay_ns);
+    if (status == WEIR_OK && *ret_delay_ns < 0) {
+        *ret_delay_ns = 0;
+    }
+    return status;
+}
+
+void weiri_limiter_forget(weir_limiter *limiter, struct weir_key key)
+{
+    if (!weiri_forked_since(limiter->process)) {
+        limiter->ops.forget(limiter->self, key);
+    }
+}
 
 static enum weir_status check(const weir_limiter *limiter, struct weir_key key)
 {
@@ -13,40 +110,6 @@ static enum weir_status check(const weir_limiter *limiter, struct weir_key key)
         return WEIR_ETOOBIG;
     }
     return weiri_forked_since(limiter->process) ? WEIR_EFORKED : WEIR_OK;
-}
-
-enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self,
-                                  const struct weir_allocator *allocator,
-                                  weir_limiter **ret_limiter)
-{
-    struct weir_allocator memory;
-    struct weir_limiter_ops normal;
-    if (ops == NULL || ret_limiter == NULL || weiri_allocator_init(&memory, allocator) != WEIR_OK ||
-        weiri_options_copy(&normal, sizeof(normal), ops) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
-    if (normal.when == NULL || normal.forget == NULL || normal.num_requeues == NULL ||
-        normal.destroy == NULL) {
-        return WEIR_EINVAL;
-    }
-    uint64_t process = weiri_forked_mark();
-    weir_limiter *limiter = process != 0 ? weiri_alloc(&memory, sizeof(*limiter)) : NULL;
-    if (limiter == NULL) {
-        return WEIR_ENOMEM;
-    }
-    *limiter = (weir_limiter){.ops = normal, .self = self, .process = process, .allocator = memory};
-    *ret_limiter = limiter;
-    return WEIR_OK;
-}
-
-void weir_limiter_free(weir_limiter *limiter)
-{
-    /* In a child its locks are as the fork found them. */
-    if (limiter != NULL && !weiri_forked_since(limiter->process)) {
-        limiter->ops.destroy(limiter->self);
-        struct weir_allocator allocator = limiter->allocator;
-        weiri_release(&allocator, limiter, sizeof(*limiter));
-    }
 }
 
 enum weir_status weir_limiter_when(weir_limiter *limiter, struct weir_key key, int64_t now_ns,

@@ -6,8 +6,8 @@
 
 #include "support/answering_limiter.h"
 
-/* What the supplied limiters answer, alone and inside one another; what client-go's own tests ask
- * of them is in tests/conformance/client_go_limiters_test.c. */
+/* The answers of the supplied limiters, alone and inside one another. client-go's own tests of them
+ * are in tests/conformance/client_go_limiters_test.c. */
 
 static int64_t when(weir_limiter *limiter, const char *name, int64_t now_ns)
 {
@@ -77,7 +77,7 @@ TEST(w7_give_back, "a token given back serves the next one; none is gained beyon
     struct weir_key key = weir_key_string("a");
     CHECK_INT(when(limiter, "a", 0), ==, 0);
     CHECK_INT(when(limiter, "a", 0), ==, 0);
-    /* A thousand tries that all come to nothing leave no trace. */
+    /* A thousand tries whose reservations are returned have no effect. */
     for (int i = 0; i < 1000; i++) {
         CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
         weir_limiter_give_back(limiter, key, 0);
@@ -122,7 +122,7 @@ TEST(undo, "a try that was not made leaves neither a count nor a token behind")
     weir_limiter_free(limiter);
 }
 
-TEST(max_of_undoes, "when one limiter refuses, those asked before it have counted nothing")
+TEST(max_of_undoes, "when one limiter refuses, those called before it have counted nothing")
 {
     struct answer refusal = {.status = WEIR_EFULL};
     weir_limiter *refusing = answering_limiter(&refusal);

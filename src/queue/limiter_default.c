@@ -23,8 +23,8 @@ enum weir_status weir_limiter_default_new(const struct weir_limiter_options *opt
         status = weir_limiter_max_of_new(parts, 2, &normal.allocator, ret_limiter);
     }
     if (status != WEIR_OK) {
-        weir_limiter_free(parts[0]);
-        weir_limiter_free(parts[1]);
+        (void)weir_limiter_free(parts[0]);
+        (void)weir_limiter_free(parts[1]);
     }
     return status;
 }

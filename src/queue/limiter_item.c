@@ -1,123 +1,69 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "base/alloc.h"
-#include "base/inline.h"
-#include "base/lock.h"
+#include <stdbool.h>
+
 #include "base/options.h"
 #include "base/random.h"
+#include "base/sync.h"
+#include "base/time.h"
 #include "queue/failures.h"
 #include "queue/limiter.h"
 
 #define ITEMS_MAX_DEFAULT ((size_t)1 << 20)
 #define FORGET_AFTER_DEFAULT WEIR_SECONDS(86400)
 
-struct item_limiter {
-    /* Immutable. */
-    struct weir_allocator allocator;
-    struct weiri_item_terms terms;
+/* The limiters that are per item: a table of failures, and an answer that depends on an item's
+ * count. */
 
-    struct weiri_lock lock;
-    struct weiri_failures failures; /* guarded by the lock, but for what is immutable in it */
+struct answers {
+    int64_t first_ns;
+    int64_t last_ns;
+    uint64_t first_count; /* unless is_doubling */
+    bool is_doubling;
 };
 
-/* when() of what is not short, or where something is in the way. */
-static WEIRI_NOINLINE enum weir_status when_slow_locked(struct item_limiter *limiter,
-                                                        struct weir_key key, int64_t now_ns,
-                                                        int64_t *ret_delay_ns)
-    WEIRI_RELEASE(limiter->lock)
+struct item_limiter {
+    struct answers answers; /* immutable */
+    struct weiri_mutex mutex;
+    struct weiri_failures failures WEIRI_GUARDED_BY(mutex);
+};
+
+/* The answer to a failure that follows `before` others; at most the longer of the two waits. */
+static int64_t answer_after(const struct answers *answers, uint64_t before)
 {
-    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
-    uint64_t before = 0;
-    enum weir_status status = weiri_failures_add(&limiter->failures, name, now_ns, &before);
-    weiri_lock_unlock(&limiter->lock);
-    if (status == WEIR_OK) {
-        *ret_delay_ns = weiri_item_answer(&limiter->terms, before);
+    if (answers->is_doubling) {
+        return weiri_time_shift(answers->first_ns, before, answers->last_ns);
     }
-    return status;
+    return before < answers->first_count ? answers->first_ns : answers->last_ns;
 }
 
-/* The same where weiri_lock_enter() has not taken the lock. */
-static WEIRI_NOINLINE enum weir_status when_after(struct item_limiter *limiter, struct weir_key key,
-                                                  int64_t now_ns, int64_t *ret_delay_ns,
-                                                  uint32_t entry)
-{
-    weiri_lock_lock_after(&limiter->lock, entry);
-    return when_slow_locked(limiter, key, now_ns, ret_delay_ns);
-}
-
-/* As in queue/quick.h, the common case calls nothing. */
 static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
 {
     struct item_limiter *limiter = self;
-    if (!WEIRI_LIKELY(weiri_failures_is_key_short(key))) {
-        weiri_lock_lock(&limiter->lock);
-        return when_slow_locked(limiter, key, now_ns, ret_delay_ns);
-    }
-    struct weiri_name name = weiri_failures_name_short(&limiter->failures, key);
-    uint32_t entry = weiri_lock_enter(&limiter->lock);
-    if (!WEIRI_LIKELY(weiri_lock_has_entered(&limiter->lock, entry))) {
-        return when_after(limiter, key, now_ns, ret_delay_ns, entry);
-    }
     uint64_t before = 0;
-    if (!WEIRI_LIKELY(weiri_failures_add_quick(&limiter->failures, name, now_ns, &before))) {
-        return when_slow_locked(limiter, key, now_ns, ret_delay_ns);
+    weiri_mutex_lock(&limiter->mutex);
+    enum weir_status status = weiri_failures_add(&limiter->failures, key, now_ns, &before);
+    weiri_mutex_unlock(&limiter->mutex);
+    if (status == WEIR_OK) {
+        *ret_delay_ns = answer_after(&limiter->answers, before);
     }
-    weiri_lock_leave(&limiter->lock, entry);
-    *ret_delay_ns = weiri_item_answer(&limiter->terms, before);
-    return WEIR_OK;
-}
-
-static WEIRI_NOINLINE void forget_slow(struct item_limiter *limiter, struct weir_key key)
-{
-    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
-    weiri_lock_lock(&limiter->lock);
-    weiri_failures_forget(&limiter->failures, name);
-    weiri_lock_unlock(&limiter->lock);
-}
-
-static WEIRI_NOINLINE void forget_after(struct item_limiter *limiter, struct weir_key key,
-                                        uint32_t entry)
-{
-    weiri_lock_lock_after(&limiter->lock, entry);
-    weiri_failures_forget(&limiter->failures, weiri_failures_name(&limiter->failures, key));
-    weiri_lock_unlock(&limiter->lock);
-}
-
-static WEIRI_NOINLINE void remove_locked(struct item_limiter *limiter, struct weiri_slot *slot)
-    WEIRI_RELEASE(limiter->lock)
-{
-    weiri_failures_remove(&limiter->failures, slot);
-    weiri_lock_unlock(&limiter->lock);
+    return status;
 }
 
 static void forget(void *self, struct weir_key key)
 {
     struct item_limiter *limiter = self;
-    if (!WEIRI_LIKELY(weiri_failures_is_key_short(key))) {
-        forget_slow(limiter, key);
-        return;
-    }
-    struct weiri_name name = weiri_failures_name_short(&limiter->failures, key);
-    uint32_t entry = weiri_lock_enter(&limiter->lock);
-    if (!WEIRI_LIKELY(weiri_lock_has_entered(&limiter->lock, entry))) {
-        forget_after(limiter, key, entry);
-        return;
-    }
-    struct weiri_slot *slot = weiri_failures_find(&limiter->failures, name);
-    if (slot != NULL) {
-        remove_locked(limiter, slot);
-        return;
-    }
-    weiri_lock_leave(&limiter->lock, entry);
+    weiri_mutex_lock(&limiter->mutex);
+    weiri_failures_forget(&limiter->failures, key);
+    weiri_mutex_unlock(&limiter->mutex);
 }
 
 static uint64_t num_requeues(void *self, struct weir_key key)
 {
     struct item_limiter *limiter = self;
-    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
-    weiri_lock_lock(&limiter->lock);
-    uint64_t count = weiri_failures_read(&limiter->failures, name);
-    weiri_lock_unlock(&limiter->lock);
+    weiri_mutex_lock(&limiter->mutex);
+    uint64_t count = weiri_failures_count(&limiter->failures, key);
+    weiri_mutex_unlock(&limiter->mutex);
     return count;
 }
 
@@ -125,19 +71,16 @@ static void undo(void *self, struct weir_key key, int64_t now_ns)
 {
     struct item_limiter *limiter = self;
     (void)now_ns;
-    struct weiri_name name = weiri_failures_name(&limiter->failures, key);
-    weiri_lock_lock(&limiter->lock);
-    weiri_failures_undo(&limiter->failures, name);
-    weiri_lock_unlock(&limiter->lock);
+    weiri_mutex_lock(&limiter->mutex);
+    weiri_failures_undo(&limiter->failures, key);
+    weiri_mutex_unlock(&limiter->mutex);
 }
 
-static void destroy(void *self)
+static void destroy(void *self) WEIRI_NO_TSA
 {
     struct item_limiter *limiter = self;
-    struct weir_allocator allocator = limiter->allocator;
     weiri_failures_fini(&limiter->failures);
-    weiri_lock_fini(&limiter->lock);
-    weiri_release(&allocator, limiter, sizeof(*limiter));
+    weiri_mutex_fini(&limiter->mutex);
 }
 
 static const struct weir_limiter_ops ops = {
@@ -152,54 +95,72 @@ static const struct weir_limiter_ops ops = {
 static enum weir_status normalize(struct weir_limiter_options *dst,
                                   const struct weir_limiter_options *src, int64_t longest_ns)
 {
-    enum weir_status status = weiri_options_copy(dst, sizeof(*dst), src);
-    if (status == WEIR_OK) {
-        struct weir_allocator given = dst->allocator;
-        status = weiri_allocator_init(&dst->allocator, &given);
+    if (weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    if (dst->items_max > WEIRI_FAILURES_LIMIT_MAX || dst->forget_after_ns < 0) {
+    if (dst->items_max > WEIRI_FAILURES_ITEMS_MAX || dst->forget_after_ns < 0) {
         return WEIR_ERANGE;
     }
     if (dst->items_max == 0) {
         dst->items_max = ITEMS_MAX_DEFAULT;
     }
     if (dst->forget_after_ns == 0) {
-        /* An item that waits out the longest answer has not been away: its failures still count. */
-        int64_t twice = longest_ns > INT64_MAX / 2 ? INT64_MAX : longest_ns * 2;
+        /* An item's failures must still count after it has waited for the longest answer. */
+        int64_t twice = weiri_time_add(longest_ns, longest_ns);
         dst->forget_after_ns = twice > FORGET_AFTER_DEFAULT ? twice : FORGET_AFTER_DEFAULT;
     }
     return WEIR_OK;
 }
 
-enum weir_status weiri_item_limiter_new(const struct weiri_item_terms *terms,
-                                        const struct weir_limiter_options *options,
-                                        weir_limiter **ret_limiter)
+static enum weir_status make(const struct answers *answers,
+                             const struct weir_limiter_options *options, weir_limiter **ret_limiter)
+    WEIRI_NO_TSA
 {
     struct weir_limiter_options normal;
-    int64_t longest_ns = terms->first_ns > terms->last_ns ? terms->first_ns : terms->last_ns;
-    enum weir_status status = normalize(&normal, options, longest_ns);
+    bool is_first_longer = answers->first_ns > answers->last_ns;
+    enum weir_status status =
+        normalize(&normal, options, is_first_longer ? answers->first_ns : answers->last_ns);
     if (status != WEIR_OK) {
         return status;
     }
-    struct item_limiter *limiter = weiri_alloc(&normal.allocator, sizeof(*limiter));
-    if (limiter == NULL) {
-        return WEIR_ENOMEM;
-    }
-    limiter->allocator = normal.allocator;
-    limiter->terms = *terms;
-    status = weiri_lock_init(&limiter->lock, true);
+    weir_limiter *limiter;
+    status = weiri_limiter_make(&ops, sizeof(struct item_limiter), &normal.allocator, &limiter);
     if (status != WEIR_OK) {
-        weiri_release(&normal.allocator, limiter, sizeof(*limiter));
         return status;
     }
-    weiri_failures_init(&limiter->failures, &normal.allocator, normal.items_max,
+    struct item_limiter *self = limiter->self;
+    weiri_mutex_init(&self->mutex);
+    self->answers = *answers;
+    weiri_failures_init(&self->failures, &limiter->allocator, normal.items_max,
                         normal.forget_after_ns, weiri_random_seed());
-    status = weir_limiter_new(&ops, limiter, &normal.allocator, ret_limiter);
-    if (status != WEIR_OK) {
-        destroy(limiter);
+    *ret_limiter = limiter;
+    return WEIR_OK;
+}
+
+enum weir_status weir_limiter_exponential_new(int64_t base_ns, int64_t max_ns,
+                                              const struct weir_limiter_options *options,
+                                              weir_limiter **ret_limiter)
+{
+    if (ret_limiter == NULL) {
+        return WEIR_EINVAL;
     }
-    return status;
+    if (base_ns < 0 || max_ns < base_ns) {
+        return WEIR_ERANGE;
+    }
+    struct answers answers = {.first_ns = base_ns, .last_ns = max_ns, .is_doubling = true};
+    return make(&answers, options, ret_limiter);
+}
+
+enum weir_status weir_limiter_fast_slow_new(int64_t fast_ns, int64_t slow_ns, uint64_t fast_count,
+                                            const struct weir_limiter_options *options,
+                                            weir_limiter **ret_limiter)
+{
+    if (ret_limiter == NULL) {
+        return WEIR_EINVAL;
+    }
+    if (fast_ns < 0 || slow_ns < 0) {
+        return WEIR_ERANGE;
+    }
+    struct answers answers = {.first_ns = fast_ns, .last_ns = slow_ns, .first_count = fast_count};
+    return make(&answers, options, ret_limiter);
 }

@@ -1,22 +1,14 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "queue/limiter.h"
 
-/* Immutable: the limiters have locks of their own, and no two are held at once. */
+/* Immutable. The limiters have mutexes of their own, and no two are held at once. */
 struct max_of {
-    struct weir_allocator allocator;
     size_t count;
     weir_limiter *limiters[];
 };
-
-static size_t size_of(size_t count)
-{
-    return sizeof(struct max_of) + count * sizeof(weir_limiter *);
-}
 
 static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, int64_t *ret_delay_ns)
 {
@@ -76,10 +68,9 @@ static void destroy(void *self)
 {
     struct max_of *max = self;
     for (size_t i = 0; i < max->count; i++) {
-        weir_limiter_free(max->limiters[i]);
+        weiri_limiter_detach(max->limiters[i]);
+        (void)weir_limiter_free(max->limiters[i]);
     }
-    struct weir_allocator allocator = max->allocator;
-    weiri_release(&allocator, max, size_of(max->count));
 }
 
 static const struct weir_limiter_ops ops = {
@@ -92,7 +83,8 @@ static const struct weir_limiter_ops ops = {
     .undo = undo,
 };
 
-/* Each there, and none twice: it would be freed twice. */
+/* Whether no limiter is NULL or listed twice. One that is listed twice would count each try twice.
+ */
 static bool are_distinct(weir_limiter *const *limiters, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -112,22 +104,20 @@ enum weir_status weir_limiter_max_of_new(weir_limiter *const *limiters, size_t c
                                          const struct weir_allocator *allocator,
                                          weir_limiter **ret_limiter)
 {
-    struct weir_allocator memory;
-    if (limiters == NULL || count == 0 || ret_limiter == NULL ||
-        weiri_allocator_init(&memory, allocator) != WEIR_OK || !are_distinct(limiters, count)) {
+    if (limiters == NULL || count == 0 || ret_limiter == NULL || !are_distinct(limiters, count)) {
         return WEIR_EINVAL;
     }
-    /* The pointers are in memory already, so the size of a few more bytes does not overflow. */
-    struct max_of *max = weiri_alloc(&memory, size_of(count));
-    if (max == NULL) {
-        return WEIR_ENOMEM;
-    }
-    max->allocator = memory;
-    max->count = count;
-    memcpy(max->limiters, limiters, count * sizeof(weir_limiter *));
-    enum weir_status status = weir_limiter_new(&ops, max, &memory, ret_limiter);
-    if (status != WEIR_OK) {
-        weiri_release(&memory, max, size_of(count));
+    /* The caller's array of pointers is in memory, so a size of a few more bytes does not overflow.
+     */
+    size_t self_size = sizeof(struct max_of) + count * sizeof(weir_limiter *);
+    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, ret_limiter);
+    if (status == WEIR_OK) {
+        struct max_of *self = (*ret_limiter)->self;
+        self->count = count;
+        for (size_t i = 0; i < count; i++) {
+            self->limiters[i] = limiters[i];
+            weiri_limiter_attach(limiters[i]);
+        }
     }
     return status;
 }

@@ -8,7 +8,7 @@
 
 /* The interface, limiters of one's own, misuse, lack of memory. */
 
-/* A limiter of one's own that records what it is asked. */
+/* A user's own limiter that records its calls. */
 struct own {
     int64_t answer_ns;
     enum weir_status status;
@@ -277,7 +277,7 @@ TEST(calls_refused, "NULL and keys that are none are refused or ignored, and rea
     weir_limiter_give_back(NULL, key, 0);
     weir_limiter_undo(NULL, key, 0);
     CHECK_INT(weir_limiter_num_requeues(NULL, key), ==, 0);
-    weir_limiter_free(NULL);
+    CHECK_STATUS(weir_limiter_free(NULL), WEIR_OK);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         CHECK_STATUS(weir_limiter_when(limiter, bad[i].key, 0, &delay_ns), bad[i].status);
         weir_limiter_forget(limiter, bad[i].key);

@@ -6,7 +6,7 @@
 
 #include "support/harness.h"
 
-/* Several threads use one limiter at once. Also what the race detectors look at. */
+/* Several threads use one limiter at once. The race detectors run this test too. */
 
 #define THREADS 4
 #define CALLS 5000
@@ -82,7 +82,7 @@ static void mix(void *arg)
         }
         CHECK_STATUS(weir_limiter_when(caller->limiter, own, i, &delay_ns), WEIR_OK);
         weir_limiter_give_back(caller->limiter, own, i);
-        /* Nobody else counts this item. */
+        /* No other thread uses this item. */
         CHECK_INT(weir_limiter_num_requeues(caller->limiter, own), ==, i % 10 + 1);
         CHECK_INT(delay_ns, >=, i % 10 == 0 ? 1 : previous);
         previous = delay_ns;

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What an event loop sees of a queue on a manual clock, after every call. */
+/* The descriptor of a queue on a manual clock, after every call. */
 
 TEST_BOTH(add_and_get, "readable from the first add until the last get")
 {
@@ -57,7 +57,7 @@ TEST_BOTH(batches, "the batch forms change it as the single ones do")
     struct fixture f;
     setup(&f, is_embedded);
     struct weir_key keys[3] = {key_of(&f, 0), key_of(&f, 1), key_of(&f, 2)};
-    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3, NULL), WEIR_OK);
     CHECK(is_readable(&f));
     struct weir_work work[3];
     size_t count = 0;
@@ -212,7 +212,7 @@ TEST_BOTH(drain, "an event loop that serves a drain sees every item and then the
     teardown(&f);
 }
 
-TEST_BOTH(asked_late, "a descriptor that is asked for late shows what is there already")
+TEST_BOTH(asked_late, "a descriptor that is made late shows the items that are there already")
 {
     for (int state = 0; state < 4; state++) {
         struct fixture f;

@@ -60,7 +60,7 @@ static uint32_t number_of(const struct weir_work *work)
     return number;
 }
 
-/* Whoever handles the last one ends the queue, and with it all who wait. */
+/* The thread that handles the last item shuts the queue down, which ends all waits. */
 static void handle(const struct weir_work *work)
 {
     uint32_t number = number_of(work);

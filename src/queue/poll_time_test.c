@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/poll_fixture.h"
 
-/* What an event loop sees after any sequence of calls, and on the real clock. */
+/* The descriptor after any sequence of calls, and on the real clock. */
 
 static void step(struct fixture *f, struct weir_work *works, size_t *works_count)
 {

@@ -1,34 +1,25 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "queue/internal.h"
-
-#include <string.h>
+#include "queue/queue.h"
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "base/panic.h"
 #include "base/processors.h"
 #include "base/random.h"
-#include "queue/moves.h"
+#include "queue/limiter.h"
 
 #define KEY_SIZE_MAX_DEFAULT 65536
-/* Of adds of keys that find the lock shared, one in so many is asked whether it joins. */
-#define ADDS_ASKED_OF 16u
-/* How many may look at a table at once without disturbing each other: for each processor four and
- * more, up to so many. */
-#define VIEW_STRIPES_MAX 256u
 #define FLAGS_KNOWN ((uint32_t)(WEIR_QUEUE_PRIORITIES | WEIR_QUEUE_SUPERSEDE | WEIR_QUEUE_AGES))
 #define LIMITER_BASE_NS WEIR_MS(5)
 #define LIMITER_MAX_NS WEIR_SECONDS(1000)
 
-_Static_assert(sizeof(struct weir_item) == 24, "the header of an embedded item");
+_Static_assert(sizeof(struct weir_item) == 64 || sizeof(void *) != 8, "one cache line");
 _Static_assert(offsetof(struct weir_queue_options, touch_arg) + sizeof(void *) ==
                    sizeof(struct weir_queue_options),
                "no padding at the end of an options struct");
-_Static_assert(offsetof(struct weir_add_options, priority) + sizeof(int32_t) ==
-                   sizeof(struct weir_add_options),
-               "no padding at the end of an options struct");
 
-/* The one reader of raw options: checks them and fills in what is zero. */
+/* Checks a caller's options, and replaces zeros by defaults. No other function reads them. */
 static enum weir_status normalize(struct weir_queue_options *dst,
                                   const struct weir_queue_options *src)
 {
@@ -66,85 +57,126 @@ enum weir_status weiri_queue_refusal(const weir_queue *queue)
     return is_forked ? WEIR_EFORKED : WEIR_EINVAL;
 }
 
-/* A step of a manual clock: everybody looks again. */
+enum weir_status weiri_queue_check(const weir_queue *queue, struct weir_key key)
+{
+    if (!weiri_queue_is_valid(queue)) {
+        return weiri_queue_refusal(queue);
+    }
+    if (key.size == WEIR_KEY_ITEM) {
+        bool is_aligned = (uintptr_t)key.data % _Alignof(struct weir_item) == 0;
+        return key.data != NULL && is_aligned ? WEIR_OK : WEIR_EINVAL;
+    }
+    if (key.size > queue->key_size_max) {
+        return WEIR_ETOOBIG;
+    }
+    return key.data != NULL || key.size == 0 ? WEIR_OK : WEIR_EINVAL;
+}
+
+void weiri_queue_pass_time_locked(weir_queue *queue)
+{
+    if (queue->reads_clock || queue->core.waiting.count > 0) {
+        int64_t now_ns = weir_clock_now(queue->clock);
+        queue->now_ns = now_ns > queue->now_ns ? now_ns : queue->now_ns;
+        weiri_core_pass_time(&queue->core, queue->now_ns);
+    }
+}
+
+void weiri_queue_lock(weir_queue *queue)
+{
+    weiri_mutex_lock(&queue->mutex);
+    weiri_queue_pass_time_locked(queue);
+}
+
+/* Does what follows from the state. Returns the parker of a consumer that is to be woken after the
+ * unlock, or NULL. */
+static struct weiri_parker *settle_locked(weir_queue *queue) WEIRI_REQUIRES(queue->mutex)
+{
+    const struct weiri_core *core = &queue->core;
+    if (!weiri_waiters_is_empty(&queue->drains) && core->queued + core->processing == 0) {
+        weiri_waiters_wake_all(&queue->drains);
+    }
+    if (queue->has_fd) {
+        weiri_queue_show_fd_locked(queue);
+    }
+    return weiri_waiters_is_empty(&queue->consumers)
+               ? NULL
+               : weiri_waiters_wake(&queue->consumers, core->queued + queue->interrupts,
+                                    weiri_core_next_time(core));
+}
+
+void weiri_queue_unlock(weir_queue *queue)
+{
+    struct weiri_parker *parker = settle_locked(queue);
+    weiri_mutex_unlock(&queue->mutex);
+    if (parker != NULL) {
+        weiri_parker_wake(parker);
+    }
+}
+
+void weiri_queue_sleep_locked(weir_queue *queue, struct weiri_waiters *waiters, int64_t limit_ns)
+{
+    struct weiri_parker *parker = settle_locked(queue);
+    int64_t next_ns = waiters == &queue->consumers ? weiri_core_next_time(&queue->core) : INT64_MAX;
+    weiri_waiters_sleep(waiters, &queue->mutex, queue->clock, next_ns, limit_ns, parker);
+    weiri_queue_pass_time_locked(queue);
+}
+
+/* After a step of a manual clock all waiters check again. */
 static void on_step(struct weiri_clock_user *user)
 {
     weir_queue *queue = WEIRI_CONTAINER(user, weir_queue, clock_user);
     weiri_queue_lock(queue);
-    weiri_queue_wake_locked(queue, SIZE_MAX);
-    weiri_queue_wake_drains_locked(queue);
-    weiri_queue_step_guests_locked(queue);
+    weiri_waiters_wake_all(&queue->consumers);
+    weiri_waiters_wake_all(&queue->drains);
     weiri_queue_unlock(queue);
 }
 
-/* A mark that no other queue has, but one that was made a thousand million queues ago. */
-static uint32_t new_mark(void)
-{
-    static _Atomic uint32_t last;
-    uint32_t mark = 0;
-    while (mark == 0) {
-        mark = (atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1) << WEIRI_MARK_SHIFT;
-    }
-    return mark;
-}
-
-/* Makes what a queue consists of; on failure nothing is left to undo. */
+/* Initialises the parts of a queue. On failure there is nothing to undo. */
 static enum weir_status init(weir_queue *queue, const struct weir_queue_options *options)
 {
     queue->process = weiri_forked_mark();
-    if (queue->process == 0) {
-        return WEIR_ENOMEM;
-    }
-    if (options->limiter == NULL) {
+    enum weir_status status = queue->process == 0 ? WEIR_ENOMEM : WEIR_OK;
+    queue->limiter = options->limiter;
+    if (status == WEIR_OK && queue->limiter == NULL) {
         struct weir_limiter_options limiter = WEIR_LIMITER_OPTIONS_INIT;
         limiter.allocator = options->allocator;
-        enum weir_status status = weir_limiter_exponential_new(LIMITER_BASE_NS, LIMITER_MAX_NS,
-                                                               &limiter, &queue->own_limiter);
-        if (status != WEIR_OK) {
-            return status;
-        }
+        status = weir_limiter_exponential_new(LIMITER_BASE_NS, LIMITER_MAX_NS, &limiter,
+                                              &queue->own_limiter);
+        queue->limiter = queue->own_limiter;
     }
-    if (weiri_lock_init(&queue->lock, true) != WEIR_OK) {
-        weir_limiter_free(queue->own_limiter);
-        return WEIR_ENOMEM;
+    if (status != WEIR_OK) {
+        return status;
     }
+    weiri_mutex_init(&queue->mutex);
     queue->clock = options->clock;
-    queue->limiter = options->limiter != NULL ? options->limiter : queue->own_limiter;
     queue->key_size_max = options->key_size_max;
-    /* To wake a consumer costs more than a thousand adds, and more at once than there are
-     * processors for come no sooner. The system is asked here, not when a consumer is first called:
-     * by then the process may have given that call up, and the lock is held. */
-    queue->calls_at_once = (weiri_processors() + 1) / 2;
     queue->touch = options->touch;
     queue->touch_arg = options->touch_arg;
-    weiri_core_init(&queue->core, &options->allocator, weiri_random_seed(), weiri_random_seed(),
-                    new_mark());
-    queue->mark = queue->core.mark;
+    queue->clock_user.on_step = on_step;
+    struct weiri_core *core = &queue->core;
+    weiri_core_init(core, &options->allocator, weiri_random_seed(), weiri_random_seed());
     bool has_priorities = (options->flags & WEIR_QUEUE_PRIORITIES) != 0;
     if (has_priorities) {
-        weiri_ready_init_ranks(&queue->core.ready, options->aging_ns);
+        weiri_core_set_priorities(core, options->aging_ns);
     }
-    queue->core.supersedes = (options->flags & WEIR_QUEUE_SUPERSEDE) != 0;
-    /* An add that joins may raise a priority, take a time away, or be one that the user wants to
-     * see. */
-    atomic_init(&queue->takes_joins,
-                !has_priorities && !queue->core.supersedes && options->touch == NULL);
-    weiri_list_init(&queue->sleepers);
-    weiri_list_init(&queue->drainers);
-    weiri_list_init(&queue->seekers);
-    weiri_list_init(&queue->watchers);
-    queue->clock_user.on_step = on_step;
+    core->supersedes = (options->flags & WEIR_QUEUE_SUPERSEDE) != 0;
+    core->times_items = (options->flags & WEIR_QUEUE_AGES) != 0 || options->metrics != NULL;
+    queue->reads_clock = core->times_items || options->aging_ns != 0;
+    /* A coalesced add changes nothing, unless it may raise a priority, remove a pending time or
+     * call the user's touch. */
+    atomic_init(&queue->coalesces, !has_priorities && !core->supersedes && options->touch == NULL);
+    /* Waking more waiters at once than half the processors makes none of them run sooner. */
+    weiri_waiters_init(&queue->consumers, (weiri_processors() + 1) / 2);
+    weiri_waiters_init(&queue->drains, SIZE_MAX);
     weiri_clock_attach(queue->clock, &queue->clock_user);
+    weiri_limiter_attach(queue->limiter);
     return WEIR_OK;
 }
 
 enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_queue **ret_queue)
 {
-    if (ret_queue == NULL) {
-        return WEIR_EINVAL;
-    }
     struct weir_queue_options normal;
-    enum weir_status status = normalize(&normal, options);
+    enum weir_status status = ret_queue == NULL ? WEIR_EINVAL : normalize(&normal, options);
     if (status != WEIR_OK) {
         return status;
     }
@@ -157,8 +189,8 @@ enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_q
         weiri_release(&normal.allocator, queue, sizeof(*queue));
         return status;
     }
-    if (normal.metrics != NULL || (normal.flags & WEIR_QUEUE_AGES) != 0) {
-        status = weiri_queue_measure(queue, normal.metrics, normal.name);
+    if (normal.metrics != NULL) {
+        status = weiri_queue_publish(queue, normal.metrics, normal.name);
         if (status != WEIR_OK) {
             weir_queue_free(queue);
             return status;
@@ -170,73 +202,38 @@ enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_q
 
 void weir_queue_free(weir_queue *queue)
 {
-    /* In a child another thread may have been changing it when the fork came. */
-    if (weiri_queue_check(queue) != WEIR_OK) {
+    /* In a child the queue may be in the middle of another thread's change. */
+    if (!weiri_queue_is_valid(queue)) {
         return;
     }
-    weiri_queue_unmeasure(queue);
+    weiri_queue_unpublish(queue);
     weiri_clock_detach(queue->clock, &queue->clock_user);
-    WEIRI_ASSERT(weiri_list_is_empty(&queue->sleepers));
-    WEIRI_ASSERT(weiri_list_is_empty(&queue->drainers));
-    WEIRI_ASSERT(!queue->has_guests && queue->core.aside == 0);
     queue->process = 0;
-    if (queue->has_event_fd) {
-        weiri_event_fd_close(&queue->event_fd);
+    if (queue->has_fd) {
+        weiri_event_fd_close(&queue->fd);
     }
     struct weir_allocator allocator = queue->core.allocator;
     weiri_core_fini(&queue->core);
-    weiri_lock_fini(&queue->lock);
-    weir_limiter_free(queue->own_limiter);
+    weiri_mutex_fini(&queue->mutex);
+    weiri_limiter_detach(queue->limiter);
+    (void)weir_limiter_free(queue->own_limiter);
     weiri_release(&allocator, queue, sizeof(*queue));
-}
-
-void weiri_queue_show_table_locked(weir_queue *queue, struct weir_key key)
-{
-    if (!weiri_lock_is_open(&queue->lock) || queue->adds_by_turns++ % ADDS_ASKED_OF != 0) {
-        return;
-    }
-    const struct weir_item *item = weiri_core_find(&queue->core, key);
-    if (item != NULL && weiri_queue_takes_join(queue, item)) {
-        uint32_t stripes = 1;
-        while (stripes < queue->calls_at_once * 8 && stripes < VIEW_STRIPES_MAX) {
-            stripes *= 2;
-        }
-        struct weiri_view *view =
-            weiri_table_show(&queue->core.table, &queue->core.allocator, stripes);
-        atomic_store_explicit(&queue->view, view, memory_order_release);
-    }
-}
-
-void weiri_queue_set_capacity(weir_queue *queue, size_t capacity)
-{
-    weiri_queue_lock(queue);
-    queue->core.capacity = capacity;
-    weiri_queue_unlock(queue);
-}
-
-enum weir_status weiri_queue_count_held(weir_queue *queue, struct weir_queue_counts *ret_counts,
-                                        size_t *ret_held)
-{
-    if (weiri_queue_check(queue) != WEIR_OK || ret_counts == NULL) {
-        return weiri_queue_refusal(queue);
-    }
-    weiri_queue_lock(queue);
-    weiri_queue_pass_time_locked(queue);
-    *ret_counts = (struct weir_queue_counts){
-        .queued = weiri_ready_count(&queue->core.ready) + queue->core.aside,
-        .waiting = queue->core.delay.count,
-        .processing = weiri_running_count(&queue->core.running),
-        .dropped = queue->core.dropped,
-    };
-    *ret_held = weiri_core_held(&queue->core);
-    weiri_queue_unlock(queue);
-    return WEIR_OK;
 }
 
 enum weir_status weir_queue_count(weir_queue *queue, struct weir_queue_counts *ret_counts)
 {
-    size_t held;
-    return weiri_queue_count_held(queue, ret_counts, &held);
+    if (!weiri_queue_is_valid(queue) || ret_counts == NULL) {
+        return weiri_queue_refusal(queue);
+    }
+    weiri_queue_lock(queue);
+    *ret_counts = (struct weir_queue_counts){
+        .queued = queue->core.queued,
+        .waiting = queue->core.waiting.count,
+        .processing = queue->core.processing,
+        .dropped = queue->core.dropped,
+    };
+    weiri_queue_unlock(queue);
+    return WEIR_OK;
 }
 
 size_t weir_queue_len(weir_queue *queue)

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "queue/internal.h"
+#include "queue/queue.h"
 
 #include "support/harness.h"
 

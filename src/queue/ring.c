@@ -2,39 +2,32 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/ring.h"
 
-#include <stdint.h>
-#include <string.h>
-
-/* Moves what lies at its position modulo one capacity to where another wants it: up to two runs,
- * which end where the position is a multiple of the smaller capacity. No slot that is still to be
- * read is written, for of the positions with the same place modulo the smaller capacity the ring
- * holds one. So what was there before stays where it was, too. */
-static void move_slots(struct weir_item **slots, const struct weiri_ring *ring, size_t capacity)
+/* Moves all items to the front of the span in use, over its empty slots. */
+static void compact(struct weiri_ring *ring)
 {
-    size_t smaller = capacity < ring->capacity ? capacity : ring->capacity;
-    uint64_t at = ring->head;
-    while (at != ring->tail) {
-        size_t run = smaller - (size_t)(at & (smaller - 1));
-        run = ring->tail - at < run ? (size_t)(ring->tail - at) : run;
-        size_t from = (size_t)(at & (ring->capacity - 1));
-        size_t to = (size_t)(at & (capacity - 1));
-        if (from != to) {
-            memcpy(&slots[to], &slots[from], run * sizeof(struct weir_item *));
+    uint64_t to = ring->head;
+    for (uint64_t from = ring->head; from != ring->tail; from++) {
+        struct weir_item *item = *weiri_ring_slot(ring, from);
+        if (item != NULL) {
+            item->weir_position = to;
+            *weiri_ring_slot(ring, to++) = item;
         }
-        at += run;
     }
+    ring->tail = to;
 }
 
-/* The items keep their positions, and are not touched. */
-static enum weir_status grow(struct weiri_ring *ring, const struct weir_allocator *allocator,
-                             size_t capacity)
+/* The span in use fits into the capacity. Positions stay as they are. */
+static enum weir_status resize(struct weiri_ring *ring, const struct weir_allocator *allocator,
+                               size_t capacity)
 {
-    struct weir_item **slots =
-        weiri_resize(allocator, ring->slots, ring->capacity, capacity, sizeof(struct weir_item *));
+    struct weir_item **slots = weiri_alloc_array(allocator, capacity, sizeof(*slots));
     if (slots == NULL) {
         return WEIR_ENOMEM;
     }
-    move_slots(slots, ring, capacity);
+    for (uint64_t at = ring->head; at != ring->tail; at++) {
+        slots[at & (capacity - 1)] = *weiri_ring_slot(ring, at);
+    }
+    weiri_release(allocator, ring->slots, ring->capacity * sizeof(*slots));
     ring->slots = slots;
     ring->capacity = capacity;
     return WEIR_OK;
@@ -46,54 +39,50 @@ enum weir_status weiri_ring_reserve(struct weiri_ring *ring, const struct weir_a
     if (count <= ring->capacity) {
         return WEIR_OK;
     }
-    size_t capacity = ring->capacity == 0 ? WEIRI_RING_CAPACITY_MIN : ring->capacity;
+    if (count > SIZE_MAX / 4) {
+        return WEIR_ENOMEM;
+    }
+    size_t capacity = ring->capacity == 0 ? WEIRI_CAPACITY_MIN : ring->capacity;
     while (capacity < count) {
-        if (capacity > SIZE_MAX / 2) {
-            return WEIR_ENOMEM;
-        }
         capacity *= 2;
     }
-    return grow(ring, allocator, capacity);
+    return resize(ring, allocator, capacity);
 }
 
-void weiri_ring_trim_slow(struct weiri_ring *ring, const struct weir_allocator *allocator,
-                          size_t count)
+void weiri_ring_shrink(struct weiri_ring *ring, const struct weir_allocator *allocator,
+                       size_t count)
 {
     size_t capacity = ring->capacity;
-    while (capacity > WEIRI_RING_CAPACITY_MIN && count < capacity / 4) {
+    while (weiri_is_sparse(capacity, count)) {
         capacity /= 2;
     }
-    WEIRI_ASSERT(weiri_ring_count(ring) <= capacity);
     if (ring->tail - ring->head > capacity) {
-        weiri_ring_compact(ring);
+        compact(ring);
     }
-    move_slots(ring->slots, ring, capacity);
-    struct weir_item **slots =
-        weiri_resize(allocator, ring->slots, ring->capacity, capacity, sizeof(struct weir_item *));
-    if (slots != NULL) {
-        ring->slots = slots;
-        ring->capacity = capacity;
-    }
-}
-
-void weiri_ring_compact(struct weiri_ring *ring)
-{
-    uint64_t at = ring->head;
-    for (uint64_t from = ring->head; from != ring->tail; from++) {
-        struct weir_item *item = ring->slots[from & (ring->capacity - 1)];
-        ring->slots[from & (ring->capacity - 1)] = NULL;
-        if (item != NULL) {
-            item->weir_position = at;
-            ring->slots[at & (ring->capacity - 1)] = item;
-            at++;
-        }
-    }
-    ring->tail = at;
-    ring->holes = 0;
+    (void)resize(ring, allocator, capacity); /* without memory it stays as large as it is */
 }
 
 void weiri_ring_fini(struct weiri_ring *ring, const struct weir_allocator *allocator)
 {
     weiri_release(allocator, ring->slots, ring->capacity * sizeof(struct weir_item *));
-    *ring = (struct weiri_ring){0};
+    *ring = (struct weiri_ring){.slots = NULL};
+}
+
+void weiri_ring_make_slot(struct weiri_ring *ring, const struct weir_allocator *allocator)
+{
+    size_t empty = ring->capacity - ring->count;
+    if (empty >= ring->capacity / 8 || resize(ring, allocator, ring->capacity * 2) != WEIR_OK) {
+        compact(ring);
+    }
+}
+
+struct weir_item *weiri_ring_next(const struct weiri_ring *ring, uint64_t *position)
+{
+    while (*position != ring->tail) {
+        struct weir_item *item = *weiri_ring_slot(ring, (*position)++);
+        if (item != NULL) {
+            return item;
+        }
+    }
+    return NULL;
 }

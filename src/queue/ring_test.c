@@ -5,35 +5,59 @@
 #include "support/harness.h"
 
 #define COUNT 1000
+#define FULL WEIRI_CAPACITY_MIN /* so many fill the smallest ring */
 
 static struct weir_item items[COUNT];
+
+static void push(struct weiri_ring *ring, struct weir_item *item)
+{
+    CHECK_INT(ring->count, <, ring->capacity);
+    weiri_ring_push(ring, test_allocator(), item);
+}
 
 static void fill(struct weiri_ring *ring, size_t count)
 {
     CHECK_STATUS(weiri_ring_reserve(ring, test_allocator(), count), WEIR_OK);
     for (size_t i = 0; i < count; i++) {
-        weiri_ring_push(ring, &items[i]);
+        push(ring, &items[i]);
     }
 }
 
-TEST(fifo, "items come out in the order they went in, across growth and the array's end")
+/* The item at the head, taken out; NULL: there is none. */
+static struct weir_item *pop(struct weiri_ring *ring)
+{
+    struct weir_item *item = weiri_ring_first(ring);
+    if (item != NULL) {
+        CHECK(weiri_ring_first(ring) == item);
+        weiri_ring_remove(ring, item);
+    }
+    return item;
+}
+
+/* What a queue does after an item has left it. */
+static void shrink(struct weiri_ring *ring)
+{
+    if (weiri_is_sparse(ring->capacity, ring->count)) {
+        weiri_ring_shrink(ring, test_allocator(), ring->count);
+    }
+}
+
+TEST(fifo, "items come out in the order they went in, across growth and the ring's end")
 {
     struct weiri_ring ring = {0};
+    CHECK(weiri_ring_first(&ring) == NULL);
     for (size_t round = 1; round <= COUNT; round += 37) {
         fill(&ring, round);
-        CHECK_INT(weiri_ring_count(&ring), ==, round);
+        CHECK_INT(ring.count, ==, round);
         for (size_t i = 0; i < round; i++) {
-            CHECK(weiri_ring_pop(&ring) == &items[i]);
+            CHECK(pop(&ring) == &items[i]);
         }
-        CHECK(weiri_ring_pop(&ring) == NULL);
+        CHECK(pop(&ring) == NULL);
     }
     weiri_ring_fini(&ring, test_allocator());
 }
 
-/* So many fill the smallest array. */
-#define FULL ((size_t)WEIRI_RING_CAPACITY_MIN)
-
-TEST(holes, "an item taken out of the middle is skipped, and its room is found again")
+TEST(empty_slots, "an item taken out of the middle is skipped, and its slot is used again")
 {
     struct weiri_ring ring = {0};
     fill(&ring, FULL);
@@ -41,68 +65,48 @@ TEST(holes, "an item taken out of the middle is skipped, and its room is found a
     for (size_t i = 1; i < FULL; i += 2) {
         weiri_ring_remove(&ring, &items[i]);
     }
-    CHECK_INT(weiri_ring_count(&ring), ==, FULL / 2);
+    CHECK_INT(ring.count, ==, FULL / 2);
     for (size_t i = 0; i < FULL / 2; i++) {
-        weiri_ring_push(&ring, &items[FULL + i]); /* closes the holes: the array is full of them */
+        push(&ring, &items[FULL + i]);
     }
     CHECK_INT(ring.capacity, ==, FULL);
     for (size_t i = 0; i < FULL; i += 2) {
-        CHECK(weiri_ring_pop(&ring) == &items[i]);
+        CHECK(pop(&ring) == &items[i]);
     }
     for (size_t i = 0; i < FULL / 2; i++) {
-        CHECK(weiri_ring_pop(&ring) == &items[FULL + i]);
+        CHECK(pop(&ring) == &items[FULL + i]);
     }
-    CHECK(weiri_ring_pop(&ring) == NULL);
+    CHECK(pop(&ring) == NULL);
     weiri_ring_fini(&ring, test_allocator());
 }
 
-TEST(front,
-     "an item that is pushed to the front comes next, also where only a hole has room for it")
+TEST(few_empty_slots, "a ring with few empty slots doubles, or closes them where memory lacks")
 {
-    struct weiri_ring ring = {0};
-    fill(&ring, FULL);
-    CHECK(weiri_ring_pop(&ring) == &items[0]);
-    weiri_ring_push_front(&ring, &items[FULL]); /* where the other one was */
-    weiri_ring_remove(&ring, &items[5]);
-    weiri_ring_push_front(&ring, &items[FULL + 1]); /* closes the hole */
-    CHECK_INT(ring.capacity, ==, FULL);
-    CHECK_INT(weiri_ring_count(&ring), ==, FULL);
-    weiri_ring_remove(&ring, &items[7]); /* all know where they are */
-    CHECK(weiri_ring_pop(&ring) == &items[FULL + 1]);
-    CHECK(weiri_ring_pop(&ring) == &items[FULL]);
-    for (size_t i = 1; i < FULL; i++) {
-        if (i != 5 && i != 7) {
-            CHECK(weiri_ring_pop(&ring) == &items[i]);
+    for (uint64_t fails = 0; fails < 2; fails++) {
+        struct weiri_ring ring = {0};
+        fill(&ring, FULL);
+        weiri_ring_remove(&ring, &items[5]);
+        test_fail_allocation(fails, true);
+        push(&ring, &items[FULL]);
+        test_fail_allocation(0, false);
+        CHECK_INT(ring.capacity, ==, fails == 1 ? FULL : 2 * FULL);
+        weiri_ring_remove(&ring, &items[7]); /* all know their positions */
+        for (size_t i = 0; i <= FULL; i++) {
+            CHECK(i == 5 || i == 7 || pop(&ring) == &items[i]);
         }
+        CHECK(pop(&ring) == NULL);
+        weiri_ring_fini(&ring, test_allocator());
     }
-    CHECK(weiri_ring_pop(&ring) == NULL);
-    weiri_ring_fini(&ring, test_allocator());
 }
 
-TEST(growth_keeps_positions, "an item can be taken out after the array has grown or shrunk")
-{
-    struct weiri_ring ring = {0};
-    fill(&ring, 10);
-    CHECK(weiri_ring_pop(&ring) == &items[0]);
-    CHECK_STATUS(weiri_ring_reserve(&ring, test_allocator(), COUNT), WEIR_OK);
-    weiri_ring_remove(&ring, &items[5]);
-    weiri_ring_trim(&ring, test_allocator(), weiri_ring_count(&ring));
-    CHECK_INT(ring.capacity, <, COUNT);
-    weiri_ring_remove(&ring, &items[7]);
-    CHECK_INT(weiri_ring_count(&ring), ==, 7);
-    CHECK(weiri_ring_pop(&ring) == &items[1]);
-    weiri_ring_fini(&ring, test_allocator());
-}
-
-TEST(growth_leaves_items, "growth by any factor touches no item, and holes stay holes")
+TEST(growth_leaves_items, "growth changes no position, and empty slots stay empty")
 {
     for (size_t popped = 0; popped < 2 * FULL; popped += 5) {
         for (size_t capacity = 2 * FULL; capacity <= 8 * FULL; capacity *= 2) {
             struct weiri_ring ring = {0};
             fill(&ring, FULL);
             for (size_t i = 0; i < popped; i++) {
-                struct weir_item *first = weiri_ring_pop(&ring);
-                weiri_ring_push(&ring, first);
+                push(&ring, pop(&ring));
             }
             weiri_ring_remove(&ring, &items[7]);
             uint64_t positions[FULL];
@@ -113,13 +117,12 @@ TEST(growth_leaves_items, "growth by any factor touches no item, and holes stay 
             CHECK_INT(ring.capacity, ==, capacity);
             for (size_t i = 0; i < FULL; i++) {
                 CHECK_INT(items[i].weir_position, ==, positions[i]);
-                CHECK(i == 7 || ring.slots[positions[i] & (capacity - 1)] == &items[i]);
             }
             for (size_t i = 0; i < FULL; i++) {
                 size_t next = (popped + i) % FULL;
-                CHECK(next == 7 || weiri_ring_pop(&ring) == &items[next]);
+                CHECK(next == 7 || pop(&ring) == &items[next]);
             }
-            CHECK(weiri_ring_pop(&ring) == NULL);
+            CHECK(pop(&ring) == NULL);
             weiri_ring_fini(&ring, test_allocator());
         }
     }
@@ -136,14 +139,6 @@ static void take_out(struct line *line, size_t at)
     line->count--;
     memmove(&line->items[at], &line->items[at + 1],
             (line->count - at) * sizeof(struct weir_item *));
-}
-
-static void put_in(struct line *line, size_t at, struct weir_item *item)
-{
-    memmove(&line->items[at + 1], &line->items[at],
-            (line->count - at) * sizeof(struct weir_item *));
-    line->items[at] = item;
-    line->count++;
 }
 
 /* An item that is not in line; there is one. */
@@ -165,14 +160,14 @@ static void check_line(const struct weiri_ring *ring, const struct line *line)
 {
     uint64_t position = ring->head;
     for (size_t i = 0; i < line->count; i++) {
-        CHECK(weiri_ring_from(ring, &position) == line->items[i]);
+        CHECK(weiri_ring_next(ring, &position) == line->items[i]);
         CHECK_INT(line->items[i]->weir_position, ==, position - 1);
     }
-    CHECK(weiri_ring_from(ring, &position) == NULL);
-    CHECK_INT(weiri_ring_count(ring), ==, line->count);
+    CHECK(weiri_ring_next(ring, &position) == NULL);
+    CHECK_INT(ring->count, ==, line->count);
 }
 
-TEST(as_a_line, "random moves do what they do to a plain line, also where memory fails")
+TEST(as_a_line, "random moves do what they do to a plain line, also where memory lacks")
 {
     struct weiri_ring ring = {0};
     static struct line line;
@@ -185,95 +180,73 @@ TEST(as_a_line, "random moves do what they do to a plain line, also where memory
         if (move < (rises ? 7u : 4u)) {
             if (weiri_ring_reserve(&ring, test_allocator(), line.count + 1) == WEIR_OK) {
                 struct weir_item *item = find_free(&line);
-                if (move == 0) {
-                    weiri_ring_push_front(&ring, item);
-                    put_in(&line, 0, item);
-                } else {
-                    weiri_ring_push(&ring, item);
-                    put_in(&line, line.count, item);
-                }
+                push(&ring, item);
+                line.items[line.count++] = item;
             }
         } else if (move == 9 && line.count > 0) {
             size_t at = (size_t)test_random_below(line.count);
             weiri_ring_remove(&ring, line.items[at]);
             take_out(&line, at);
         } else if (line.count > 0) {
-            CHECK(weiri_ring_pop(&ring) == line.items[0]);
+            CHECK(pop(&ring) == line.items[0]);
             take_out(&line, 0);
         }
-        weiri_ring_trim(&ring, test_allocator(), line.count);
+        shrink(&ring);
         test_fail_allocation(0, false);
         check_line(&ring, &line);
     }
     weiri_ring_fini(&ring, test_allocator());
 }
 
-TEST(trim_returns_memory, "after a burst the array is small again")
+TEST(shrink_returns_memory, "after a burst the ring is small again")
 {
     struct weiri_ring ring = {0};
     fill(&ring, COUNT);
-    while (weiri_ring_pop(&ring) != NULL) {
+    while (pop(&ring) != NULL) {
     }
-    weiri_ring_trim(&ring, test_allocator(), 0);
+    shrink(&ring);
     CHECK_INT(test_allocated_bytes(), <=, FULL * sizeof(void *));
     weiri_ring_fini(&ring, test_allocator());
 }
 
-TEST(trim_closes_holes, "few items that are far apart come together where memory is given back")
+TEST(shrink_closes_slots, "few items that are far apart come together where the ring shrinks")
 {
-    struct weiri_ring ring = {0};
     for (uint64_t fails = 0; fails < 2; fails++) {
+        struct weiri_ring ring = {0};
         fill(&ring, COUNT);
         for (size_t i = 2; i < COUNT - 2; i++) {
             weiri_ring_remove(&ring, &items[i]);
         }
         size_t before = ring.capacity;
         test_fail_allocation(fails, true);
-        weiri_ring_trim(&ring, test_allocator(), weiri_ring_count(&ring));
+        shrink(&ring);
         test_fail_allocation(0, false);
-        CHECK_INT(ring.capacity, ==, fails == 1 ? before : FULL);
-        weiri_ring_remove(&ring, &items[COUNT - 2]); /* it knows where it is */
-        weiri_ring_push(&ring, &items[2]);
-        CHECK_INT(weiri_ring_count(&ring), ==, 4);
-        CHECK(weiri_ring_pop(&ring) == &items[0]);
-        CHECK(weiri_ring_pop(&ring) == &items[1]);
-        CHECK(weiri_ring_pop(&ring) == &items[COUNT - 1]);
-        CHECK(weiri_ring_pop(&ring) == &items[2]);
-        CHECK(weiri_ring_pop(&ring) == NULL);
+        CHECK_INT(ring.capacity, ==, fails == 1 ? before : 2 * FULL);
+        weiri_ring_remove(&ring, &items[COUNT - 2]); /* it knows its position */
+        push(&ring, &items[2]);
+        CHECK_INT(ring.count, ==, 4);
+        CHECK(pop(&ring) == &items[0]);
+        CHECK(pop(&ring) == &items[1]);
+        CHECK(pop(&ring) == &items[COUNT - 1]);
+        CHECK(pop(&ring) == &items[2]);
+        CHECK(pop(&ring) == NULL);
+        weiri_ring_fini(&ring, test_allocator());
     }
-    weiri_ring_fini(&ring, test_allocator());
 }
 
-TEST(reserve_failure, "a failed reserve and a failed trim change nothing")
+TEST(reserve_failure, "a failed reserve changes nothing")
 {
     struct weiri_ring ring = {0};
     fill(&ring, FULL);
     test_fail_allocation(1, true);
+    CHECK_STATUS(weiri_ring_reserve(&ring, test_allocator(), FULL), WEIR_OK);
     CHECK_STATUS(weiri_ring_reserve(&ring, test_allocator(), FULL + 1), WEIR_ENOMEM);
     CHECK_STATUS(weiri_ring_reserve(&ring, test_allocator(), SIZE_MAX), WEIR_ENOMEM);
     test_fail_allocation(0, false);
-    CHECK_STATUS(weiri_ring_reserve(&ring, test_allocator(), COUNT), WEIR_OK);
-    test_fail_allocation(1, true);
-    weiri_ring_trim(&ring, test_allocator(), 0);
-    test_fail_allocation(0, false);
+    CHECK_STATUS(weiri_ring_reserve(&ring, test_allocator(), SIZE_MAX / 4), WEIR_ENOMEM);
+    CHECK_INT(ring.capacity, ==, FULL);
     for (size_t i = 0; i < FULL; i++) {
-        CHECK(weiri_ring_pop(&ring) == &items[i]);
-    }
-    weiri_ring_fini(&ring, test_allocator());
-}
-
-TEST(comes_and_goes, "an item that is pushed and taken out again and again costs no room")
-{
-    struct weiri_ring ring = {0};
-    fill(&ring, FULL - 1);
-    for (size_t i = 0; i < 4 * FULL; i++) {
-        uint64_t tail = ring.tail;
-        weiri_ring_push(&ring, &items[FULL]);
-        weiri_ring_remove(&ring, &items[FULL]);
-        CHECK_INT(ring.tail, ==, tail);
-    }
-    for (size_t i = 0; i < FULL - 1; i++) {
-        CHECK(weiri_ring_pop(&ring) == &items[i]);
+        CHECK(pop(&ring) == &items[i]);
     }
     weiri_ring_fini(&ring, test_allocator());
 }

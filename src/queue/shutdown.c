@@ -2,30 +2,29 @@
  * SPDX-License-Identifier: MIT */
 /* Shutdown and drain. */
 
-#include "queue/internal.h"
+#include "queue/queue.h"
 
-/* Begins a shutdown, once. */
-static void begin_locked(weir_queue *queue) WEIRI_REQUIRES(queue->lock)
+/* Begins a shutdown, once. The lock call has already queued all due items. */
+static void begin_locked(weir_queue *queue) WEIRI_REQUIRES(queue->mutex)
 {
-    if (queue->shutting_down) {
-        return;
+    if (!queue->shutting_down) {
+        queue->shutting_down = true;
+        weiri_sync_point();
+        atomic_store_explicit(&queue->coalesces, false, memory_order_relaxed);
+        weiri_core_drop_waiting(&queue->core);
+        weiri_waiters_wake_all(&queue->consumers);
     }
-    weiri_queue_pass_time_locked(queue); /* what was due before is still handed out */
-    queue->shutting_down = true;
-    atomic_store_explicit(&queue->takes_joins, false, memory_order_relaxed);
-    weiri_queue_wake_locked(queue, SIZE_MAX);
-    weiri_core_drop_waiting(&queue->core);
 }
 
 void weir_queue_shutdown(weir_queue *queue)
 {
-    if (weiri_queue_check(queue) != WEIR_OK) {
+    if (!weiri_queue_is_valid(queue)) {
         return;
     }
     weiri_queue_lock(queue);
     begin_locked(queue);
-    queue->forced++;
-    weiri_queue_wake_drains_locked(queue);
+    queue->shutdowns++;
+    weiri_waiters_wake_all(&queue->drains);
     weiri_queue_unlock(queue);
 }
 
@@ -36,20 +35,20 @@ enum weir_status weir_queue_shutdown_drain(weir_queue *queue)
 
 enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue, int64_t limit_ns)
 {
-    enum weir_status status = weiri_queue_check(queue);
-    if (status != WEIR_OK) {
-        return status;
+    if (!weiri_queue_is_valid(queue)) {
+        return weiri_queue_refusal(queue);
     }
+    enum weir_status status = WEIR_OK;
     weiri_queue_lock(queue);
     begin_locked(queue);
-    uint64_t forced = queue->forced;
-    while (status == WEIR_OK && !weiri_queue_is_idle_locked(queue)) {
-        if (queue->forced != forced) {
+    uint64_t shutdowns = queue->shutdowns;
+    while (status == WEIR_OK && queue->core.queued + queue->core.processing > 0) {
+        if (queue->shutdowns != shutdowns) {
             status = WEIR_ECANCELED;
-        } else if (limit_ns != WEIR_FOREVER && weir_clock_now(queue->clock) >= limit_ns) {
+        } else if (weiri_queue_is_past(queue, limit_ns)) {
             status = WEIR_ETIMEDOUT;
         } else {
-            status = weiri_queue_sleep_for_drain_locked(queue, limit_ns);
+            weiri_queue_sleep_locked(queue, &queue->drains, limit_ns);
         }
     }
     weiri_queue_unlock(queue);
@@ -58,7 +57,7 @@ enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue, int64_t limi
 
 bool weir_queue_shutting_down(weir_queue *queue)
 {
-    if (weiri_queue_check(queue) != WEIR_OK) {
+    if (!weiri_queue_is_valid(queue)) {
         return true;
     }
     weiri_queue_lock(queue);

@@ -5,114 +5,91 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "queue/internal.h"
-#include "queue/moves.h"
+#include "queue/queue.h"
 
-_Static_assert((int)WEIR_PLACE_IDLE == (int)WEIRI_IDLE &&
-                   (int)WEIR_PLACE_QUEUED == (int)WEIRI_QUEUED &&
-                   (int)WEIR_PLACE_PROCESSING == (int)WEIRI_PROCESSING &&
-                   (int)WEIR_PLACE_DIRTY == (int)WEIRI_DIRTY,
-               "places by the same numbers");
 _Static_assert(offsetof(struct weir_snapshot_item, reserved0) + sizeof(uint32_t) ==
                    sizeof(struct weir_snapshot_item),
                "no padding at the end of a public struct");
 
-/* The items are copied under the queue's lock into memory that was allocated before. A copy that
- * does not fit measures; the next one has a little more room than was measured. */
+/* Items are copied under the queue's lock into memory that was allocated before. A copy that does
+ * not fit only counts; the next one has a little more memory than was counted. */
 struct weir_snapshot {
     struct weir_allocator allocator;
     struct weir_snapshot_item *items; /* and behind them the bytes of their keys: one block */
-    size_t room;                      /* for so many items */
-    size_t key_room;                  /* and so many bytes */
+    size_t capacity;                  /* of items */
+    size_t key_capacity;              /* of bytes */
     size_t count;
     size_t key_bytes;
-    size_t unlisted;
 };
 
-/* What is to be said of an item; of a keyed one all but its key. */
-static struct weir_snapshot_item describe(const struct weiri_core *core,
-                                          const struct weir_item *item)
+/* Counts an item, and copies it where it fits. */
+static void copy(weir_snapshot *snapshot, const weir_queue *queue, const struct weir_item *item)
 {
-    return (struct weir_snapshot_item){
-        .key = weir_key_item((struct weir_item *)(uintptr_t)item),
-        .item = (struct weir_item *)(uintptr_t)item,
-        .due_ns = item->weir_wait == 0 ? -1 : weiri_delay_time(&core->delay, item),
-        .queued_ns = core->meter == NULL ? -1 : weiri_meter_queued_age(core->meter, item),
-        .running_ns = core->meter == NULL ? -1 : weiri_meter_running_age(core->meter, item),
-        .ticket = weiri_item_is_processing(item) ? item->weir_position : 0,
-        .place = (enum weir_place)weiri_item_place(item),
-    };
-}
-
-/* Counts an item, and copies it where there is room. */
-static void copy(weir_snapshot *snapshot, const struct weiri_core *core,
-                 const struct weir_item *item)
-{
-    struct weir_snapshot_item to = describe(core, item);
-    if (weiri_item_is_keyed(item)) {
-        const struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
+    struct weir_snapshot_item to;
+    weiri_core_describe(&queue->core, item, queue->now_ns, &to);
+    if (to.item == NULL) {
         size_t at = snapshot->key_bytes;
-        snapshot->key_bytes += record->key_size;
-        to.item = NULL;
-        to.key = weir_key_bytes(NULL, record->key_size);
-        if (snapshot->key_bytes <= snapshot->key_room && record->key_size > 0) {
-            char *bytes = (char *)(snapshot->items + snapshot->room) + at;
-            memcpy(bytes, weiri_record_key(record), record->key_size);
+        snapshot->key_bytes += to.key.size;
+        if (snapshot->key_bytes <= snapshot->key_capacity && to.key.size > 0) {
+            char *bytes = (char *)(snapshot->items + snapshot->capacity) + at;
+            memcpy(bytes, to.key.data, to.key.size);
             to.key.data = bytes;
         }
     }
-    if (snapshot->count < snapshot->room) {
+    if (snapshot->count < snapshot->capacity) {
         snapshot->items[snapshot->count] = to;
     }
     snapshot->count++;
 }
 
-/* False: not all of it had room; it has been measured. */
-static bool copy_all(weir_snapshot *snapshot, const struct weiri_core *core)
+/* False: not all items fit, but all were counted. */
+static bool copy_all(weir_snapshot *snapshot, weir_queue *queue) WEIRI_REQUIRES(queue->mutex)
 {
+    struct weiri_core *core = &queue->core;
     snapshot->count = 0;
     snapshot->key_bytes = 0;
-    snapshot->unlisted = core->running.unnamed;
-    for (size_t i = 0; i < core->running.named; i++) {
-        copy(snapshot, core, core->running.items[i]);
+    for (struct weir_item *item = core->first_processing; item != NULL; item = item->weir_next) {
+        copy(snapshot, queue, item);
     }
-    uint64_t position = weiri_ready_first(&core->ready);
-    for (struct weir_item *item = weiri_ready_from(&core->ready, &position); item != NULL;
-         item = weiri_ready_from(&core->ready, &position)) {
-        copy(snapshot, core, item);
+    uint64_t position = core->ring.head;
+    for (struct weir_item *item = weiri_ring_next(&core->ring, &position); item != NULL;
+         item = weiri_ring_next(&core->ring, &position)) {
+        copy(snapshot, queue, item);
     }
-    for (size_t slot = WEIRI_DELAY_FIRST; slot < weiri_delay_end(&core->delay); slot++) {
-        const struct weir_item *item = weiri_delay_at(&core->delay, slot)->item;
-        if (weiri_item_place(item) == WEIRI_IDLE) {
-            copy(snapshot, core, item);
+    weiri_heap_sort(&core->ready);
+    for (size_t i = 0; i < core->ready.count; i++) {
+        copy(snapshot, queue, core->ready.entries[i].item);
+    }
+    for (size_t i = 0; i < core->waiting.count; i++) {
+        const struct weir_item *item = core->waiting.entries[i].item;
+        if (weiri_item_place(item) == WEIR_PLACE_IDLE) {
+            copy(snapshot, queue, item);
         }
     }
-    return snapshot->count <= snapshot->room && snapshot->key_bytes <= snapshot->key_room;
+    return snapshot->count <= snapshot->capacity && snapshot->key_bytes <= snapshot->key_capacity;
 }
 
 static size_t block_size(const weir_snapshot *snapshot)
 {
-    return snapshot->room * sizeof(struct weir_snapshot_item) + snapshot->key_room;
+    return snapshot->capacity * sizeof(struct weir_snapshot_item) + snapshot->key_capacity;
 }
 
-/* Makes room for what was measured and what may come meanwhile. */
-static enum weir_status make_room(weir_snapshot *snapshot)
+/* Allocates memory for the items counted, and for some that may be added meanwhile. */
+static enum weir_status allocate(weir_snapshot *snapshot)
 {
     weiri_release(&snapshot->allocator, snapshot->items, block_size(snapshot));
-    snapshot->room = snapshot->count + snapshot->count / 8 + 8;
-    snapshot->key_room = snapshot->key_bytes + snapshot->key_bytes / 8 + 64;
+    snapshot->capacity = snapshot->count + snapshot->count / 8 + 8;
+    snapshot->key_capacity = snapshot->key_bytes + snapshot->key_bytes / 8 + 64;
     snapshot->items = weiri_alloc(&snapshot->allocator, block_size(snapshot));
     return snapshot->items == NULL ? WEIR_ENOMEM : WEIR_OK;
 }
 
 enum weir_status weir_queue_snapshot(weir_queue *queue, weir_snapshot **ret_snapshot)
 {
-    if (weiri_queue_check(queue) != WEIR_OK || ret_snapshot == NULL) {
+    if (!weiri_queue_is_valid(queue) || ret_snapshot == NULL) {
         return weiri_queue_refusal(queue);
     }
-    weiri_queue_lock(queue);
     struct weir_allocator allocator = queue->core.allocator;
-    weiri_queue_unlock(queue);
     weir_snapshot *snapshot = weiri_alloc_zero(&allocator, 1, sizeof(*snapshot));
     if (snapshot == NULL) {
         return WEIR_ENOMEM;
@@ -120,15 +97,12 @@ enum weir_status weir_queue_snapshot(weir_queue *queue, weir_snapshot **ret_snap
     snapshot->allocator = allocator;
     bool is_complete = false;
     while (!is_complete) {
-        if (make_room(snapshot) != WEIR_OK) {
+        if (allocate(snapshot) != WEIR_OK) {
             weiri_release(&allocator, snapshot, sizeof(*snapshot));
             return WEIR_ENOMEM;
         }
         weiri_queue_lock(queue);
-        weiri_queue_pass_time_locked(queue);
-        weiri_ready_sort(&queue->core.ready);
-        weiri_delay_close_gaps(&queue->core.delay);
-        is_complete = copy_all(snapshot, &queue->core);
+        is_complete = copy_all(snapshot, queue);
         weiri_queue_unlock(queue);
     }
     *ret_snapshot = snapshot;
@@ -138,38 +112,30 @@ enum weir_status weir_queue_snapshot(weir_queue *queue, weir_snapshot **ret_snap
 enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
                                    struct weir_snapshot_item *ret_item)
 {
-    static const struct weir_item unknown;
-    enum weir_status status = ret_item == NULL ? WEIR_EINVAL : weiri_queue_check_call(queue, key);
+    enum weir_status status = ret_item == NULL ? WEIR_EINVAL : weiri_queue_check(queue, key);
     if (status != WEIR_OK) {
         return status;
     }
     weiri_queue_lock(queue);
-    weiri_queue_pass_time_locked(queue);
     const struct weir_item *item = weiri_core_find(&queue->core, key);
-    if (item == NULL) {
-        item = &unknown;
-    }
-    if (weiri_item_is_elsewhere(item, queue->core.mark)) {
-        status = WEIR_EBUSY;
+    if (item == NULL || weiri_item_is_free(item)) {
+        *ret_item = (struct weir_snapshot_item){.due_ns = -1, .queued_ns = -1, .running_ns = -1};
+    } else if (weiri_core_holds(&queue->core, item)) {
+        weiri_core_describe(&queue->core, item, queue->now_ns, ret_item);
     } else {
-        *ret_item = describe(&queue->core, item);
-        ret_item->key = key;
-        if (key.size != WEIR_KEY_ITEM) {
-            ret_item->item = NULL;
-        }
+        status = WEIR_EBUSY;
     }
     weiri_queue_unlock(queue);
+    if (status == WEIR_OK) {
+        ret_item->key = key;
+        ret_item->item = key.size == WEIR_KEY_ITEM ? (struct weir_item *)(uintptr_t)key.data : NULL;
+    }
     return status;
 }
 
 size_t weir_snapshot_count(const weir_snapshot *snapshot)
 {
     return snapshot == NULL ? 0 : snapshot->count;
-}
-
-size_t weir_snapshot_unlisted(const weir_snapshot *snapshot)
-{
-    return snapshot == NULL ? 0 : snapshot->unlisted;
 }
 
 const struct weir_snapshot_item *weir_snapshot_at(const weir_snapshot *snapshot, size_t index)

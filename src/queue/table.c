@@ -2,95 +2,310 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/table.h"
 
-void weiri_table_init(struct weiri_table *table, uint64_t seed)
+#include <string.h>
+
+#define CAPACITY_MIN 64u
+#define CHUNKS_MIN 8u
+#define CHUNK_RECORDS 64u
+
+struct weiri_chunk {
+    struct weiri_list link; /* among the unfilled ones, or in no list */
+    uint32_t index;         /* in the table's array */
+    uint32_t used;
+    uint32_t free; /* the first free record; CHUNK_RECORDS: none */
+    uint32_t reserved0;
+    char records[]; /* CHUNK_RECORDS of the table's record_size */
+};
+
+void weiri_table_init(struct weiri_table *table, size_t record_size, uint64_t seed)
 {
-    *table = (struct weiri_table){.seed = seed};
+    *table = (struct weiri_table){.record_size = record_size, .seed = seed};
+    weiri_list_init(&table->unfilled);
+}
+
+static struct weiri_record *record_at(const struct weiri_table *table, struct weiri_chunk *chunk,
+                                      uint32_t index)
+{
+    return (void *)(chunk->records + index * table->record_size);
+}
+
+static struct weiri_chunk *chunk_of(const struct weiri_table *table, uint32_t number)
+{
+    return table->chunks[(number - 1) / CHUNK_RECORDS];
+}
+
+void *weiri_table_record(const struct weiri_table *table, uint32_t number)
+{
+    return record_at(table, chunk_of(table, number), (number - 1) % CHUNK_RECORDS);
+}
+
+void *weiri_table_check(const struct weiri_table *table, uint64_t number)
+{
+    if (number == 0 || (number - 1) / CHUNK_RECORDS >= table->chunk_capacity ||
+        chunk_of(table, (uint32_t)number) == NULL) {
+        return NULL;
+    }
+    return weiri_table_record(table, (uint32_t)number);
+}
+
+/* The bytes that are compared: those of the key, or of an item's address. */
+static const void *bytes_of(const struct weir_key *key)
+{
+    return key->size == WEIR_KEY_ITEM ? (const void *)&key->data : key->data;
+}
+
+static size_t count_of(size_t size)
+{
+    return size == WEIR_KEY_ITEM ? sizeof(const void *) : size;
+}
+
+static const char *record_bytes(const struct weiri_record *record)
+{
+    bool is_inline = record->size <= WEIRI_KEY_INLINE || record->size == WEIRI_SIZE_ITEM;
+    return is_inline ? record->key.bytes : record->key.block;
+}
+
+struct weir_key weiri_record_key(const struct weiri_record *record)
+{
+    struct weir_key key = {record_bytes(record), record->size};
+    if (record->size == WEIRI_SIZE_ITEM) {
+        memcpy(&key.data, record->key.bytes, sizeof(key.data));
+        key.size = WEIR_KEY_ITEM;
+    }
+    return key;
+}
+
+uint32_t weiri_table_hash(const struct weiri_table *table, struct weir_key key)
+{
+    return (uint32_t)(weiri_hash(bytes_of(&key), count_of(key.size), table->seed) >> 32);
+}
+
+uint32_t weiri_table_find(const struct weiri_table *table, struct weir_key key, uint32_t hash)
+{
+    if (table->count == 0) {
+        return 0;
+    }
+    size_t mask = table->capacity - 1;
+    for (size_t at = hash & mask; table->slots[at].number != 0; at = (at + 1) & mask) {
+        if (table->slots[at].hash == hash) {
+            const struct weiri_record *record = weiri_table_record(table, table->slots[at].number);
+            if (record->size == (uint32_t)key.size &&
+                weiri_same_bytes(record_bytes(record), bytes_of(&key), count_of(key.size))) {
+                return table->slots[at].number;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Puts a slot at the first place that is free for its hash. */
+static void put(struct weiri_slot *slots, size_t mask, struct weiri_slot slot)
+{
+    size_t at = slot.hash & mask;
+    while (slots[at].number != 0) {
+        at = (at + 1) & mask;
+    }
+    slots[at] = slot;
+}
+
+static enum weir_status resize(struct weiri_table *table, const struct weir_allocator *allocator,
+                               size_t capacity)
+{
+    struct weiri_slot *slots = weiri_alloc_zero(allocator, capacity, sizeof(*slots));
+    if (slots == NULL) {
+        return WEIR_ENOMEM;
+    }
+    for (size_t i = 0; i < table->capacity; i++) {
+        if (table->slots[i].number != 0) {
+            put(slots, capacity - 1, table->slots[i]);
+        }
+    }
+    weiri_release(allocator, table->slots, table->capacity * sizeof(*slots));
+    table->slots = slots;
+    table->capacity = capacity;
+    return WEIR_OK;
+}
+
+/* Finds a free index of the array of chunks. It is chunk_capacity if there is no memory for a
+ * larger array. */
+static void find_index(struct weiri_table *table, const struct weir_allocator *allocator)
+{
+    while (table->chunk_low < table->chunk_capacity && table->chunks[table->chunk_low] != NULL) {
+        table->chunk_low++;
+    }
+    if (table->chunk_low < table->chunk_capacity ||
+        table->chunk_capacity >= UINT32_MAX / CHUNK_RECORDS / 2) {
+        return;
+    }
+    uint32_t old = table->chunk_capacity;
+    uint32_t capacity = old == 0 ? CHUNKS_MIN : old * 2;
+    struct weiri_chunk **chunks =
+        weiri_resize(allocator, table->chunks, old, capacity, sizeof(struct weiri_chunk *));
+    if (chunks != NULL) {
+        memset(&chunks[old], 0, (capacity - old) * sizeof(struct weiri_chunk *));
+        table->chunks = chunks;
+        table->chunk_capacity = capacity;
+    }
+}
+
+static size_t chunk_size(const struct weiri_table *table)
+{
+    return sizeof(struct weiri_chunk) + CHUNK_RECORDS * table->record_size;
+}
+
+static struct weiri_chunk *add_chunk(struct weiri_table *table,
+                                     const struct weir_allocator *allocator)
+{
+    find_index(table, allocator);
+    if (table->chunk_low == table->chunk_capacity) {
+        return NULL;
+    }
+    struct weiri_chunk *chunk = weiri_alloc_zero(allocator, 1, chunk_size(table));
+    if (chunk == NULL) {
+        return NULL;
+    }
+    chunk->index = table->chunk_low;
+    for (uint32_t i = 0; i < CHUNK_RECORDS; i++) {
+        record_at(table, chunk, i)->hash = i + 1;
+    }
+    weiri_list_insert_before(table->unfilled.next, &chunk->link);
+    table->chunks[chunk->index] = chunk;
+    return chunk;
+}
+
+static void remove_chunk(struct weiri_table *table, const struct weir_allocator *allocator,
+                         struct weiri_chunk *chunk)
+{
+    weiri_list_remove(&chunk->link);
+    table->chunks[chunk->index] = NULL;
+    if (chunk->index < table->chunk_low) {
+        table->chunk_low = chunk->index;
+    }
+    weiri_release(allocator, chunk, chunk_size(table));
+}
+
+/* A chunk with a free record; NULL: no memory. */
+static struct weiri_chunk *find_chunk(struct weiri_table *table,
+                                      const struct weir_allocator *allocator)
+{
+    return weiri_list_is_empty(&table->unfilled)
+               ? add_chunk(table, allocator)
+               : WEIRI_CONTAINER(table->unfilled.next, struct weiri_chunk, link);
+}
+
+uint32_t weiri_table_insert(struct weiri_table *table, const struct weir_allocator *allocator,
+                            struct weir_key key, uint32_t hash)
+{
+    if (table->count >= table->capacity / 4 * 3) {
+        size_t capacity = table->capacity == 0 ? CAPACITY_MIN : table->capacity * 2;
+        if (resize(table, allocator, capacity) != WEIR_OK) {
+            return 0;
+        }
+    }
+    size_t count = count_of(key.size);
+    struct weiri_chunk *chunk = find_chunk(table, allocator);
+    char *block = count > WEIRI_KEY_INLINE ? weiri_alloc(allocator, count) : NULL;
+    if (chunk == NULL || (count > WEIRI_KEY_INLINE && block == NULL)) {
+        weiri_release(allocator, block, count);
+        return 0;
+    }
+    uint32_t index = chunk->free;
+    struct weiri_record *record = record_at(table, chunk, index);
+    chunk->free = record->hash;
+    chunk->used++;
+    if (chunk == table->spare) {
+        table->spare = NULL;
+    }
+    if (chunk->free == CHUNK_RECORDS) {
+        weiri_list_remove(&chunk->link);
+    }
+    memset(record, 0, table->record_size);
+    record->hash = hash;
+    record->size = (uint32_t)key.size;
+    if (block != NULL) {
+        record->key.block = block;
+    }
+    if (count > 0) {
+        memcpy(block != NULL ? block : record->key.bytes, bytes_of(&key), count);
+    }
+    uint32_t number = chunk->index * CHUNK_RECORDS + index + 1;
+    put(table->slots, table->capacity - 1, (struct weiri_slot){hash, number});
+    table->count++;
+    return number;
+}
+
+/* Empties a slot. The slots behind it, up to the next empty one, move as near to the first places
+ * for their hashes as the gap allows. So no search has to step over a removed key. */
+static void remove_slot(struct weiri_table *table, uint32_t hash, uint32_t number)
+{
+    size_t mask = table->capacity - 1;
+    size_t gap = hash & mask;
+    while (table->slots[gap].number != number) {
+        gap = (gap + 1) & mask;
+    }
+    for (size_t at = (gap + 1) & mask; table->slots[at].number != 0; at = (at + 1) & mask) {
+        if (((at - table->slots[at].hash) & mask) >= ((at - gap) & mask)) {
+            table->slots[gap] = table->slots[at];
+            gap = at;
+        }
+    }
+    table->slots[gap].number = 0;
+    table->count--;
+}
+
+static void release_key(const struct weir_allocator *allocator, struct weiri_record *record)
+{
+    if (record_bytes(record) != record->key.bytes) {
+        weiri_release(allocator, record->key.block, record->size);
+    }
+}
+
+/* One chunk without records stays for the next insert; of two, the one at the lower address, so
+ * that the upper end of the heap can go back to the system. */
+static void keep_spare(struct weiri_table *table, const struct weir_allocator *allocator,
+                       struct weiri_chunk *chunk)
+{
+    struct weiri_chunk *other = table->spare;
+    table->spare = other == NULL || chunk < other ? chunk : other;
+    if (other != NULL) {
+        remove_chunk(table, allocator, chunk < other ? other : chunk);
+    }
+}
+
+void weiri_table_remove(struct weiri_table *table, const struct weir_allocator *allocator,
+                        uint32_t number)
+{
+    struct weiri_chunk *chunk = chunk_of(table, number);
+    struct weiri_record *record = weiri_table_record(table, number);
+    remove_slot(table, record->hash, number);
+    release_key(allocator, record);
+    if (chunk->free == CHUNK_RECORDS) {
+        weiri_list_insert_before(table->unfilled.next, &chunk->link);
+    }
+    record->hash = chunk->free;
+    record->size = 0;
+    chunk->free = (number - 1) % CHUNK_RECORDS;
+    if (--chunk->used == 0) {
+        keep_spare(table, allocator, chunk);
+    }
+    if (table->count == 0 && table->chunk_capacity > CHUNKS_MIN) {
+        weiri_table_fini(table, allocator); /* no memory stays after a burst */
+        weiri_table_init(table, table->record_size, table->seed);
+    } else if (table->capacity > CAPACITY_MIN && table->count < table->capacity / 16) {
+        (void)resize(table, allocator, table->capacity / 4);
+    }
 }
 
 void weiri_table_fini(struct weiri_table *table, const struct weir_allocator *allocator)
 {
-    weiri_view_free(table->records.view, allocator);
-    weiri_slots_fini(&table->slots, allocator);
-    weiri_records_fini(&table->records, allocator);
-}
-
-struct weiri_view *weiri_table_show(struct weiri_table *table,
-                                    const struct weir_allocator *allocator, uint32_t stripe_count)
-{
-    struct weiri_view *view = weiri_view_new(allocator, stripe_count, table->seed);
-    weiri_view_show_slots(view, &table->slots);
-    weiri_view_show_chunks(view, table->records.chunks, table->records.chunk_capacity);
-    table->records.view = view;
-    return view;
-}
-
-static enum weir_status reserve_slots(struct weiri_table *table,
-                                      const struct weir_allocator *allocator)
-{
-    if (weiri_slots_have_room(&table->slots)) {
-        return WEIR_OK;
+    for (size_t at = 0; at < table->capacity; at++) {
+        if (table->slots[at].number != 0) {
+            release_key(allocator, weiri_table_record(table, table->slots[at].number));
+        }
     }
-    struct weiri_view *view = table->records.view;
-    struct weiri_slots old = table->slots;
-    if (weiri_slots_grow(&table->slots, allocator) != WEIR_OK) {
-        return WEIR_ENOMEM;
+    for (uint32_t i = 0; i < table->chunk_capacity; i++) {
+        weiri_release(allocator, table->chunks[i], chunk_size(table));
     }
-    bool is_alone = weiri_view_close(view, allocator);
-    weiri_view_show_slots(view, &table->slots);
-    weiri_view_open(view);
-    weiri_view_retire(view, allocator, is_alone, old.slots, old.capacity * sizeof(*old.slots));
-    return WEIR_OK;
-}
-
-/* Where somebody looks, the next removal is the occasion. */
-static void trim_slots(struct weiri_table *table, const struct weir_allocator *allocator)
-{
-    if (!weiri_slots_may_trim(&table->slots, table->slots.used)) {
-        return;
-    }
-    struct weiri_view *view = table->records.view;
-    if (weiri_view_close(view, allocator)) {
-        weiri_slots_trim_slow(&table->slots, allocator);
-        weiri_view_show_slots(view, &table->slots);
-    }
-    weiri_view_open(view);
-}
-
-struct weir_item *weiri_table_find(const struct weiri_table *table, struct weir_key key)
-{
-    size_t at;
-    const struct weiri_sought sought = weiri_sought(table->seed, key);
-    struct weiri_record *record = weiri_table_search(table, key, &sought, &at);
-    return record == NULL ? NULL : &record->item;
-}
-
-struct weir_item *weiri_table_intern_slow(struct weiri_table *table,
-                                          const struct weir_allocator *allocator,
-                                          struct weir_key key)
-{
-    const struct weiri_sought sought = weiri_sought(table->seed, key);
-    size_t at = 0;
-    struct weiri_record *record = weiri_table_search(table, key, &sought, &at);
-    if (record != NULL) {
-        return &record->item;
-    }
-    if (reserve_slots(table, allocator) != WEIR_OK) {
-        return NULL;
-    }
-    record = weiri_records_new(&table->records, allocator, key, &sought);
-    if (record == NULL) {
-        return NULL;
-    }
-    weiri_slots_insert(&table->slots, sought.hash, record->item.weir_slot);
-    return &record->item;
-}
-
-void weiri_table_remove_slow(struct weiri_table *table, const struct weir_allocator *allocator,
-                             struct weir_item *item)
-{
-    struct weiri_record *record = WEIRI_CONTAINER(item, struct weiri_record, item);
-    weiri_view_end(table->records.view, item->weir_slot - 1);
-    weiri_slots_delete(&table->slots, weiri_slots_of(&table->slots, record->hash, item->weir_slot));
-    weiri_records_free(&table->records, allocator, record);
-    trim_slots(table, allocator);
+    weiri_release(allocator, table->chunks, table->chunk_capacity * sizeof(*table->chunks));
+    weiri_release(allocator, table->slots, table->capacity * sizeof(*table->slots));
 }

@@ -29,7 +29,7 @@ static enum weir_status add_options(weir_queue *queue, struct weir_key key, int6
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.delay_ns = delay_ns;
     options.flags = flags;
-    return weir_queue_add_with(queue, key, &options);
+    return weir_queue_add_with(queue, key, &options, NULL);
 }
 
 static enum weir_status call_add_with(__attribute__((unused)) struct world *w, weir_queue *queue,
@@ -68,7 +68,7 @@ static enum weir_status call_cancel(struct world *w, weir_queue *queue, struct w
 static enum weir_status call_add_batch(struct world *w, weir_queue *queue, struct weir_key key)
 {
     struct weir_key keys[] = {key_of(&w->f, IS_IDLE), key, key_of(&w->f, IS_QUEUED)};
-    return weir_queue_add_batch(queue, keys, 3);
+    return weir_queue_add_batch(queue, keys, 3, NULL);
 }
 
 KEY_ROWS(weir_queue_add, key, call_add)
@@ -253,9 +253,11 @@ ROW(weir_queue_add_after, delay_ns, most, WEIR_OK)
 
 static enum weir_status add_changed(struct world *w, const struct weir_add_options *options)
 {
-    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_QUEUED), options), WEIR_EINVAL);
-    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_WAITING), options), WEIR_EINVAL);
-    return weir_queue_add_with(w->queue, key_of(&w->f, IS_IDLE), options);
+    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_QUEUED), options, NULL),
+                 WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_WAITING), options, NULL),
+                 WEIR_EINVAL);
+    return weir_queue_add_with(w->queue, key_of(&w->f, IS_IDLE), options, NULL);
 }
 
 ROW(weir_queue_add_with, options, null, WEIR_EINVAL)
@@ -284,7 +286,8 @@ ROW(weir_queue_add_with, options, later, WEIR_EINVAL)
     newer.later = 1;
     CHECK_STATUS(add_changed(w, &newer.options), WEIR_EINVAL);
     newer.later = 0; /* a newer program that does not use it */
-    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_QUEUED), &newer.options), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_QUEUED), &newer.options, NULL),
+                 WEIR_OK);
     return WEIR_EINVAL;
 }
 
@@ -333,6 +336,14 @@ ROW(weir_queue_add_with, options, delay_ns, WEIR_OK)
     return WEIR_OK;
 }
 
+ROW(weir_queue_add_with, ret_added, null, WEIR_OK)
+{
+    CHECK_STATUS(add_options(w->queue, key_of(&w->f, IS_QUEUED), 0, 0), WEIR_OK);
+    CHECK_STATUS(add_options(w->queue, key_of(&w->f, IS_IDLE), 0, 0), WEIR_OK);
+    CHECK_COUNTS(&w->f, 2, 2, 2);
+    return WEIR_OK;
+}
+
 ROW(weir_queue_num_requeues, ret_count, null, WEIR_EINVAL)
 {
     return weir_queue_num_requeues(w->queue, key_of(&w->f, IS_LIMITED), NULL);
@@ -347,15 +358,15 @@ ROW(weir_queue_cancel, ret_taken, null, WEIR_OK)
 
 ROW(weir_queue_add_batch, keys, null, WEIR_EINVAL)
 {
-    CHECK_STATUS(weir_queue_add_batch(NULL, NULL, 0), WEIR_EINVAL);
-    CHECK_STATUS(weir_queue_add_batch(w->queue, NULL, 0), WEIR_OK);
-    return weir_queue_add_batch(w->queue, NULL, 1);
+    CHECK_STATUS(weir_queue_add_batch(NULL, NULL, 0, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_batch(w->queue, NULL, 0, NULL), WEIR_OK);
+    return weir_queue_add_batch(w->queue, NULL, 1, NULL);
 }
 
 ROW(weir_queue_add_batch, count, zero, WEIR_OK)
 {
     struct weir_key bad = weir_key_item(NULL);
-    CHECK_STATUS(weir_queue_add_batch(w->queue, &bad, 0), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(w->queue, &bad, 0, NULL), WEIR_OK);
     CHECK_COUNTS(&w->f, 1, 2, 2);
     return WEIR_OK;
 }

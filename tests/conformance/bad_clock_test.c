@@ -1,6 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <weir/duration.h>
+#include <weir/queue.h>
 
 #include "conformance/bad_input.h"
 
@@ -89,8 +93,35 @@ ROW(weir_clock_now, clock, null, WEIR_OK)
 
 ROW(weir_clock_free, clock, null, WEIR_OK)
 {
-    weir_clock_free(NULL);
-    return WEIR_OK;
+    return weir_clock_free(NULL);
+}
+
+ROW(weir_clock_free, clock, forked, WEIR_EFORKED)
+{
+    weir_clock *clock;
+    CHECK_STATUS(weir_clock_manual_new(0, NULL, &clock), WEIR_OK);
+    pid_t child = fork();
+    CHECK_INT(child, >=, 0);
+    if (child == 0) {
+        _exit((int)weir_clock_free(clock));
+    }
+    int ended;
+    CHECK_INT(waitpid(child, &ended, 0), ==, child);
+    CHECK(WIFEXITED(ended));
+    CHECK_STATUS(weir_clock_free(clock), WEIR_OK);
+    return (enum weir_status)WEXITSTATUS(ended);
+}
+
+ROW(weir_clock_free, clock, in_use, WEIR_EBUSY)
+{
+    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    weir_queue *queue;
+    CHECK_STATUS(weir_clock_manual_new(0, NULL, &options.clock), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    enum weir_status status = weir_clock_free(options.clock);
+    weir_queue_free(queue);
+    CHECK_STATUS(weir_clock_free(options.clock), WEIR_OK);
+    return status;
 }
 
 ROW(weir_clock_free, clock, real, WEIR_OK)

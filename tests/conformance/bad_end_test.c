@@ -74,12 +74,12 @@ ROW(weir_pool_end, options, flags, WEIR_EINVAL)
     return weir_pool_end(w->pool, &options);
 }
 
-ROW(weir_pool_end, options, wait_ns, WEIR_ERANGE)
+ROW(weir_pool_end, options, limit_ns, WEIR_ERANGE)
 {
     struct weir_end_options options = good_end();
-    options.wait_ns = -1;
+    options.limit_ns = -1;
     CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_ERANGE);
-    options.wait_ns = INT64_MIN;
+    options.limit_ns = INT64_MIN;
     return weir_pool_end(w->pool, &options);
 }
 
@@ -87,7 +87,7 @@ ROW(weir_pool_end, options, wait_of_none, WEIR_EINVAL)
 {
     struct weir_end_options options = good_end();
     options.flags = WEIR_END_NO_WAIT;
-    options.wait_ns = 1;
+    options.limit_ns = 1;
     return weir_pool_end(w->pool, &options);
 }
 
@@ -114,7 +114,7 @@ static void end_in_time(void *arg)
 {
     struct timed_end *call = arg;
     struct weir_end_options options = good_end();
-    options.wait_ns = DELAY;
+    options.limit_ns = weir_clock_now(call->w->clock) + DELAY;
     options.running = note_running;
     options.running_arg = &call->running;
     call->status = weir_pool_end(call->w->pool, &options);

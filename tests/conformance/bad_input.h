@@ -59,12 +59,16 @@ enum {
     ROW(function, parameter, askew, WEIR_EINVAL)                                                   \
     {                                                                                              \
         return call(w, w->queue,                                                                   \
-                    weir_key_bytes((const char *)&w->f.items[IS_IDLE] + 1, WEIR_KEY_ITEM));        \
+                    (struct weir_key){(const char *)&w->f.items[IS_IDLE] + 1, WEIR_KEY_ITEM});     \
     }                                                                                              \
     ROW(function, parameter, too_big, WEIR_ETOOBIG)                                                \
     {                                                                                              \
         static const char large[65537];                                                            \
         CHECK_STATUS(call(w, w->queue, weir_key_bytes(large, SIZE_MAX - 1)), WEIR_ETOOBIG);        \
+        /* A length that could not be computed names no item, and no byte of it is read. */        \
+        CHECK_STATUS(call(w, w->queue, weir_key_bytes(&w->f.items[IS_QUEUED], SIZE_MAX)),          \
+                     WEIR_ETOOBIG);                                                                \
+        CHECK_STATUS(call(w, w->queue, weir_key_bytes((const void *)1, SIZE_MAX)), WEIR_ETOOBIG);  \
         CHECK_STATUS(call(w, w->queue, weir_key_bytes(large, WEIR_KEY_SIZE_LIMIT + 1)),            \
                      WEIR_ETOOBIG);                                                                \
         return call(w, w->queue, weir_key_bytes(large, sizeof(large)));                            \

@@ -1,5 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "conformance/bad_input.h"
 #include "conformance/own_limiter.h"
 #include "queue/limiters.h"
@@ -162,6 +165,35 @@ ROW(weir_limiter_when, memory, none, WEIR_ENOMEM)
 
 ROW(weir_limiter_free, limiter, null, WEIR_OK)
 {
-    weir_limiter_free(NULL);
-    return WEIR_OK;
+    return weir_limiter_free(NULL);
+}
+
+ROW(weir_limiter_free, limiter, used, WEIR_EBUSY)
+{
+    weir_limiter *inner = exponential(1, 2);
+    weir_limiter *outer = jitter(inner, 0, 1);
+    struct weir_key key = weir_key_string("a");
+    enum weir_status status = weir_limiter_free(inner);
+    int64_t delay_ns = -1;
+    CHECK_STATUS(weir_limiter_when(outer, key, START, &delay_ns), WEIR_OK);
+    CHECK_INT(delay_ns, ==, 1);
+    CHECK_INT(weir_limiter_num_requeues(inner, key), ==, 1);
+    CHECK_STATUS(weir_limiter_free(outer), WEIR_OK);
+    return status;
+}
+
+ROW(weir_limiter_free, limiter, forked, WEIR_EFORKED)
+{
+    weir_limiter *limiter = exponential(1, 2);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK_STATUS(weir_limiter_free(limiter), WEIR_EFORKED);
+        test_end_child();
+    }
+    CHECK_INT(child, >, 0);
+    int end = 0;
+    CHECK_INT(waitpid(child, &end, 0), ==, child);
+    CHECK(WIFEXITED(end) && WEXITSTATUS(end) == 0);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_OK);
+    return WEIR_EFORKED;
 }

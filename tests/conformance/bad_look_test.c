@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "conformance/bad_input.h"
 #include "support/forbid_call.h"
@@ -145,12 +147,6 @@ ROW(weir_snapshot_count, snapshot, null, WEIR_OK)
     return WEIR_OK;
 }
 
-ROW(weir_snapshot_unlisted, snapshot, null, WEIR_OK)
-{
-    CHECK_INT(weir_snapshot_unlisted(NULL), ==, 0);
-    return WEIR_OK;
-}
-
 ROW(weir_snapshot_at, snapshot, null, WEIR_OK)
 {
     CHECK(weir_snapshot_at(NULL, 0) == NULL);
@@ -252,22 +248,38 @@ ROW(weir_metrics_new, ret_metrics, null, WEIR_EINVAL)
     return weir_metrics_new(NULL, NULL);
 }
 
-LAST_ROW(weir_metrics_free, metrics, in_use,
-         "a metrics registry is freed while a queue or pool uses it")
+ROW(weir_metrics_free, metrics, in_use, WEIR_EBUSY)
 {
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
     options.name = "mail";
     weir_queue *queue;
     CHECK_STATUS(weir_metrics_new(NULL, &options.metrics), WEIR_OK);
     CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
-    weir_metrics_free(options.metrics);
-    return WEIR_OK;
+    enum weir_status status = weir_metrics_free(options.metrics);
+    weir_queue_free(queue);
+    CHECK_STATUS(weir_metrics_free(options.metrics), WEIR_OK);
+    return status;
+}
+
+ROW(weir_metrics_free, metrics, forked, WEIR_EFORKED)
+{
+    weir_metrics *metrics;
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+    pid_t child = fork();
+    CHECK_INT(child, >=, 0);
+    if (child == 0) {
+        _exit((int)weir_metrics_free(metrics));
+    }
+    int ended;
+    CHECK_INT(waitpid(child, &ended, 0), ==, child);
+    CHECK(WIFEXITED(ended));
+    CHECK_STATUS(weir_metrics_free(metrics), WEIR_OK);
+    return (enum weir_status)WEXITSTATUS(ended);
 }
 
 ROW(weir_metrics_free, metrics, null, WEIR_OK)
 {
-    weir_metrics_free(NULL);
-    return WEIR_OK;
+    return weir_metrics_free(NULL);
 }
 
 /* Writes the metrics of a queue; count: of the pieces. */

@@ -104,23 +104,29 @@ ROW(weir_crew_new, ret_crew, null, WEIR_EINVAL)
 
 ROW(weir_crew_free, crew, null, WEIR_OK)
 {
-    weir_crew_free(NULL);
-    return WEIR_OK;
+    return weir_crew_free(NULL);
 }
 
 static int free_crew(size_t piece, void *crew)
 {
     (void)piece;
-    weir_crew_free(crew);
-    return WEIR_OK;
+    return (int)weir_crew_free(crew);
 }
 
-LAST_ROW(weir_crew_free, crew, in_a_run, "a crew is not freed during its run")
+ROW(weir_crew_free, crew, in_a_run, WEIR_EBUSY)
 {
     struct weir_crew_options options = good_crew();
     weir_crew *crew;
     CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
-    return (enum weir_status)weir_crew_run(crew, 1, free_crew, crew, NULL);
+    enum weir_status status = (enum weir_status)weir_crew_run(crew, 1, free_crew, crew, NULL);
+    CHECK_STATUS(weir_crew_free(crew), WEIR_OK);
+    return status;
+}
+
+ROW(weir_crew_free, crew, not_one, WEIR_EINVAL)
+{
+    static uint64_t other[32];
+    return weir_crew_free((weir_crew *)(void *)other);
 }
 
 /* A run of a crew, or of weir_parallelize(). */

@@ -323,4 +323,33 @@ TEST(rows, "each function refuses each fault of each parameter, and changes noth
     }
 }
 
+/* call(w, pool) makes the call. The statuses are those of a call from a task of the pool, and on a
+ * pool that was not started, was stopped, was terminated. */
+#define POOL_ROWS(function, call, own_task_status, unstarted_status, stopped_status,               \
+                  terminated_status)                                                               \
+    ROW(function, pool, null, WEIR_EINVAL)                                                         \
+    {                                                                                              \
+        return call(w, NULL);                                                                      \
+    }                                                                                              \
+    ROW(function, pool, forked, WEIR_EFORKED)                                                      \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, own_task, own_task_status)                                                 \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, unstarted, unstarted_status)                                               \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, stopped, stopped_status)                                                   \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }                                                                                              \
+    ROW(function, pool, terminated, terminated_status)                                             \
+    {                                                                                              \
+        return call(w, w->pool);                                                                   \
+    }
+
 #endif

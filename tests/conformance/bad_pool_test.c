@@ -4,35 +4,6 @@
 
 /* Bad input to the calls on a pool: each in each state, from a task of the pool, in a child. */
 
-/* call(w, pool) makes the call. The statuses are those of a call from a task of the pool, and on a
- * pool that was not started, was stopped, was terminated. */
-#define POOL_ROWS(function, call, own_task_status, unstarted_status, stopped_status,               \
-                  terminated_status)                                                               \
-    ROW(function, pool, null, WEIR_EINVAL)                                                         \
-    {                                                                                              \
-        return call(w, NULL);                                                                      \
-    }                                                                                              \
-    ROW(function, pool, forked, WEIR_EFORKED)                                                      \
-    {                                                                                              \
-        return call(w, w->pool);                                                                   \
-    }                                                                                              \
-    ROW(function, pool, own_task, own_task_status)                                                 \
-    {                                                                                              \
-        return call(w, w->pool);                                                                   \
-    }                                                                                              \
-    ROW(function, pool, unstarted, unstarted_status)                                               \
-    {                                                                                              \
-        return call(w, w->pool);                                                                   \
-    }                                                                                              \
-    ROW(function, pool, stopped, stopped_status)                                                   \
-    {                                                                                              \
-        return call(w, w->pool);                                                                   \
-    }                                                                                              \
-    ROW(function, pool, terminated, terminated_status)                                             \
-    {                                                                                              \
-        return call(w, w->pool);                                                                   \
-    }
-
 static enum weir_status call_start(__attribute__((unused)) struct world *w, weir_pool *pool)
 {
     return weir_pool_start(pool);
@@ -197,20 +168,17 @@ ROW(weir_pool_count, ret_counts, null, WEIR_EINVAL)
 
 ROW(weir_pool_free, pool, null, WEIR_OK)
 {
-    weir_pool_free(NULL);
-    return WEIR_OK;
+    return weir_pool_free(NULL);
 }
 
-ROW(weir_pool_free, pool, forked, WEIR_OK)
+ROW(weir_pool_free, pool, forked, WEIR_EFORKED)
 {
-    weir_pool_free(w->pool);
-    return WEIR_OK;
+    return weir_pool_free(w->pool);
 }
 
-LAST_ROW(weir_pool_free, pool, own_task, "a pool is not freed from a task of its own")
+ROW(weir_pool_free, pool, own_task, WEIR_ESTATE)
 {
-    weir_pool_free(w->pool);
-    return WEIR_OK;
+    return weir_pool_free(w->pool);
 }
 
 /* Whatever it holds is dropped: the world sees that each payload is released once. */

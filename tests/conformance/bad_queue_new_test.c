@@ -1,5 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "conformance/bad_input.h"
 
 /* Bad input to what makes and frees a queue. */
@@ -139,6 +142,27 @@ ROW(weir_queue_new, options, name_taken, WEIR_EBUSY)
 {
     struct weir_queue_options options = good_options();
     return make_named(&options, "a", "a");
+}
+
+ROW(weir_queue_new, options, forked, WEIR_EFORKED)
+{
+    struct weir_queue_options of_clock = good_options();
+    struct weir_queue_options of_metrics = good_options();
+    of_clock.clock = w->f.clock;
+    of_metrics.name = "a";
+    CHECK_STATUS(weir_metrics_new(NULL, &of_metrics.metrics), WEIR_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK_STATUS(make(&of_clock), WEIR_EFORKED);
+        CHECK_STATUS(make(&of_metrics), WEIR_EFORKED);
+        test_end_child();
+    }
+    CHECK_INT(child, >, 0);
+    int end = 0;
+    CHECK_INT(waitpid(child, &end, 0), ==, child);
+    CHECK(WIFEXITED(end) && WEXITSTATUS(end) == 0);
+    weir_metrics_free(of_metrics.metrics);
+    return WEIR_EFORKED;
 }
 
 ROW(weir_queue_new, memory, none, WEIR_ENOMEM)

@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/drop.h>
-#include <weir/sandbox.h>
+#include <weir/ended.h>
 #include <weir/version.h>
 
 #include "conformance/bad_pool.h"
@@ -55,18 +54,17 @@ ROW(weir_scope_free, scope, null, WEIR_OK)
     return WEIR_OK;
 }
 
-ROW(weir_scope_free, scope, forked, WEIR_OK)
+ROW(weir_scope_free, scope, forked, WEIR_EFORKED)
 {
     size_t blocks = test_allocated_blocks();
-    weir_scope_free(w->scope);
+    CHECK_STATUS(weir_scope_free(w->scope), WEIR_EFORKED);
     CHECK_INT(test_allocated_blocks(), ==, blocks);
-    return WEIR_OK;
+    return WEIR_EFORKED;
 }
 
-LAST_ROW(weir_scope_free, scope, in_use, "a scope is freed after its pools")
+ROW(weir_scope_free, scope, in_use, WEIR_EBUSY)
 {
-    weir_scope_free(w->scope);
-    return WEIR_OK;
+    return weir_scope_free(w->scope);
 }
 
 ROW(weir_scope_cancel, scope, null, WEIR_OK)
@@ -94,11 +92,11 @@ ROW(weir_scope_is_cancelled, scope, forked, WEIR_OK)
     return WEIR_OK;
 }
 
-ROW(weir_drop_reason_text, reason, unknown, WEIR_OK)
+ROW(weir_ended_reason_text, reason, most, WEIR_OK)
 {
-    static const int numbers[] = {0, -1, WEIR_DROP_NO_MEMORY + 1, INT32_MAX, INT32_MIN};
+    static const uint32_t numbers[] = {0, WEIR_ENDED_TERMINATED + 1, INT32_MAX, UINT32_MAX};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        CHECK_STRING(weir_drop_reason_text((enum weir_drop_reason)numbers[i]), "unknown reason");
+        CHECK_STRING(weir_ended_reason_text(numbers[i]), "unknown reason");
     }
     return WEIR_OK;
 }

@@ -10,7 +10,7 @@ static void add_batch(struct fixture *f, const unsigned *items, size_t count)
     for (size_t i = 0; i < count; i++) {
         keys[i] = key_of(f, items[i]);
     }
-    CHECK_STATUS(weir_queue_add_batch(f->queue, keys, count), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(f->queue, keys, count, NULL), WEIR_OK);
 }
 
 TEST_EACH(add_batch, "add_batch is an add of each in turn, coalescing within the batch too")
@@ -30,7 +30,7 @@ TEST_EACH(add_batch, "add_batch is an add of each in turn, coalescing within the
     done(&f, &work);
     get_and_done(&f, 1);
     CHECK_NOTHING_READY(&f);
-    CHECK_STATUS(weir_queue_add_batch(f.queue, NULL, 0), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, NULL, 0, NULL), WEIR_OK);
     CHECK_COUNTS(&f, 0, 0, 0);
     teardown(&f);
 }
@@ -64,11 +64,11 @@ TEST_EACH(add_batch_refused, "one bad key refuses the whole batch, and nothing i
     char large[65537];
     memset(large, 0, sizeof(large));
     struct weir_key keys[] = {key_of(&f, 1), key_of(&f, 0), weir_key_bytes(large, sizeof(large))};
-    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3), WEIR_ETOOBIG);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3, NULL), WEIR_ETOOBIG);
     keys[2] = weir_key_bytes(NULL, 1);
-    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3, NULL), WEIR_EINVAL);
     keys[2] = weir_key_item(NULL);
-    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 3, NULL), WEIR_EINVAL);
     CHECK_COUNTS(&f, 1, 0, 0);
     CHECK_INT(test_allocated_bytes(), ==, floor);
     get_and_done(&f, 0);

@@ -49,7 +49,7 @@ TEST(default_is_drop, "an envelope without a failure hook is dropped")
 TEST(unknown, "a decision of no known kind is a drop")
 {
     struct script script;
-    start_failing(&script, 1, (struct weir_decision){(enum weir_decision_kind)99, 1});
+    start_failing(&script, 1, (struct weir_decision){(enum weir_decision_kind)99, 1, {0, 0}});
     script_start(&script, NULL, NULL);
     script_wait(&script, 1);
     script_end(&script, 1, 0);
@@ -282,7 +282,7 @@ TEST(forgotten_when_dropped_early,
     test_join(thread);
     CHECK_INT(counts_of(script.pool).dropped, ==, 1);
     CHECK_INT(knowing.forgotten, ==, 1);
-    CHECK_INT(script.told, ==, WEIR_DROP_STOPPED);
+    CHECK_INT(script.told, ==, WEIR_ENDED_STOPPED);
     CHECK_INT(script.tellings, ==, 1);
     weir_envelope_unref(script.envelope);
     CHECK_INT(counter_value(&script.released), ==, 1);
@@ -313,12 +313,13 @@ static int reason_of(struct weir_decision decision, uint32_t attempts_max, int r
 TEST(told, "whoever is told of drops is told of each failure that ends an envelope, and why")
 {
     const struct weir_decision later = weir_decision_retry_after(WEIR_SECONDS(1));
-    CHECK_INT(reason_of(weir_decision_drop(), 0, 1, weir_pool_drain), ==, WEIR_DROP_FAILED);
-    CHECK_INT(reason_of(weir_decision_retry_now(), 3, 3, weir_pool_drain), ==, WEIR_DROP_EXHAUSTED);
-    CHECK_INT(reason_of(later, 0, 1, weir_pool_drain), ==, WEIR_DROP_DRAINED);
-    CHECK_INT(reason_of(later, 0, 1, weir_pool_stop), ==, WEIR_DROP_STOPPED);
+    CHECK_INT(reason_of(weir_decision_drop(), 0, 1, weir_pool_drain), ==, WEIR_ENDED_FAILED);
+    CHECK_INT(reason_of(weir_decision_retry_now(), 3, 3, weir_pool_drain), ==,
+              WEIR_ENDED_EXHAUSTED);
+    CHECK_INT(reason_of(later, 0, 1, weir_pool_drain), ==, WEIR_ENDED_DRAINED);
+    CHECK_INT(reason_of(later, 0, 1, weir_pool_stop), ==, WEIR_ENDED_STOPPED);
     CHECK_INT(reason_of(weir_decision_retry_limited(), 0, 1, weir_pool_stop), ==,
-              WEIR_DROP_STOPPED);
+              WEIR_ENDED_STOPPED);
 }
 
 TEST(not_told, "nobody is told of an envelope that succeeded, was stopped, canceled or timed out")
@@ -358,7 +359,7 @@ TEST(canceled_early, "a retry that is canceled before its run has ended is told 
     CHECK_INT(found, ==, WEIR_CANCELED_PENDING | WEIR_CANCELED_RUNNING);
     counter_add(&script.let_go, 1);
     script_end(&script, 1, 1);
-    CHECK_INT(script.told, ==, WEIR_DROP_CANCELED);
+    CHECK_INT(script.told, ==, WEIR_ENDED_CANCELED);
     CHECK_INT(script.tellings, ==, 1);
     script_fini(&script);
 }
@@ -374,7 +375,7 @@ TEST(canceled_failing, "what fails because it was canceled is not tried again, w
     CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_CANCEL_WAIT, NULL), WEIR_OK);
     CHECK_INT(counter_value(&script.ends), ==, 1);
     script_end(&script, 1, 1);
-    CHECK_INT(script.told, ==, WEIR_DROP_CANCELED);
+    CHECK_INT(script.told, ==, WEIR_ENDED_CANCELED);
     CHECK_INT(counts_of(script.pool).retries, ==, 0);
     script_fini(&script);
 }

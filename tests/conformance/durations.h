@@ -107,7 +107,7 @@ static inline void add(struct bench *b, int64_t delay_ns, uint32_t flags)
     options.delay_ns = delay_ns;
     options.flags = flags;
     bool is_refused = (flags & WEIR_ADD_SUPERSEDE) != 0 && delay_ns > 0;
-    CHECK_STATUS(weir_queue_add_with(b->queue, weir_key_string("a"), &options),
+    CHECK_STATUS(weir_queue_add_with(b->queue, weir_key_string("a"), &options, NULL),
                  is_refused ? WEIR_EINVAL : WEIR_OK);
     if (!is_refused) {
         expect_add(b, delay_ns, flags);

@@ -99,10 +99,10 @@ static void age(int64_t start_ns, int64_t aging_ns, weir_metrics *metrics)
     if (aging_ns >= 0) {
         struct weir_add_options add_options = WEIR_ADD_OPTIONS_INIT;
         add_options.priority = INT32_MAX;
-        CHECK_STATUS(weir_queue_add_with(queue, weir_key_string("a"), &add_options), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_with(queue, weir_key_string("a"), &add_options, NULL), WEIR_OK);
         CHECK_STATUS(weir_clock_advance(clock, INT64_MAX - start_ns), WEIR_OK);
         add_options.priority = INT32_MIN;
-        CHECK_STATUS(weir_queue_add_with(queue, weir_key_string("b"), &add_options), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_with(queue, weir_key_string("b"), &add_options, NULL), WEIR_OK);
         weir_snapshot *snapshot;
         CHECK_STATUS(weir_queue_snapshot(queue, &snapshot), WEIR_OK);
         CHECK_INT(weir_snapshot_count(snapshot), ==, 2);

@@ -127,7 +127,7 @@ static inline void add_with(struct fixture *f, unsigned item, int64_t delay_ns, 
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.delay_ns = delay_ns;
     options.flags = flags;
-    CHECK_STATUS(weir_queue_add_with(f->queue, key_of(f, item), &options), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_with(f->queue, key_of(f, item), &options, NULL), WEIR_OK);
 }
 
 static inline void pass(struct fixture *f, int64_t step_ns)

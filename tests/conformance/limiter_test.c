@@ -229,9 +229,10 @@ TEST_EACH(own, "one of one's own is asked with the item and the queue's time, an
     forget(&f, 7);
     CHECK_INT(requeues(&f, 7), ==, 0);
     CHECK_INT(requeues(&f, 0), ==, 3);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_EBUSY);
     teardown(&f);
     CHECK_INT(own.destroyed, ==, 0);
-    weir_limiter_free(limiter);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_OK);
     CHECK_INT(own.destroyed, ==, 1);
 }
 

@@ -22,7 +22,7 @@ static enum weir_status call_add_with(struct fixture *f, unsigned item)
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.flags = item % 2 == 0 ? WEIR_ADD_SUPERSEDE : WEIR_ADD_MOVE;
     options.delay_ns = item % 2 == 0 ? 0 : WEIR_MS(1);
-    return weir_queue_add_with(f->queue, key_of(f, item), &options);
+    return weir_queue_add_with(f->queue, key_of(f, item), &options, NULL);
 }
 
 static enum weir_status call_add_rate_limited(struct fixture *f, unsigned item)
@@ -37,7 +37,7 @@ static enum weir_status call_add_batch(struct fixture *f, unsigned item)
     for (unsigned i = 0; i < 6; i++) {
         keys[i] = key_of(f, (item + i % 5) % ITEMS);
     }
-    return weir_queue_add_batch(f->queue, keys, 6);
+    return weir_queue_add_batch(f->queue, keys, 6, NULL);
 }
 
 static add_fn *const add_calls[] = {call_add, call_add_after, call_add_with, call_add_rate_limited,

@@ -1,5 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <weir/cron.h>
+#include <weir/lifecycle.h>
+
 #include "conformance/metrics.h"
 #include "pool/script.h"
 
@@ -194,6 +197,52 @@ TEST(queue, "the pool's queue is shown under the pool's name")
     page_read(&page);
     CHECK_SERIES(&page, "workqueue_adds_total{name=\"q\"}", "1");
     CHECK_SERIES(&page, "workqueue_work_duration_seconds_count{name=\"q\"}", "1");
+    end(&script, &page);
+}
+
+TEST(looks, "looks at the wall clock are no adds, no works, and cost no slot")
+{
+    struct script script;
+    struct page page;
+    struct task other;
+    task_init(&other);
+    begin(&script, &page);
+    struct weir_cron_options of_cron = WEIR_CRON_OPTIONS_INIT;
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    of_cron.allocator = *test_allocator();
+    of_cron.zone = "UTC";
+    schedule.kind = WEIR_SCHEDULE_CRON;
+    CHECK_STATUS(weir_cron_new("0 12 * * *", &of_cron, &schedule.cron, NULL), WEIR_OK);
+    struct weir_envelope_options envelope = script_envelope(&script, 0);
+    envelope.deadline_ns = 0;
+    envelope.schedule = &schedule;
+    struct weir_pool_options pool = named(&script, &page);
+    pool.capacity = 2;
+    pool.when_full = WEIR_FULL_DROP_OLDEST;
+    script_start(&script, &envelope, &pool);
+    weir_cron_unref(schedule.cron);
+    script_pass_by(&script); /* a send, and a run of another envelope */
+    for (int minute = 0; minute < 61; minute++) {
+        CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(60)), WEIR_OK);
+        CHECK_INT(counts_of(script.pool).queued, ==, 0);
+    }
+    page_read(&page);
+    CHECK_SERIES(&page, "workqueue_adds_total{name=\"q\"}", "2"); /* the sends */
+    CHECK_SERIES(&page, "workqueue_work_duration_seconds_count{name=\"q\"}", "1");
+    CHECK_STATUS(weir_pool_pause(script.pool), WEIR_OK);
+    weir_envelope *displaced = envelope_for(&other, 0);
+    weir_envelope *later = envelope_for(&other, 0);
+    CHECK_STATUS(weir_pool_send(script.pool, displaced), WEIR_OK);
+    CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(60)), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(script.pool, later), WEIR_OK);
+    CHECK_INT(script.tellings, ==, 0);
+    CHECK_INT(counts_of(script.pool).dropped, ==, 1);
+    weir_envelope_unref(displaced);
+    weir_envelope_unref(later);
+    CHECK_STATUS(weir_pool_stop(script.pool), WEIR_OK);
+    weir_envelope_unref(script.envelope);
+    CHECK_INT(counter_value(&other.released), ==, 2);
+    task_fini(&other);
     end(&script, &page);
 }
 

@@ -54,9 +54,11 @@ TEST_EACH(checked,
     setup_ranked(&f, kind, 0);
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.priority = -1;
-    CHECK_STATUS(weir_queue_add_with(NULL, key_of(&f, 0), &options), WEIR_EINVAL);
-    CHECK_STATUS(weir_queue_add_with(f.queue, weir_key_bytes(NULL, 1), &options), WEIR_EINVAL);
-    CHECK_STATUS(weir_queue_add_with(f.queue, weir_key_bytes(&f, 65537), &options), WEIR_ETOOBIG);
+    CHECK_STATUS(weir_queue_add_with(NULL, key_of(&f, 0), &options, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(f.queue, weir_key_bytes(NULL, 1), &options, NULL),
+                 WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(f.queue, weir_key_bytes(&f, 65537), &options, NULL),
+                 WEIR_ETOOBIG);
     CHECK_COUNTS(&f, 0, 0, 0);
     weir_queue_shutdown(f.queue);
     CHECK_STATUS(try_add_at(&f, 0, -1, 0, 0), WEIR_ESHUTDOWN);
@@ -316,7 +318,7 @@ TEST_EACH(batches, "a batch adds at the usual priority, and a batch is gotten in
     add_at(&f, 1, 3);
     add_at(&f, 2, -3);
     struct weir_key keys[] = {key_of(&f, 3), key_of(&f, 1), key_of(&f, 2), key_of(&f, 4)};
-    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 4), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 4, NULL), WEIR_OK);
     struct weir_work works[8];
     size_t count = 0;
     CHECK_STATUS(weir_queue_get_batch(f.queue, works, 8, &count), WEIR_OK);
@@ -380,7 +382,7 @@ TEST_EACH(freed_full, "a queue with priorities is freed with items in every plac
     teardown(&f);
     static const struct weir_item idle;
     for (unsigned i = 0; i < ITEMS; i++) {
-        CHECK_INT(f.items[i].weir_place, ==, idle.weir_place);
+        CHECK_INT(f.items[i].weir_word, ==, idle.weir_word);
         CHECK_INT(f.items[i].weir_wait, ==, idle.weir_wait);
     }
 }

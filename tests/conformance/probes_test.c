@@ -48,7 +48,7 @@ static int arguments_of(const char *name)
 
 TEST(listed, "each probe of weir(7) can be attached to, and has its four arguments")
 {
-    static const char *const probes[] = {"send", "run_start", "run_end", "retry", "drop"};
+    static const char *const probes[] = {"send", "run_start", "run_end", "retry", "ended"};
 #ifndef WEIRI_PROBES
     test_skip("built without probes: <sys/sdt.h> was not there");
 #endif

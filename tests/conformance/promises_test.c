@@ -185,9 +185,9 @@ TEST_EACH(supersede, "an add that supersedes takes the pending time away, from a
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.delay_ns = 1;
     options.flags = WEIR_ADD_SUPERSEDE;
-    CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 0), &options), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 0), &options, NULL), WEIR_EINVAL);
     options.flags |= WEIR_ADD_MOVE;
-    CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 0), &options), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 0), &options, NULL), WEIR_EINVAL);
     CHECK_COUNTS(&f, 0, 1, 0);
     pass(&f, WEIR_MS(10));
     get_and_done(&f, 0);
@@ -233,7 +233,7 @@ TEST_EACH(supersede_always,
     check_once(&f);
     struct weir_key twice[] = {key_of(&f, 0), key_of(&f, 0)};
     add_after(&f, 0, WEIR_MS(10));
-    CHECK_STATUS(weir_queue_add_batch(f.queue, twice, 2), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, twice, 2, NULL), WEIR_OK);
     check_once(&f);
     /* From the other places, too: queued, and processing. */
     add(&f, 0);
@@ -264,12 +264,12 @@ TEST_EACH(supersede_priority, "what supersedes a time takes its priority over, i
     urgent.delay_ns = WEIR_MS(10);
     urgent.priority = -1;
     for (unsigned i = 1; i <= 2; i++) {
-        CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, i), &urgent), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, i), &urgent, NULL), WEIR_OK);
     }
     add(&f, 0);
     add(&f, 1);
     struct weir_key key = key_of(&f, 2);
-    CHECK_STATUS(weir_queue_add_batch(f.queue, &key, 1), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(f.queue, &key, 1, NULL), WEIR_OK);
     CHECK_COUNTS(&f, 3, 0, 0);
     get_and_done(&f, 1);
     get_and_done(&f, 2);

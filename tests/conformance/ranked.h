@@ -22,7 +22,7 @@ static inline enum weir_status try_add_at(struct fixture *f, unsigned item, int3
     options.delay_ns = delay_ns;
     options.flags = flags;
     options.priority = priority;
-    return weir_queue_add_with(f->queue, key_of(f, item), &options);
+    return weir_queue_add_with(f->queue, key_of(f, item), &options, NULL);
 }
 
 static inline void add_at(struct fixture *f, unsigned item, int32_t priority)

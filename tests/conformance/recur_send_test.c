@@ -267,3 +267,92 @@ TEST(later_after_stop, "so does one for later, at its time")
     script_end(&script, 2, 1);
     script_fini(&script);
 }
+
+static int send_when_told(weir_context *context, void *payload)
+{
+    struct script *script = payload;
+    if (script->runs == 0 && script->hook_ns > 0) {
+        CHECK_STATUS(weir_pool_send_after(script->pool, script->envelope, script->hook_ns),
+                     WEIR_OK);
+    }
+    return script_invoke(context, payload);
+}
+
+TEST(stop_and_earlier_send,
+     "WEIR_ESTOP takes away what was sent for later before the run, and not what was sent in it")
+{
+    for (int is_inside = 0; is_inside < 2; is_inside++) {
+        struct script script;
+        script_init(&script);
+        script.statuses[is_inside == 0] = WEIR_ESTOP;
+        script.hook_ns = is_inside != 0 ? WEIR_SECONDS(5) : 0;
+        start_with(&script, send_when_told, INTERVAL, NULL);
+        script_wait(&script, 1);
+        if (is_inside == 0) {
+            CHECK_STATUS(weir_pool_send_after(script.pool, script.envelope, WEIR_SECONDS(5)),
+                         WEIR_OK);
+            CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
+            script_wait(&script, 2);
+            script_pass_by(&script);
+            CHECK_INT(counts_of(script.pool).in_flight, ==, 0);
+        }
+        CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(5)), WEIR_OK);
+        script_pass_by(&script);
+        script_wait(&script, 2);
+        CHECK_INT(counter_value(&script.ends), ==, 2);
+        CHECK_INT(counts_of(script.pool).in_flight, ==, is_inside);
+        script_end(&script, 2, 1);
+        script_fini(&script);
+    }
+}
+
+TEST(due_after_send, "after a run for a send the firing says its time, with a fixed delay too")
+{
+    struct script script;
+    script_init(&script);
+    start_with(&script, script_invoke, INTERVAL, NULL);
+    script_wait(&script, 1);
+    CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(4)), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
+    script_wait(&script, 2);
+    CHECK_INT(script.due_ns, ==, 0);
+    CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(6)), WEIR_OK);
+    script_wait(&script, 3);
+    CHECK_INT(script.due_ns, ==, START + INTERVAL);
+    script_end(&script, 3, 1);
+    script_fini(&script);
+}
+
+TEST(end_of_time, "at the end of time a periodic envelope has no next firing, and ends")
+{
+    struct script script;
+    script_init(&script);
+    start_with(&script, script_invoke, INTERVAL, NULL);
+    script_wait(&script, 1);
+    CHECK_STATUS(weir_clock_advance(script.clock, INT64_MAX - weir_clock_now(script.clock)),
+                 WEIR_OK);
+    script_wait(&script, 2);
+    script_pass_by(&script); /* the worker comes to something else, and sleeps */
+    CHECK_INT(counter_value(&script.ends), ==, 2);
+    CHECK_INT(counts_of(script.pool).in_flight, ==, 0);
+    CHECK_INT(script.ended.reason, ==, WEIR_ENDED_DONE);
+    script_end(&script, 2, 0);
+    script_fini(&script);
+}
+
+TEST(looks, "a cron envelope that only waits is not displaced, and counts as nothing")
+{
+    struct script script;
+    start_daily(&script, "0 12 * * *");
+    struct weir_pool_counts before = counts_of(script.pool);
+    for (int minute = 0; minute < 60; minute++) {
+        CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(60)), WEIR_OK);
+        struct weir_pool_counts counts = counts_of(script.pool);
+        CHECK_INT(counts.queued, ==, 0);
+        CHECK_INT(counts.running, ==, 0);
+        CHECK_INT(counts.waiting, ==, 1);
+    }
+    CHECK_INT(counts_of(script.pool).runs, ==, before.runs);
+    script_end(&script, 0, 1);
+    script_fini(&script);
+}

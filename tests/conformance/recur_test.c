@@ -345,7 +345,7 @@ TEST(starts_anew, "one that was cancelled starts anew when it is sent again")
     script_pass_by(&script); /* the run has left the worker's hands */
     CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, 0, NULL), WEIR_OK);
     CHECK_INT(counts_of(script.pool).in_flight, ==, 0);
-    CHECK_INT(script.told, ==, WEIR_DROP_CANCELED);
+    CHECK_INT(script.told, ==, WEIR_ENDED_CANCELED);
     step_to(&script, 12);
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
     expect_run(&script, 2, 12);
@@ -367,7 +367,7 @@ TEST(cancelled_while_running, "one that is cancelled while it runs does not come
     CHECK_INT(script.status, ==, WEIR_ECANCELED);
     CHECK_INT(counts_of(script.pool).waiting, ==, 0);
     script_end(&script, 1, 1);
-    CHECK_INT(script.told, ==, WEIR_DROP_CANCELED);
+    CHECK_INT(script.told, ==, WEIR_ENDED_CANCELED);
     script_fini(&script);
 }
 

@@ -21,9 +21,9 @@ static void check_refuses_adds(struct fixture *f, unsigned item)
     CHECK_STATUS(weir_queue_add(f->queue, key), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_queue_add_after(f->queue, key, 0), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_queue_add_after(f->queue, key, WEIR_MS(1)), WEIR_ESHUTDOWN);
-    CHECK_STATUS(weir_queue_add_with(f->queue, key, &options), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_add_with(f->queue, key, &options, NULL), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_queue_add_rate_limited(f->queue, key), WEIR_ESHUTDOWN);
-    CHECK_STATUS(weir_queue_add_batch(f->queue, &key, 1), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_add_batch(f->queue, &key, 1, NULL), WEIR_ESHUTDOWN);
     struct weir_queue_counts after;
     CHECK_STATUS(weir_queue_count(f->queue, &after), WEIR_OK);
     CHECK_INT(after.queued, ==, before.queued);

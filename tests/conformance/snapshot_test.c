@@ -10,7 +10,6 @@ static weir_snapshot *take(struct fixture *f)
 {
     weir_snapshot *snapshot;
     CHECK_STATUS(weir_queue_snapshot(f->queue, &snapshot), WEIR_OK);
-    CHECK_INT(weir_snapshot_unlisted(snapshot), ==, 0);
     return snapshot;
 }
 
@@ -238,7 +237,7 @@ TEST_EACH(by_priority, "queued items of a queue with priorities are listed in th
     for (unsigned i = 0; i < 5; i++) {
         struct weir_add_options how = WEIR_ADD_OPTIONS_INIT;
         how.priority = priorities[i];
-        CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, i), &how), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, i), &how, NULL), WEIR_OK);
     }
     weir_snapshot *snapshot = take(&f);
     for (unsigned i = 0; i < 5; i++) {
@@ -304,23 +303,6 @@ TEST_EACH(memory, "without memory there is no snapshot, and nothing changed")
     teardown(&f);
 }
 
-TEST_EACH(unlisted, "a processing item that memory was lacking for is counted as such")
-{
-    struct fixture f;
-    setup(&f, kind);
-    add(&f, 0);
-    test_fail_allocation(1, true);
-    struct weir_work work = get(&f, 0);
-    test_fail_allocation(0, false);
-    weir_snapshot *snapshot;
-    CHECK_STATUS(weir_queue_snapshot(f.queue, &snapshot), WEIR_OK);
-    CHECK_INT(weir_snapshot_count(snapshot), ==, 0);
-    CHECK_INT(weir_snapshot_unlisted(snapshot), ==, 1);
-    weir_snapshot_free(snapshot);
-    done(&f, &work);
-    teardown(&f);
-}
-
 TEST(misuse, "what is not there is refused")
 {
     weir_snapshot *snapshot = NULL;
@@ -331,7 +313,6 @@ TEST(misuse, "what is not there is refused")
     CHECK_STATUS(weir_queue_snapshot(f.queue, NULL), WEIR_EINVAL);
     teardown(&f);
     CHECK_INT(weir_snapshot_count(NULL), ==, 0);
-    CHECK_INT(weir_snapshot_unlisted(NULL), ==, 0);
     CHECK(weir_snapshot_at(NULL, 0) == NULL);
     weir_snapshot_free(NULL);
 }

@@ -109,7 +109,7 @@ TEST_EACH(made_up, "work that was made up is refused, whatever is in it")
         static const uint64_t slots[] = {1, 127, 128, 100000, UINT32_MAX, UINT64_MAX};
         for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
             changed = work;
-            changed.weir_slot += slots[i];
+            changed.weir_record += slots[i];
             check_refused(&f, &changed);
         }
     }

@@ -58,7 +58,7 @@ static void produce(void *arg)
         atomic_fetch_add(&shared->asked[item], 1);
         if (i % 3 == 0) {
             struct weir_key key = key_of(&shared->f, item);
-            CHECK_STATUS(weir_queue_add_batch(shared->f.queue, &key, 1), WEIR_OK);
+            CHECK_STATUS(weir_queue_add_batch(shared->f.queue, &key, 1, NULL), WEIR_OK);
         } else {
             add_after(&shared->f, item, i % 3 - 1);
         }

@@ -7,8 +7,8 @@
 struct seen {
     struct fixture f;
     unsigned count;
-    unsigned items[8];
-    bool raise; /* adds the item once more from within */
+    unsigned items[8]; /* the latest ones, in turn */
+    bool raise;        /* adds the item once more from within */
 };
 
 static void touch(struct weir_key key, void *arg)
@@ -16,13 +16,13 @@ static void touch(struct weir_key key, void *arg)
     struct seen *seen = arg;
     struct weir_work work = {.key = key, .item = NULL};
     work.item = seen->f.kind == EMBEDDED ? (struct weir_item *)(uintptr_t)key.data : NULL;
-    CHECK_INT(seen->count, <, 8);
-    seen->items[seen->count++] = item_of(&seen->f, &work);
+    seen->items[seen->count % 8] = item_of(&seen->f, &work);
+    seen->count++;
     if (seen->raise) {
         seen->raise = false;
         struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
         options.priority = -1;
-        CHECK_STATUS(weir_queue_add_with(seen->f.queue, key, &options), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_with(seen->f.queue, key, &options, NULL), WEIR_OK);
     }
 }
 
@@ -79,11 +79,11 @@ TEST_EACH(others,
     pass(&seen.f, 10); /* comes together with the queued item, but is no add */
     CHECK_COUNTS(&seen.f, 1, 0, 1);
     struct weir_key own[] = {key_of(&seen.f, 1), key_of(&seen.f, 3)}; /* dirty, idle */
-    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, own, 2), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, own, 2, NULL), WEIR_OK);
     weir_queue_shutdown(seen.f.queue);
     CHECK_STATUS(weir_queue_add(seen.f.queue, key_of(&seen.f, 2)), WEIR_ESHUTDOWN);
     struct weir_key keys[] = {key_of(&seen.f, 2), key_of(&seen.f, 1)};
-    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 2), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 2, NULL), WEIR_ESHUTDOWN);
     done(&seen.f, &work);
     CHECK_INT(seen.count, ==, 0);
     teardown(&seen.f);
@@ -113,17 +113,39 @@ TEST_EACH(batch,
     add(&seen.f, 3);
     struct weir_key keys[] = {key_of(&seen.f, 3), key_of(&seen.f, 2), key_of(&seen.f, 1),
                               key_of(&seen.f, 2)};
-    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 4), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 4, NULL), WEIR_OK);
     CHECK_INT(seen.count, ==, 3);
     CHECK_INT(seen.items[0], ==, 3);
     CHECK_INT(seen.items[1], ==, 1);
     CHECK_INT(seen.items[2], ==, 2);
-    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 0), WEIR_OK);
-    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, NULL, 0), WEIR_OK);
-    test_fail_allocation(1, true);
-    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 4), WEIR_ENOMEM);
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, NULL, 0, NULL), WEIR_OK);
+    test_fail_allocation(1, true); /* of items that are there a small batch takes no memory */
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, 4, NULL), WEIR_OK);
     test_fail_allocation(0, false);
-    CHECK_INT(seen.count, ==, 3);
+    CHECK_INT(seen.count, ==, 7);
+    teardown(&seen.f);
+}
+
+TEST_EACH(large_batch, "of a large batch too; one that fails for lack of memory touches nothing")
+{
+    enum {
+        LARGE = 65
+    };
+    struct seen seen;
+    struct weir_key keys[LARGE];
+    setup_seen(&seen, kind, 0);
+    for (unsigned i = 0; i < LARGE; i++) {
+        keys[i] = key_of(&seen.f, i / 2);
+    }
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, LARGE, NULL), WEIR_OK);
+    CHECK_INT(seen.count, ==, LARGE / 2);
+    test_fail_allocation(1, true);
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, LARGE, NULL), WEIR_ENOMEM);
+    test_fail_allocation(0, false);
+    CHECK_INT(seen.count, ==, LARGE / 2);
+    CHECK_STATUS(weir_queue_add_batch(seen.f.queue, keys, LARGE, NULL), WEIR_OK);
+    CHECK_INT(seen.count, ==, LARGE / 2 + LARGE);
     teardown(&seen.f);
 }
 

@@ -87,14 +87,14 @@ static void check_refused(struct pair *pair)
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.delay_ns = WEIR_SECONDS(1);
     options.flags = WEIR_ADD_MOVE;
-    CHECK_STATUS(weir_queue_add_with(queue, key, &options), WEIR_EBUSY);
+    CHECK_STATUS(weir_queue_add_with(queue, key, &options, NULL), WEIR_EBUSY);
     options.delay_ns = 0;
     options.flags = WEIR_ADD_SUPERSEDE;
-    CHECK_STATUS(weir_queue_add_with(queue, key, &options), WEIR_EBUSY);
+    CHECK_STATUS(weir_queue_add_with(queue, key, &options, NULL), WEIR_EBUSY);
     CHECK_STATUS(weir_queue_add(queue, key), WEIR_EBUSY);
     CHECK_STATUS(weir_queue_add_after(queue, key, 0), WEIR_EBUSY);
     struct weir_key batch[2] = {weir_key_item(&pair->second.items[3]), key};
-    CHECK_STATUS(weir_queue_add_batch(queue, batch, 2), WEIR_EBUSY);
+    CHECK_STATUS(weir_queue_add_batch(queue, batch, 2, NULL), WEIR_EBUSY);
     if (pair->place >= PROCESSING) {
         CHECK_STATUS(weir_queue_done(queue, &pair->work), WEIR_ENOTPROCESSING);
     }
@@ -149,25 +149,4 @@ TEST(same, "so does one that has an item of its own at each place where the othe
 {
     check_all(0, 3);
     check_all(WEIR_QUEUE_PRIORITIES, 3);
-}
-
-TEST(freed_unlisted, "weir_item_init() makes an item idle that a freed queue could not list")
-{
-    struct fixture f;
-    setup(&f, EMBEDDED);
-    add(&f, 0);
-    test_fail_allocation(1, true);
-    (void)get(&f, 0);
-    test_fail_allocation(0, false);
-    weir_queue_free(f.queue);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = f.clock;
-    CHECK_STATUS(weir_queue_new(&options, &f.queue), WEIR_OK);
-    weir_item_init(&f.items[0]);
-    add_after(&f, 0, 1);
-    CHECK(cancel(&f, 0));
-    add(&f, 0);
-    get_and_done(&f, 0);
-    teardown(&f);
 }

@@ -48,7 +48,7 @@ check_tree() {
     lib=$(dirname "$(find "$stage" -name libweir.a)")
     for name in libweir libweir-jobs; do
         expect_file "$lib/$name.a"
-        expect_file "$lib/$name.so.0"
+        expect_file "$lib/$name.so.0.1"
         expect_file "$lib/pkgconfig/$name.pc"
         [ -L "$lib/$name.so" ] || fail "not a link: $lib/$name.so"
     done
@@ -122,6 +122,10 @@ check_make_install() {
     outside=$(find "$root" -type f -not -path "$root/usr/*")
     [ -z "$outside" ] || fail "installed outside of PREFIX: $outside"
     "$root/usr/bin/weir" --version
+    tree=$(cd "$here/../.." && pwd)
+    if grep -rlF "$tree/" "$root/usr"; then
+        fail "these files name the folder that they were built in"
+    fi
     # Where Debian has its libraries, the package's paths must still lead from itself to them.
     flags=$(PKG_CONFIG_LIBDIR=$(dirname "$(find "$root/usr" -name libweir.pc)") pkg-config --variable=includedir libweir)
     expect_file "$flags/weir/weir.h"

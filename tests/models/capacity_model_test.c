@@ -4,14 +4,13 @@
 
 #include <weir/pool.h>
 
-#include "pool/flight.h"
-#include "pool/pool.h"
-#include "queue/room.h"
+#include "pool/run.h"
 #include "support/harness.h"
 
 /* Random sends of all kinds, cancellations, displacements, runs and steps of time on a pool, beside
  * a naive reference of every envelope's place: after each step the counts are those of the
- * reference, above all what is in flight, and no step takes it past the capacity. The pool is not
+ * reference, above all what is in flight, no step takes it past the capacity, and of each envelope
+ * that has left the pool has told once, and why. The pool is not
  * started: the test hands out and ends runs as its workers would, so that each sequence is
  * repeatable. */
 
@@ -34,9 +33,13 @@ struct expected {
     int64_t time_ns; /* NEVER: it does not wait */
     uint64_t arrival;
     bool was_cancelled; /* the run under way */
-    struct weir_work work;
-    int group; /* GROUPS: none */
+    uint32_t lost;      /* what was to come after it, by that */
+    uint32_t runs;      /* of this flight */
+    int group;          /* GROUPS: none */
     int released;
+    uint32_t flights; /* that have ended */
+    uint32_t told;    /* the same by the pool, */
+    struct weir_ended last;
 };
 
 static struct {
@@ -50,7 +53,7 @@ static struct {
     struct expected expected[ENVELOPES];
     uint64_t orders;
     uint64_t dropped;
-    int displaced; /* whom the pool told of; ENVELOPES: nobody */
+    int displaced; /* which the pool told of last; ENVELOPES: none */
 } model;
 
 static int do_nothing(weir_context *context, void *payload)
@@ -65,13 +68,26 @@ static void note_release(void *payload)
     ((struct expected *)payload)->released++;
 }
 
-static void note_drop(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+static void note_end(const struct weir_ended *ended, void *arg)
 {
+    struct expected *expected = weir_envelope_payload(ended->envelope);
     (void)arg;
-    if (reason == WEIR_DROP_DISPLACED) {
-        struct expected *expected = weir_envelope_payload(envelope);
+    expected->told++;
+    expected->last = *ended;
+    if (ended->reason == WEIR_ENDED_DISPLACED) {
         model.displaced = (int)(expected - model.expected);
     }
+}
+
+/* A flight has ended, and the pool has told of it. */
+static void expect_end(struct expected *expected, enum weir_ended_reason reason, uint64_t dropped)
+{
+    expected->flights++;
+    CHECK_INT(expected->told, ==, expected->flights);
+    CHECK_INT(expected->last.reason, ==, reason);
+    CHECK_INT(expected->last.dropped, ==, dropped);
+    CHECK_INT(expected->last.runs, ==, expected->runs);
+    expected->runs = 0;
 }
 
 static bool is_held(const struct expected *expected)
@@ -168,7 +184,9 @@ static void expect_displaced(void)
     for (int i = 0; i < ENVELOPES && model.group_limit == 0; i++) {
         CHECK(model.expected[i].place != QUEUED || model.expected[i].order >= displaced->order);
     }
-    model.dropped += take_out(displaced);
+    uint64_t dropped = take_out(displaced);
+    model.dropped += dropped;
+    expect_end(displaced, WEIR_ENDED_DISPLACED, dropped);
 }
 
 static void step_send(void)
@@ -228,8 +246,12 @@ static void step_cancel(void)
     uint64_t dropped = take_out(expected);
     expected->was_cancelled = expected->was_cancelled || is_running;
     model.dropped += dropped;
+    expected->lost += is_running ? (uint32_t)dropped : 0;
     uint32_t found;
     CHECK_STATUS(weir_pool_cancel(model.pool, model.envelopes[i], 0, &found), WEIR_OK);
+    if (dropped > 0 && !is_running) {
+        expect_end(expected, WEIR_ENDED_CANCELED, dropped);
+    }
     CHECK_INT(found, ==,
               (dropped > 0 ? WEIR_CANCELED_PENDING : 0) | (is_running ? WEIR_CANCELED_RUNNING : 0));
 }
@@ -245,13 +267,23 @@ static bool has_seat(int number)
     return model.group_limit == 0 || number == GROUPS || seats < model.group_limit;
 }
 
+/* A worker without a run; there is always one. */
+static struct weiri_worker *free_worker(void)
+{
+    struct weiri_worker *worker = model.pool->workers;
+    while (worker->envelope != NULL) {
+        worker = worker->next;
+    }
+    return worker;
+}
+
 static void step_begin(void)
 {
-    struct weir_work work;
-    enum weir_status status = weir_queue_try_get(model.pool->queue, &work);
-    struct expected *began =
-        status == WEIR_OK ? weir_envelope_payload(weiri_envelope_of(work.item)) : NULL;
-    CHECK(status == WEIR_OK || status == WEIR_EAGAIN);
+    struct weiri_worker *worker = free_worker();
+    weiri_pool_lock(model.pool);
+    bool has_begun = weiri_worker_take_locked(model.pool, worker);
+    weiri_pool_unlock(model.pool);
+    struct expected *began = has_begun ? weir_envelope_payload(worker->envelope) : NULL;
     CHECK(began == NULL || (began->place == QUEUED && has_seat(began->group)));
     for (int i = 0; i < ENVELOPES; i++) {
         const struct expected *other = &model.expected[i];
@@ -266,8 +298,30 @@ static void step_begin(void)
     if (began != NULL) {
         began->place = RUNNING;
         began->was_cancelled = false;
-        began->work = work;
+        began->lost = 0;
     }
+}
+
+/* Ends the envelope's run as its worker would. delay_ns: of a retry; NEVER: there is none. */
+static struct weiri_run end_run(weir_envelope *envelope, int64_t delay_ns)
+{
+    struct weiri_run run = {.worker = envelope->worker, .envelope = envelope};
+    struct weiri_endings endings = {.first = NULL};
+    if (delay_ns != NEVER) {
+        run.status = WEIR_EUSER;
+        run.outcome = WEIRI_FAILED;
+        run.terms.attempt = 1;
+        run.decision = weir_decision_retry_after(delay_ns);
+        run.retry_ns = delay_ns == 0 ? WEIRI_AT_ONCE : weir_clock_now(model.clock) + delay_ns;
+    }
+    weiri_pool_lock(model.pool);
+    weiri_run_settle_locked(model.pool, &run);
+    weiri_run_end_locked(model.pool, &run, &endings);
+    weiri_ended_tell_locked(model.pool, &endings);
+    run.worker->envelope = NULL;
+    run.worker->ticket = 0;
+    weiri_pool_unlock(model.pool);
+    return run;
 }
 
 static void step_end(void)
@@ -277,29 +331,29 @@ static void step_end(void)
         return;
     }
     weir_envelope *envelope = model.envelopes[expected - model.expected];
-    if (test_random_below(2) == 0) { /* as a periodic one, or a retry */
-        int64_t delay_ns = (int64_t)test_random_below(10);
-        bool has_joined;
-        enum weir_status status =
-            weiri_queue_send_again(model.pool->queue, &envelope->item, weir_clock_now(model.clock),
-                                   delay_ns, &envelope->cancelled_run, &has_joined);
-        CHECK_STATUS(status, expected->was_cancelled ? WEIR_ECANCELED : WEIR_OK);
-        if (status == WEIR_OK) {
-            CHECK_INT(has_joined, ==, comes_as_early(expected, delay_ns));
-            apply_send(expected, delay_ns);
-        }
+    bool is_retry = test_random_below(2) == 0;
+    int64_t delay_ns = is_retry ? (int64_t)test_random_below(10) : NEVER;
+    bool has_joined = is_retry && comes_as_early(expected, delay_ns);
+    struct weiri_run run = end_run(envelope, delay_ns);
+    CHECK_INT(run.is_retried, ==, is_retry && !expected->was_cancelled);
+    expected->runs++;
+    if (run.is_retried) {
+        CHECK_INT(run.has_joined, ==, has_joined);
+        apply_send(expected, delay_ns);
+    } else {
+        model.dropped += is_retry;
     }
-    bool has_left;
-    CHECK_STATUS(weiri_queue_done_left(model.pool->queue, &expected->work, &has_left), WEIR_OK);
     bool is_dirty = expected->place == DIRTY;
     expected->place = IDLE;
     if (is_dirty) {
         enqueue(expected);
     }
-    CHECK_INT(has_left, ==, !is_held(expected));
-    if (has_left) {
-        weiri_flight_release(envelope);
+    if (!is_held(expected)) {
+        uint64_t dropped = expected->lost + (is_retry ? 1u : 0u);
+        expect_end(expected, dropped > 0 ? WEIR_ENDED_CANCELED : WEIR_ENDED_DONE, dropped);
     }
+    CHECK_INT(weiri_item_is_free(&envelope->item), ==, !is_held(expected));
+    CHECK_INT(atomic_load(&envelope->references), ==, is_held(expected) ? 2 : 1);
 }
 
 static void step_time(void)
@@ -321,6 +375,7 @@ static void compare(void)
         running += expected->place == RUNNING || expected->place == DIRTY;
         waiting += expected->time_ns != NEVER;
         CHECK_INT(expected->released, ==, 0);
+        CHECK_INT(expected->told, ==, expected->flights);
     }
     struct weir_pool_counts counts;
     CHECK_STATUS(weir_pool_count(model.pool, &counts), WEIR_OK);
@@ -330,6 +385,14 @@ static void compare(void)
     CHECK_INT(counts.in_flight, ==, held());
     CHECK_INT(counts.dropped, ==, model.dropped);
     CHECK(model.capacity == 0 || counts.in_flight <= model.capacity);
+}
+
+/* As if the pool had been started. */
+static void set_state(enum weir_pool_state state)
+{
+    weiri_pool_lock(model.pool);
+    model.pool->state = state;
+    weiri_pool_unlock(model.pool);
 }
 
 static void begin_sequence(void)
@@ -342,12 +405,13 @@ static void begin_sequence(void)
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
     options.allocator = *test_allocator();
     options.clock = model.clock;
-    options.workers = 1;
+    options.workers = ENVELOPES + 1;
     options.capacity = model.capacity;
     options.when_full = model.when_full;
     options.group_limit = model.group_limit;
-    options.dropped = note_drop;
+    options.ended = note_end;
     CHECK_STATUS(weir_pool_new(&options, &model.pool), WEIR_OK);
+    set_state(WEIR_POOL_STATE_RUNNING);
     for (int i = 0; i < ENVELOPES; i++) {
         struct expected *expected = &model.expected[i];
         expected->time_ns = NEVER;
@@ -364,30 +428,30 @@ static void begin_sequence(void)
     }
 }
 
-/* Ends the runs, drops the rest; then every reference has come back. */
+/* Ends the runs, drops the rest; then every reference has come back, and every end was told. */
 static void end_sequence(void)
 {
     for (int i = 0; i < ENVELOPES; i++) {
         struct expected *expected = &model.expected[i];
+        expected->flights += is_held(expected);
         if (expected->place == RUNNING || expected->place == DIRTY) {
-            bool has_left;
-            CHECK_STATUS(weiri_queue_done_left(model.pool->queue, &expected->work, &has_left),
-                         WEIR_OK);
-            if (has_left) {
-                weiri_flight_release(model.envelopes[i]);
-            }
+            (void)end_run(model.envelopes[i], NEVER);
         }
     }
+    set_state(WEIR_POOL_STATE_INIT);
     weir_pool_free(model.pool);
     weir_clock_free(model.clock);
     for (int i = 0; i < ENVELOPES; i++) {
         CHECK_INT(model.expected[i].released, ==, 0);
+        CHECK_INT(model.expected[i].told, ==, model.expected[i].flights);
         weir_envelope_unref(model.envelopes[i]);
         CHECK_INT(model.expected[i].released, ==, 1);
     }
 }
 
-TEST(capacity, "after any steps what is in flight is what the reference says, and fits (R1, R2)")
+TEST(capacity,
+     "after any steps what is in flight is what the reference says, and fits; each end is "
+     "told of once, with its reason (R1, R2)")
 {
     for (uint64_t sequence = 0; sequence < test_scaled(SEQUENCES); sequence++) {
         begin_sequence();

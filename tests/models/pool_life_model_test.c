@@ -160,12 +160,10 @@ static void note_outcome(weir_envelope *envelope, int status, void *payload)
     world.runs++;
 }
 
-static void note_drop(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+static void note_end(const struct weir_ended *ended, void *arg)
 {
-    (void)envelope;
-    (void)reason;
     (void)arg;
-    counter_add(&world.told, 1);
+    counter_add(&world.told, was_dropped(ended));
 }
 
 static void check_counts(void)
@@ -283,7 +281,7 @@ static void world_init(void)
     options.clock = world.clock;
     options.workers = 1;
     options.capacity = CAPACITY;
-    options.dropped = note_drop;
+    options.ended = note_end;
     CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
     for (int i = 0; i < ENVELOPES; i++) {
         struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;

@@ -10,6 +10,7 @@
 
 struct model {
     weir_clock *clock;
+    weir_limiter *limiter; /* delays nothing */
     weir_queue *queue;
     struct weir_item nodes[RANKED_ITEMS];
     struct ranked reference;
@@ -48,6 +49,8 @@ static void start(struct model *m, enum ranked_flaw flaw, bool with_faults)
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
     options.allocator = *test_allocator();
     options.clock = m->clock;
+    CHECK_STATUS(weir_limiter_fast_slow_new(0, 0, 1, NULL, &m->limiter), WEIR_OK);
+    options.limiter = m->limiter;
     options.flags = WEIR_QUEUE_PRIORITIES;
     options.aging_ns = m->reference.aging_ns;
     CHECK_STATUS(weir_queue_new(&options, &m->queue), WEIR_OK);
@@ -56,6 +59,7 @@ static void start(struct model *m, enum ranked_flaw flaw, bool with_faults)
 static void end(struct model *m)
 {
     weir_queue_free(m->queue);
+    CHECK_STATUS(weir_limiter_free(m->limiter), WEIR_OK);
     weir_clock_free(m->clock);
 }
 
@@ -71,21 +75,25 @@ static bool do_add(struct model *m)
 {
     size_t item = (size_t)test_random_below(RANKED_ITEMS);
     int64_t delay_ns = test_random_below(2) == 0 ? 0 : 1 + (int64_t)test_random_below(200);
+    bool is_limited = test_random_below(8) == 0; /* the limiter's own delay is nothing */
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.flags =
         (uint32_t)test_random_below(delay_ns > 0 ? 2 : 4); /* no supersede with a delay */
+    if (is_limited) {
+        options.flags = WEIR_ADD_RATE_LIMITED | (options.flags & WEIR_ADD_MOVE);
+    }
     options.priority = random_priority(m);
     options.delay_ns = delay_ns;
     if (m->with_faults && test_random_below(2) == 0) {
         test_fail_allocation(1 + test_random_below(2), test_random_below(2) == 0);
     }
     enum weir_status status;
-    if (test_random_below(4) == 0) {
+    if (!is_limited && test_random_below(4) == 0) {
         options.flags = 0;
         options.priority = 0;
         status = weir_queue_add_after(m->queue, key_of(m, item), delay_ns);
     } else {
-        status = weir_queue_add_with(m->queue, key_of(m, item), &options);
+        status = weir_queue_add_with(m->queue, key_of(m, item), &options, NULL);
     }
     test_fail_allocation(0, false);
     if (status == WEIR_ENOMEM && m->with_faults) {
@@ -99,13 +107,27 @@ static bool do_add(struct model *m)
 static bool do_add_batch(struct model *m)
 {
     size_t first = (size_t)test_random_below(RANKED_ITEMS - 1);
-    struct weir_key keys[] = {key_of(m, first), key_of(m, first + 1)};
-    if (weir_queue_add_batch(m->queue, keys, 2) != WEIR_OK) {
-        return false;
+    struct weir_key keys[] = {key_of(m, first), key_of(m, first + 1), key_of(m, first)};
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    bool is_plain = test_random_below(4) == 0;
+    if (!is_plain) {
+        options.delay_ns = test_random_below(2) == 0 ? 0 : 1 + (int64_t)test_random_below(200);
+        options.flags = (uint32_t)test_random_below(options.delay_ns > 0 ? 2 : 4);
+        options.priority = random_priority(m);
     }
-    ranked_add(&m->reference, first, 0, 0, 0);
-    ranked_add(&m->reference, first + 1, 0, 0, 0);
-    return true;
+    if (m->with_faults && test_random_below(2) == 0) {
+        test_fail_allocation(1 + test_random_below(3), test_random_below(2) == 0);
+    }
+    enum weir_status status = weir_queue_add_batch(m->queue, keys, 3, is_plain ? NULL : &options);
+    test_fail_allocation(0, false);
+    if (status == WEIR_ENOMEM && m->with_faults) {
+        m->refusals++; /* of all three */
+        return true;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        ranked_add(&m->reference, first + i % 2, options.priority, options.delay_ns, options.flags);
+    }
+    return status == WEIR_OK;
 }
 
 static bool do_get(struct model *m)

@@ -29,6 +29,7 @@
     X(WAIT_LAST_WINS, "of the priorities asked for a time the last counts")                        \
     X(WAIT_CANCEL_KEEPS, "a cancel keeps the priority of a pending time")                          \
     X(SUPERSEDE_FORGETS, "an add that supersedes a time does not take its priority over")          \
+    X(LIMITED_SINKS, "a rate-limited add of a processing item is of usual priority")               \
     X(AGES_SINCE_ADD, "a waiting item ages while it waits")                                        \
     X(AGES_LATE, "a waiting item ages since the clock's step, not since its time")                 \
     X(AGING_COARSE, "only whole levels of aging count")
@@ -51,9 +52,10 @@ enum ranked_place {
 
 struct ranked_item {
     enum ranked_place place;
-    int32_t priority; /* queued: now; processing: it was handed out with */
+    int32_t priority; /* while it is queued */
     int64_t since_ns;
     uint64_t arrival;
+    int32_t handed_out; /* with which priority, the last time */
     int32_t dirty_priority;
     bool is_waiting;
     int64_t time_ns;
@@ -192,6 +194,10 @@ static inline void ranked_add(struct ranked *r, size_t index, int32_t priority, 
                               uint32_t flags)
 {
     struct ranked_item *item = &r->items[index];
+    bool is_processing = item->place == RANKED_PROCESSING || item->place == RANKED_DIRTY;
+    if ((flags & WEIR_ADD_RATE_LIMITED) != 0 && is_processing && r->flaw != LIMITED_SINKS) {
+        priority = ranked_min(priority, item->handed_out);
+    }
     if (delay_ns > 0) {
         ranked_wait(r, item, priority, delay_ns, (flags & WEIR_ADD_MOVE) != 0);
         return;
@@ -247,6 +253,7 @@ static inline size_t ranked_get(struct ranked *r)
     }
     if (first != RANKED_ITEMS) {
         r->items[first].place = RANKED_PROCESSING;
+        r->items[first].handed_out = r->items[first].priority;
     }
     return first;
 }

@@ -24,6 +24,7 @@ static inline bool apply_add(struct model *m, const struct operation *op)
 {
     struct weir_key key = model_key(m, op->item);
     bool joined = false;
+    enum weir_added added = WEIR_ADDED_NEW;
     enum weir_status got;
     int64_t delay_ns = op->delay_ns;
     uint32_t flags = 0;
@@ -36,7 +37,7 @@ static inline bool apply_add(struct model *m, const struct operation *op)
         struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
         options.delay_ns = delay_ns;
         options.flags = flags = op->flags;
-        got = weir_queue_add_with(m->queue, key, &options);
+        got = weir_queue_add_with(m->queue, key, &options, &added);
     }
     if (!model_is_out_of_memory(op, got)) {
         bool is_limited = (flags & WEIR_ADD_RATE_LIMITED) != 0;
@@ -44,6 +45,9 @@ static inline bool apply_add(struct model *m, const struct operation *op)
             is_limited ? reference_add_rate_limited(&m->reference, op->item, delay_ns, flags)
                        : reference_add(&m->reference, op->item, delay_ns, flags, &joined);
         EXPECT_STATUS(m, got, want);
+        bool is_told = op->kind == OP_ADD_WITH && !is_limited && got == WEIR_OK;
+        EXPECT(m, !is_told || joined == (added == WEIR_ADDED_COALESCED), "told of %d, expected %d",
+               added == WEIR_ADDED_COALESCED, joined);
     }
     return true;
 }
@@ -65,15 +69,25 @@ static inline bool apply_add_batch(struct model *m, const struct operation *op)
     for (size_t i = 0; i < count; i++) {
         keys[i] = model_key(m, operation_batch_item(op, i));
     }
-    enum weir_status got = weir_queue_add_batch(m->queue, keys, count);
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    bool has_options = operation_batch_has_options(op);
+    options.delay_ns = has_options ? op->delay_ns : 0;
+    options.flags = has_options ? op->flags : 0;
+    enum weir_status got =
+        weir_queue_add_batch(m->queue, keys, count, has_options ? &options : NULL);
     if (model_is_out_of_memory(op, got)) {
         return true;
     }
-    enum weir_status want = m->reference.shut ? WEIR_ESHUTDOWN : WEIR_OK;
-    size_t leave_out = m->reference.flaw == BATCH_NOT_ALL ? 1 : 0;
-    for (size_t i = 0; i + leave_out < count; i++) {
+    struct reference *r = &m->reference;
+    bool is_bad = (options.flags & WEIR_ADD_RATE_LIMITED) != 0 ||
+                  ((options.flags & WEIR_ADD_SUPERSEDE) != 0 && options.delay_ns > 0 &&
+                   r->flaw != SUPERSEDE_TAKES_DELAY);
+    enum weir_status want = is_bad ? WEIR_EINVAL : r->shut ? WEIR_ESHUTDOWN : WEIR_OK;
+    size_t leave_out = r->flaw == BATCH_NOT_ALL ? 1 : 0;
+    for (size_t i = 0; want == WEIR_OK && i + leave_out < count; i++) {
         bool joined;
-        want = reference_add(&m->reference, operation_batch_item(op, i), 0, 0, &joined);
+        want =
+            reference_add(r, operation_batch_item(op, i), options.delay_ns, options.flags, &joined);
     }
     EXPECT_STATUS(m, got, want);
     return true;
@@ -89,17 +103,22 @@ static inline bool apply_cancel(struct model *m, const struct operation *op)
     return true;
 }
 
+/* A limit that has passed: such a get never blocks, and an interrupt ends it all the same. */
+static inline int64_t model_passed(const struct model *m, const struct operation *op)
+{
+    return m->reference.now_ns - 1 - op->item;
+}
+
 static inline bool apply_get(struct model *m, const struct operation *op)
 {
-    const struct reference *r = &m->reference;
     enum weir_status empty = op->kind == OP_GET_UNTIL ? WEIR_ETIMEDOUT : WEIR_EAGAIN;
-    enum weir_status want = r->queued > 0 ? WEIR_OK : r->shut ? WEIR_ESHUTDOWN : empty;
+    enum weir_status want = reference_get_status(&m->reference, op->kind != OP_TRY_GET, empty);
     struct weir_work work;
     enum weir_status got;
-    if (op->kind == OP_GET && want != WEIR_EAGAIN) {
+    if (op->kind == OP_GET_UNTIL || want == WEIR_ECANCELED) {
+        got = weir_queue_get_until(m->queue, model_passed(m, op), &work);
+    } else if (op->kind == OP_GET && want != WEIR_EAGAIN) {
         got = weir_queue_get(m->queue, &work);
-    } else if (op->kind == OP_GET_UNTIL) {
-        got = weir_queue_get_until(m->queue, r->now_ns - 1 - op->item, &work);
     } else {
         got = weir_queue_try_get(m->queue, &work);
     }
@@ -109,19 +128,22 @@ static inline bool apply_get(struct model *m, const struct operation *op)
 
 static inline bool apply_get_batch(struct model *m, const struct operation *op)
 {
-    const struct reference *r = &m->reference;
     size_t size = operation_batch_size(op);
-    bool would_block = size > 0 && r->queued == 0 && !r->shut;
-    enum weir_status want = size == 0       ? WEIR_EINVAL
-                            : would_block   ? WEIR_EAGAIN
-                            : r->queued > 0 ? WEIR_OK
-                                            : WEIR_ESHUTDOWN;
+    enum weir_status want =
+        size == 0 ? WEIR_EINVAL : reference_get_status(&m->reference, true, WEIR_EAGAIN);
     struct weir_work works[8];
     size_t count = 0;
-    enum weir_status got = would_block ? weir_queue_try_get_batch(m->queue, works, size, &count)
-                                       : weir_queue_get_batch(m->queue, works, size, &count);
+    enum weir_status got;
+    if (want == WEIR_EAGAIN) {
+        got = weir_queue_try_get_batch(m->queue, works, size, &count);
+    } else if (want == WEIR_ECANCELED) {
+        got = weir_queue_get_batch_until(m->queue, model_passed(m, op), works, size, &count);
+    } else {
+        got = weir_queue_get_batch(m->queue, works, size, &count);
+    }
     EXPECT_STATUS(m, got, want);
-    size_t want_count = got != WEIR_OK ? 0 : r->queued < size ? r->queued : size;
+    size_t queued = m->reference.queued;
+    size_t want_count = got != WEIR_OK ? 0 : queued < size ? queued : size;
     EXPECT(m, count == want_count, "%zu handed out, expected %zu", count, want_count);
     for (size_t i = 0; i < count; i++) {
         if (!model_hand_out(m, &works[i])) {
@@ -154,13 +176,16 @@ static inline bool model_may_done_get(struct model *m, const struct hand *hand)
 static inline bool apply_done_get(struct model *m, struct hand hand)
 {
     struct weir_work work = hand.work;
-    enum weir_status got = model_may_done_get(m, &hand) ? weir_queue_done_get(m->queue, &work)
-                                                        : weir_queue_done_try_get(m->queue, &work);
-    const struct reference *r = &m->reference;
-    enum weir_status want = reference_done(&m->reference, hand.item, hand.processing);
+    struct reference *r = &m->reference;
+    bool has_limit = r->interrupts > 0;
+    enum weir_status got = has_limit ? weir_queue_done_get_until(m->queue, r->now_ns - 1, &work)
+                           : model_may_done_get(m, &hand)
+                               ? weir_queue_done_get(m->queue, &work)
+                               : weir_queue_done_try_get(m->queue, &work);
+    enum weir_status want = reference_done(r, hand.item, hand.processing);
     if (want == WEIR_OK) {
         model_put_down(m, &hand);
-        want = r->queued > 0 ? WEIR_OK : r->shut ? WEIR_ESHUTDOWN : WEIR_EAGAIN;
+        want = reference_get_status(r, has_limit, WEIR_EAGAIN);
     }
     EXPECT_STATUS(m, got, want);
     if (got == WEIR_OK) {
@@ -255,6 +280,10 @@ static inline bool model_apply(struct model *m, const struct operation *op)
         return !held->is_there || apply_done_get(m, *held);
     case OP_DONE_BATCH:
         return apply_done_batch(m, op);
+    case OP_INTERRUPT:
+        m->reference.interrupts++;
+        CHECK_STATUS(weir_queue_interrupt(m->queue), WEIR_OK);
+        return true;
     case OP_STEP:
         return apply_step(m, op);
     case OP_SHUTDOWN:

@@ -27,6 +27,7 @@
     X(DONE_STALE, 3, "done again")                                                                 \
     X(DONE_GET, 8, "done_get")                                                                     \
     X(DONE_BATCH, 2, "done_batch")                                                                 \
+    X(INTERRUPT, 1, "interrupt")                                                                   \
     X(STEP, 8, "step of the clock")                                                                \
     X(SHUTDOWN, 0, "shutdown")                                                                     \
     X(DRAIN_UNTIL, 0, "shutdown_drain_until")
@@ -51,6 +52,12 @@ struct operation {
 static inline size_t operation_batch_size(const struct operation *op)
 {
     return (op->batch >> 24) % 6;
+}
+
+/* An add of a batch has the operation's delay and flags, or none. */
+static inline bool operation_batch_has_options(const struct operation *op)
+{
+    return (op->batch >> 20 & 1) != 0;
 }
 
 static inline unsigned operation_batch_item(const struct operation *op, size_t index)
@@ -171,6 +178,9 @@ static inline void print_operation(FILE *out, size_t number, const struct operat
             (void)fprintf(out, "%s%s", i == 0 ? "(" : ", ", item_name(operation_batch_item(op, i)));
         }
         (void)fprintf(out, "%s", operation_batch_size(op) == 0 ? "()" : ")");
+        if (op->kind == OP_ADD_BATCH && operation_batch_has_options(op)) {
+            (void)fprintf(out, " after %lld ns, flags %u", (long long)op->delay_ns, op->flags);
+        }
         break;
     case OP_GET_BATCH:
         (void)fprintf(out, " of up to %zu", operation_batch_size(op));

@@ -41,6 +41,8 @@
     X(LIMITED_SHORTER, "of the limiter's delay and the one asked for the shorter counts")          \
     X(LIMITER_NOT_TOLD, "a coalesced rate-limited add gives nothing back")                         \
     X(MOVED_GIVES_BACK, "a rate-limited add that changes the pending time gives something back")   \
+    X(INTERRUPT_FIRST, "an interrupt ends a get that finds something queued")                      \
+    X(INTERRUPT_STAYS, "an interrupt ends every get from then on")                                 \
     X(FORGET_IGNORED, "a forget of a waiting item is ignored")
 
 enum flaw {
@@ -71,6 +73,7 @@ struct reference {
     bool supersedes; /* every add at once */
     int64_t now_ns;
     bool shut;
+    uint64_t interrupts; /* gets that are to end */
     uint64_t dropped;
     uint64_t arrivals;
     uint64_t processings;
@@ -212,6 +215,21 @@ static inline enum weir_status reference_add(struct reference *r, unsigned item,
 static inline int64_t reference_delay(uint64_t tries)
 {
     return tries < 6 ? INT64_C(1) << tries : 64;
+}
+
+/* What a get comes to. empty: where nothing is queued, and no interrupt ends it. */
+static inline enum weir_status reference_get_status(struct reference *r, bool may_block,
+                                                    enum weir_status empty)
+{
+    bool is_ended = may_block && r->interrupts > 0;
+    if (r->queued > 0 && !(is_ended && r->flaw == INTERRUPT_FIRST)) {
+        return WEIR_OK;
+    }
+    if (r->shut || !is_ended) {
+        return r->shut ? WEIR_ESHUTDOWN : empty;
+    }
+    r->interrupts -= r->flaw != INTERRUPT_STAYS;
+    return WEIR_ECANCELED;
 }
 
 static inline enum weir_status reference_add_rate_limited(struct reference *r, unsigned item,

@@ -160,6 +160,15 @@ static inline struct weir_pool_counts counts_of(weir_pool *pool)
     return counts;
 }
 
+/* Whether an envelope has ended without what was asked for: with runs that were not made, or
+ * failed.
+ */
+static inline bool was_dropped(const struct weir_ended *ended)
+{
+    return ended->dropped > 0 || ended->reason == WEIR_ENDED_FAILED ||
+           ended->reason == WEIR_ENDED_EXHAUSTED;
+}
+
 /* A call that ends a pool, on a thread of its own. */
 struct ender {
     weir_pool *pool;

@@ -50,6 +50,7 @@ struct script {
     int status_after; /* told to the after hook */
     int told;         /* why it was dropped; 0: it was not */
     int tellings;
+    struct weir_ended ended; /* the last time */
     struct weir_failure failure;
     int64_t due_ns;
     uint32_t attempt; /* by the context */
@@ -164,13 +165,20 @@ static inline void script_release(void *payload)
     counter_add(&script->released, 1);
 }
 
-static inline void script_dropped(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+static inline void script_ended(const struct weir_ended *ended, void *arg)
 {
     struct script *script = arg;
-    CHECK(envelope == script->envelope);
+    CHECK_INT(ended->size, ==, sizeof(*ended));
+    CHECK(ended->pool == script->pool);
+    if (ended->envelope != script->envelope) {
+        return;
+    }
     CHECK_INT(counter_value(&script->released), ==, 0);
-    script->told = (int)reason;
-    script->tellings++;
+    script->ended = *ended;
+    if (was_dropped(ended)) {
+        script->told = (int)ended->reason;
+        script->tellings++;
+    }
 }
 
 /* Options of an envelope with all hooks. */
@@ -198,14 +206,14 @@ static inline struct weir_pool_options script_pool(struct script *script)
     options.allocator = *test_allocator();
     options.clock = script->clock;
     options.workers = 1;
-    options.dropped = script_dropped;
-    options.dropped_arg = script;
+    options.ended = script_ended;
+    options.ended_arg = script;
     return options;
 }
 
 static inline void script_init(struct script *script)
 {
-    *script = (struct script){.decision = {WEIR_DROP, 0}};
+    *script = (struct script){.decision = weir_decision_drop()};
     counter_init(&script->begun);
     counter_init(&script->ends);
     counter_init(&script->released);

@@ -1,111 +1,147 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* An item's place: idle, queued, processing, dirty. Producers add and cancel, one by one and
- * all items at once; consumers get and say done, in two calls or one, and once more when it was
- * done already; somebody shuts down, at any moment or once all is quiet. However many calls there
- * are: the checks are of all states that any number of them leads to.
+/* The word of an embedded item (src/queue/item.h) between an add that is coalesced without the lock
+ * and the threads that have it: what the adder wrote before must be visible to the run that covers
+ * the add. Each access to the word is a step. Visibility is C11's: an acquire read sees what its
+ * writer knew if it reads a release write, or a read-modify-write that follows one. A plain store
+ * in between hides it. All is asked of one add; the others have the mutex any number of times.
  *
- * check two-consumers
- * check three-items ITEMS=3
- * check one-leaves CONSUMERS=3 LAST_TURNS=1
- * check one-does-not-sleep LAST_LIMIT=AT_ONCE
- * check two-calls-at-once CALLS_AT_ONCE=2 CONSUMERS=3
- * ends few-calls CALLS=3 STALE=1
- * fails no-signal NO_SIGNAL BOOKS_ONLY => owed[0]!=0
- * fails no-signal-seen-at-once NO_SIGNAL => sleepers==0
- * fails only-the-first-item-calls CALLS_ONE_AT_MOST BOOKS_ONLY => owed[
- * fails no-call-at-done NO_CALL_AT_DONE BOOKS_ONLY LAST_TURNS=1 => owed[0]!=0
- * fails no-call-at-get NO_CALL_AT_GET => sleepers==0
- * fails woken-does-not-look IF_WAIT => q_len(ready)>0
- * fails woken-before-asleep NO_SET => invalid end state
- * fails processing-is-forgotten FORGETS_PROCESSING BOOKS_ONLY => status==5
- * fails dirty-is-cleared-late LATE_CLEAR BOOKS_ONLY => owed[
- * fails done-without-ticket NO_TICKET BOOKS_ONLY => status==5
- * fails joins-while-processing JOINS_PROCESSING BOOKS_ONLY => owed[
- * fails calm-while-somebody-sleeps CALM_WITH_SLEEPERS BOOKS_ONLY => owed[0]!=0
- * fails calm-while-somebody-sleeps-seen-at-once CALM_WITH_SLEEPERS => !(is_calm)
- * fails calm-after-shutdown CALM_AFTER_SHUTDOWN BOOKS_ONLY => owed[
- * unreached Kernel -end-: it does not end
+ * default CALLS=MANY: of the others
+ * default FAULT=NO_FAULT
+ * check one-add
+ * ends no-calls CALLS=3
+ * fails accepted-by-a-load FAULT=LOAD_ONLY => sees
+ * fails relaxed-swap FAULT=RELAXED_SWAP => sees
+ * fails start-stores FAULT=START_STORES => sees
+ * fails done-stores FAULT=DONE_STORES => sees
+ * fails wait-stores FAULT=WAIT_STORES => sees
  */
 
-#ifndef ITEMS
-#define ITEMS 2
-#endif
-#ifndef CONSUMERS
-#define CONSUMERS 2
-#endif
-#ifndef CALLS
-#define CALLS MANY
-#endif
-#ifndef LAST_LIMIT
-#define LAST_LIMIT FOREVER /* of the last consumer's get */
-#endif
-#ifndef LAST_TURNS
-#define LAST_TURNS MANY /* how many items it takes before it leaves */
-#endif
-#ifndef SPURIOUS
-#define SPURIOUS 1
-#endif
-#ifndef STALE
-#define STALE MANY
-#endif
-#define DRAINERS 0
-#define END 0
+#define MANY 255
 
-#include "queue.pml"
-#include "calls.pml"
+/* weir/key.h: enum weir_place */
+#define IDLE 0
+#define QUEUED 1
+#define PROCESSING 2
+#define DIRTY 3
+#define IS_PENDING(place) ((place) == QUEUED || (place) == DIRTY)
 
-/* As each of their calls is a single step, and nothing is kept from one to the next, this is any
- * number of producers with so many calls in all. */
-proctype Producers()
+/* Whether FAULT is the planted fault. */
+#define PLANTED(fault) (FAULT == fault)
+mtype = {
+    NO_FAULT, LOAD_ONLY, RELAXED_SWAP, START_STORES, DONE_STORES, WAIT_STORES
+};
+
+byte word;
+bool carries; /* a thread that acquires the word sees what the adder wrote */
+bool is_locked;
+bool sees;    /* the thread that has the mutex does, and so does each that has it after */
+bool is_owed; /* the add was accepted, and no run has begun since */
+
+#define LOAD_ACQUIRE(to) to = word; sees = sees || carries
+#define STORE_RELEASE(place) word = place; carries = sees
+#define EXCHANGE(place) word = place; sees = sees || carries; carries = sees
+
+inline lock()
 {
-    STACK;
-    byte calls_left = CALLS;
-    do
-    :: atomic { calls_left > 0 ->
-        calls_left = calls_left - (calls_left != MANY);
-        ANY_ITEM(item);
-        if
-        :: true -> add(false)
-        :: JOINS(item) -> join()
-        :: true -> cancel()
-        :: true -> add_batch()
-        fi;
-        item = 0;
-        status = OK
-       }
-    :: calls_left == 0 || CALLS == MANY -> break
-    od
+    atomic { !is_locked -> is_locked = true }
 }
 
-proctype Closer()
+inline unlock()
 {
-    STACK;
-    byte count_shutdowns; /* the second one changes nothing */
+    is_locked = false
+}
+
+/* core.c: enqueue() */
+inline enqueue()
+{
+    atomic { LOAD_ACQUIRE(seen) }
+    atomic {
+        if
+        :: seen == IDLE -> STORE_RELEASE(QUEUED)
+        :: seen == PROCESSING -> STORE_RELEASE(DIRTY)
+        :: else
+        fi
+    }
+}
+
+/* add.c: weir_queue_add(), once */
+proctype Adder()
+{
+    byte seen;
+    bool has_added;
+    seen = word; /* item.h: weiri_item_coalesces() */
     if
-    :: true
-    :: true -> atomic { timeout -> assert(OVER_ITEMS(IS_OWED) == 0) } /* quiet: no add is lost */
+    :: IS_PENDING(seen) ->
+        atomic {
+            has_added = (word == seen || PLANTED(LOAD_ONLY));
+            is_owed = has_added;
+            carries = carries || (has_added && !PLANTED(LOAD_ONLY) && !PLANTED(RELAXED_SWAP))
+        }
+    :: else
     fi;
+    if
+    :: !has_added ->
+        lock();
+        sees = true;
+        is_owed = true;
+        enqueue();
+        unlock()
+    :: else
+    fi
+}
+
+/* The threads that have the mutex, one at a time. */
+proctype Others()
+{
+    byte seen, calls = CALLS;
     do
-    :: atomic { count_shutdowns < 2 -> count_shutdowns++; shutdown() }
-    :: count_shutdowns == 2 -> break
+    :: calls > 0 ->
+        calls = calls - (calls != MANY);
+        lock();
+        if
+        :: enqueue()
+        :: atomic { LOAD_ACQUIRE(seen) } /* core.c: wait() */
+            atomic {
+                if
+                :: seen == IDLE || PLANTED(WAIT_STORES) -> STORE_RELEASE(seen)
+                :: else
+                fi
+            }
+        :: atomic { word == QUEUED -> /* core.c: weiri_core_start() */
+            sees = sees || (carries && !PLANTED(START_STORES));
+            STORE_RELEASE(PROCESSING); /* with the line before, an exchange */
+            assert(!is_owed || sees); /* by the run, of which the thread's next step is part */
+            is_owed = false
+           }
+        :: atomic { word >= PROCESSING -> LOAD_ACQUIRE(seen) } /* weiri_core_done() */
+            atomic {
+                if
+                :: seen == DIRTY && !PLANTED(DONE_STORES) -> EXCHANGE(QUEUED)
+                :: seen == DIRTY && PLANTED(DONE_STORES) -> STORE_RELEASE(QUEUED)
+                :: else -> STORE_RELEASE(IDLE)
+                fi
+            }
+        :: atomic { IS_PENDING(word) -> LOAD_ACQUIRE(seen) } /* weiri_core_cancel() */
+            atomic {
+                if
+                :: seen == QUEUED -> STORE_RELEASE(IDLE)
+                :: else -> EXCHANGE(PROCESSING)
+                fi;
+                is_owed = false
+            }
+        :: true /* another item's */
+        fi;
+        unlock();
+        seen = 0
+    :: calls == 0 || CALLS == MANY -> break
     od
 }
 
 init
 {
-    byte i;
     atomic {
-        run Kernel(); /* first: a process ends only after those that were started later */
-        do
-        :: i < CONSUMERS - 1 -> run Consumer(CONSUMER(i), FOREVER, MANY); i++
-        :: else -> break
-        od;
-        run Consumer(CONSUMER(i), LAST_LIMIT, LAST_TURNS);
-        run Producers();
-        run Closer()
+        run Others();
+        run Adder()
     }
-    _nr_pr == 2;
-    /* What was added is done, unless the last to take it up again left without another get. */
-    assert(OVER_ITEMS(IS_OWED) == (LAST_TURNS == MANY -> 0 : len(ready)))
 }

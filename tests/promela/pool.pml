@@ -1,665 +1,639 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The life of a pool on a queue: starts, the first and later ones, some of whose threads may be
- * refused; drains, stops and terminations, which wait or do not, and keep what is left or do not;
- * sends at any time; each by several threads; and the flights of envelopes, with the references
- * that go with them. The queue is what its contract says, as the other models show; nothing waits
- * for a time in it, no pool is resized, and no end or pause has a limit. Which of several queued
- * envelopes comes next is left open. In "pauses" somebody pauses and resumes the pool any number of
- * times, and may wait until nothing runs.
+/* The life of a pool (src/pool): starts, the first and later ones, some of whose threads may be
+ * refused; drains, stops and terminations, which wait (perhaps with a limit) or do not, and keep
+ * what is queued or do not; pauses, resumes, waits for either and for idleness; sends, retries and
+ * cancels; the flights of envelopes, and the telling of their ends. Each by several threads.
  *
- * check life WORKERS=1 SENDERS=1 SENDS=1
- * check keeps KEEPS WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1
- * check workers SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1
- * check flights KEEPS WORKERS=1 STARTERS=1 ENDERS=1
- * check two-envelopes ENVELOPES=2 SENDERS=1 STARTERS=1 ENDERS=1 SENDS=1
- * check pauses PAUSERS=1 ENVELOPES=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1
- * check two-pause PAUSERS=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1
- * check two-start PAUSERS=1 KEEPS WORKERS=1 SENDERS=1 SENDS=1 ENDERS=1
- * ends few-sends WORKERS=1 SENDERS=1 SENDS=2 STARTERS=1 ENDERS=1
- * fails state-is-not-told NO_BROADCAST WORKERS=1 SENDERS=1 SENDS=1 => invalid end state
- * fails no-gate NO_GATE SENDERS=1 SENDS=1 STARTERS=1 => (state==1)||(state==2)
- * fails start-beside-old NO_WAIT_FOR_OLD WORKERS=1 SENDERS=1 SENDS=1 => assertion violated
- * fails closer-not-busy NO_BUSY WORKERS=1 SENDERS=1 SENDS=1 => assertion violated
- * fails worker-sweeps-not NO_SWEEP WORKERS=1 SENDERS=1 SENDS=2 STARTERS=1 ENDERS=1 => keeps
- * fails termination-forgotten NO_TERMINATING WORKERS=1 SENDERS=1 SENDS=1 => state==4
- * fails counted-late LATE_WAIT WORKERS=1 SENDERS=1 SENDS=1 => state!=1
- * fails done-ignores-pause PAUSE_AT_GET PAUSERS=1 ENVELOPES=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => is_held_back
- * fails drain-stays-paused PAUSED_DRAIN PAUSERS=1 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => keeps
- * fails pauser-is-not-told NO_TELL PAUSERS=1 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => invalid end state
- * fails resume-tells-nobody QUIET_RESUME PAUSERS=2 WORKERS=1 SENDERS=1 SENDS=1 STARTERS=1 ENDERS=1 => invalid end state
- * fails holds-after-add HOLD_AFTER_ADD WORKERS=1 STARTERS=1 ENDERS=1 => flight[
- * fails released-twice RELEASES_ALWAYS WORKERS=1 STARTERS=1 ENDERS=1 => references[
+ * A critical section of the pool's mutex is one atomic sequence. What runs without it are steps of
+ * their own: tasks, the log, the user's function for ends, joins of threads. An inline has the name
+ * of its function. That workers who sleep are woken one by one, queue.pml shows; which of them is
+ * woken, and which of several queued envelopes comes next, is left open.
+ *
+ * Left out: times, capacity, groups, resizes, several pools that send one envelope, tasks that call
+ * the pool.
+ *
+ * default WORKERS=1
+ * default ENVELOPES=1
+ * default SENDERS=1: of each envelope
+ * default SENDS=1: of each sender
+ * default STARTERS=1
+ * default ENDERS=1
+ * default PAUSERS=0
+ * default FAULT=NO_FAULT
+ * check life STARTERS=2 ENDERS=2
+ * check keeps KEEPS ENDERS=2
+ * check workers WORKERS=2
+ * check limits KEEPS LIMITS TELLS ENDERS=2
+ * check flights SENDERS=2 KEEPS RETRIES SENDS=MANY
+ * check cancels ENVELOPES=2 CANCELS
+ * check pauses PAUSERS=2
+ * check two-start PAUSERS=1 KEEPS STARTERS=2
+ * check most WORKERS=2 STARTERS=2 ENDERS=2 KEEPS CANCELS
+ * check idle ENVELOPES=2 CANCELS PAUSERS=1 KEEPS TELLS
+ * ends few-sends SENDS=2
+ * fails no-announcement FAULT=NO_ANNOUNCEMENT STARTERS=2 ENDERS=2 => asleep
+ * fails refused-threads-run FAULT=NO_REFUSAL WORKERS=2 ENDERS=2 => assertion violated
+ * fails start-beside-old FAULT=NO_WAIT_FOR_OLD STARTERS=2 ENDERS=2 => assertion violated
+ * fails start-looks-once FAULT=LOOKS_ONCE STARTERS=2 ENDERS=2 => assertion violated
+ * fails ender-is-not-busy FAULT=NO_BUSY TELLS STARTERS=2 ENDERS=2 => assertion violated
+ * fails ender-is-not-counted FAULT=NO_ENDERS STARTERS=2 ENDERS=2 => state!=1
+ * fails ender-wakes-nobody FAULT=NO_WAKE_ALL STARTERS=2 ENDERS=2 => invalid end state
+ * fails end-keeps-the-running FAULT=NO_DROP_PENDING SENDERS=2 SENDS=MANY => keeps
+ * fails termination-is-forgotten FAULT=NO_TERMINATING STARTERS=2 ENDERS=2 => assertion violated
+ * fails drain-stays-paused FAULT=PAUSED_DRAIN PAUSERS=1 => keeps
+ * fails pause-is-ignored FAULT=PAUSE_IGNORED PAUSERS=1 => is_held_back
+ * fails pauser-is-not-told FAULT=NO_TELL_OF_RUNS PAUSERS=1 => asleep
+ * fails teller-tells-nobody FAULT=QUIET_TELLER ENVELOPES=2 CANCELS PAUSERS=1 KEEPS TELLS => asleep
+ * fails canceller-is-not-told FAULT=QUIET_RUN CANCELS => asleep
+ * fails flight-has-no-reference FAULT=NO_REFERENCE SENDS=MANY => references[
  */
 
-#ifndef WORKERS
-#define WORKERS 2
-#endif
-#ifndef ENVELOPES
-#define ENVELOPES 1
-#endif
-#ifndef SENDERS
-#define SENDERS 2 /* of each envelope */
-#endif
-#ifndef SENDS
-#define SENDS MANY /* of each sender */
-#endif
-#ifndef STARTERS
-#define STARTERS 2
-#endif
-#ifndef ENDERS
-#define ENDERS 2
-#endif
-#ifndef PAUSERS
-#define PAUSERS 0
-#endif
+/* Whether FAULT is the planted fault. */
+#define PLANTED(fault) (FAULT == fault)
+mtype = {
+    NO_FAULT, NO_ANNOUNCEMENT, NO_REFUSAL, NO_WAIT_FOR_OLD, LOOKS_ONCE, NO_BUSY, NO_ENDERS,
+    NO_WAKE_ALL, NO_DROP_PENDING, NO_TERMINATING, PAUSED_DRAIN, PAUSE_IGNORED, NO_TELL_OF_RUNS,
+    QUIET_TELLER, QUIET_RUN, NO_REFERENCE
+};
 
-/* lifecycle.h: weir_pool_state */
+#define MANY 255
+
+/* weir/lifecycle.h: enum weir_pool_state */
 #define INIT 0
 #define RUNNING 1
 #define STOPPING 2
 #define STOPPED 3
 #define TERMINATED 4
 
-/* pool.h: weiri_gate */
-#define OPEN 0
-#define SHUT 1
-#define ABORTED 2
-
-/* item.h: weiri_place */
+/* weir/key.h: enum weir_place */
 #define IDLE 0
 #define QUEUED 1
 #define PROCESSING 2
 #define DIRTY 3
 
-#define NONE 255
-#define MANY 255 /* any number */
-
+#define IS_PROCESSING(e) (place[e] == PROCESSING || place[e] == DIRTY)
 #if ENVELOPES == 1
-#define TAKE_ANY(ret) :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING; HAND_OUT
-#define SWEEP_ANY(ret) :: place[0] == QUEUED -> ret = 0; place[0] = IDLE
-#define IS_EMPTY (place[0] != QUEUED)
-#define RUNS_NONE (place[0] == IDLE || place[0] == QUEUED)
-#define IS_ALL_IDLE (place[0] == IDLE)
-#define IS_ALL_GROUNDED (flight[0] == 0 && references[0] == 0)
+#define OTHER 0
+#define QUEUED_COUNT (place[0] == QUEUED)
+#define RUNS_NONE (!IS_PROCESSING(0))
+#define HOLDS_NONE (place[0] == IDLE)
+#define IS_ALL_RELEASED (references[0] == 0)
 #else
-#define TAKE_ANY(ret)                                                                              \
-    :: place[0] == QUEUED -> ret = 0; place[0] = PROCESSING; HAND_OUT                              \
-    :: place[1] == QUEUED -> ret = 1; place[1] = PROCESSING; HAND_OUT
-#define SWEEP_ANY(ret)                                                                             \
-    :: place[0] == QUEUED -> ret = 0; place[0] = IDLE                                              \
-    :: place[1] == QUEUED -> ret = 1; place[1] = IDLE
-#define IS_EMPTY (place[0] != QUEUED && place[1] != QUEUED)
-#define RUNS_NONE                                                                                  \
-    ((place[0] == IDLE || place[0] == QUEUED) && (place[1] == IDLE || place[1] == QUEUED))
-#define IS_ALL_IDLE (place[0] == IDLE && place[1] == IDLE)
-#define IS_ALL_GROUNDED                                                                            \
-    (flight[0] == 0 && references[0] == 0 && flight[1] == 0 && references[1] == 0)
+#define OTHER 1
+#define QUEUED_COUNT ((place[0] == QUEUED) + (place[1] == QUEUED))
+#define RUNS_NONE (!IS_PROCESSING(0) && !IS_PROCESSING(1))
+#define HOLDS_NONE (place[0] == IDLE && place[1] == IDLE)
+#define IS_ALL_RELEASED (references[0] == 0 && references[1] == 0)
 #endif
 
-/* The pool. */
-byte state;
-byte gate;
-bool is_changing;
-bool is_terminating;
-bool is_stop;
-bool keeps;        /* what the pool says; the queue has a mark of its own */
-bool is_cancelled; /* its scope */
-byte busy;
-byte waiting;
-byte asleep; /* threads that wait for the condition changed: a bit each */
+/* pool.h: struct weir_pool */
+byte state, busy, enders;
+bool is_paused, is_stop, keeps = true, is_terminating, has_run;
+byte sleepers; /* workers with nothing to run: a bit each */
+byte woken;
+byte left; /* threads that have left, to be joined */
+bool is_joining;
+byte tellers, idle_observers, run_observers;
+byte asleep; /* threads that wait for changed: a bit each */
 
-/* Its queue. */
+/* pool.h: struct weiri_worker */
+byte ticket[WORKERS]; /* of the run under way: 1 and 2 in turns; 0: none */
+byte recalled;        /* a bit each */
+
+/* envelope.h: struct weir_envelope */
 byte place[ENVELOPES];
-bool is_closed;
-bool is_stopped;
-bool queue_keeps;
-bool is_paused;
-byte resting; /* who waits until nothing runs: a bit each */
+byte worker[ENVELOPES]; /* its bit, or 0 */
+byte references[ENVELOPES] = SENDERS, untold[ENVELOPES];
 
-/* Envelopes. */
-byte flight[ENVELOPES];               /* holds */
-byte references[ENVELOPES] = SENDERS; /* each sender has one to begin with */
-
-#ifdef HOLD_AFTER_ADD
-#define FIRST_STEP add
-#define AFTER_ADD (has_entered -> fly : add)
-#define AFTER_HOLD add
-#else
-#define FIRST_STEP fly
-#define AFTER_HOLD add
-#ifdef RELEASES_ALWAYS
-#define AFTER_ADD land
-#else
-#define AFTER_ADD (has_entered -> fly : land)
-#endif
-#endif
+byte holder; /* of the mutex, where a section has several steps; 0: none */
 
 /* The books. */
-byte threads;       /* of workers that exist */
-byte current;       /* generation of workers */
-bool was_started;   /* since the last look of a start that fails */
-bool has_run;       /* anything, since the last start was begun */
+byte ended;         /* threads that are over, and not joined */
+byte working;       /* workers that may run something */
+bool current;       /* generation of workers */
+bool is_over;       /* a termination has ended */
 bool ends_nothing;  /* the end under way, or the last one, is of a pool without workers */
-bool is_held_back;  /* a pause has returned, and nobody has resumed the pool or begun to drain it */
+bool is_held_back;  /* a pause has returned, and no resume or drain came since */
+byte idle_waiters;  /* threads that wait for idleness: a bit each */
 
-/* lifecycle.c: weiri_pool_set_state_locked, and every other broadcast */
-inline broadcast()
+/* --- pool.h, state.c --- */
+
+#define IS_OPEN (state == INIT || state == RUNNING)
+#define HANDS_OUT                                                                                  \
+    ((state == RUNNING && (!is_paused || PLANTED(PAUSE_IGNORED))) ||                               \
+     (state == STOPPING && !is_stop && !(is_paused && PLANTED(PAUSED_DRAIN))))
+#define TAKES_BACK (state == RUNNING || keeps)
+#define IS_IDLE_POOL (QUEUED_COUNT == 0 && RUNS_NONE && tellers == 0)
+#define HAS_ENDED (!IS_OPEN && state != STOPPING)
+
+/* A step with the mutex; the next one of the same section. */
+#define SECTION(step) pc == step && (holder == 0 || holder == _pid)
+#define GO_ON(step) pc = step; holder = _pid
+
+/* weiri_pool_announce_locked() */
+inline announce()
 {
-#ifndef NO_BROADCAST
-    asleep = 0
-#else
-    skip
-#endif
+    asleep = (PLANTED(NO_ANNOUNCEMENT) -> asleep : 0)
 }
 
-#define HAND_OUT assert(!is_held_back)
-
-#ifdef PAUSED_DRAIN
-#define IS_GATED is_paused
-#else
-#define IS_GATED (is_paused && !is_closed) /* close.c: gate_locked, but for a stop */
-#endif
-
-/* internal.h: weiri_queue_tell_drains_locked, for those who wait for a pause */
-inline tell_pausers()
+/* weiri_pool_unlock() */
+#define HAS_NEWS_FOR_IDLE                                                                          \
+    (idle_observers > 0 && (IS_IDLE_POOL || (HAS_ENDED && tellers == 0 && !PLANTED(QUIET_TELLER))))
+inline unlock()
 {
-#ifndef NO_TELL
-    resting = ((is_paused && RUNS_NONE) || (is_closed && IS_ALL_IDLE) -> 0 : resting)
-#else
-    skip
-#endif
-}
-
-/* base/sync.h: weiri_cond_wait. A thread that waits is a bit; it goes on when it is woken. */
-#define STARTER(n) (1 << (n))
-#define ENDER(n) (1 << (STARTERS + (n)))
-#define WORKER(n) (1 << (STARTERS + ENDERS + (n)))
-#define IS_AWAKE ((asleep & self) == 0)
-#define WAIT asleep = asleep | self
-
-#ifdef LATE_WAIT
-#define WAITS
-#define WAITS_LATE ; waiting++
-#else
-#define WAITS ; waiting++ /* end.c: end */
-#define WAITS_LATE
-#endif
-
-#ifdef NO_WAIT_FOR_OLD
-#define IS_TOO_EARLY false
-#else
-#define IS_TOO_EARLY (state == STOPPING || waiting > 0) /* lifecycle.c: begin_start */
-#endif
-
-/* flight.c: weiri_flight_hold, the exchange; the reference follows in another step */
-inline hold(which)
-{
-    assert(references[which] > 0); /* the envelope exists */
-    is_first = (flight[which] == 0);
-    flight[which]++
-}
-
-/* flight.c: weiri_flight_release, the exchange; the reference follows in another step */
-inline release(which)
-{
-    assert(references[which] > 0); /* the envelope exists */
-    assert(flight[which] > 0);
-    flight[which]--;
-    is_last = (flight[which] == 0)
-}
-
-/* moves.h: weiri_core_done */
-inline core_done(which)
-{
-    assert(references[which] > 0); /* the envelope exists */
-    assert(place[which] == PROCESSING || place[which] == DIRTY); /* and is in this hand only */
-    has_left = (place[which] == PROCESSING);
-    place[which] = (has_left -> IDLE : QUEUED)
-}
-
-/* close.c: weiri_queue_take_closed, for one envelope */
-inline take_closed(ret)
-{
-    ret = NONE;
+    holder = 0;
     if
-    :: is_closed && !queue_keeps && is_stopped ->
-        if
-        SWEEP_ANY(ret)
-        :: IS_EMPTY
-        fi
+    :: HAS_NEWS_FOR_IDLE -> announce()
+    :: else
+    fi;
+    if
+    :: HANDS_OUT && QUEUED_COUNT > woken && (sleepers & 1) != 0 -> sleepers = sleepers & ~1; woken++
+    :: HANDS_OUT && QUEUED_COUNT > woken && (sleepers & 2) != 0 -> sleepers = sleepers & ~2; woken++
     :: else
     fi
 }
 
-/* end.c: weiri_pool_leave, until the log is told */
-inline leave_busy()
+/* weiri_pool_wait_locked(); the thread goes on when it IS_AWAKE. */
+#define IS_AWAKE ((asleep & self) == 0)
+inline wait()
+{
+    unlock();
+    asleep = asleep | self
+}
+
+/* --- ended.c --- */
+
+/* weiri_ended_note_locked(): without a function for ends, and with other references, the
+ * flight's one is given back at once. */
+inline note(e)
+{
+    if
+#ifndef TELLS
+    :: untold[e] == 0 && references[e] > 1 -> references[e]--
+#endif
+    :: true ->
+        endings = endings | ((untold[e] == 0) << e);
+        untold[e]++
+    fi
+}
+
+/* weiri_ended_drop_locked() */
+inline drop(e)
+{
+    place[e] = IDLE;
+    note(e)
+}
+
+/* weiri_ended_tell_locked(), a step of it; then is what comes after the last. */
+inline tell(then)
+{
+    if
+    :: endings != 0 ->
+        telling = ((endings & 1) != 0 -> 0 : OTHER);
+        endings = endings & ~(1 << telling);
+        count = untold[telling];
+        untold[telling] = 0;
+        unlock();
+        pc = call_user
+    :: else -> tellers--; GO_ON(then)
+    fi
+}
+
+/* --- threads.c: weiri_threads_join_locked(), a step of it --- */
+
+inline join(then)
+{
+    if
+    :: left == 0 -> GO_ON(then)
+    :: left > 0 && is_joining -> wait()
+    :: left > 0 && !is_joining -> is_joining = true; unlock(); pc = join_one
+    fi
+}
+
+inline joined()
+{
+    ended--;
+    left--;
+    is_joining = false;
+    announce();
+    holder = _pid
+}
+
+/* --- end.c: weiri_pool_leave_locked(), before and after the log --- */
+
+inline leave(then)
+{
+    if
+    :: state == STOPPING && busy == 1 && has_run -> has_run = false; unlock(); pc = log
+    :: else -> leave_rest(then)
+    fi
+}
+
+inline leave_rest(then)
 {
     assert(state == STOPPING || busy > 1);
     busy--;
     if
-    :: busy == 0 -> is_changing = true; pc = tell
-    :: else -> pc = left
-    fi
-}
-
-/* and what follows */
-inline tell_end()
-{
-    assert(keeps || IS_ALL_IDLE);
-    assert(!is_terminating || IS_ALL_IDLE);
-    is_changing = false;
-#ifdef NO_TERMINATING
-    state = STOPPED;
-#else
-    state = (is_terminating -> TERMINATED : STOPPED);
-#endif
-    broadcast();
-    pc = left
+    :: busy == 0 && state == STOPPING ->
+        assert(RUNS_NONE && (keeps || HOLDS_NONE)); /* stopped: nothing runs or flies */
+        assert(!is_terminating || HOLDS_NONE);
+        state = (is_terminating && !PLANTED(NO_TERMINATING) -> TERMINATED : STOPPED);
+        is_over = is_terminating
+    :: else
+    fi;
+    announce();
+    GO_ON(then)
 }
 
 /* The steps: what a thread does next. */
 mtype = {
-    settle,   /* lifecycle.c, end.c: settle, and what is decided then */
-    make,     /* workers.c: weiri_workers_make */
-    open,     /* lifecycle.c: open_pool */
-    close,    /* close.c: weiri_queue_close */
-    cancel,   /* context.c: weiri_scope_cancel */
-    sweep,    /* drop.c: weiri_pool_sweep */
-    tell,     /* end.c: the state that follows */
-    left,     /* the pool has been left, or closed */
-    wait,     /* end.c: await_end_locked */
-    join,     /* workers.c: weiri_workers_join_locked */
-    gated,    /* worker.c: pass_gate */
-    get,      /* consume.c: weir_queue_get */
-    run_one,  /* worker.c: put_back, run */
-    end_one,  /* the queue's done, in worker.c with the next get */
-    land,     /* the release of a flight */
-    unref,    /* and of the reference, if it was the last */
-    pause,    /* close.c: weiri_queue_pause */
-    resume,   /* the same */
-    fly,      /* send.c: the hold of a flight */
-    ref,      /* and the reference, if it was the first */
-    add       /* the queue's add */
+    begin,     /* what a call or a new thread does first */
+    work,      /* worker.c: work_locked() */
+    resting,   /* weiri_pool_sleep_locked(), after the sleep */
+    run_one,   /* run.c: weiri_run_task() */
+    settle,    /* settle.c: weiri_run_settle_locked() */
+    end_one,   /* settle.c: weiri_run_end_locked() */
+    told,      /* worker.c: the run is over, and all that was called because of it */
+    telling_on, /* ended.c */
+    call_user, /* ended.c: the user's function, and the references that are given back */
+    leaving,   /* end.c: weiri_pool_leave_locked() */
+    log,       /* end.c: log_end_locked() */
+    await,     /* end.c: await_end_locked(); cancel.c: await_run() */
+    joining,   /* threads.c: weiri_threads_join_locked() */
+    join_one,  /* weiri_thread_join() */
+    make,      /* threads.c: start_threads() */
+    give_up,   /* a start that fails joins its threads */
+    finish     /* the call's last section, or the thread's */
 };
 
-proctype Worker(byte self; byte generation)
-{
-    mtype pc = gated;
-    mtype after; /* a release of the envelope before */
-    byte envelope = NONE;
-    byte done = NONE; /* the envelope before */
-    bool has_left;
-    bool is_last;
-    do
-    :: atomic { pc == gated && IS_AWAKE ->
-        if
-#ifndef NO_GATE
-        :: gate == SHUT -> WAIT
-#endif
-        :: gate == ABORTED -> break
-        :: else -> pc = get
-        fi
+#define TELL_STEPS(then)                                                                           \
+    :: atomic { SECTION(telling_on) -> tell(then) }                                                \
+    :: atomic { pc == call_user ->                                                                 \
+        assert(references[telling] >= count && count > 0); /* the envelope exists */               \
+        references[telling] = references[telling] - count;                                         \
+        count = 0;                                                                                 \
+        telling = 0;                                                                               \
+        pc = telling_on                                                                            \
        }
-    :: atomic { pc == get && (is_stopped || (!IS_EMPTY && !IS_GATED) || is_closed) ->
-        assert(generation == current);
-        envelope = NONE;
+
+proctype Worker(byte number; bool is_refused; bool generation)
+{
+#define SELF (1 << number)
+    mtype pc = begin;
+    byte envelope, endings, telling, count;
+    bool turn; /* of the tickets */
+    do
+    :: atomic { SECTION(begin) -> pc = (is_refused -> finish : work) }
+    :: atomic { SECTION(resting) && (sleepers & SELF) == 0 -> woken--; GO_ON(work) }
+    :: atomic { SECTION(work) ->
         if
-        :: is_stopped || IS_GATED
+        :: state == STOPPING && is_stop -> GO_ON(leaving) /* is_dismissed_locked() */
+        :: !(state == STOPPING && is_stop) && HANDS_OUT && QUEUED_COUNT > 0 -> /* take_locked() */
+            envelope = (place[0] == QUEUED -> 0 : OTHER);
+            if
+            :: place[OTHER] == QUEUED -> envelope = OTHER
+            :: true
+            fi;
+            assert(!is_held_back);
+            place[envelope] = PROCESSING;
+            worker[envelope] = SELF;
+            ticket[number] = 1 + turn;
+            turn = !turn;
+            recalled = recalled & ~SELF;
+            unlock();
+            pc = run_one
         :: else ->
             if
-            TAKE_ANY(envelope)
-            :: IS_EMPTY
+            :: state == STOPPING -> GO_ON(leaving)
+            :: else -> unlock(); sleepers = sleepers | SELF; pc = resting
             fi
-        fi;
-        pc = (envelope == NONE -> sweep : run_one)
+        fi
        }
     :: atomic { pc == run_one ->
         assert(references[envelope] > 0); /* the envelope exists */
-        if
-        :: is_cancelled ->
-            /* close.c: weiri_queue_put_back */
-            assert(is_stop);
-            place[envelope] = QUEUED;
-            tell_pausers();
-            envelope = NONE;
-            pc = get
-        :: else ->
-            assert((state == RUNNING) || (state == STOPPING));
-            assert(generation == current);
-            has_run = true;
-            pc = end_one
-        fi
+        assert(worker[envelope] == SELF && (state == RUNNING || state == STOPPING));
+        assert(generation == current);
+        pc = settle
        }
-    :: atomic { pc == end_one ->
-        /* consume.c: weiri_queue_done_try_get */
-        core_done(envelope);
-        tell_pausers();
-        done = (has_left -> envelope : NONE);
-        envelope = NONE;
+    :: atomic { SECTION(settle) ->
         if
-#ifdef PAUSE_AT_GET
-        :: is_stopped
-#else
-        :: is_stopped || IS_GATED
+        :: true
+#ifdef RETRIES
+        :: TAKES_BACK && (recalled & SELF) == 0 -> place[envelope] = DIRTY
 #endif
-        :: else ->
-            if
-            TAKE_ANY(envelope)
-            :: IS_EMPTY
-            fi
         fi;
-        after = (envelope == NONE -> get : run_one);
-        pc = (has_left -> land : after);
-        has_left = false
+        unlock();
+        pc = end_one
        }
-    :: atomic { pc == land -> release(done); pc = unref }
-    :: atomic { pc == unref ->
-        references[done] = references[done] - is_last;
-        is_last = false;
-        done = NONE;
-        pc = after
-       }
-    :: atomic { pc == sweep ->
-#ifndef NO_SWEEP
-        take_closed(done);
-#endif
-        after = sweep;
+    :: atomic { SECTION(end_one) ->
         if
-        :: done != NONE -> pc = land
-        :: else -> leave_busy()
-        fi
-       }
-    :: atomic { pc == tell -> tell_end() }
-    :: atomic { pc == left -> break }
-    od;
-    threads--
-}
-
-proctype Sender(byte envelope)
-{
-    mtype pc = FIRST_STEP;
-    byte sends = SENDS;
-    bool has_entered;
-    bool is_first;
-    bool is_last;
-    do
-    :: atomic { pc == fly && sends > 0 -> sends = sends - (sends != MANY); hold(envelope); pc = ref }
-    :: atomic { pc == ref ->
-        references[envelope] = references[envelope] + is_first;
-        is_first = false;
-        pc = AFTER_HOLD
-       }
-    :: atomic { pc == add ->
-        /* moves.h: weiri_core_add, weiri_core_enqueue */
-        if
-        :: is_closed -> has_entered = false
-        :: else ->
-            has_entered = (place[envelope] == IDLE);
-            if
-            :: place[envelope] == IDLE -> place[envelope] = QUEUED
-            :: place[envelope] == PROCESSING -> place[envelope] = DIRTY
-            :: else
-            fi
+        :: !TAKES_BACK && is_stop && !PLANTED(NO_DROP_PENDING) -> /* drop_pending_locked() */
+            place[envelope] = PROCESSING
+        :: else
         fi;
-        pc = AFTER_ADD;
-        has_entered = false
+        worker[envelope] = 0;
+        if
+        :: place[envelope] == DIRTY -> place[envelope] = QUEUED
+        :: else -> place[envelope] = IDLE; note(envelope)
+        fi;
+        if
+        :: RUNS_NONE && !PLANTED(NO_TELL_OF_RUNS) -> announce()
+        :: else
+        fi;
+        tellers = tellers + (endings != 0);
+        if
+        :: endings != 0 -> tell(told)
+        :: else -> GO_ON(told)
+        fi;
+        envelope = 0
        }
-    :: atomic { pc == land -> release(envelope); pc = unref }
-    :: atomic { pc == unref ->
-        references[envelope] = references[envelope] - is_last;
-        is_last = false;
-        pc = FIRST_STEP
+    TELL_STEPS(told)
+    :: atomic { SECTION(told) ->
+        ticket[number] = 0;
+        if
+        :: run_observers > 0 && !PLANTED(QUIET_RUN) -> announce()
+        :: else
+        fi;
+        GO_ON(work)
        }
-    :: atomic { pc == FIRST_STEP -> references[envelope]--; break }
+    :: atomic { SECTION(leaving) -> working--; left++; leave(finish) }
+    :: atomic { SECTION(log) -> leave_rest(finish) }
+    :: atomic { SECTION(finish) -> unlock(); ended++; break }
     od
 }
+
+/* send.c, cancel.c; the thread has a reference of its own. */
+proctype Sender(byte self; byte envelope)
+{
+    mtype pc = begin;
+    byte sends = SENDS, endings, telling, count;
+    byte observed;      /* a worker's number */
+    byte observed_run;  /* its ticket */
+    do
+    :: atomic { SECTION(begin) && sends > 0 ->
+        sends = sends - (sends != MANY);
+        assert(references[envelope] > 0);
+        if
+        :: IS_OPEN && place[envelope] == IDLE ->
+            /* begin_flight() */
+            references[envelope] = references[envelope] + !PLANTED(NO_REFERENCE);
+            place[envelope] = QUEUED
+        :: IS_OPEN && place[envelope] == PROCESSING -> place[envelope] = DIRTY
+        :: else
+        fi;
+        unlock()
+       }
+#ifdef CANCELS
+    :: atomic { SECTION(begin) && place[envelope] != IDLE -> /* weir_pool_cancel() */
+        if
+        :: worker[envelope] == 0 -> drop(envelope)
+        :: else ->
+            place[envelope] = PROCESSING;
+            recalled = recalled | worker[envelope];
+            observed = worker[envelope] - 1;
+            if
+            :: true -> observed_run = ticket[observed] /* WEIR_CANCEL_WAIT */
+            :: true -> observed = 0
+            fi
+        fi;
+        tellers = tellers + (endings != 0);
+        run_observers = run_observers + (observed_run != 0);
+        if
+        :: endings != 0 -> tell(await)
+        :: else -> GO_ON(await)
+        fi
+       }
+    TELL_STEPS(await)
+    :: atomic { SECTION(await) && IS_AWAKE ->
+        if
+        :: observed_run != 0 && ticket[observed] == observed_run -> wait()
+        :: else ->
+            run_observers = run_observers - (observed_run != 0);
+            observed = 0;
+            observed_run = 0;
+            unlock();
+            pc = begin
+        fi
+       }
+#endif
+    :: atomic { SECTION(begin) -> references[envelope]--; break }
+    od
+}
+
+#define IS_TOO_EARLY ((state == STOPPING || enders > 0) && !PLANTED(NO_WAIT_FOR_OLD))
 
 proctype Starter(byte self)
 {
-    mtype pc = settle;
+    mtype pc = begin;
     byte made;
+    bool is_late; /* the start fails: its threads are to be joined */
     do
-    :: atomic { pc == settle && IS_AWAKE ->
+    :: atomic { SECTION(begin) && IS_AWAKE -> /* await_startable_locked() */
         if
-        :: is_changing -> WAIT
-        :: !is_changing && (state == RUNNING || state == TERMINATED || is_terminating) -> pc = left
-        :: !is_changing && state != RUNNING && state != TERMINATED && !is_terminating ->
-            if
-            :: IS_TOO_EARLY -> WAIT
-            :: else -> is_changing = true; gate = SHUT; has_run = false; pc = join
-            fi
+        :: state == RUNNING || is_terminating -> GO_ON(finish)
+        :: !(state == RUNNING || is_terminating) && IS_TOO_EARLY -> wait()
+        :: else -> join(make)
         fi
        }
-#ifdef NO_WAIT_FOR_OLD
-    :: atomic { pc == join -> current++; pc = make }
-#else
-    :: atomic { pc == join && threads == 0 -> current = 1 - current; pc = make }
-#endif
-    :: atomic { pc == make && made < WORKERS ->
+    :: atomic { SECTION(join_one) && ended > 0 ->
+        joined();
+        pc = (is_late -> give_up : (PLANTED(LOOKS_ONCE) -> make : begin))
+       }
+    :: atomic { SECTION(make) ->
+        GO_ON(finish);
         if
         :: true ->
-            threads++;
-            run Worker(WORKER(made), current);
-            made++
-        :: true -> /* the system refuses it */
-            gate = ABORTED;
-            broadcast();
-            pc = tell
+            assert(working == 0 && !is_over); /* the first, and a later, generation of workers */
+            current = !current;
+            do
+            :: made < WORKERS -> run Worker(made, false, current); working++; busy++; made++
+            :: else -> break
+            od;
+            state = RUNNING;
+            is_stop = false;
+            has_run = true;
+            keeps = true;
+            is_held_back = is_paused;
+            announce()
+        :: true -> /* the system refuses a thread */
+            do
+            :: made < WORKERS - 1 ->
+                run Worker(made, !PLANTED(NO_REFUSAL), current);
+                left++;
+                made++
+            :: true -> break
+            od;
+            is_late = true;
+            pc = give_up
         fi
        }
-    :: atomic { pc == make && made == WORKERS -> pc = open }
-    :: atomic { pc == open ->
-        is_cancelled = false;
-        is_closed = false;
-        is_stopped = false;
-        queue_keeps = false;
-        is_stop = false;
-        keeps = true;
-        busy = WORKERS;
-        gate = OPEN;
-        is_changing = false;
-        state = RUNNING;
-        broadcast();
-        pc = left
-       }
-    :: atomic { pc == tell && threads == 0 ->
-        assert(!has_run); /* a start that fails has run nothing */
-        is_changing = false;
-        broadcast();
-        pc = left
-       }
-    :: pc == left -> break
+    :: atomic { SECTION(give_up) && IS_AWAKE -> join(finish) }
+    :: atomic { SECTION(finish) -> unlock(); break }
     od
 }
 
-proctype Ender(byte self)
+proctype Ender(byte self; bool is_last)
 {
-    mtype pc = settle;
-    bool is_stop_call; /* or a termination */
-    bool terminates;
-    bool keeps_call;
-    bool waits;
-    bool is_idle; /* the pool has no workers, and is stopping for this only */
-    byte envelope = NONE;
-    bool is_last;
+    mtype pc = begin;
+    bool stops; /* a stop, or a termination */
+    bool terminates, call_keeps, waits, has_workers;
+    bool is_late; /* it waits no longer */
+    byte endings, telling, count;
     do
-    :: atomic { pc == settle && IS_AWAKE ->
+    :: atomic { SECTION(begin) ->
         if
-        :: is_changing -> WAIT
-        :: else ->
-            if
-            :: true -> is_stop_call = true; terminates = true
-            :: true -> is_stop_call = true
-            :: true
+        :: stops = true; terminates = true
+        :: !is_last -> stops = true
+        :: !is_last
 #ifdef KEEPS
-            :: true -> is_stop_call = true; keeps_call = true
-            :: true -> keeps_call = true
+        :: !is_last -> stops = true; call_keeps = true
+        :: !is_last -> call_keeps = true
 #endif
-            fi;
+        fi;
+        if
+        :: waits = true; enders = enders + !PLANTED(NO_ENDERS)
+        :: true
+        fi;
+        has_workers = (state == RUNNING || state == STOPPING);
+        if
+        :: has_workers || (terminates && state != TERMINATED) ||
+           (state == STOPPED && keeps && !call_keeps) -> /* close_locked() */
+            ends_nothing = (state == STOPPING -> ends_nothing : !has_workers);
+            keeps = keeps && call_keeps;
+            is_terminating = is_terminating || terminates;
+            is_stop = is_stop || (has_workers && stops);
+            state = STOPPING;
+            busy = busy + !PLANTED(NO_BUSY);
+            is_paused = is_paused && (is_stop || PLANTED(PAUSED_DRAIN));
+            is_held_back = is_held_back && is_stop;
             if
-            :: state != INIT || terminates -> waits = true WAITS
-            :: true
+            :: !keeps && (is_stop || !has_workers) -> /* drop_rest_locked() */
+                if
+                :: place[0] == QUEUED -> drop(0)
+                :: else
+                fi;
+                if
+                :: OTHER != 0 && place[OTHER] == QUEUED -> drop(OTHER)
+                :: else
+                fi
+            :: else
             fi;
+            woken = woken + (PLANTED(NO_WAKE_ALL) -> 0 : (sleepers & 1) + (sleepers >> 1));
+            sleepers = (PLANTED(NO_WAKE_ALL) -> sleepers : 0);
+            tellers = tellers + (endings != 0);
             if
-            :: state == RUNNING || state == STOPPING ->
-                ends_nothing = ends_nothing && state == STOPPING;
-                is_stop = is_stop || is_stop_call;
-                keeps = keeps && keeps_call;
-                is_terminating = is_terminating || terminates;
-#ifndef NO_BUSY
-                busy++;
-#endif
-                state = STOPPING;
-                broadcast();
-                pc = close
-            :: (state == INIT || state == STOPPED) &&
-               (terminates || (state == STOPPED && keeps && !keeps_call)) ->
-                keeps = false;
-                is_terminating = is_terminating || terminates;
-                is_idle = true;
-                ends_nothing = true;
-#ifndef NO_BUSY
-                busy++;
-#endif
-                state = STOPPING;
-                broadcast();
-                pc = close
-            :: else -> pc = left
+            :: endings != 0 -> tell(leaving)
+            :: else -> GO_ON(leaving)
             fi
-        fi
-       }
-    :: atomic { pc == close ->
-        assert(state == STOPPING);
-        queue_keeps = (is_closed -> queue_keeps && keeps_call : keeps_call);
-        is_closed = true;
-        is_stopped = is_stopped || is_stop_call || is_idle;
-#ifndef PAUSED_DRAIN
-        is_paused = is_paused && is_stopped;
-#endif
-        is_held_back = is_held_back && is_stopped;
-        resting = 0;
-        pc = (is_stop_call && !is_idle -> cancel : sweep);
-        is_idle = false
-       }
-    :: atomic { pc == cancel -> is_cancelled = true; pc = sweep }
-    :: atomic { pc == sweep ->
-        take_closed(envelope);
-        if
-        :: envelope != NONE -> pc = land
         :: else ->
-#ifdef NO_BUSY
-            pc = left
-#else
-            leave_busy()
+            is_late = (state == INIT); /* WEIR_ESTATE: there is nothing to wait for */
+            GO_ON(await)
+        fi;
+        has_workers = false;
+        call_keeps = false;
+        stops = false
+       }
+    TELL_STEPS(leaving)
+    :: atomic { SECTION(leaving) ->
+        busy = busy + PLANTED(NO_BUSY); /* only now */
+        leave(await)
+       }
+    :: atomic { SECTION(log) -> leave_rest(await) }
+    :: atomic { SECTION(await) && IS_AWAKE ->
+        if
+        :: !waits || is_late -> GO_ON(finish)
+        :: waits && !is_late && state == STOPPING -> wait()
+        :: else -> GO_ON(joining)
+        fi
+       }
+#ifdef LIMITS
+    :: atomic { SECTION(await) && waits && state == STOPPING ->
+        asleep = asleep & ~self;
+        is_late = true;
+        GO_ON(finish)
+       }
 #endif
-        fi
+    :: atomic { SECTION(joining) && IS_AWAKE ->
+        assert(state != RUNNING && (state != STOPPING || ends_nothing)); /* no start in between */
+        join(finish)
        }
-    :: atomic { pc == land -> release(envelope); pc = unref }
-    :: atomic { pc == unref ->
-        references[envelope] = references[envelope] - is_last;
-        is_last = false;
-        envelope = NONE;
-        pc = sweep
-       }
-    :: atomic { pc == tell -> tell_end() }
-    :: atomic { pc == left ->
-        if
-        :: waits -> waits = false WAITS_LATE; pc = wait
-        :: else -> break
-        fi
-       }
-    :: atomic { pc == wait && IS_AWAKE ->
-        if
-        :: state == STOPPING -> WAIT
-        :: else -> pc = join
-        fi
-       }
-    :: atomic { pc == join && threads == 0 ->
-        /* No start came in between. */
-        assert(state != RUNNING && (state != STOPPING || ends_nothing));
-        waiting--;
-        broadcast();
-        pc = left
+    :: atomic { SECTION(join_one) && ended > 0 -> joined(); pc = joining }
+    :: atomic { SECTION(finish) ->
+        assert(!waits || is_late || (working == 0 && ended == 0));
+        enders = enders - (waits && !PLANTED(NO_ENDERS));
+        announce();
+        unlock();
+        break
        }
     od
 }
 
-/* resize.c: weir_pool_pause, weir_pool_resume, weir_pool_pause_until */
+/* lifecycle.c: pauses, resumes, waits */
 proctype Pauser(byte self)
 {
-    mtype pc = settle;
+    mtype pc = begin;
     do
-    :: atomic { pc == settle ->
+    :: atomic { SECTION(begin) && state != TERMINATED -> /* set_paused() */
         if
-        :: state == TERMINATED -> pc = left
-        :: state != TERMINATED -> pc = pause
-        :: state != TERMINATED -> pc = resume
-        :: pc = left
+        :: is_paused = true;
+            is_held_back = (is_held_back || state != STOPPING)
+        :: is_paused = false;
+            is_held_back = false
+        fi;
+        announce();
+        unlock()
+       }
+    :: atomic { SECTION(begin) && is_paused && state != TERMINATED -> GO_ON(await) }
+    :: atomic { SECTION(await) && IS_AWAKE -> /* weir_pool_pause_until() */
+        if
+        :: is_paused && !RUNS_NONE -> wait()
+        :: else -> unlock(); pc = begin
         fi
        }
-    :: atomic { pc == pause ->
-        is_paused = true;
-        is_held_back = !is_closed || is_stopped;
-        resting = 0;
+    :: atomic { SECTION(begin) && state != TERMINATED ->
+        idle_observers++;
+        idle_waiters = idle_waiters | self;
+        GO_ON(resting)
+       }
+    :: atomic { SECTION(resting) && IS_AWAKE -> /* weir_pool_wait_idle() */
         if
-        :: pc = settle
-        :: pc = wait
+        :: !IS_IDLE_POOL && !(HAS_ENDED && tellers == 0) -> wait()
+        :: else ->
+            idle_observers--;
+            idle_waiters = idle_waiters & ~self;
+            unlock();
+            pc = begin
         fi
        }
-    :: atomic { pc == resume ->
-        is_paused = false;
-        is_held_back = false;
-#ifndef QUIET_RESUME
-        resting = 0;
-#endif
-        pc = settle
-       }
-    :: atomic { pc == wait && (resting & self) == 0 ->
-        /* close.c: weiri_queue_await_pause */
-        if
-        :: RUNS_NONE || !is_paused -> pc = settle
-        :: else -> resting = resting | self
-        fi
-       }
-    :: pc == left -> break
+    :: atomic { pc == begin -> break }
     od
 }
 
+#define STARTER(n) (1 << (n))
+#define ENDER(n) (1 << (STARTERS + (n)))
+#define PAUSER(n) (1 << (STARTERS + ENDERS + (n)))
+#define SENDER(n) (1 << (STARTERS + ENDERS + PAUSERS + (n)))
 init
 {
     byte i;
     atomic {
-        keeps = true;
-        do
-        :: i < STARTERS -> run Starter(STARTER(i)); i++
-        :: else -> break
-        od;
-        i = 0;
-        do
-        :: i < ENDERS -> run Ender(ENDER(i)); i++
-        :: else -> break
-        od;
-        i = 0;
-        do
-        :: i < PAUSERS -> run Pauser(1 << i); i++
-        :: else -> break
-        od;
-        i = 0;
-        do
-        :: i < SENDERS * ENVELOPES -> run Sender(i % ENVELOPES); i++
-        :: else -> break
-        od
+        for (i : 0 .. STARTERS - 1) { run Starter(STARTER(i)) }
+        for (i : 0 .. ENDERS - 1) { run Ender(ENDER(i), false) }
+        for (i : 0 .. PAUSERS - 1) { run Pauser(PAUSER(i)) }
+        for (i : 0 .. SENDERS * ENVELOPES - 1) { run Sender(SENDER(i), i % ENVELOPES) }
+        i = 0
     }
-    /* All is quiet: only workers are left that sleep. Somebody ends them at last. */
+    /* All is quiet: workers sleep, and threads that wait for idleness. A termination ends all. */
     atomic {
         timeout ->
-        if
-        :: state == RUNNING -> run Ender(ENDER(0))
-        :: else -> assert(state != STOPPING)
-        fi
+        assert((asleep & ~idle_waiters) == 0);
+        assert(asleep == 0 || (!IS_IDLE_POOL && !HAS_ENDED));
+        assert(state != STOPPING);
+        assert(sleepers == 0 || QUEUED_COUNT == 0 || !HANDS_OUT);
+        run Ender(ENDER(0), true)
     }
     _nr_pr == 1;
-    assert((state == TERMINATED) == is_terminating);
-    assert(state == INIT || state == RUNNING || keeps || (IS_ALL_IDLE && IS_ALL_GROUNDED))
+    assert((state == TERMINATED) == is_over);
+    assert(state == INIT || keeps || (HOLDS_NONE && IS_ALL_RELEASED))
 }

@@ -1,501 +1,774 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* The queue of src/queue as it is, for the models that include this: one inline a function, under
- * the function's name and with its file. docs/internals/models.md says how to read it.
+/* The queue of src/queue with the threads that sleep in it (src/base/waiters.c): adds with and
+ * without the lock, adds for a time, cancels; gets with and without a limit, dones, interrupts; the
+ * timer; shutdowns and drains. An inline has the name of its function.
  *
- * A critical section of the queue's lock is one atomic sequence that ends in unlock(): that the
- * lock excludes, and loses nobody who waits for it, is shown by lock.pml. What a thread does
- * without the lock are steps of their own: each call that ends a sleep, falling asleep, and an
- * add that joins an earlier one (that it may, lock.pml shows too).
+ * A critical section of the queue's mutex is one atomic sequence, from lock() to unlock() or
+ * sleep(). mutex.pml shows that the mutex excludes and loses no thread. What a thread does without
+ * the mutex are steps of their own: falling asleep, each system call that ends a sleep, and an add
+ * that is coalesced without the lock.
  *
- * Left out: memory that runs out, keys of bytes, priorities, metrics, the event loop's descriptor.
- * Which one of several sleepers is woken is left open, where the code takes the latest; so is
- * the order of system calls. No sleep has the bound of base/wait.h: a lost wake-up has to show. An
- * end by that bound is an end for no reason (SPURIOUS).
- *
- * The including model says how much there is: ITEMS (1 to 3), CONSUMERS (1 to 3), DRAINERS (at most
- * 4 threads that sleep in all), END (the last time), SPURIOUS (sleeps that end for no reason),
- * CALLS_AT_ONCE (calls_at_once, 1 unless said).
+ * Left out: memory that runs out, keys, priorities, metrics, batches of gets and dones, the event
+ * loop's descriptor. Any waiter but the timer may be woken, where the code takes the one that came
+ * last. No sleep has the bound of base/wait.h: a lost wake-up has to show. EXACT: time passes only
+ * when no thread has anything left to do, so that a time must be seen when it comes. MANUAL: the
+ * clock is a manual one. HANGS: no consumer ends its run before all drains have returned.
  * BOOKS_ONLY leaves out the checks of the queue's own state, so that a planted fault has to come
- * out in what callers were promised. All other names that are asked for by #ifdef plant a fault. */
+ * out in what callers were promised.
+ *
+ * default ITEMS=2
+ * default CONSUMERS=2
+ * default DRAINERS=0
+ * default WOKEN_MAX=1
+ * default CALLS=MANY: of producers
+ * default INTERRUPTS=0: at once
+ * default SHUTDOWNS=2: plain ones
+ * default END=0: the last time
+ * default LAST_LIMIT=FOREVER: of the last consumer's gets
+ * default LAST_TURNS=MANY: items that it takes before it leaves
+ * default DRAIN_LIMIT=FOREVER: of the first drain
+ * default SPURIOUS=0: sleeps that end for no reason
+ * default STALE=0: dones of what is done
+ * default TRIES=0: gets that do not block
+ * default FAULT=NO_FAULT
+ * check places STALE=1 TRIES=1 SPURIOUS=1
+ * check three-items ITEMS=3 STALE=1 SPURIOUS=1
+ * check two-woken CONSUMERS=3 WOKEN_MAX=2 SPURIOUS=1
+ * check one-leaves CONSUMERS=3 LAST_TURNS=1 SPURIOUS=1
+ * check interrupts INTERRUPTS=2 ITEMS=1 CONSUMERS=3 TRIES=1 SPURIOUS=1
+ * check times END=2
+ * check times-exact EXACT END=3
+ * check times-and-limit END=2 LAST_LIMIT=1 ITEMS=1 CONSUMERS=3
+ * check times-and-interrupts END=2 ITEMS=1 SPURIOUS=1 INTERRUPTS=1 LAST_LIMIT=1
+ * check times-manual MANUAL END=2 LAST_LIMIT=1
+ * check drains DRAINERS=2 SHUTDOWNS=1 SPURIOUS=1
+ * check drains-and-times DRAINERS=2 DRAIN_LIMIT=1 END=2 ITEMS=1 CONSUMERS=1
+ * check drains-and-hang DRAINERS=2 DRAIN_LIMIT=1 END=1 HANGS
+ * fails no-wake FAULT=NO_WAKE BOOKS_ONLY => owed[0]!=0
+ * fails no-wake-seen-at-once FAULT=NO_WAKE => consumers==0
+ * fails wakes-for-the-first-only FAULT=WAKES_FOR_FIRST_ONLY BOOKS_ONLY => owed[0]!=0
+ * fails woken-stays-counted FAULT=WOKEN_STAYS BOOKS_ONLY => owed[0]!=0
+ * fails woken-before-asleep FAULT=NO_SET BOOKS_ONLY => owed[0]!=0
+ * fails processing-is-forgotten FAULT=FORGETS_PROCESSING BOOKS_ONLY => ticket[item]==number
+ * fails dirty-is-forgotten FAULT=FORGETS_DIRTY BOOKS_ONLY => owed[0]!=0
+ * fails done-without-ticket FAULT=NO_TICKET STALE=1 BOOKS_ONLY => !=1
+ * fails coalesces-while-processing FAULT=COALESCES_PROCESSING BOOKS_ONLY => owed[0]!=0
+ * fails interrupt-wakes-nobody FAULT=NO_WAKE_FOR_INTERRUPT INTERRUPTS=1 BOOKS_ONLY => interrupts_owed==0
+ * fails interrupt-ends-two-gets FAULT=INTERRUPT_STAYS INTERRUPTS=1 BOOKS_ONLY => interrupts_owed>0
+ * fails interrupt-before-item FAULT=INTERRUPT_BEFORE_ITEM INTERRUPTS=1 BOOKS_ONLY => q_len(ready)==0
+ * fails interrupt-of-a-try FAULT=TRY_TAKES_INTERRUPT INTERRUPTS=1 TRIES=1 BOOKS_ONLY => interrupts_owed==0
+ * fails time-wakes-nobody FAULT=NO_WAKE_FOR_TIME END=2 BOOKS_ONLY => pending[0]!=255
+ * fails timer-is-not-replaced FAULT=NO_TAKEOVER EXACT END=3 BOOKS_ONLY => ==clock
+ * fails timer-that-left-stays FAULT=TIMER_STAYS LAST_LIMIT=1 END=2 BOOKS_ONLY => pending[0]!=255
+ * fails step-wakes-nobody FAULT=STEP_WAKES_NOBODY MANUAL END=2 BOOKS_ONLY => pending[0]!=255
+ * fails later-time-wins FAULT=LATER_WINS END=2 EXACT BOOKS_ONLY => ==clock
+ * fails early FAULT=EARLY END=2 BOOKS_ONLY => owed[
+ * fails cancel-keeps-time FAULT=CANCEL_KEEPS_TIME END=2 BOOKS_ONLY => owed[
+ * fails shutdown-wakes-no-consumers FAULT=SHUTDOWN_WAKES_NO_CONSUMERS BOOKS_ONLY => invalid end state
+ * fails shutdown-keeps-times FAULT=SHUTDOWN_KEEPS_TIMES END=2 BOOKS_ONLY => owed[
+ * fails adds-after-shutdown FAULT=ADDS_AFTER_SHUTDOWN BOOKS_ONLY => owed[
+ * fails drains-are-not-woken FAULT=NO_WAKE_OF_DRAINS DRAINERS=2 BOOKS_ONLY => invalid end state
+ * fails one-drain-is-woken FAULT=WAKES_ONE_DRAIN HANGS DRAINERS=2 SHUTDOWNS=1 BOOKS_ONLY => invalid end state
+ * fails drained-while-processing FAULT=IDLE_IS_EMPTY DRAINERS=1 BOOKS_ONLY => busy[0]!=0
+ * fails shutdown-wakes-no-drains FAULT=SHUTDOWN_WAKES_NO_DRAINS HANGS DRAINERS=1 BOOKS_ONLY => invalid end state
+ * fails earlier-shutdown-counts FAULT=EARLIER_SHUTDOWN DRAINERS=1 BOOKS_ONLY => shutdowns!=shutdowns_seen
+ * ends few-calls CALLS=2 STALE=1
+ * ends few-times CALLS=2 END=2 DRAINERS=1 ITEMS=1
+ * unreached Kernel -end-: it does not end
+ * unreached Clock &4)!=0: its steps wake all before the unlock
+ * unreached Clock wakes = (wakes|chosen): its steps wake all before the unlock
+ * unreached Clock chosen = 0: its steps wake all before the unlock
+ * unreached Closer &4)!=0: a shutdown wakes all before the unlock
+ * unreached Closer wakes = (wakes|chosen): a shutdown wakes all before the unlock
+ * unreached Closer chosen = 0: a shutdown wakes all before the unlock
+ * unreached Drainer &4)!=0: no consumer sleeps after the shutdown
+ * unreached Drainer wakes = (wakes|chosen): no consumer sleeps after the shutdown
+ * unreached Drainer chosen = 0: no consumer sleeps after the shutdown
+ */
 
-/* A thread that may sleep is a bit: consumers from the lowest on, then drainers. */
+#ifdef HANGS
+#define HAS_HANDLED (draining == 0)
+#else
+#define HAS_HANDLED true
+#endif
+
+/* Whether FAULT is the planted fault. */
+#define PLANTED(fault) (FAULT == fault)
+mtype = {
+    NO_FAULT, NO_WAKE, WAKES_FOR_FIRST_ONLY, WOKEN_STAYS, NO_SET, FORGETS_PROCESSING,
+    FORGETS_DIRTY, NO_TICKET, COALESCES_PROCESSING, NO_WAKE_FOR_INTERRUPT, INTERRUPT_STAYS,
+    INTERRUPT_BEFORE_ITEM, TRY_TAKES_INTERRUPT, NO_WAKE_FOR_TIME, NO_TAKEOVER, TIMER_STAYS,
+    STEP_WAKES_NOBODY, LATER_WINS, EARLY, CANCEL_KEEPS_TIME, SHUTDOWN_WAKES_NO_CONSUMERS,
+    SHUTDOWN_KEEPS_TIMES, ADDS_AFTER_SHUTDOWN, NO_WAKE_OF_DRAINS, WAKES_ONE_DRAIN,
+    IDLE_IS_EMPTY, SHUTDOWN_WAKES_NO_DRAINS, EARLIER_SHUTDOWN
+};
+
+#define FOREVER 255
+#define AT_ONCE 254
+#define MANY 255
+
+/* A thread is a bit: consumers from the lowest on, then drainers. */
 #define CONSUMER(n) (1 << (n))
 #define DRAINER(n) (1 << (CONSUMERS + (n)))
 #define ALL_CONSUMERS ((1 << CONSUMERS) - 1)
-#define COUNT(set) (((set) & 1) + (((set) >> 1) & 1) + (((set) >> 2) & 1) + (((set) >> 3) & 1))
+#define COUNT(set) (((set) & 1) + (((set) >> 1) & 1) + (((set) >> 2) & 1))
 
-/* item.h: enum weiri_place */
+/* weir/key.h: enum weir_place */
 #define IDLE 0
 #define QUEUED 1
 #define PROCESSING 2
 #define DIRTY 3
 
-#ifndef CALLS_AT_ONCE
-#define CALLS_AT_ONCE 1
-#endif
-
-/* Times. */
-#define FOREVER 255
-#define AT_ONCE 254
-
-/* No end to a number of calls. */
-#define MANY 255
-
-/* enum weir_status */
+/* enum weir_status, and two states of a call that sleeps */
 #define OK 0
 #define ESHUTDOWN 1
 #define EAGAIN 2
 #define ETIMEDOUT 3
 #define ECANCELED 4
 #define ENOTPROCESSING 5
+#define SLEEPS 6 /* has released the mutex, and will sleep unless it is woken before */
+#define ASLEEP 7
 
 #if ITEMS == 1
 #define OVER_ITEMS(x) (x(0))
-#define ANY_ITEM(i) i = 0
 #define NEXT_ITEM 0
 #elif ITEMS == 2
 #define OVER_ITEMS(x) (x(0) + x(1))
-#define ANY_ITEM(i) if :: i = 0 :: i = 1 fi
 #define NEXT_ITEM (wait[0] <= wait[1] -> 0 : 1)
 #else
 #define OVER_ITEMS(x) (x(0) + x(1) + x(2))
-#define ANY_ITEM(i) if :: i = 0 :: i = 1 :: i = 2 fi
 #define NEXT_ITEM (wait[0] <= wait[1] && wait[0] <= wait[2] -> 0 : (wait[1] <= wait[2] -> 1 : 2))
 #endif
+#define NEXT_TIME wait[NEXT_ITEM]
 #define IS_QUEUED(i) (place[i] == QUEUED)
 #define IS_PROCESSING(i) (place[i] == PROCESSING || place[i] == DIRTY)
-#define IS_DIRTY(i) (place[i] == DIRTY)
-#define IS_WAITING(i) (wait[i] != FOREVER)
-#define IS_ONLY_WAITING(i) (place[i] == IDLE && wait[i] != FOREVER)
 #define IS_OWED(i) (owed[i] != 0)
 #define IS_PENDING(i) (pending[i] != FOREVER)
+#define IS_BUSY(i) (busy[i] != 0)
 #define IS_MISJUDGED(i) (owed[i] != (place[i] == QUEUED || place[i] == DIRTY) || pending[i] != wait[i])
 
 /* item.h: struct weir_item */
 byte place[ITEMS];
-byte wait[ITEMS] = FOREVER; /* weir_wait: the pending time; FOREVER: none */
-byte ticket[ITEMS];         /* weir_position of a processing item; else 0, which is no ticket */
+byte wait[ITEMS] = FOREVER; /* the pending time */
+byte ticket[ITEMS];         /* of a processing item; 0 is no ticket */
 
 /* core.h: struct weiri_core */
 chan ready = [ITEMS] of { byte };
-byte waiting; /* delay.count */
-byte running;
-byte dirty;
-byte only_waiting;
+byte processing;
 
-/* internal.h: struct weir_queue */
-byte sleepers;
-byte timer; /* one of them, or 0 */
-byte drainers;
-byte forced;
+/* queue.h: struct weir_queue; waiters.h: struct weiri_waiters */
+byte consumers; /* the list */
+byte woken;
+byte timer; /* one of the list, or 0 */
+byte timer_ns = FOREVER;
+byte drains; /* the list; no one reads how many of them are woken */
+byte interrupts, shutdowns;
 bool shutting_down;
-bool is_calm;
 
-/* internal.h: struct weiri_sleeper; base/park.c; what the kernel knows. */
-byte is_woken;
-byte is_set;
-byte asleep;
-byte calls; /* to wake_up() that are still to be made */
-byte spurious = SPURIOUS;
+/* waiters.c: struct weiri_waiter; park.c; the kernel's knowledge */
+byte is_woken, is_set, asleep;
+byte wakes; /* calls of weiri_parker_wake() that are still to be made */
 
-/* The queue's clock. */
-byte clock;
+byte clock, spurious = SPURIOUS, stale = STALE, tries = TRIES;
+byte draining = DRAINERS; /* threads that have not drained yet */
 
-/* The books of what callers may expect. */
-bool owed[ITEMS];              /* an add was accepted, and no processing has begun since */
-byte pending[ITEMS] = FOREVER; /* the time for which an add is accepted */
-byte busy[ITEMS];              /* consumers that have it in hand */
-byte timer_limit;              /* until when the timer sleeps */
+/* The books of what callers were promised. */
+bool owed[ITEMS];              /* an add was accepted, its time has come, and no run has begun */
+byte pending[ITEMS] = FOREVER; /* the time for which an add was accepted */
+byte busy[ITEMS];              /* consumers that have it */
+byte interrupts_owed;          /* gets that are to end */
+byte timer_until;              /* how long the timer sleeps */
 
-/* internal.h: called, the consumers that were woken and have not been here yet; sleep.c:
- * call_consumers, how many it wants. */
-#define CALLED COUNT(is_woken & ALL_CONSUMERS)
-#define CALLS_WANTED (len(ready) < CALLS_AT_ONCE -> len(ready) : CALLS_AT_ONCE)
+#define IS_IDLE (len(ready) + (PLANTED(IDLE_IS_EMPTY) -> 0 : processing) == 0)
 
-/* What holds whenever nobody has the lock. */
+/* What holds whenever no thread has the mutex. */
 inline check_state()
 {
     skip; /* a d_step cannot be jumped to */
     d_step {
 #ifndef BOOKS_ONLY
-        /* core.h: the counts are those of the items, and these are as the books say. */
         assert(len(ready) == OVER_ITEMS(IS_QUEUED));
-        assert(running == OVER_ITEMS(IS_PROCESSING));
-        assert(dirty == OVER_ITEMS(IS_DIRTY));
-        assert(waiting == OVER_ITEMS(IS_WAITING));
-        assert(only_waiting == OVER_ITEMS(IS_ONLY_WAITING));
+        assert(processing == OVER_ITEMS(IS_PROCESSING));
         assert(OVER_ITEMS(IS_MISJUDGED) == 0);
-        /* Where somebody sleeps while something is queued, consumers are on their way to it. */
-        assert(sleepers == 0 || CALLS_WANTED <= CALLED);
-        /* Where something waits and somebody sleeps, one sleeps no longer than until the earliest
-         * time, or somebody is about to look. */
-        assert(waiting == 0 || sleepers == 0 || timer != 0 || (is_woken & ALL_CONSUMERS) != 0);
-        assert(timer == 0 || waiting == 0 || timer_limit <= wait[NEXT_ITEM]);
-        assert((timer & sleepers) == timer);
-        /* A calm queue has nobody to tell and no time to look at. */
-        assert(!is_calm || (sleepers == 0 && drainers == 0 && waiting == 0 && !shutting_down));
-        /* After a shutdown nobody sleeps but drains, and those only while there is something. */
-        assert(!shutting_down || (sleepers == 0 && waiting == 0));
-        assert(drainers == 0 || len(ready) + running > 0);
+        assert(woken == COUNT(is_woken & ALL_CONSUMERS));
+        /* Where a waiter sleeps and there is something for it, one is on its way. */
+        assert(consumers == 0 || len(ready) + interrupts == 0 || woken > 0);
+        /* Where something waits, a waiter sleeps no longer than that, or one is on its way. */
+        assert(consumers == 0 || timer_ns <= NEXT_TIME || woken > 0);
+        assert((timer & consumers) == timer && (timer == 0) == (timer_ns == FOREVER));
+        assert(timer == 0 || timer_until <= timer_ns);
+        /* After a shutdown only drains sleep, and these while there is something to do. */
+        assert(!shutting_down || (consumers == 0 && NEXT_TIME == FOREVER));
+        assert(drains == 0 || len(ready) + processing > 0);
 #endif
         skip
     }
 }
 
-#ifdef CALM_WITH_SLEEPERS
-#define IS_CALM (waiting == 0 && !shutting_down)
-#elif defined(CALM_WITH_TIMES)
-#define IS_CALM (sleepers == 0 && !shutting_down)
-#elif defined(CALM_AFTER_SHUTDOWN)
-#define IS_CALM (waiting == 0 && sleepers == 0)
-#else
-#define IS_CALM (waiting == 0 && sleepers == 0 && !shutting_down)
-#endif
+/* --- base/waiters.c --- */
 
-/* sleep.c: call_consumers */
-inline call_consumers()
+inline take_out(thread)
+{
+    consumers = consumers & ~(thread);
+    drains = drains & ~(thread);
+    timer_ns = ((timer & (thread)) != 0 && !PLANTED(TIMER_STAYS) -> FOREVER : timer_ns);
+    timer_until = ((timer & (thread)) != 0 -> 0 : timer_until);
+    timer = timer & ~(thread)
+}
+
+/* Of one or several. */
+inline wake(threads)
+{
+    take_out(threads);
+    woken = woken + COUNT((threads) & ALL_CONSUMERS);
+    is_woken = is_woken | (threads);
+    is_set = is_set | (PLANTED(NO_SET) -> 0 : (threads))
+}
+
+/* Of those that are chosen. The system calls are made at once, with the mutex held. */
+inline wake_all()
+{
+    wake(chosen);
+    asleep = asleep & ~chosen;
+    chosen = 0
+}
+#define DRAINS (PLANTED(WAKES_ONE_DRAIN) && (drains & DRAINER(0)) != 0 -> DRAINER(0) : drains)
+
+#define WORK (len(ready) + (PLANTED(NO_WAKE_FOR_INTERRUPT) -> 0 : interrupts))
+#define IS_NEEDED                                                                                  \
+    (WORK > woken && woken < WOKEN_MAX && !PLANTED(NO_WAKE) &&                                     \
+     (!PLANTED(WAKES_FOR_FIRST_ONLY) || WORK == 1))
+#define LACKS_TIMER                                                                                \
+    (NEXT_TIME < timer_ns && woken == 0 && !PLANTED(NO_WAKE_FOR_TIME) &&                           \
+     (!PLANTED(NO_TAKEOVER) || timer == 0))
+
+/* weiri_waiters_wake(); the system call comes after the unlock. */
+inline waiters_wake()
 {
     if
-#ifdef NO_SIGNAL
-    :: false
-#elif defined(CALLS_ONE_AT_MOST)
-    :: !calmly && len(ready) == 1 && CALLED == 0 -> count = 1
-#else
-    :: !calmly && !calls_nobody && CALLED < CALLS_WANTED -> count = CALLS_WANTED - CALLED
-#endif
-    :: else -> count = 0
-    fi;
-    calls_nobody = false;
-    wake_some(count)
+    :: IS_NEEDED || LACKS_TIMER ->
+        if
+        :: consumers == timer -> chosen = timer
+        :: (consumers & ~timer & 1) != 0 -> chosen = 1
+        :: (consumers & ~timer & 2) != 0 -> chosen = 2
+        :: (consumers & ~timer & 4) != 0 -> chosen = 4
+        fi;
+        wake(chosen);
+        wakes = wakes | chosen;
+        chosen = 0
+    :: else
+    fi
 }
 
-/* sleep.c: weiri_queue_unlock; internal.h: weiri_queue_unlock_moved, weiri_queue_unlock_quiet, of a
- * call that found the queue calm and made nothing but moves. Ends an atomic sequence. */
-inline unlock()
-{
-    call_consumers();
-    is_calm = (calmly -> is_calm : IS_CALM);
-    calmly = false;
-    check_state();
-    who = 0;
-    next = 0;
-    result = 0;
-    count = 0
-}
-
-/* sleep.c: weiri_queue_unlock, after the unlock; base/park.c: weiri_parker_wake. These
- * calls come at any time after the unlock, also after what the thread does next. A parker lies on
- * its thread's stack, at the same place each time, so that a late call meets the next sleep there.
- */
-#define END_SLEEP(who) calls & (who) -> asleep = asleep & ~(who); calls = calls & ~(who)
+/* A system call that ends a sleep comes at any time after the unlock, also after the thread's next
+ * calls. A parker lies on its thread's stack, at the same address each time, so that a late call
+ * meets the next sleep there. */
+#define END_SLEEP(thread) (wakes & (thread)) != 0 -> asleep = asleep & ~(thread); wakes = wakes & ~(thread)
 proctype Kernel()
 {
 end:
     do
     :: atomic { END_SLEEP(1) }
-#if CONSUMERS + DRAINERS > 1
     :: atomic { END_SLEEP(2) }
-#endif
-#if CONSUMERS + DRAINERS > 2
     :: atomic { END_SLEEP(4) }
-#endif
-#if CONSUMERS + DRAINERS > 3
     :: atomic { END_SLEEP(8) }
-#endif
     od
 }
 
-/* sleep.c: take_out */
-inline take_out(who)
-{
-    sleepers = sleepers & ~(who);
-    drainers = drainers & ~(who);
-    timer = timer & ~(who);
-    timer_limit = (timer != 0 -> timer_limit : 0)
-}
-
-/* sleep.c: wake */
-inline wake(who)
-{
-    take_out(who);
-    is_woken = is_woken | (who);
-#ifndef NO_SET
-    is_set = is_set | (who);
+#ifdef MANUAL
+#define SLEEP_LIMIT(limit) FOREVER /* clock.c: weiri_clock_wait_limit() */
+#else
+#define SLEEP_LIMIT(limit) (limit)
 #endif
-    calls = calls | (who)
-}
 
-/* sleep.c: weiri_queue_wake_slow_locked */
-inline wake_some(count)
+/* weiri_waiters_sleep(), until the unlock. until: where the sleep ends. */
+inline waiters_sleep(limit)
 {
-    do
-    :: count > 0 && sleepers != 0 ->
-        if
-        :: sleepers == timer -> who = timer
-        :: (sleepers & ~timer & 1) != 0 -> who = 1
-#if CONSUMERS > 1
-        :: (sleepers & ~timer & 2) != 0 -> who = 2
-#endif
-#if CONSUMERS > 2
-        :: (sleepers & ~timer & 4) != 0 -> who = 4
-#endif
-        fi;
-        wake(who);
-        count--
-    :: else -> count = 0; break
-    od
-}
-
-#if END > 0
-/* sleep.c: weiri_queue_wake_timer_locked */
-inline wake_timer()
-{
+    consumers = consumers | self;
+    until = limit;
     if
-    :: timer != 0 ->
-#ifndef TIMER_SLEEPS_ON
-        who = timer;
-        wake(who)
-#endif
-    :: else -> count = 1; wake_some(count)
-    fi
-}
-#endif
-
-/* internal.h: weiri_queue_hand_over_timer_locked */
-inline hand_over_timer()
-{
-#if END > 0 && !defined(NO_HAND_OVER)
-    if
-    :: waiting > 0 && timer == 0 -> count = 1; wake_some(count)
+    :: NEXT_TIME < timer_ns ->
+        timer = self;
+        timer_ns = NEXT_TIME;
+        until = (NEXT_TIME < until -> NEXT_TIME : until);
+        timer_until = until
     :: else
-    fi
-#else
-    skip
-#endif
+    fi;
+    until = SLEEP_LIMIT(until)
 }
 
-/* moves.h: weiri_core_enqueue; ret is 1 where the item was queued. */
-inline core_enqueue(item, ret)
+/* weiri_parker_sleep(): the kernel compares and sleeps in one step. */
+inline park()
+{
+    asleep = asleep | (self & ~is_set);
+    status = ASLEEP
+}
+
+/* weiri_waiters_sleep(), after the sleep; the mutex is taken in the same step. */
+#define CAN_GO_ON ((asleep & self) == 0 || until <= clock || spurious > 0)
+inline wake_up()
+{
+    spurious = spurious - ((asleep & self) != 0 && until > clock);
+    until = 0;
+    asleep = asleep & ~self;
+    if
+    :: (is_woken & self) == 0 -> take_out(self)
+    :: else -> woken = woken - (PLANTED(WOKEN_STAYS) -> 0 : COUNT(self & ALL_CONSUMERS))
+    fi;
+    is_woken = is_woken & ~self;
+    is_set = is_set & ~self
+}
+
+/* --- queue/core.c --- */
+
+inline enqueue(which)
 {
     if
-#ifdef FORGETS_PROCESSING
-    :: place[item] != QUEUED ->
-#else
-    :: place[item] == IDLE ->
-#endif
-        place[item] = QUEUED;
+    :: place[which] == IDLE || (PLANTED(FORGETS_PROCESSING) && place[which] != QUEUED) ->
+        place[which] = QUEUED;
         assert(nfull(ready));
-        ready!item;
-        ret = 1
-    :: place[item] == PROCESSING ->
-        place[item] = DIRTY;
-        dirty++;
-        ret = 0
-    :: place[item] == QUEUED || place[item] == DIRTY ->
-        ret = 0
+        ready!which
+    :: place[which] == PROCESSING && !PLANTED(FORGETS_PROCESSING) -> place[which] = DIRTY
+    :: place[which] == QUEUED || place[which] == DIRTY
     fi
 }
 
-#if END > 0
-/* The clock, read again in a critical section: time has passed since, or not. */
-inline read_clock_again()
-{
-    if
-    :: clock < END -> clock++
-    :: true
-    fi
-}
-
-/* The books' view of a time that passes: a call may have read it some time ago. */
-#define BOOK_TIME(i, now)                                                                          \
-    if                                                                                             \
-    :: pending[i] <= (now) ->                                                                      \
-        assert(IS_ON_TIME(pending[i]));                                                            \
-        pending[i] = FOREVER;                                                                      \
-        owed[i] = true                                                                             \
-    :: else                                                                                        \
-    fi
+/* What callers may expect of a time that has come. */
 #ifdef EXACT
-#define IS_ON_TIME(time) ((time) == clock)
+#define IS_ON_TIME(i) (pending[i] == clock)
 #else
-#define IS_ON_TIME(time) true
+#define IS_ON_TIME(i) true
 #endif
-inline book_time(now)
+#define IS_DUE (NEXT_TIME <= clock + PLANTED(EARLY))
+inline pass_time()
 {
-    d_step {
-        BOOK_TIME(0, now);
-#if ITEMS > 1
-        BOOK_TIME(1, now);
-#endif
-#if ITEMS > 2
-        BOOK_TIME(2, now);
-#endif
-        skip
+    for (chosen : 0 .. ITEMS - 1) {
+        if
+        :: pending[chosen] <= clock ->
+            assert(IS_ON_TIME(chosen));
+            pending[chosen] = FOREVER;
+            owed[chosen] = true
+        :: else
+        fi
     }
-}
-#endif
-
-#ifdef EARLY
-#define SOON(now) ((now) + 1)
-#else
-#define SOON(now) (now)
-#endif
-
-/* sleep.c: weiri_queue_pass_time_to_locked; core.c: weiri_core_pass_time. Of items that wait for
- * the same time the lower one goes first. */
-inline pass_time(now)
-{
-#if END > 0
-    book_time(now);
     do
-    :: waiting > 0 && wait[NEXT_ITEM] <= SOON(now) ->
-        next = NEXT_ITEM;
-        wait[next] = FOREVER;
-        waiting--;
-        only_waiting = only_waiting - (place[next] == IDLE);
-        core_enqueue(next, result)
-    :: else -> break
+    :: IS_DUE -> chosen = NEXT_ITEM; wait[chosen] = FOREVER; enqueue(chosen)
+    :: else -> chosen = 0; break
     od
-#else
-    skip
-#endif
 }
 
-/* moves.h: weiri_core_next, for a ready item there is. The code numbers its tickets; here one is
- * the thread it was given to, and there is none like it as long as that thread has it in mind. */
-inline core_next(self)
+/* weiri_core_start() of the first item. The code numbers its tickets; here one is the thread that
+ * it was given to, and there is none like it while that thread has it in mind. */
+inline core_start()
 {
-#ifdef IF_WAIT
-    assert(nempty(ready));
-#endif
     ready?item;
     place[item] = PROCESSING;
     ticket[item] = self;
     number = self;
-    running++;
-    assert(busy[item] == 0); /* it is in nobody else's hand */
+    processing++;
+    assert(busy[item] == 0); /* no other consumer has it */
     busy[item]++;
     assert(owed[item]); /* it was asked for, and its time has come */
     owed[item] = false
 }
 
-#ifdef LATE_CLEAR
-#define WAS_DIRTY was_dirty
-#else
-#define WAS_DIRTY (place[item] == DIRTY)
-#endif
-
-/* moves.h: weiri_core_done; ret is 1 where the item is queued again. */
-inline core_done(ret)
+inline core_done()
 {
+    ticket[item] = 0;
+    processing--;
     if
-#ifdef NO_TICKET
-    :: place[item] == PROCESSING || place[item] == DIRTY ->
-#else
-    :: (place[item] == PROCESSING || place[item] == DIRTY) && ticket[item] == number ->
-#endif
-        ticket[item] = 0;
-        running--;
-        if
-        :: WAS_DIRTY ->
-            dirty = dirty - (place[item] == DIRTY);
-            place[item] = QUEUED;
-            assert(nfull(ready));
-            ready!item;
-            ret = 1
-        :: else ->
-            dirty = dirty - (place[item] == DIRTY);
-            place[item] = IDLE;
-            only_waiting = only_waiting + (wait[item] != FOREVER);
-            ret = 0
-        fi;
-        status = OK
-    :: else ->
-        status = ENOTPROCESSING;
-        ret = 0
+    :: place[item] == DIRTY && !PLANTED(FORGETS_DIRTY) ->
+        place[item] = QUEUED;
+        assert(nfull(ready));
+        ready!item
+    :: else -> place[item] = IDLE
     fi
 }
 
-#ifdef IDLE_IS_EMPTY
-#define IS_IDLE (len(ready) == 0)
-#else
-#define IS_IDLE (len(ready) == 0 && running == 0) /* internal.h: weiri_queue_is_idle_locked */
-#endif
+/* --- queue/queue.c --- */
 
-#ifdef TELLS_ONE
-#define TOLD ((drainers & DRAINER(0)) != 0 -> DRAINER(0) : drainers)
-#else
-#define TOLD drainers
-#endif
-
-/* sleep.c: weiri_queue_wake_drains_locked */
-inline wake_drains()
+inline lock()
 {
-#if DRAINERS > 0
-    is_woken = is_woken | TOLD;
-    is_set = is_set | TOLD;
-    calls = calls | TOLD;
-    drainers = drainers & ~TOLD
-#else
-    skip
-#endif
+    pass_time()
 }
 
-/* internal.h: weiri_queue_tell_drains_locked */
-inline tell_drains()
-{
-#if DRAINERS > 0 && !defined(NO_TELL)
-    if
-#ifdef TELLS_WRONG_LIST
-    :: shutting_down && IS_IDLE -> count = 1; wake_some(count)
-#else
-    :: shutting_down && IS_IDLE -> wake_drains()
-#endif
-    :: else
-    fi
-#else
-    skip
-#endif
-}
-
-/* base/park.c: weiri_parker_sleep; base/futex.c: the kernel compares and sleeps in one step. */
-inline park(self)
+inline settle()
 {
     if
-    :: (is_set & (self)) == 0 -> asleep = asleep | (self)
-    :: else
-    fi
-}
-
-/* sleep.c: sleep_in, after the sleep; the lock is taken in the same step. */
-#define CAN_GO_ON(self, limit) ((asleep & (self)) == 0 || (limit) <= clock || spurious > 0)
-inline unpark(self, limit)
-{
-    spurious = spurious - ((asleep & (self)) != 0 && (limit) > clock);
-    asleep = asleep & ~(self);
-    if
-    :: (is_woken & (self)) == 0 -> take_out(self)
+    :: drains != 0 && IS_IDLE && !PLANTED(NO_WAKE_OF_DRAINS) -> chosen = DRAINS; wake_all()
     :: else
     fi;
-    is_woken = is_woken & ~(self);
-    is_set = is_set & ~(self)
-}
-
-/* sleep.c: weiri_queue_sleep_locked, until the unlock; limit is where the sleep ends. */
-inline lie_down(self, limit)
-{
-    sleepers = sleepers | (self);
-#if END > 0
     if
-    :: timer == 0 && waiting > 0 ->
-        timer = self;
-        if
-        :: wait[NEXT_ITEM] < limit -> limit = wait[NEXT_ITEM]
-        :: else
-        fi;
-        timer_limit = limit
+    :: consumers != 0 -> waiters_wake()
     :: else
     fi
+}
+
+inline unlock()
+{
+    settle();
+    check_state()
+}
+
+/* weiri_queue_is_past() reads the clock again: time has passed since, or not. */
+inline read_clock_again()
+{
+    if
+#if !defined(EXACT) && !defined(MANUAL)
+    :: clock < END -> clock++
 #endif
+    :: true
+    fi
+}
+
+/* --- queue/add.c: each a whole call --- */
+
+inline add(replaces)
+{
+    lock();
+    if
+    :: !shutting_down || PLANTED(ADDS_AFTER_SHUTDOWN) ->
+        if
+        :: wait[item] != FOREVER && replaces -> wait[item] = FOREVER; pending[item] = FOREVER
+        :: else
+        fi;
+        enqueue(item);
+        owed[item] = true
+    :: else
+    fi;
+    unlock()
+}
+
+/* Of all items. */
+inline add_batch()
+{
+    lock();
+    do
+    :: !shutting_down && item < ITEMS -> enqueue(item); owed[item] = true; item++
+    :: else -> break
+    od;
+    unlock()
+}
+
+/* is_coalesced(), where it says so: the compare and swap has found the item queued or dirty (what
+ * it is for, item.pml shows). A thread may have read coalesces long before; so this may come after
+ * a shutdown. */
+#define COALESCES                                                                                  \
+    (place[item] == QUEUED || place[item] == DIRTY ||                                              \
+     (PLANTED(COALESCES_PROCESSING) && place[item] == PROCESSING))
+inline add_coalesced()
+{
+    owed[item] = true
+}
+
+/* weir_queue_add_after(). The clock was read before the lock, at any time. (The code takes a later
+ * time that another call has seen; that is one of them.) */
+inline add_after(delay, replaces)
+{
+    lock();
+    time = clock;
+#ifndef EXACT
+    do
+    :: time > 0 -> time--
+    :: true -> break
+    od;
+#endif
+    time = (time + delay < END -> time + delay : END);
+    if
+    :: !shutting_down ->
+        pending[item] = (time < pending[item] || replaces -> time : pending[item]);
+        wait[item] = (time < wait[item] || replaces ||
+                      (PLANTED(LATER_WINS) && time != wait[item]) -> time : wait[item])
+    :: else
+    fi;
+    time = 0;
+    unlock()
+}
+
+inline cancel()
+{
+    lock();
+    wait[item] = (PLANTED(CANCEL_KEEPS_TIME) -> wait[item] : FOREVER);
+    pending[item] = FOREVER;
+    if
+    :: place[item] == QUEUED -> ready??eval(item); place[item] = IDLE
+    :: place[item] == DIRTY -> place[item] = PROCESSING
+    :: else
+    fi;
+    owed[item] = false;
+    unlock()
+}
+
+/* --- queue/get.c --- */
+
+#define IS_INTERRUPTED                                                                             \
+    (interrupts > 0 &&                                                                             \
+     (len(ready) == 0 || (PLANTED(INTERRUPT_BEFORE_ITEM) && !shutting_down && !IS_TRY)))
+#define IS_TRY (limit == AT_ONCE && (!PLANTED(TRY_TAKES_INTERRUPT) || interrupts == 0))
+
+/* get_locked(), once; then the unlock, or the sleep until the unlock. */
+inline get_locked(limit)
+{
+    if
+    :: (len(ready) > 0) && !IS_INTERRUPTED -> core_start(); status = OK; has_item = true
+    :: len(ready) == 0 && shutting_down -> status = ESHUTDOWN
+    :: len(ready) == 0 && !shutting_down && IS_TRY -> status = EAGAIN
+    :: else ->
+        if
+        :: IS_INTERRUPTED ->
+            interrupts = interrupts - !PLANTED(INTERRUPT_STAYS);
+            assert(len(ready) == 0); /* an item goes first */
+            status = ((limit) == AT_ONCE -> EAGAIN : ECANCELED)
+        :: else ->
+            read_clock_again();
+            status = ((limit) != FOREVER && clock >= (limit) -> ETIMEDOUT : SLEEPS)
+        fi
+    fi;
+    number = (status == OK -> number : 0);
+    item = (status == OK -> item : 0);
+    settle();
+    if
+    :: status == SLEEPS -> waiters_sleep(limit)
+    :: status == ECANCELED ->
+        assert(interrupts_owed > 0); /* one interrupt ends one get */
+        interrupts_owed--;
+        status = OK
+    :: status == EAGAIN -> status = OK
+    :: else
+    fi;
+    check_state()
+}
+
+inline interrupt()
+{
+    lock();
+    interrupts++;
+    interrupts_owed++;
+    unlock()
+}
+
+#define IS_WORK (IS_PROCESSING(item) && (ticket[item] == number || PLANTED(NO_TICKET)))
+inline done_locked(is_stale)
+{
+    busy[item] = busy[item] - !(is_stale);
+    has_item = false;
+    assert(IS_WORK != is_stale);
+    if
+    :: IS_WORK -> core_done()
+    :: else
+    fi
+}
+
+/* --- queue/shutdown.c --- */
+
+inline begin_locked()
+{
+    if
+    :: !shutting_down ->
+        shutting_down = true;
+        for (chosen : 0 .. ITEMS - 1) {
+            wait[chosen] = (PLANTED(SHUTDOWN_KEEPS_TIMES) -> wait[chosen] : FOREVER);
+            pending[chosen] = FOREVER
+        }
+        chosen = (PLANTED(SHUTDOWN_WAKES_NO_CONSUMERS) -> 0 : consumers);
+        wake_all()
+    :: else
+    fi
+}
+
+inline shutdown()
+{
+    lock();
+    begin_locked();
+    shutdowns++;
+    chosen = (PLANTED(SHUTDOWN_WAKES_NO_DRAINS) -> 0 : DRAINS);
+    wake_all();
+    unlock()
+}
+
+/* The loop of weir_queue_shutdown_drain_until(), once. */
+inline drain_locked(limit)
+{
+    if
+    :: IS_IDLE ->
+        assert(OVER_ITEMS(IS_OWED) + OVER_ITEMS(IS_BUSY) == 0);
+        status = OK
+    :: !IS_IDLE && shutdowns != shutdowns_before -> status = ECANCELED
+    :: else ->
+        read_clock_again();
+        status = ((limit) != FOREVER && clock >= (limit) -> ETIMEDOUT : SLEEPS)
+    fi;
+    settle();
+    if
+    :: status == SLEEPS ->
+        drains = drains | self;
+        until = SLEEP_LIMIT(limit)
+    :: else
+    fi;
+    check_state()
+}
+
+/* --- threads --- */
+
+/* Gets until the shutdown, its limit, or so many items. */
+proctype Consumer(byte self; byte limit; byte turns)
+{
+    byte item;
+    byte number; /* the ticket of the item, or of the one before */
+    byte status, until, chosen;
+    byte goal; /* the limit of this call */
+    bool has_item;
+    do
+    :: atomic { /* get, try_get, and done_get where it has an item */
+        if
+        :: !has_item && status == OK && turns > 0 -> goal = limit
+        :: !has_item && status == OK && turns > 0 && tries > 0 -> tries--; goal = AT_ONCE
+        :: status == ASLEEP && CAN_GO_ON -> wake_up(); goal = limit
+        :: has_item && HAS_HANDLED && turns > 1 -> turns = turns - (turns != MANY); goal = limit
+        fi;
+        lock();
+        if
+        :: has_item -> done_locked(false)
+        :: else
+        fi;
+        get_locked(goal);
+        goal = 0
+       }
+    :: atomic { status == SLEEPS -> park() }
+    :: atomic { has_item && HAS_HANDLED ->
+        turns = turns - (turns != MANY);
+        lock();
+        done_locked(false);
+        item = (stale > 0 -> item : 0);
+        number = (stale > 0 -> number : 0);
+        unlock()
+       }
+    :: atomic { !has_item && status == OK && number != 0 && stale > 0 ->
+        stale--;
+        lock();
+        done_locked(true);
+        unlock();
+        number = 0;
+        item = 0
+       }
+    :: status == ESHUTDOWN || status == ETIMEDOUT -> break
+    :: !has_item && status == OK && turns == 0 -> break
+    od
+}
+
+/* Their calls are single steps, and nothing is kept from one to the next. So this is any number of
+ * producers with so many calls in all. */
+proctype Producers()
+{
+    byte item, chosen, time, calls = CALLS;
+    do
+    :: atomic { calls > 0 ->
+        calls = calls - (calls != MANY);
+        select(item : 0 .. ITEMS - 1);
+        if
+        :: true -> add(false)
+        :: COALESCES -> add_coalesced()
+        :: true -> cancel()
+        :: ITEMS > 1 && END == 0 -> item = 0; add_batch()
+        :: interrupts_owed < INTERRUPTS -> interrupt()
+        :: END > 0 -> add(true)
+        :: END > 0 -> add_after(1, false)
+        :: END > 0 -> add_after(2, false)
+        :: END > 0 -> add_after(2, true)
+        fi;
+        item = 0
+       }
+    :: calls == 0 || CALLS == MANY -> break
+    od
+}
+
+proctype Drainer(byte self; byte limit)
+{
+    byte status = EAGAIN, shutdowns_before;
+    byte shutdowns_seen; /* the books' */
+    byte until, chosen;
+    do
+    :: atomic { status == EAGAIN ->
+        lock();
+        begin_locked();
+        shutdowns_before = (PLANTED(EARLIER_SHUTDOWN) -> 0 : shutdowns);
+        shutdowns_seen = shutdowns;
+        drain_locked(limit)
+       }
+    :: atomic { status == SLEEPS -> park() }
+    :: atomic { status == ASLEEP && CAN_GO_ON -> wake_up(); lock(); drain_locked(limit) }
+    :: atomic { status == OK -> draining--; break }
+    :: atomic { status == ECANCELED ->
+        assert(shutdowns != shutdowns_seen); /* a shutdown came, and not before the drain */
+        draining--;
+        break
+       }
+    :: atomic { status == ETIMEDOUT -> assert(clock >= limit); draining--; break }
+    od
+}
+
+/* Shuts down, at once or when all is quiet. Beside drains it need not. */
+proctype Closer()
+{
+    byte calls = SHUTDOWNS, chosen;
+    if
+#ifndef HANGS
+    :: true
+#endif
+    :: true ->
+        atomic { timeout && clock == END ->
+            /* No add is lost, no time, and no interrupt while a get could take it. */
+            assert(!HAS_HANDLED || OVER_ITEMS(IS_OWED) == 0);
+            assert(OVER_ITEMS(IS_PENDING) == 0);
+            assert(shutting_down || interrupts_owed == 0)
+        }
+    fi;
+    do
+    :: atomic { calls > 0 -> calls--; shutdown() }
+    :: calls == 0 || (DRAINERS > 0 && HAS_HANDLED) -> break
+    od
+}
+
+proctype Clock()
+{
+    byte chosen;
+    do
+#ifdef EXACT
+    :: atomic { timeout && clock < END -> clock++ }
+#else
+    :: atomic { clock < END -> clock++ }
+#ifdef MANUAL
+        atomic { /* queue.c: on_step() */
+            lock();
+            chosen = (PLANTED(STEP_WAKES_NOBODY) -> 0 : consumers | drains);
+            wake_all();
+            unlock()
+        }
+#endif
+#endif
+    :: clock == END -> break
+    od
+}
+
+init
+{
+    byte i;
+    atomic {
+        run Kernel(); /* first: a process ends only after those that were started later */
+        do
+        :: i < CONSUMERS - 1 -> run Consumer(CONSUMER(i), FOREVER, MANY); i++
+        :: else -> break
+        od;
+        run Consumer(CONSUMER(i), LAST_LIMIT, LAST_TURNS);
+        for (i : 0 .. DRAINERS - 1) {
+            run Drainer(DRAINER(i), (i == 0 -> DRAIN_LIMIT : FOREVER))
+        }
+        run Producers();
+        run Clock();
+        run Closer()
+    }
+    _nr_pr == 2;
+    /* All that was added has run, unless the last to queue it again left without another get. */
+    assert(OVER_ITEMS(IS_OWED) == (LAST_TURNS == MANY -> 0 : len(ready)))
 }

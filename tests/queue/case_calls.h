@@ -3,11 +3,11 @@
 #ifndef WEIR_TEST_QUEUE_CASE_CALLS_H
 #define WEIR_TEST_QUEUE_CASE_CALLS_H
 
-#include "queue/room.h"
+#include <weir/snapshot.h>
 
 #include "queue/cases.h"
 
-/* The calls that have short cuts, each made once in a world, and what it came to. */
+/* The calls on one item or a few, each made once in a world, and what it came to. */
 
 #define BATCH 4
 
@@ -37,12 +37,59 @@ static void call_add_batch(struct world *world, struct outcome *outcome)
 {
     const struct weir_key keys[] = {key_of(world, OTHER), key_of(world, SUBJECT),
                                     key_of(world, SUBJECT)};
-    outcome->status = weir_queue_add_batch(world->queue, keys, 3);
+    outcome->status = weir_queue_add_batch(world->queue, keys, 3, NULL);
 }
 
-static void call_send_now(struct world *world, struct outcome *outcome)
+static void add_with(struct world *world, struct outcome *outcome, int64_t delay_ns, uint32_t flags)
 {
-    outcome->status = weiri_queue_send_now(world->queue, &world->items[SUBJECT], &outcome->flag);
+    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    enum weir_added added = WEIR_ADDED_NEW;
+    options.delay_ns = delay_ns;
+    options.flags = flags;
+    outcome->status = weir_queue_add_with(world->queue, key_of(world, SUBJECT), &options, &added);
+    outcome->flag = added == WEIR_ADDED_COALESCED;
+}
+
+static void call_add_with(struct world *world, struct outcome *outcome)
+{
+    add_with(world, outcome, 0, 0);
+}
+
+static void call_add_passed(struct world *world, struct outcome *outcome)
+{
+    add_with(world, outcome, -1, WEIR_ADD_MOVE);
+}
+
+static void call_add_superseding(struct world *world, struct outcome *outcome)
+{
+    add_with(world, outcome, 0, WEIR_ADD_SUPERSEDE);
+}
+
+static void call_add_after_nothing(struct world *world, struct outcome *outcome)
+{
+    outcome->status = weir_queue_add_after(world->queue, key_of(world, SUBJECT), 0);
+}
+
+static void call_add_later(struct world *world, struct outcome *outcome)
+{
+    add_with(world, outcome, WEIR_SECONDS(7200), 0);
+}
+
+static void call_add_moved(struct world *world, struct outcome *outcome)
+{
+    add_with(world, outcome, WEIR_SECONDS(7200), WEIR_ADD_MOVE);
+}
+
+static void call_cancel(struct world *world, struct outcome *outcome)
+{
+    outcome->status = weir_queue_cancel(world->queue, key_of(world, SUBJECT), &outcome->flag);
+}
+
+static void call_lookup(struct world *world, struct outcome *outcome)
+{
+    struct weir_snapshot_item item = {.place = WEIR_PLACE_IDLE};
+    outcome->status = weir_queue_lookup(world->queue, key_of(world, SUBJECT), &item);
+    outcome->flag = item.due_ns > 0;
 }
 
 static void get_by(struct world *world, struct outcome *outcome,
@@ -113,11 +160,6 @@ static void call_done(struct world *world, struct outcome *outcome)
     outcome->status = weir_queue_done(world->queue, &world->work);
 }
 
-static void call_done_left(struct world *world, struct outcome *outcome)
-{
-    outcome->status = weiri_queue_done_left(world->queue, &world->work, &outcome->flag);
-}
-
 static void call_done_batch(struct world *world, struct outcome *outcome)
 {
     outcome->status = weir_queue_done_batch(world->queue, &world->work, 1);
@@ -155,22 +197,10 @@ static void call_done_get_until(struct world *world, struct outcome *outcome)
     done_get_by(world, outcome, done_get_until_passed);
 }
 
-static bool latest_left;
-
-static enum weir_status done_try_get_left(weir_queue *queue, struct weir_work *work)
-{
-    return weiri_queue_done_try_get(queue, work, &latest_left);
-}
-
-static void call_done_try_get_left(struct world *world, struct outcome *outcome)
-{
-    latest_left = false;
-    done_get_by(world, outcome, done_try_get_left);
-    outcome->flag = latest_left;
-}
-
 enum what {
-    ADDS,
+    ADDS,  /* at once */
+    WAITS, /* adds for a time */
+    ASKS,  /* about the subject, also after a shutdown */
     GETS,
     ENDS,
     ENDS_AND_GETS
@@ -181,24 +211,28 @@ static const struct call {
     void (*make)(struct world *world, struct outcome *outcome);
     enum what what;
     enum weir_status nothing; /* its answer where nothing is queued; WEIR_OK: it waits */
-    bool is_for_items;
 } calls[] = {
-    {"add", call_add, ADDS, WEIR_OK, false},
-    {"add_batch", call_add_batch, ADDS, WEIR_OK, false},
-    {"send_now", call_send_now, ADDS, WEIR_OK, true},
-    {"get", call_get, GETS, WEIR_OK, false},
-    {"try_get", call_try_get, GETS, WEIR_EAGAIN, false},
-    {"get_until", call_get_until, GETS, WEIR_ETIMEDOUT, false},
-    {"get_batch", call_get_batch, GETS, WEIR_OK, false},
-    {"try_get_batch", call_try_get_batch, GETS, WEIR_EAGAIN, false},
-    {"get_batch_until", call_get_batch_until, GETS, WEIR_ETIMEDOUT, false},
-    {"done", call_done, ENDS, WEIR_OK, false},
-    {"done_left", call_done_left, ENDS, WEIR_OK, false},
-    {"done_batch", call_done_batch, ENDS, WEIR_OK, false},
-    {"done_get", call_done_get, ENDS_AND_GETS, WEIR_OK, false},
-    {"done_try_get", call_done_try_get, ENDS_AND_GETS, WEIR_EAGAIN, false},
-    {"done_get_until", call_done_get_until, ENDS_AND_GETS, WEIR_ETIMEDOUT, false},
-    {"done_try_get with left", call_done_try_get_left, ENDS_AND_GETS, WEIR_EAGAIN, false},
+    {"add", call_add, ADDS, WEIR_OK},
+    {"add_batch", call_add_batch, ADDS, WEIR_OK},
+    {"add_with", call_add_with, ADDS, WEIR_OK},
+    {"add_with a time that has passed", call_add_passed, ADDS, WEIR_OK},
+    {"add_with superseding", call_add_superseding, ADDS, WEIR_OK},
+    {"add_after nothing", call_add_after_nothing, ADDS, WEIR_OK},
+    {"add_with a delay", call_add_later, WAITS, WEIR_OK},
+    {"add_with a move", call_add_moved, WAITS, WEIR_OK},
+    {"cancel", call_cancel, ASKS, WEIR_OK},
+    {"lookup", call_lookup, ASKS, WEIR_OK},
+    {"get", call_get, GETS, WEIR_OK},
+    {"try_get", call_try_get, GETS, WEIR_EAGAIN},
+    {"get_until", call_get_until, GETS, WEIR_ETIMEDOUT},
+    {"get_batch", call_get_batch, GETS, WEIR_OK},
+    {"try_get_batch", call_try_get_batch, GETS, WEIR_EAGAIN},
+    {"get_batch_until", call_get_batch_until, GETS, WEIR_ETIMEDOUT},
+    {"done", call_done, ENDS, WEIR_OK},
+    {"done_batch", call_done_batch, ENDS, WEIR_OK},
+    {"done_get", call_done_get, ENDS_AND_GETS, WEIR_OK},
+    {"done_try_get", call_done_try_get, ENDS_AND_GETS, WEIR_EAGAIN},
+    {"done_get_until", call_done_get_until, ENDS_AND_GETS, WEIR_ETIMEDOUT},
 };
 
 #endif

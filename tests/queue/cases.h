@@ -7,17 +7,20 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "queue/internal.h"
+#include <weir/queue.h>
 
+#include "base/alloc.h"
 #include "support/harness.h"
 
 /* The cases that a call on a queue may meet: what is in it, and what is about to be added and
  * ended. Each is made in a world of its own, by calls that come to the same in all of them. */
 
 #define ITEMS 320
-#define SUBJECT 0         /* what the calls add */
-#define OTHER (ITEMS - 1) /* never in the queue before a call under test */
-#define LATER (ITEMS - 2) /* waits for an hour, in the worlds that have something waiting */
+#define CHUNK 64                /* records of keys that are allocated at once */
+#define FULL WEIRI_CAPACITY_MIN /* so many fill the smallest ring */
+#define SUBJECT 0               /* what the calls add */
+#define OTHER (ITEMS - 1)       /* never in the queue before a call under test */
+#define LATER (ITEMS - 2)       /* waits for an hour, in the worlds that have something waiting */
 #define NOBODY ((size_t)-1)
 
 enum kind {
@@ -121,11 +124,12 @@ static inline void cancel(struct world *world, size_t i)
 }
 
 /* A work that the queue has not handed out. */
-static inline struct weir_work no_work(struct world *world, uint64_t slot)
+static inline struct weir_work no_work(struct world *world, uint64_t record)
 {
     struct weir_key key = key_of(world, SUBJECT);
     bool is_item = key.size == WEIR_KEY_ITEM;
-    return (struct weir_work){key, is_item ? &world->items[SUBJECT] : NULL, 0, slot};
+    return (struct weir_work){
+        .key = key, .item = is_item ? &world->items[SUBJECT] : NULL, .weir_record = record};
 }
 
 static void fresh(struct world *world)
@@ -167,14 +171,14 @@ static void stale(struct world *world)
     get(world, SUBJECT);
 }
 
-static void no_slot(struct world *world)
+static void no_record(struct world *world)
 {
     processing(world);
     world->work = no_work(world, UINT64_C(1) << 40);
     world->work.item = NULL;
 }
 
-/* Another queue's; this one has an item in hand that may have the same slot. */
+/* Another queue's; this one has an item in hand that may have the same record. */
 static void others(struct world *world)
 {
     struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
@@ -186,7 +190,7 @@ static void others(struct world *world)
     get(world, 1);
 }
 
-/* More than are looked at ahead, with a hole where the next get looks. */
+/* More than are fetched ahead, with an empty slot where the next get fetches. */
 static void many(struct world *world)
 {
     processing(world);
@@ -196,61 +200,34 @@ static void many(struct world *world)
 
 static void full(struct world *world)
 {
-    add_many(world, 1, WEIRI_RING_CAPACITY_MIN);
+    add_many(world, 1, FULL);
     world->work = no_work(world, 0);
 }
 
-/* The last place is what the dirty one was promised. */
+/* The last free slot is kept for the dirty one. */
 static void full_when_done(struct world *world)
 {
     processing(world);
-    add_many(world, 1, WEIRI_RING_CAPACITY_MIN - 1);
+    add_many(world, 1, FULL - 1);
     add(world, SUBJECT);
 }
 
 /* The same, of another one than the subject. */
-static void full_but_for_a_promise(struct world *world)
+static void full_but_for_one(struct world *world)
 {
     add(world, 1);
     get(world, 1);
-    add_many(world, 2, WEIRI_RING_CAPACITY_MIN - 1);
+    add_many(world, 2, FULL - 1);
     add(world, 1);
     world->work = world->works[1];
 }
 
-/* Like the first of these, with a hole, so that there is room only once that is closed. */
-static void full_of_a_hole(struct world *world)
+/* Like the first of these, with an empty slot that the done has to find. */
+static void full_with_a_gap(struct world *world)
 {
     full_when_done(world);
     cancel(world, 5);
-    add(world, WEIRI_RING_CAPACITY_MIN);
-}
-
-static void all_running(struct world *world)
-{
-    add_many(world, 0, WEIRI_RUNNING_CAPACITY_MIN);
-    get_many(world, 0, WEIRI_RUNNING_CAPACITY_MIN);
-    add(world, WEIRI_RUNNING_CAPACITY_MIN);
-    world->work = world->works[SUBJECT];
-}
-
-/* There was no memory for its place among the running ones. */
-static void unnamed(struct world *world)
-{
-    add(world, SUBJECT);
-    test_fail_allocation(1, false);
-    get(world, SUBJECT);
-    test_fail_allocation(0, false);
-    world->work = world->works[SUBJECT];
-}
-
-/* One more end leaves most of the array of the running ones unused. */
-static void few_running(struct world *world)
-{
-    add_many(world, 0, 128);
-    get_many(world, 0, 128);
-    done_many(world, 16, 112);
-    world->work = world->works[SUBJECT];
+    add(world, FULL);
 }
 
 /* Most of the ring is unused already. */
@@ -282,7 +259,7 @@ static void few_keys(struct world *world)
 /* Each record of the only chunk is in use. */
 static void chunk_full(struct world *world)
 {
-    add_many(world, 1, WEIRI_CHUNK_RECORDS);
+    add_many(world, 1, CHUNK);
     get(world, 1);
     world->work = world->works[1];
 }
@@ -290,8 +267,8 @@ static void chunk_full(struct world *world)
 /* The same, and then one is given back. */
 static void chunk_full_but_one(struct world *world)
 {
-    add_many(world, 1, WEIRI_CHUNK_RECORDS);
-    get_many(world, 1, WEIRI_CHUNK_RECORDS);
+    add_many(world, 1, CHUNK);
+    get_many(world, 1, CHUNK);
     done(world, 5);
     world->work = world->works[6];
 }
@@ -326,6 +303,19 @@ static void waiting_too(struct world *world)
     world->work = work;
 }
 
+/* The next get that would block ends without an item. */
+static void interrupted(struct world *world)
+{
+    processing(world);
+    CHECK_STATUS(weir_queue_interrupt(world->queue), WEIR_OK);
+}
+
+static void interrupted_with_more(struct world *world)
+{
+    interrupted(world);
+    add(world, 1);
+}
+
 static void shut(struct world *world)
 {
     weir_queue_shutdown(world->queue);
@@ -353,16 +343,13 @@ static const struct state states[] = {
     {"processing", processing, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
     {"dirty", dirty, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_OK, SUBJECT},
     {"stale", stale, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
-    {"no slot", no_slot, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
+    {"no record", no_record, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
     {"another queue's", others, WEIR_EBUSY, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
     {"many", many, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
     {"full", full, WEIR_OK, NO, WEIR_OK, 1, NO, NOBODY},
     {"full when done", full_when_done, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
-    {"full but for a promise", full_but_for_a_promise, WEIR_OK, WEIR_OK, WEIR_OK, 2, WEIR_OK, 2},
-    {"full of a hole", full_of_a_hole, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
-    {"all running", all_running, WEIR_OK, WEIR_OK, WEIR_OK, 64, WEIR_OK, 64},
-    {"unnamed", unnamed, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
-    {"few running", few_running, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
+    {"full but for one", full_but_for_one, WEIR_OK, WEIR_OK, WEIR_OK, 2, WEIR_OK, 2},
+    {"full with a gap", full_with_a_gap, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
     {"few queued", few_queued, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
     {"few keys", few_keys, WEIR_OK, WEIR_OK, WEIR_OK, 171, WEIR_OK, 171},
     {"chunk full", chunk_full, WEIR_OK, WEIR_OK, WEIR_OK, 2, WEIR_OK, 2},
@@ -372,6 +359,8 @@ static const struct state states[] = {
     {"chunk empty", chunk_empty, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
     {"waiting", waiting, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
     {"waiting too", waiting_too, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
+    {"interrupted", interrupted, WEIR_OK, WEIR_OK, WEIR_ECANCELED, NOBODY, WEIR_ECANCELED, NOBODY},
+    {"interrupted with more", interrupted_with_more, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
     {"shut", shut, WEIR_ESHUTDOWN, NO, WEIR_ESHUTDOWN, NOBODY, NO, NOBODY},
     {"shut with one", shut_with_one, WEIR_ESHUTDOWN, WEIR_OK, WEIR_ESHUTDOWN, NOBODY,
      WEIR_ESHUTDOWN, NOBODY},

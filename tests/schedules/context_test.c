@@ -10,7 +10,7 @@
 /* A task that sleeps, without a pool: until its deadline, which is in 10 ns. */
 static struct {
     weir_clock *clock;
-    struct weiri_scope scope;
+    struct scope scope;
     weir_context context;
     enum weir_status slept;
 } sleeper;
@@ -31,12 +31,12 @@ static void sleep_against(bool is_cancelled)
 {
     struct weiri_thread threads[2];
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &sleeper.clock), WEIR_OK);
-    CHECK_STATUS(weiri_scope_init(&sleeper.scope, sleeper.clock), WEIR_OK);
-    CHECK_STATUS(weiri_context_init(&sleeper.context, &sleeper.scope), WEIR_OK);
+    scope_init(&sleeper.scope, sleeper.clock);
+    weiri_context_init(&sleeper.context, &sleeper.scope.contexts);
     context_begin(&sleeper.context, 10);
     CHECK_STATUS(weiri_thread_start(&threads[0], "sleeper", sleep_to_deadline, NULL), WEIR_OK);
     if (is_cancelled && explorer_choose(2) == 0) {
-        weiri_scope_cancel(&sleeper.scope);
+        weir_context_cancel(&sleeper.context);
     } else if (is_cancelled) {
         weir_context_cancel(&sleeper.context);
     } else {
@@ -46,7 +46,7 @@ static void sleep_against(bool is_cancelled)
     weiri_thread_join(&threads[0]);
     CHECK_STATUS(sleeper.slept, is_cancelled ? WEIR_ECANCELED : WEIR_ETIMEDOUT);
     weiri_context_fini(&sleeper.context);
-    weiri_scope_fini(&sleeper.scope);
+    scope_fini(&sleeper.scope);
     weir_clock_free(sleeper.clock);
 }
 
@@ -81,7 +81,7 @@ static void cancel_run(void *arg)
 static void cancel_all(void *arg)
 {
     (void)arg;
-    weiri_scope_cancel(&sleeper.scope);
+    weir_context_cancel(&sleeper.context);
 }
 
 /* A run that asks for its descriptor while it is being ended, and then looks at that alone. */
@@ -91,8 +91,8 @@ static void watch_against(void *arg)
     (void)arg;
     struct weiri_thread ender;
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &sleeper.clock), WEIR_OK);
-    CHECK_STATUS(weiri_scope_init(&sleeper.scope, sleeper.clock), WEIR_OK);
-    CHECK_STATUS(weiri_context_init(&sleeper.context, &sleeper.scope), WEIR_OK);
+    scope_init(&sleeper.scope, sleeper.clock);
+    weiri_context_init(&sleeper.context, &sleeper.scope.contexts);
     context_begin(&sleeper.context, 10);
     CHECK_STATUS(weiri_thread_start(&ender, "ender", ends[explorer_choose(3)], NULL), WEIR_OK);
     int fd;
@@ -103,7 +103,7 @@ static void watch_against(void *arg)
     CHECK(weir_context_check(&sleeper.context) != WEIR_OK);
     weiri_context_end(&sleeper.context);
     weiri_context_fini(&sleeper.context);
-    weiri_scope_fini(&sleeper.scope);
+    scope_fini(&sleeper.scope);
     weir_clock_free(sleeper.clock);
 }
 

@@ -21,8 +21,8 @@ static struct weiri_thread thread;
 
 static void locks_init(void)
 {
-    CHECK_STATUS(weiri_mutex_init(&mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&cond, &mutex), WEIR_OK);
+    weiri_mutex_init(&mutex);
+    weiri_cond_init(&cond, &mutex);
 }
 
 static void locks_fini(void)

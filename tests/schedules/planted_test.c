@@ -36,8 +36,8 @@ static void world_init(const struct setting *setting)
     memset(&world, 0, sizeof(world));
     toy_init(&world.toy, setting->bug);
     world.exact = !setting->early_time;
-    CHECK_STATUS(weiri_mutex_init(&world.mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&world.progress, &world.mutex), WEIR_OK);
+    weiri_mutex_init(&world.mutex);
+    weiri_cond_init(&world.progress, &world.mutex);
 }
 
 static void world_fini(void)

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "pool_world.h"
 
-#include "queue/room.h"
-
 /* Cancellations that meet sends, runs, and what a run brings back. */
 
 static void cancel_first(void *arg)
@@ -79,7 +77,7 @@ static void told(void *arg)
     uint32_t found = 0;
     cancel_first(&found);
     CHECK_INT(world.records[0].told, ==, (found & WEIR_CANCELED_PENDING) != 0);
-    CHECK(world.records[0].told == 0 || world.records[0].reason == WEIR_DROP_CANCELED);
+    CHECK(world.records[0].told == 0 || world.records[0].reason == WEIR_ENDED_CANCELED);
     give_up(0);
     CHECK_INT(world.records[0].released, ==, 1);
     CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
@@ -125,56 +123,113 @@ TEST(against_kept, "what was cancelled is not kept by a stop, whatever the race"
     explorer_must_pass(against_kept, NULL, NULL);
 }
 
-/* What a worker does with a periodic envelope, on the queue itself. */
-static struct {
-    weir_queue *queue;
-    struct weir_item item;
-    _Atomic uint64_t cancelled_run;
-    bool is_running;
-} periodic;
-
-static void run_again(void *arg)
-{
-    struct weir_work work;
-    (void)arg;
-    while (weir_queue_get(periodic.queue, &work) == WEIR_OK) {
-        periodic.is_running = true;
-        weiri_sync_point();
-        bool has_joined;
-        enum weir_status status = weiri_queue_send_again(periodic.queue, &periodic.item, 0, 0,
-                                                         &periodic.cancelled_run, &has_joined);
-        CHECK(status == WEIR_OK || status == WEIR_ECANCELED);
-        periodic.is_running = false;
-        bool has_left;
-        CHECK_STATUS(weiri_queue_done_left(periodic.queue, &work, &has_left), WEIR_OK);
-    }
-}
-
-/* However the cancellation falls, the envelope does not come back. */
+/* However the cancellation falls, a periodic envelope does not come back. */
 static void against_again(void *arg)
 {
-    struct weiri_thread worker;
+    struct weiri_thread stepper;
     (void)arg;
-    memset(&periodic, 0, sizeof(periodic));
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    CHECK_STATUS(weir_queue_new(&options, &periodic.queue), WEIR_OK);
-    CHECK_STATUS(weir_queue_add(periodic.queue, weir_key_item(&periodic.item)), WEIR_OK);
-    start_thread(&worker, "worker", run_again);
-    struct weiri_recalled recalled;
-    weiri_queue_recall(periodic.queue, &periodic.item, &periodic.cancelled_run, NULL, &recalled);
-    CHECK(recalled.pending > 0 || recalled.run != 0);
-    if (recalled.run != 0) {
-        CHECK_STATUS(weiri_queue_await_end(periodic.queue, &periodic.item, recalled.run), WEIR_OK);
-    }
-    CHECK(!periodic.is_running);
-    CHECK_INT(weir_queue_len(periodic.queue), ==, 0);
-    weir_queue_shutdown(periodic.queue);
-    weiri_thread_join(&worker);
-    weir_queue_free(periodic.queue);
+    world_init(1, 0);
+    make_periodic();
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    start_thread(&stepper, "stepper", advance);
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK(!world.records[0].is_running);
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    int runs = world.records[0].runs;
+    weiri_thread_join(&stepper);
+    CHECK_STATUS(weir_clock_advance(world.clock, 20), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(world.records[0].runs, ==, runs);
+    world.records[0].accepted = runs; /* for one send */
+    world_fini();
 }
 
 TEST(against_again, "a run that is cancelled brings nothing back, whatever the race")
 {
     explorer_must_pass(against_again, NULL, NULL);
+}
+
+static void cancel_too(void *arg)
+{
+    const uint32_t *found = arg;
+    cancel_first(arg);
+    CHECK(*found == 0 || world.records[0].ends == 1);
+}
+
+/* The task sleeps until the first of the cancellations. */
+static void two_cancellations(void *arg)
+{
+    struct weiri_thread canceler;
+    uint32_t found[2] = {0, 0};
+    (void)arg;
+    world_init(1, 0);
+    world.records[0].sleeps = true;
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(weiri_thread_start(&canceler, "canceler", cancel_too, &found[1]), WEIR_OK);
+    cancel_first(&found[0]);
+    weiri_thread_join(&canceler);
+    CHECK(found[0] != 0 || found[1] != 0);
+    CHECK_INT(world.records[0].ends, ==, 1);
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    world_fini();
+}
+
+TEST(two_cancellations, "two threads that wait for a cancelled run return once it is over")
+{
+    explorer_must_pass(two_cancellations, NULL, NULL);
+}
+
+/* Each run sleeps until it is cancelled: a wait for the next one would have no end. */
+static void sent_again(void *arg)
+{
+    struct weiri_thread canceler;
+    (void)arg;
+    world_init(1, 0);
+    world.records[0].sleeps = true;
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    uint32_t found = 0;
+    CHECK_STATUS(weiri_thread_start(&canceler, "canceler", cancel_first, &found), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    weiri_thread_join(&canceler);
+    CHECK(found != 0);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    world_fini();
+}
+
+TEST(sent_again, "who waits for a cancelled run does not wait for the run of a later send")
+{
+    explorer_must_pass(sent_again, NULL, NULL);
+}
+
+static void cancel_quietly(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], 0, NULL), WEIR_OK);
+}
+
+/* The next run of the worker is that of the other envelope. */
+static void not_the_next(void *arg)
+{
+    struct weiri_thread canceler;
+    (void)arg;
+    world_init(1, 0);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
+    start_thread(&canceler, "canceler", cancel_quietly);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    weiri_thread_join(&canceler);
+    CHECK_INT(world.records[1].runs, ==, 1);
+    CHECK_INT(world.records[1].canceled, ==, 0);
+    CHECK_INT(world.records[0].ends, ==, 1);
+    world_fini();
+}
+
+TEST(not_the_next, "a cancellation does not reach the run that its worker begins next")
+{
+    explorer_must_pass(not_the_next, NULL, NULL);
 }

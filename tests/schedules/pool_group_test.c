@@ -59,8 +59,8 @@ static void group_init(size_t workers, uint32_t flags, bool is_manual)
     memset(&world, 0, sizeof(world));
     memset(&group, 0, sizeof(group));
     group.failing = MEMBERS;
-    CHECK_STATUS(weiri_mutex_init(&group.mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&group.has_run, &group.mutex), WEIR_OK);
+    weiri_mutex_init(&group.mutex);
+    weiri_cond_init(&group.has_run, &group.mutex);
     if (is_manual) {
         CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &world.clock), WEIR_OK);
     }
@@ -210,4 +210,182 @@ static void taken_out(void *arg)
 TEST(taken_out, "members of a group are cancelled, stopped and drained wherever they stand")
 {
     explorer_must_pass(taken_out, NULL, NULL);
+}
+
+static enum weir_status end_group(uint32_t mode, uint32_t flags)
+{
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = mode;
+    options.flags = flags;
+    return weir_pool_end(world.pool, &options);
+}
+
+/* Members wait for their group, or have just been let in, when the pool stops. */
+static void kept(void *arg)
+{
+    (void)arg;
+    group_init(2, 0, true);
+    CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, MEMBERS), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(end_group(WEIR_END_STOP, WEIR_END_KEEP), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    for (int i = 0; i < MEMBERS; i++) {
+        CHECK_INT(group.runs[i], ==, 1);
+    }
+    group_fini();
+}
+
+TEST(kept, "members that a stop keeps, wherever they stand, are run after the next start")
+{
+    explorer_must_pass(kept, NULL, NULL);
+}
+
+static void send_stranger(void *arg)
+{
+    CHECK_STATUS(weir_pool_send(world.pool, arg), WEIR_OK);
+}
+
+/* Only the run of the envelope of no group ends the run of the first member. */
+static struct {
+    struct weiri_mutex mutex;
+    struct weiri_cond changed;
+    int runs;
+} passing;
+
+static int pass(weir_context *context, void *payload)
+{
+    (void)context;
+    (void)payload;
+    weiri_mutex_lock(&passing.mutex);
+    passing.runs++;
+    weiri_cond_broadcast(&passing.changed);
+    weiri_mutex_unlock(&passing.mutex);
+    return WEIR_OK;
+}
+
+static int wait_for_pass(weir_context *context, void *payload)
+{
+    (void)context;
+    (void)payload;
+    weiri_mutex_lock(&passing.mutex);
+    while (passing.runs == 0) {
+        weiri_cond_wait(&passing.changed);
+    }
+    weiri_mutex_unlock(&passing.mutex);
+    return WEIR_OK;
+}
+
+static weir_envelope *new_envelope(weir_invoke_fn *invoke_fn, bool is_member)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    weir_envelope *envelope;
+    options.allocator = *test_allocator();
+    options.invoke = invoke_fn;
+    options.group = is_member ? weir_key_bytes("g", 1) : options.group;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    return envelope;
+}
+
+static void others_pass(void *arg)
+{
+    struct weiri_thread sender;
+    (void)arg;
+    group_init(2, 0, true);
+    passing.runs = 0;
+    weiri_mutex_init(&passing.mutex);
+    weiri_cond_init(&passing.changed, &passing.mutex);
+    weir_envelope *blocker = new_envelope(wait_for_pass, true);
+    weir_envelope *stranger = new_envelope(pass, false);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(world.pool, blocker), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[0]), WEIR_OK);
+    CHECK_STATUS(weiri_thread_start(&sender, "sender", send_stranger, stranger), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[1]), WEIR_OK);
+    weiri_thread_join(&sender);
+    CHECK_STATUS(weir_pool_wait_idle(world.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(passing.runs, ==, 1);
+    CHECK_INT(group.runs[0] + group.runs[1], ==, 2);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    weir_envelope_unref(blocker);
+    weir_envelope_unref(stranger);
+    weiri_cond_fini(&passing.changed);
+    weiri_mutex_fini(&passing.mutex);
+    group_fini();
+}
+
+TEST(others_pass, "what is of no group passes members that wait, and a freed slot goes to a worker "
+                  "that sleeps")
+{
+    explorer_must_pass(others_pass, NULL, NULL);
+}
+
+static void send_last_or_none(void *arg)
+{
+    int *accepted = arg;
+    enum weir_status status = weir_pool_send(world.pool, group.envelopes[2]);
+    CHECK(status == WEIR_OK || status == WEIR_EFULL);
+    *accepted += status == WEIR_OK;
+}
+
+/* The one that waits for its group, or was just let in, has to leave for the third. */
+static void displaced(void *arg)
+{
+    struct weiri_thread sender;
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    int accepted = 2;
+    (void)arg;
+    group_init(2, 0, true);
+    options.workers = 2;
+    options.group_limit = 1;
+    options.capacity = 2;
+    options.when_full = WEIR_FULL_DROP_OLDEST;
+    options.allocator = *test_allocator();
+    options.clock = world.clock;
+    weir_pool_free(world.pool);
+    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, 2), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weiri_thread_start(&sender, "sender", send_last_or_none, &accepted), WEIR_OK);
+    weiri_thread_join(&sender);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    struct weir_pool_counts counts = counts_of(world.pool);
+    CHECK_INT(counts.runs, ==, group.runs[0] + group.runs[1] + group.runs[2]);
+    CHECK_INT(counts.runs + counts.dropped, ==, accepted);
+    group_fini();
+}
+
+TEST(displaced, "a member that waits for its group may have to leave, and leaves no slot taken")
+{
+    explorer_must_pass(displaced, NULL, NULL);
+}
+
+static void pause_and_resume(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
+}
+
+/* A member that was let in while the pool was paused is no more in the order of all. */
+static void paused(void *arg)
+{
+    struct weiri_thread pauser;
+    (void)arg;
+    group_init(2, 0, true);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&pauser, "pauser", pause_and_resume);
+    CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, MEMBERS), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(world.pool, WEIR_FOREVER), WEIR_OK);
+    weiri_thread_join(&pauser);
+    for (int i = 0; i < MEMBERS; i++) {
+        CHECK_INT(group.runs[i], ==, 1);
+    }
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    group_fini();
+}
+
+TEST(paused, "a resume has members run that were let in during the pause")
+{
+    explorer_must_pass(paused, NULL, NULL);
 }

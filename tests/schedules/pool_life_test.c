@@ -5,12 +5,12 @@
 /* Ends that do not wait, that keep, that are for good or have a limit, and starts, which meet one
  * another and the workers. */
 
-static enum weir_status end_world(uint32_t mode, uint32_t flags, int64_t wait_ns)
+static enum weir_status end_world(uint32_t mode, uint32_t flags, int64_t limit_ns)
 {
     struct weir_end_options options = WEIR_END_OPTIONS_INIT;
     options.mode = mode;
     options.flags = flags;
-    options.wait_ns = wait_ns;
+    options.limit_ns = limit_ns;
     return weir_pool_end(world.pool, &options);
 }
 
@@ -32,10 +32,15 @@ static void check_settled(void)
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
 }
 
+/* What it sends would be run beside a run of the first workers. */
 static void restart(void *arg)
 {
     (void)arg;
     world.ended = weir_pool_start(world.pool);
+    for (int i = 0; i < ENVELOPES && world.ended == WEIR_OK; i++) {
+        enum weir_status status = send_to(world.pool, i, 0);
+        CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+    }
 }
 
 /* One worker: were there two generations, two tasks could be inside at once. */
@@ -184,6 +189,13 @@ TEST(keep, "what a stop is to keep is in flight until it is run after the next s
     explorer_must_pass(keep_and_restart, NULL, NULL);
 }
 
+static void drain_quickly(void *arg)
+{
+    (void)arg;
+    enum weir_status status = end_world(WEIR_END_DRAIN, WEIR_END_NO_WAIT, 0);
+    CHECK(status == WEIR_OK || status == WEIR_ECANCELED);
+}
+
 static void keep_against_stop(void *arg)
 {
     struct weiri_thread stopper;
@@ -191,16 +203,16 @@ static void keep_against_stop(void *arg)
     world_init(1, 0);
     send_both();
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    start_thread(&stopper, "stopper", stop_quickly);
+    start_thread(&stopper, "stopper", explorer_choose(2) == 0 ? stop_quickly : drain_quickly);
     CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_KEEP, 0), WEIR_OK);
     weiri_thread_join(&stopper);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
     check_settled();
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
     world_fini();
 }
 
 TEST(keep_stop,
-     "of a stop that keeps and one that does not, the latter decides for all that is left")
+     "of a stop that keeps and an end that does not, the latter decides for all that is left")
 {
     explorer_must_pass(keep_against_stop, NULL, NULL);
 }
@@ -236,8 +248,8 @@ static void limit_against_step(void *arg)
     (void)arg;
     world_init(1, 0);
     steps.has_begun = false;
-    CHECK_STATUS(weiri_mutex_init(&steps.mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&steps.begun, &steps.mutex), WEIR_OK);
+    weiri_mutex_init(&steps.mutex);
+    weiri_cond_init(&steps.begun, &steps.mutex);
     world.on_drop = let_step;
     world.records[0].sleeps = true;
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
@@ -303,7 +315,7 @@ static void restart_against_drain(void *arg)
     weiri_thread_join(&drainer);
     /* Where it was the drain that dropped what waits it had begun before the stop. */
     CHECK_INT(world.records[1].told, ==, 1);
-    CHECK(world.records[1].reason == WEIR_DROP_STOPPED || world.ended == WEIR_ECANCELED);
+    CHECK(world.records[1].reason == WEIR_ENDED_STOPPED || world.ended == WEIR_ECANCELED);
     check_settled();
     world_fini();
 }
@@ -312,4 +324,24 @@ TEST(drain_stop_start, "a drain that a stop cuts short says so, however soon the
                        "again")
 {
     explorer_must_pass(restart_against_drain, NULL, NULL);
+}
+
+/* Both drop what is queued; one of them has to wait for what the other one tells of. */
+static void two_stops(void *arg)
+{
+    struct weiri_thread stopper;
+    (void)arg;
+    world_init(1, 0);
+    send_both();
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&stopper, "stopper", stop_quickly);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    check_settled();
+    weiri_thread_join(&stopper);
+    world_fini();
+}
+
+TEST(stop_stop, "a stop returns when all that another one dropped was told of")
+{
+    explorer_must_pass(two_stops, NULL, NULL);
 }

@@ -1,6 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define ENVELOPES 5
 #include "pool_world.h"
+
+#include "base/time.h"
+#include "pool/pool.h"
 
 /* Senders that wait for room meet runs, time, ends of the pool and each other. */
 
@@ -77,17 +81,22 @@ static void seek_to_the_end(void *arg)
     CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
 }
 
+/* A stop may keep the slot taken. */
 static void ended(void *arg)
 {
     struct weiri_thread sender;
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
     (void)arg;
     world_init(1, 1);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     bool is_stop = explorer_choose(2) == 0;
     CHECK_STATUS(send_to(world.pool, 0, is_stop ? 100 : 0), WEIR_OK);
     start_thread(&sender, "sender", seek_to_the_end);
-    CHECK_STATUS(is_stop ? weir_pool_stop(world.pool) : weir_pool_drain(world.pool), WEIR_OK);
+    options.mode = is_stop ? WEIR_END_STOP : WEIR_END_DRAIN;
+    options.flags = is_stop && explorer_choose(2) == 0 ? WEIR_END_KEEP : 0;
+    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
     weiri_thread_join(&sender);
+    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
     CHECK(is_stop || world.records[1].runs == world.records[1].accepted);
     world_fini();
 }
@@ -100,12 +109,13 @@ TEST(ended, "a drain or a stop ends the wait for room, and lets in nobody after 
 static void send_both(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < ENVELOPES; i++) {
+    for (int i = 0; i < 2; i++) {
         world.records[i].asked++;
     }
-    enum weir_status status = weir_pool_send_all(world.pool, world.envelopes, ENVELOPES);
+    enum weir_status status = weir_pool_send_all(world.pool, world.envelopes, 2);
     CHECK(status == WEIR_OK || status == WEIR_EFULL);
-    for (int i = 0; i < ENVELOPES; i++) {
+    CHECK_INT(counts_of(world.pool).in_flight, <=, world.pool->capacity);
+    for (int i = 0; i < 2; i++) {
         world.records[i].accepted += status == WEIR_OK;
     }
 }
@@ -136,13 +146,10 @@ static void displacing(void *arg)
     (void)arg;
     world_init(1, 1);
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    options.clock = world.clock;
     options.workers = 1;
     options.capacity = 1;
     options.when_full = WEIR_FULL_DROP_OLDEST;
-    weir_pool_free(world.pool);
-    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    replace_pool(&options);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&sender, "sender", seek_for_ever);
     enum weir_status status = send_to(world.pool, 0, 0);
@@ -159,4 +166,181 @@ TEST(displacing,
      "what has to leave for another one was queued; all that was sent is run or dropped")
 {
     explorer_must_pass(displacing, NULL, NULL);
+}
+
+/* Until so many threads wait for room. Time passes only when nobody can run. */
+static void wait_for_line(size_t count)
+{
+    size_t length = 0;
+    weiri_pool_lock(world.pool);
+    while (length < count) {
+        (void)weiri_cond_wait_until(&world.pool->changed, weiri_monotonic_now() + 1);
+        length = 0;
+        for (struct weiri_list *link = world.pool->senders.next; link != &world.pool->senders;
+             link = link->next) {
+            length++;
+        }
+    }
+    weiri_pool_unlock(world.pool);
+}
+
+static struct {
+    int first; /* the runs of the second envelope when the third was let in */
+} line;
+
+static void seek_second(void *arg)
+{
+    (void)arg;
+    enum weir_status status = send_until(1, WEIR_FOREVER);
+    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+}
+
+static void seek_third(void *arg)
+{
+    (void)arg;
+    enum weir_status status = send_until(2, WEIR_FOREVER);
+    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+    line.first = world.records[1].runs;
+}
+
+/* The second envelope's sender is in line before the third's comes. */
+static void in_order(void *arg)
+{
+    struct weiri_thread second;
+    struct weiri_thread third;
+    (void)arg;
+    world_init(1, 1);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    start_thread(&second, "second", seek_second);
+    wait_for_line(1);
+    start_thread(&third, "third", seek_third);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    weiri_thread_join(&third);
+    CHECK_INT(line.first, ==, 1);
+    weiri_thread_join(&second);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    check_covered();
+    world_fini();
+}
+
+TEST(in_order, "senders are let in as they came, and nobody overtakes them when a slot is free")
+{
+    explorer_must_pass(in_order, NULL, NULL);
+}
+
+/* A slot that is not enough for the first in line stays free for it. */
+static void seek_two(void *arg)
+{
+    (void)arg;
+    weir_envelope *const both[] = {world.envelopes[1], world.envelopes[2]};
+    world.records[1].asked++;
+    world.records[2].asked++;
+    CHECK_STATUS(weir_pool_send_all(world.pool, both, 2), WEIR_OK);
+    world.records[1].accepted++;
+    world.records[2].accepted++;
+}
+
+static void seek_again(void *arg)
+{
+    (void)arg;
+    enum weir_status status = send_until(0, WEIR_FOREVER);
+    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+}
+
+static void two_at_once(void *arg)
+{
+    struct weiri_thread pair;
+    struct weiri_thread single;
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    (void)arg;
+    world_init(1, 0);
+    options.workers = 2;
+    options.capacity = 2;
+    options.when_full = WEIR_FULL_WAIT;
+    replace_pool(&options);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    start_thread(&pair, "pair", seek_two);
+    start_thread(&single, "single", seek_again);
+    weiri_thread_join(&pair);
+    weiri_thread_join(&single);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    check_covered();
+    world_fini();
+}
+
+TEST(two_at_once, "one that needs two slots gets them, and then the next in line its own")
+{
+    explorer_must_pass(two_at_once, NULL, NULL);
+}
+
+/* Only the first in line is woken; it wakes the next. */
+static void end_with_line(void *arg)
+{
+    struct weiri_thread second;
+    struct weiri_thread third;
+    (void)arg;
+    world_init(1, 1);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 100), WEIR_OK);
+    start_thread(&second, "second", seek_second);
+    start_thread(&third, "third", seek_third);
+    CHECK_STATUS(explorer_choose(2) == 0 ? weir_pool_stop(world.pool) : weir_pool_drain(world.pool),
+                 WEIR_OK);
+    weiri_thread_join(&second);
+    weiri_thread_join(&third);
+    for (int i = 0; i < ENVELOPES; i++) {
+        CHECK_INT(world.records[i].ends, ==, world.records[i].accepted);
+    }
+    world_fini();
+}
+
+TEST(end_with_line, "the end of the pool ends the wait of all who are in line")
+{
+    explorer_must_pass(end_with_line, NULL, NULL);
+}
+
+static void seek_pair(void *arg)
+{
+    (void)arg;
+    weir_envelope *const both[] = {world.envelopes[2], world.envelopes[3]};
+    CHECK_STATUS(weir_pool_send_all(world.pool, both, 2), WEIR_OK);
+    world.records[2].accepted++;
+    world.records[3].accepted++;
+}
+
+static void seek_last(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(send_until(4, WEIR_FOREVER), WEIR_OK);
+}
+
+/* The pair sleeps in two of three slots. The third one is for who came after it. */
+static void next_in_line(void *arg)
+{
+    struct weiri_thread pair;
+    struct weiri_thread last;
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    (void)arg;
+    world_init(1, 0);
+    options.workers = 2;
+    options.capacity = 3;
+    options.when_full = WEIR_FULL_WAIT;
+    replace_pool(&options);
+    world.records[2].sleeps = true;
+    world.records[3].sleeps = true;
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
+    start_thread(&pair, "pair", seek_pair);
+    start_thread(&last, "last", seek_last);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    weiri_thread_join(&pair);
+    weiri_thread_join(&last);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    world_fini();
+}
+
+TEST(next_in_line, "who is let in leaves what is free to the next in line")
+{
+    explorer_must_pass(next_in_line, NULL, NULL);
 }

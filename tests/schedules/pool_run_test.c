@@ -146,8 +146,8 @@ static void retry_against_stop(void *arg)
     CHECK_STATUS(weir_clock_advance(world.clock, 10), WEIR_OK);
     weiri_thread_join(&stopper);
     CHECK_INT(world.records[0].told, ==, 1);
-    bool is_exhausted = world.records[0].reason == WEIR_DROP_EXHAUSTED;
-    CHECK(is_exhausted || world.records[0].reason == WEIR_DROP_STOPPED);
+    bool is_exhausted = world.records[0].reason == WEIR_ENDED_EXHAUSTED;
+    CHECK(is_exhausted || world.records[0].reason == WEIR_ENDED_STOPPED);
     CHECK_INT(world.records[0].runs, <=, 2);
     CHECK(!is_exhausted || world.records[0].runs == 2);
     end_world();
@@ -184,11 +184,54 @@ static void schedule_against_cancel(void *arg)
     CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, runs);
     CHECK_INT(world.records[0].told, ==, 1);
-    CHECK(world.records[0].reason == WEIR_DROP_CANCELED);
+    CHECK(world.records[0].reason == WEIR_ENDED_CANCELED);
     end_world();
 }
 
 TEST(schedule_cancel, "a periodic envelope that was cancelled does not come again, whatever it met")
 {
     explorer_must_pass(schedule_against_cancel, NULL, NULL);
+}
+
+static bool is_last_attempt;
+
+static int fail_in_time(weir_context *context, void *payload)
+{
+    CHECK(!is_last_attempt);
+    return weir_context_attempt(context) < 4 ? fail(context, payload) : note_run(context, payload);
+}
+
+/* What asks for a retry once the drain has begun has had its last run. */
+static struct weir_decision retry_at_once(weir_context *context, weir_envelope *envelope,
+                                          const struct weir_failure *failure, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)failure;
+    (void)payload;
+    is_last_attempt = weir_pool_state(world.pool) != WEIR_POOL_STATE_RUNNING;
+    return weir_decision_retry_after(0);
+}
+
+static void retry_against_drain(void *arg)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = fail_in_time;
+    options.failure = retry_at_once;
+    (void)arg;
+    world_init(1, 1);
+    is_last_attempt = false;
+    replace_envelope(&options);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(world.records[0].ends, ==, 1);
+    CHECK(!is_last_attempt || world.records[0].reason == WEIR_ENDED_DRAINED);
+    CHECK(is_last_attempt || world.records[0].told == (world.records[0].runs < 4));
+    end_world();
+}
+
+TEST(retry_drain, "a drain drops the retries that runs ask for after it has begun")
+{
+    explorer_must_pass(retry_against_drain, NULL, NULL);
 }

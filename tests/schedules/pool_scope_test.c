@@ -18,8 +18,8 @@ static void scope_world_init(void)
     options.clock = world.clock;
     options.workers = 1;
     options.scope = scope;
-    options.dropped = dropped;
-    options.dropped_arg = &world;
+    options.ended = note_end;
+    options.ended_arg = &world;
     CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
 }
 
@@ -92,7 +92,7 @@ static void cancel_against_free_of_unstarted(void *arg)
     world.pool = new_pool(1, 0);
     weiri_thread_join(&canceller);
     CHECK_INT(world.records[0].told, ==, 1);
-    CHECK_INT(world.records[0].reason, ==, WEIR_DROP_TERMINATED);
+    CHECK_INT(world.records[0].reason, ==, WEIR_ENDED_TERMINATED);
     world_fini();
     weir_scope_free(scope);
 }

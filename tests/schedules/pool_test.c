@@ -113,3 +113,45 @@ TEST(due_send, "a pending time and a send that meet it make one run or two, in o
 {
     explorer_must_pass(due_against_send, NULL, NULL);
 }
+
+/* A thread that waits for a run without a call of the pool, which would look at the clock. */
+static struct {
+    struct weiri_mutex mutex;
+    struct weiri_cond ended;
+} runs;
+
+static void tell_run(void)
+{
+    weiri_mutex_lock(&runs.mutex);
+    weiri_cond_broadcast(&runs.ended);
+    weiri_mutex_unlock(&runs.mutex);
+}
+
+static void due_against_sleep(void *arg)
+{
+    struct weiri_thread stepper;
+    (void)arg;
+    world_init(2, 0);
+    weiri_mutex_init(&runs.mutex);
+    weiri_cond_init(&runs.ended, &runs.mutex);
+    world.on_outcome = tell_run;
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 10), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 10), WEIR_OK);
+    start_thread(&stepper, "stepper", advance);
+    weiri_mutex_lock(&runs.mutex);
+    while (world.records[0].outcomes + world.records[1].outcomes < 2) {
+        weiri_cond_wait(&runs.ended);
+    }
+    weiri_mutex_unlock(&runs.mutex);
+    weiri_thread_join(&stepper);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    weiri_cond_fini(&runs.ended);
+    weiri_mutex_fini(&runs.mutex);
+    world_fini();
+}
+
+TEST(due_sleep, "a step of the clock wakes workers for what is due, whenever they go to sleep")
+{
+    explorer_must_pass(due_against_sleep, NULL, NULL);
+}

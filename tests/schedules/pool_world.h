@@ -17,7 +17,9 @@
  * them; slots and references come back; every call that ends a pool returns. That no memory is left
  * and nobody waits for ever is checked by the explorer. */
 
-#define ENVELOPES 2
+#ifndef ENVELOPES
+#    define ENVELOPES 2
+#endif
 
 /* What a task knows of itself. Only one thread of a schedule runs at a time, and the parts between
  * two places of the explorer are not interrupted, so these are plain. */
@@ -28,10 +30,13 @@ struct record {
     int runs;
     int outcomes;
     int released;
-    int told; /* drops */
+    int ends;
+    int told;     /* those that were drops */
+    int canceled; /* runs that found themselves cancelled at their end */
     bool is_running;
-    bool sleeps;                  /* until it is cancelled */
-    enum weir_drop_reason reason; /* of the last drop */
+    bool sleeps;      /* until it is cancelled */
+    bool is_canceled; /* a cancellation of it has begun */
+    uint32_t reason;  /* of the last drop */
 };
 
 /* The world of a schedule; set up anew by each. */
@@ -59,6 +64,7 @@ static inline int invoke(weir_context *context, void *payload)
     record->runs++;
     weiri_sync_point();
     int status = record->sleeps ? (int)weir_context_sleep(context, WEIR_FOREVER) : WEIR_OK;
+    record->canceled += weir_context_check(context) == WEIR_ECANCELED;
     world.inside--;
     record->is_running = false;
     return status;
@@ -80,18 +86,36 @@ static inline void release(void *payload)
     ((struct record *)payload)->released++;
 }
 
-/* A drop is told of before the reference goes. */
-static inline void dropped(weir_envelope *envelope, enum weir_drop_reason reason, void *arg)
+/* An end is told of before the reference is given back. A drop is an end that leaves something
+ * unrun. */
+static inline void note_end(const struct weir_ended *ended, void *arg)
 {
-    struct record *record = weir_envelope_payload(envelope);
+    struct record *record = weir_envelope_payload(ended->envelope);
     CHECK(arg == &world);
-    CHECK(reason >= WEIR_DROP_STOPPED && reason <= WEIR_DROP_EXHAUSTED);
+    weiri_sync_point();
     CHECK_INT(record->released, ==, 0);
-    record->told++;
-    record->reason = reason;
-    if (world.on_drop != NULL) {
+    record->ends++;
+    if (ended->dropped > 0 || ended->reason == WEIR_ENDED_EXHAUSTED) {
+        record->told++;
+        record->reason = ended->reason;
+    } else {
+        CHECK(ended->reason == WEIR_ENDED_DONE || ended->reason == WEIR_ENDED_CANCELED);
+        CHECK_STATUS(ended->status, record->sleeps ? WEIR_ECANCELED : WEIR_OK);
+    }
+    if (ended->dropped > 0 && world.on_drop != NULL) {
         world.on_drop();
     }
+}
+
+/* Replaces the pool, whose options but for these are as given: allocator, clock, ended_arg. */
+static inline void replace_pool(struct weir_pool_options *options)
+{
+    weir_pool_free(world.pool);
+    options->allocator = *test_allocator();
+    options->clock = world.clock;
+    options->ended = options->ended == NULL ? note_end : options->ended;
+    options->ended_arg = &world;
+    CHECK_STATUS(weir_pool_new(options, &world.pool), WEIR_OK);
 }
 
 static inline weir_pool *new_pool(size_t workers, size_t capacity)
@@ -101,8 +125,8 @@ static inline weir_pool *new_pool(size_t workers, size_t capacity)
     options.clock = world.clock;
     options.workers = workers;
     options.capacity = capacity;
-    options.dropped = dropped;
-    options.dropped_arg = &world;
+    options.ended = note_end;
+    options.ended_arg = &world;
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
     return pool;
@@ -122,6 +146,21 @@ static inline void world_init(size_t workers, size_t capacity)
         options.release = release;
         CHECK_STATUS(weir_envelope_new(&options, &world.envelopes[i]), WEIR_OK);
     }
+}
+
+/* Makes the first envelope a periodic one, with an interval of 10 ns. */
+static inline void make_periodic(void)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    weir_envelope_unref(world.envelopes[0]);
+    world.records[0].released = 0;
+    options.allocator = *test_allocator();
+    options.payload = &world.records[0];
+    options.invoke = invoke;
+    options.outcome = outcome;
+    options.release = release;
+    options.interval_ns = 10;
+    CHECK_STATUS(weir_envelope_new(&options, &world.envelopes[0]), WEIR_OK);
 }
 
 static inline void give_up(int i)

@@ -21,7 +21,7 @@ static enum weir_status add_three(int one, int other)
     struct weir_key keys[3] = {world_key(one), world_key(other), world_key(one)};
     explorer_note("adds %c and %c", 'a' + one, 'a' + other);
     unsigned add = world_ask();
-    enum weir_status status = weir_queue_add_batch(world.queue, keys, 3);
+    enum weir_status status = weir_queue_add_batch(world.queue, keys, 3, NULL);
     world_asked(one, add, status);
     world_asked(other, add, status);
     return status;
@@ -90,7 +90,7 @@ static void add_refused(void *arg)
 {
     (void)arg;
     struct weir_key keys[3] = {world_key(0), world_key(1), world_key(3)};
-    CHECK_STATUS(weir_queue_add_batch(world.queue, keys, 3), WEIR_EBUSY);
+    CHECK_STATUS(weir_queue_add_batch(world.queue, keys, 3, NULL), WEIR_EBUSY);
     explorer_note("was refused");
 }
 

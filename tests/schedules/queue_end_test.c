@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "world.h"
 
-#include "queue/internal.h"
-
 /* The queue in every order of its threads: shutdown and drain. */
 
 TEST(shutdown_wakes, "a shutdown wakes every consumer; what was accepted before it is processed")
@@ -38,7 +36,7 @@ static void shutdown_beside_add(void *arg)
 }
 
 TEST(shutdown_meets_add,
-     "an add is refused by a shutdown, or handed out after it; also one that joins")
+     "an add is refused by a shutdown, or handed out after it; also one that coalesced")
 {
     bool is_embedded = false;
     explorer_must_pass(shutdown_beside_add, &is_embedded, NULL);
@@ -46,23 +44,25 @@ TEST(shutdown_meets_add,
     explorer_must_pass(shutdown_beside_add, &is_embedded, NULL);
 }
 
-/* More than are woken at once by one unlock. */
+#define CONSUMERS 6
+
+/* More than are woken at once for work. */
 static void shutdown_of_many(void *arg)
 {
     (void)arg;
-    struct weiri_thread consumers[WEIRI_WAKES_MAX + 2];
+    struct weiri_thread consumers[CONSUMERS];
     world_init();
-    for (size_t i = 0; i < WEIRI_WAKES_MAX + 2; i++) {
+    for (size_t i = 0; i < CONSUMERS; i++) {
         world_start(&consumers[i], "consumer", world_consume, NULL);
     }
     weir_queue_shutdown(world.queue);
-    for (size_t i = 0; i < WEIRI_WAKES_MAX + 2; i++) {
+    for (size_t i = 0; i < CONSUMERS; i++) {
         weiri_thread_join(&consumers[i]);
     }
     world_fini();
 }
 
-TEST(shutdown_wakes_many, "a shutdown wakes more consumers than an unlock has room to remember")
+TEST(shutdown_wakes_many, "a shutdown wakes more consumers than work does")
 {
     explorer_must_pass(shutdown_of_many, NULL, NULL);
 }
@@ -212,6 +212,43 @@ static void drain_forced(void *arg)
 TEST(drain_is_forced, "a shutdown from another thread makes a drain return at once")
 {
     explorer_must_pass(drain_forced, NULL, NULL);
+}
+
+static void drain_in_any_way(void *arg)
+{
+    enum weir_status *status = arg;
+    *status = weir_queue_shutdown_drain(world.queue);
+    explorer_note("has drained: %s", weir_status_name((int)*status));
+    CHECK(*status == WEIR_OK || *status == WEIR_ECANCELED);
+    if (*status == WEIR_OK) {
+        check_drained();
+    }
+}
+
+static void drains_beside_shutdown(void *arg)
+{
+    (void)arg;
+    enum weir_status statuses[2];
+    struct weiri_thread consumer;
+    struct weiri_thread drainers[2];
+    struct weiri_thread closer;
+    world_init();
+    world_start(&consumer, "consumer", consume_adding, NULL);
+    CHECK_STATUS(world_add(0), WEIR_OK);
+    CHECK_STATUS(world_add(1), WEIR_OK);
+    world_start(&drainers[0], "drainer", drain_in_any_way, &statuses[0]);
+    world_start(&drainers[1], "drainer", drain_in_any_way, &statuses[1]);
+    world_start(&closer, "closer", world_shut_down, NULL);
+    weiri_thread_join(&closer);
+    world_join_two(drainers);
+    weiri_thread_join(&consumer);
+    check_drained();
+    world_fini();
+}
+
+TEST(drains_beside_shutdown, "two drains beside a plain shutdown return, drained or cut short")
+{
+    explorer_must_pass(drains_beside_shutdown, NULL, NULL);
 }
 
 /* A drain with a limit, while the item is kept: it ends at its limit, and the queue stays shut. */

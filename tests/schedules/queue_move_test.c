@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "world.h"
 
+#include "queue/queue.h"
+
 /* The queue in every order of its threads: pending times that are moved, superseded or refused
  * while they pass, and limits that pass while their gets are woken. */
 
@@ -33,7 +35,7 @@ static void change(uint32_t flags, int64_t delay_ns)
     unsigned add = world_ask();
     times.changed_ns = weir_clock_now(world.clock);
     explorer_note("changes a: after %lld", (long long)delay_ns);
-    CHECK_STATUS(weir_queue_add_with(world.queue, world_key(0), &options), WEIR_OK);
+    CHECK_STATUS(weir_queue_add_with(world.queue, world_key(0), &options, NULL), WEIR_OK);
     world_asked(0, add, WEIR_OK);
 }
 
@@ -210,4 +212,66 @@ TEST(limit_of_timer, "when the one that watches the clock gives up, another one 
 {
     const struct explorer_options options = {.no_early_time = true};
     explorer_must_pass(limit_before_time, NULL, &options);
+}
+
+/* With three waiters one that is not the timer is woken for each earlier time, and takes over. */
+static void earlier_times(void *arg)
+{
+    (void)arg;
+    struct weiri_thread consumers[2];
+    struct weiri_thread third;
+    world_init();
+    world.is_exact = true;
+    world_start_two(consumers, "consumer", world_consume);
+    world_start(&third, "consumer", world_consume, NULL);
+    CHECK_STATUS(world_add_after(0, 1000), WEIR_OK);
+    CHECK_STATUS(world_add_after(1, 100), WEIR_OK);
+    CHECK_STATUS(world_add_after(2, 10), WEIR_OK);
+    world_wait_all_seen();
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    world_join_two(consumers);
+    weiri_thread_join(&third);
+    world_fini();
+}
+
+TEST(three_waiters, "among three waiters each earlier time finds one that waits for it")
+{
+    const struct explorer_options options = {.no_early_time = true};
+    explorer_must_pass(earlier_times, NULL, &options);
+}
+
+/* As on a machine with six processors: several consumers are on their way at once. */
+static void several_on_their_way(void *arg)
+{
+    (void)arg;
+    struct weiri_thread consumers[2];
+    struct weiri_thread third;
+    struct weir_key keys[] = {{0}, {0}, {0}};
+    world_init();
+    weiri_queue_lock(world.queue);
+    world.queue->consumers.woken_max = 3;
+    weiri_queue_unlock(world.queue);
+    world_start_two(consumers, "consumer", world_consume);
+    world_start(&third, "consumer", world_consume, NULL);
+    CHECK_STATUS(world_add_after(3, 10), WEIR_OK);
+    unsigned add = world_ask();
+    for (int number = 0; number < 3; number++) {
+        keys[number] = world_key(number);
+    }
+    enum weir_status status = weir_queue_add_batch(world.queue, keys, 3, NULL);
+    for (int number = 0; number < 3; number++) {
+        world_asked(number, add, status);
+    }
+    CHECK_STATUS(world_add(0), WEIR_OK);
+    world_wait_all_seen();
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    world_join_two(consumers);
+    weiri_thread_join(&third);
+    world_fini();
+}
+
+TEST(several_woken, "where several consumers are woken at once no item and no time is left to one "
+                    "that does not come")
+{
+    explorer_must_pass(several_on_their_way, NULL, NULL);
 }

@@ -4,18 +4,18 @@
 
 #include "world.h"
 
-#include "queue/internal.h"
+#include "queue/queue.h"
 
 /* The queue's descriptor in every order of its threads: whenever nobody is inside the queue, it
  * shows what is there. Real descriptors, on a manual clock: nothing here waits for them. */
 
 static void look(int fd)
 {
-    weiri_queue_lock(world.queue);
-    bool is_ready = weiri_ready_count(&world.queue->core.ready) > 0 || world.queue->shutting_down;
+    weiri_mutex_lock(&world.queue->mutex); /* without what a call does when it locks */
+    bool is_ready = world.queue->core.queued > 0 || world.queue->shutting_down;
     struct pollfd pollfd = {.fd = fd, .events = POLLIN};
     CHECK_INT(poll(&pollfd, 1, 0), ==, is_ready);
-    weiri_queue_unlock(world.queue);
+    weiri_mutex_unlock(&world.queue->mutex);
 }
 
 static void watch(void *arg)

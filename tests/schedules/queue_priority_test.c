@@ -37,7 +37,7 @@ static void add_at(int number, int32_t priority, int64_t delay_ns)
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.priority = priority;
     options.delay_ns = delay_ns;
-    enum weir_status status = weir_queue_add_with(world.queue, world_key(number), &options);
+    enum weir_status status = weir_queue_add_with(world.queue, world_key(number), &options, NULL);
     world_asked(number, add, status);
     CHECK_STATUS(status, WEIR_OK);
 }

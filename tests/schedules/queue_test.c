@@ -102,7 +102,7 @@ static void produce_batches(void *arg)
     for (int round = 0; round < 2; round++) {
         struct weir_key keys[2] = {world_key(own[0]), world_key(own[1])};
         unsigned add = world_ask();
-        CHECK_STATUS(weir_queue_add_batch(world.queue, keys, 2), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_batch(world.queue, keys, 2, NULL), WEIR_OK);
         world_asked(own[0], add, WEIR_OK);
         world_asked(own[1], add, WEIR_OK);
     }
@@ -202,7 +202,7 @@ static void dependent(void *arg)
     if (*(const bool *)arg) {
         struct weir_key keys[2] = {world_key(0), world_key(1)};
         unsigned add = world_ask();
-        CHECK_STATUS(weir_queue_add_batch(world.queue, keys, 2), WEIR_OK);
+        CHECK_STATUS(weir_queue_add_batch(world.queue, keys, 2, NULL), WEIR_OK);
         world_asked(0, add, WEIR_OK);
         world_asked(1, add, WEIR_OK);
     } else {

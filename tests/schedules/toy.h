@@ -59,10 +59,10 @@ struct toy {
 static inline void toy_init(struct toy *toy, enum toy_bug bug)
 {
     *toy = (struct toy){.bug = bug};
-    CHECK_STATUS(weiri_mutex_init(&toy->mutex), WEIR_OK);
-    CHECK_STATUS(weiri_mutex_init(&toy->totals_mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&toy->ready, &toy->mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&toy->drained, &toy->mutex), WEIR_OK);
+    weiri_mutex_init(&toy->mutex);
+    weiri_mutex_init(&toy->totals_mutex);
+    weiri_cond_init(&toy->ready, &toy->mutex);
+    weiri_cond_init(&toy->drained, &toy->mutex);
 }
 
 static inline void toy_fini(struct toy *toy)

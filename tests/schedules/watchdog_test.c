@@ -11,7 +11,7 @@
  */
 static struct {
     weir_clock *clock;
-    struct weiri_scope scope;
+    struct scope scope;
     struct weiri_watchdog dog;
     weir_context context;
     struct weiri_mutex mutex;
@@ -39,19 +39,18 @@ static void world_init(void)
 {
     memset(&world, 0, sizeof(world));
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &world.clock), WEIR_OK);
-    CHECK_STATUS(weiri_mutex_init(&world.mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&world.has_told, &world.mutex), WEIR_OK);
-    CHECK_STATUS(weiri_watchdog_init(&world.dog, world.clock, 5, tell, NULL), WEIR_OK);
-    CHECK_STATUS(weiri_scope_init(&world.scope, world.clock), WEIR_OK);
-    world.scope.watchdog = &world.dog;
-    CHECK_STATUS(weiri_context_init(&world.context, &world.scope), WEIR_OK);
+    weiri_mutex_init(&world.mutex);
+    weiri_cond_init(&world.has_told, &world.mutex);
+    scope_init(&world.scope, world.clock);
+    CHECK_STATUS(weiri_watchdog_init(&world.dog, &world.scope.contexts, 5, tell, NULL), WEIR_OK);
+    weiri_context_init(&world.context, &world.scope.contexts);
 }
 
 static void world_fini(void)
 {
     weiri_context_fini(&world.context);
-    weiri_scope_fini(&world.scope);
     weiri_watchdog_fini(&world.dog);
+    scope_fini(&world.scope);
     weiri_cond_fini(&world.has_told);
     weiri_mutex_fini(&world.mutex);
     weir_clock_free(world.clock);
@@ -123,8 +122,11 @@ static void refuse(void *arg)
     (void)arg;
     weir_clock *clock;
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &clock), WEIR_OK);
+    scope_init(&world.scope, clock);
     explorer_refuse_thread(1);
-    CHECK_STATUS(weiri_watchdog_init(&world.dog, clock, 5, tell, NULL), WEIR_ETHREAD);
+    CHECK_STATUS(weiri_watchdog_init(&world.dog, &world.scope.contexts, 5, tell, NULL),
+                 WEIR_ETHREAD);
+    scope_fini(&world.scope);
     weir_clock_free(clock);
 }
 

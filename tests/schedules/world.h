@@ -54,8 +54,8 @@ static inline void world_init_on(bool is_manual, bool is_embedded)
     }
     options.clock = world.clock;
     CHECK_STATUS(weir_queue_new(&options, &world.queue), WEIR_OK);
-    CHECK_STATUS(weiri_mutex_init(&world.mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&world.progress, &world.mutex), WEIR_OK);
+    weiri_mutex_init(&world.mutex);
+    weiri_cond_init(&world.progress, &world.mutex);
 }
 
 static inline void world_init(void)

@@ -64,9 +64,9 @@ static bool add(struct writer *writer, unsigned index)
     struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
     options.priority = choose_priority(writer);
     books_write(writer, index);
-    enum weir_status status = options.priority == 0
-                                  ? weir_queue_add(world.queue, books_key(index))
-                                  : weir_queue_add_with(world.queue, books_key(index), &options);
+    enum weir_status status =
+        options.priority == 0 ? weir_queue_add(world.queue, books_key(index))
+                              : weir_queue_add_with(world.queue, books_key(index), &options, NULL);
     return note(writer, index, status, false);
 }
 
@@ -80,7 +80,7 @@ static bool add_some(struct writer *writer)
         books_write(writer, indexes[i]);
         keys[i] = books_key(indexes[i]);
     }
-    enum weir_status status = weir_queue_add_batch(world.queue, keys, count);
+    enum weir_status status = weir_queue_add_batch(world.queue, keys, count, NULL);
     bool goes_on = true;
     for (size_t i = 0; i < count; i++) {
         goes_on = note(writer, indexes[i], status, false);
@@ -113,7 +113,7 @@ static bool add_with(struct writer *writer)
     options.delay_ns = is_now ? 0 : choose_delay(writer);
     options.priority = choose_priority(writer);
     books_write(writer, index);
-    return note(writer, index, weir_queue_add_with(world.queue, books_key(index), &options),
+    return note(writer, index, weir_queue_add_with(world.queue, books_key(index), &options, NULL),
                 options.delay_ns > 0 || (options.flags & WEIR_ADD_RATE_LIMITED) != 0);
 }
 

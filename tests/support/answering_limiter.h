@@ -7,7 +7,7 @@
 
 #include "support/harness.h"
 
-/* A limiter of one's own that answers what it is told to, and remembers nothing. */
+/* A user's own limiter with a given answer, which remembers nothing. */
 struct answer {
     enum weir_status status;
     int64_t delay_ns; /* set where status is WEIR_OK */

@@ -34,7 +34,7 @@ void test_fail(const char *file, int line, const char *format, ...)
         hook(text);
     }
     /* Past stdio, whose locks another thread may hold; and _exit(), since other threads still run
-     * and would meet what exit() tears down. */
+     * and use objects that exit() destroys. */
     (void)dprintf(STDERR_FILENO, "FAILED %s\n", text);
     atomic_store(&harness_report->outcome, HARNESS_FAILED);
     _exit(HARNESS_EXIT_FAILED);

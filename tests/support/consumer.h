@@ -7,10 +7,10 @@
 #include "jobs/consumer.h"
 #include "support/jobs.h"
 
-/* A consumer on a real store with the system's clocks, its handlers, and what they saw. Delays are
- * short and real; nothing is assumed about how long anything takes. */
+/* A consumer on a real store with the system's clocks, its handlers, and a record of their calls.
+ * Delays are short and real; nothing is assumed about how long anything takes. */
 
-/* What a test's handler and after_run share. */
+/* Shared by a test's handler and after_run. */
 struct scene {
     weir_broker *broker;
     weir_consumer *consumer;
@@ -36,8 +36,8 @@ static inline int64_t scene_wall_now(void *arg)
 static inline void scene_open(struct scene *scene)
 {
     memset(scene, 0, sizeof(*scene));
-    CHECK_STATUS(weiri_mutex_init(&scene->mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&scene->changed, &scene->mutex), WEIR_OK);
+    weiri_mutex_init(&scene->mutex);
+    weiri_cond_init(&scene->changed, &scene->mutex);
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     options.allocator = *test_allocator();
     CHECK_STATUS(weiri_broker_open_at("sqlite:jobs.db", &options, scene_wall_now, NULL,

@@ -15,8 +15,8 @@ struct counter {
 
 static inline void counter_init(struct counter *counter)
 {
-    CHECK_STATUS(weiri_mutex_init(&counter->mutex), WEIR_OK);
-    CHECK_STATUS(weiri_cond_init(&counter->grown, &counter->mutex), WEIR_OK);
+    weiri_mutex_init(&counter->mutex);
+    weiri_cond_init(&counter->grown, &counter->mutex);
     counter->value = 0;
 }
 

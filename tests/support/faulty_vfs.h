@@ -23,7 +23,7 @@ static struct {
     unsigned kinds;     /* which calls count */
     _Atomic int left;   /* the call that fails: counted down to 0; below: none */
     bool is_for_good;   /* and all after it */
-    int code;           /* what it fails with */
+    int code;           /* the code of the failure */
     int error;          /* and the system's error number then */
     _Atomic int failed; /* calls that failed */
     sqlite3_vfs *real;
@@ -39,10 +39,10 @@ static inline sqlite3_file *real_of(sqlite3_file *file)
     return ((struct faulty_file *)file)->real;
 }
 
-/* SQLITE_OK, or what the call is to fail with. */
+/* SQLITE_OK, or the code with which the call is to fail. */
 static inline int visit(enum fault_kind kind)
 {
-    /* In this order: who sees that a fault is armed, sees what it is. */
+    /* In this order: a thread that sees the armed fault also sees its kind. */
     if (fault.left < 0 || (fault.kinds & (unsigned)kind) == 0) {
         return SQLITE_OK;
     }

@@ -19,8 +19,8 @@ static inline void test_filter_calls(struct sock_filter *filter, size_t size)
     CHECK_INT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), ==, 0);
 }
 
-/* From here on what the calling thread and those it starts ask of this system call (SYS_...) ends
- * in this action: SECCOMP_RET_ERRNO | error, or SECCOMP_RET_KILL_PROCESS. */
+/* From here on this system call (SYS_...) of the calling thread, and of threads that it starts,
+ * ends in this action: SECCOMP_RET_ERRNO | error, or SECCOMP_RET_KILL_PROCESS. */
 static inline void test_forbid_call(unsigned call, unsigned action)
 {
     struct sock_filter filter[] = {

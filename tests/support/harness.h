@@ -31,7 +31,7 @@
 
 typedef void test_fn(void);
 
-/* Registers a test; name is a C identifier, sentence says what must be true. */
+/* Registers a test; name is a C identifier, sentence states the promise. */
 #define TEST(name, sentence) TEST_WITH(name, sentence, 0)
 
 /* As TEST. TEST_OOM: the harness also runs it with every allocation of test_allocator() failing in
@@ -106,12 +106,13 @@ static inline bool test_check_or_oom(int status, const char *file, int line)
     return test_oom(status, weir_status_name(status), file, line);
 }
 
-/* Runs fn(arg) in a child, which must end by abort(), with text in what it wrote to standard error.
+/* Runs fn(arg) in a child, which must end by abort(), with text in its output on standard error.
  * Not while other threads run. */
 void test_must_abort(void (*fn)(void *arg), void *arg, const char *text);
 
-/* Ends a child that the test has forked, as one that passed, whatever other threads its parent had.
- * Lines that it ran count as reached (make coverage), which those before an _exit() do not. */
+/* Ends a child that the test has forked, as one that passed, whether or not its parent had other
+ * threads. Lines that it ran count as reached (make coverage), which those before an _exit() do
+ * not. */
 _Noreturn void test_end_child(void);
 
 /* Counts and checks every block: sizes given back must match, nothing may be left at the end, freed

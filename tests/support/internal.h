@@ -11,10 +11,10 @@
 
 #include "support/harness.h"
 
-/* What the files of the harness share with one another and no test sees. */
+/* Shared by the files of the harness; tests do not use it. */
 
 enum harness_outcome {
-    HARNESS_RUNNING, /* also what is left of a process that ended without saying how */
+    HARNESS_RUNNING, /* also of a process that ended without an outcome */
     HARNESS_PASSED,
     HARNESS_FAILED,
     HARNESS_SKIPPED
@@ -51,8 +51,8 @@ struct harness_pass {
 /* Runs the body and the checks after it in this process. Returns only when the test passed. */
 void harness_run_body(const struct harness_pass *pass);
 
-/* A process of its own for one pass, everything it left behind removed.
- * ret_output: the end of what it printed, to be freed; ret_why: the reason, "" where it passed. */
+/* A process of its own for one pass, everything it left behind removed. ret_output: the end of its
+ * output, to be freed; ret_why: the reason, "" where it passed. */
 enum harness_outcome harness_run_process(const struct harness_pass *pass, char **ret_output,
                                          char *ret_why, size_t why_size);
 /* Prepares the process of the runner for harness_run_process(). */
@@ -63,8 +63,8 @@ void harness_memory_init(uint64_t fail_nth, bool sticky);
 /* Fails the test when a block is left. */
 void harness_memory_check(void);
 
-/* File descriptors, threads and children: what there is before the body, and that nothing more is
- * there after it. */
+/* File descriptors, threads and children: notes them before the body, and checks that there are no
+ * others after it. */
 void harness_leaks_before(void);
 void harness_leaks_check(void);
 

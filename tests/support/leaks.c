@@ -25,7 +25,7 @@ static unsigned threads_before;
 
 typedef void entry_fn(unsigned number, void *arg);
 
-/* Calls fn for each entry of a folder of /proc whose name is a number. */
+/* Calls fn for each entry of a folder of /proc that has a number as its name. */
 static void each_number(const char *folder, entry_fn *fn, void *arg)
 {
     DIR *dir = opendir(folder);

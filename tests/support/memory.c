@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* test_allocator(): each block stands between a head, which is in a list of all blocks, and a tail
- * of bytes that nobody may change. */
+ * of bytes that must not change. */
 
 #define ALIVE UINT64_C(0x616c697665626c6b)
 #define DEAD UINT64_C(0x6465616462626c6b)

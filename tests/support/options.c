@@ -16,7 +16,7 @@ static const char usage[] =
     "--no-fork runs the tests in this process, for a debugger: no time limit, and the first test\n"
     "that fails or is skipped ends it.\n";
 
-/* The number a text begins with; *ret_rest is what follows it. */
+/* The number a text begins with; *ret_rest is the rest behind it. */
 static bool read_number(const char *text, uint64_t *ret_number, const char **ret_rest)
 {
     char *end;

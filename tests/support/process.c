@@ -176,8 +176,8 @@ static void kill_children(int output)
     (void)fclose(file);
 }
 
-/* Waits for what the test left behind, and ends it where it does not end. True: something had to be
- * ended. What a killed process leaves becomes the runner's child in its turn, hence the loop. */
+/* Waits for processes that the test left behind, and ends those that do not end. True: one had to
+ * be ended. Children of a killed process become the runner's in turn, hence the loop. */
 static bool sweep(bool passed, int output)
 {
     bool found = false;

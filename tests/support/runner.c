@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* main() of every test executable: chooses the tests, runs their passes, says what came of them.
- * The output is TAP with one more line, the counts, at the end. */
+/* main() of every test executable: chooses the tests, runs their passes, reports the outcomes. The
+ * output is TAP with one more line, the counts, at the end. */
 
 #define TESTS_MAX 512
 /* No test makes as many allocations; a loop over them that gets here does not end. */
@@ -83,7 +83,7 @@ static void show_repeat(const struct harness_pass *pass)
                  run.program, pass->test->name, (unsigned long long)seed, fail);
 }
 
-/* One pass; prints what it printed when it failed. */
+/* One pass; prints its output if it failed. */
 static enum harness_outcome run_pass(const struct harness_pass *pass, char *why, size_t why_size)
 {
     if (run.options.no_fork) {

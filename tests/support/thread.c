@@ -116,8 +116,8 @@ long test_sleeps(struct test_thread *thread)
     return sleeps_of(tid);
 }
 
-/* One look could fall on a thread that sleeps for a moment on its way: the same sleep must be seen
- * in several looks. */
+/* A single reading could find a thread that sleeps for a moment on its way: the same sleep must be
+ * seen several times. */
 void test_wait_asleep(struct test_thread *thread)
 {
     const int looks_needed = 4;

@@ -23,7 +23,7 @@ static void empty_folder(int fd)
         if (unlinkat(dirfd(dir), entry->d_name, 0) == 0) {
             continue;
         }
-        /* A test may have taken the folder's permissions away to see what then happens. */
+        /* A test may have taken the folder's permissions away. */
         if (fchmodat(dirfd(dir), entry->d_name, S_IRWXU, 0) != 0) {
             continue;
         }

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What people do to jobs: remove and kick. */
+/* Commands for jobs: remove and kick. */
 #include "base/alloc.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/commit.h"

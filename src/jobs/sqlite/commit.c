@@ -7,27 +7,27 @@
 #include "jobs/error.h"
 #include "jobs/sqlite/result.h"
 
-/* Pages in the WAL past which it is folded into the database, and past which its file is cut as
- * well: only a long-lasting reader lets it grow so far. */
+/* Pages in the WAL above which it is checkpointed, and above which its file is truncated too. Only
+ * a long read lets it grow that far. */
 enum {
     CHECKPOINT_PAGES = 4000,
     TRUNCATE_PAGES = 64000
 };
 
-/* Jobs that one transaction makes ready at most, so that others can write in between. */
+/* The most jobs that one transaction makes ready, so that others can write in between. */
 enum {
     PROMOTE_MAX = 10000
 };
 
-/* What a leader has to say: once it holds neither the lock nor the lead, since a log callback may
- * take its time. */
+/* A message of a leader. It is logged after the leader has released the lock and the lead, since a
+ * log callback may take long. */
 struct remark {
     enum weir_log_level level;
     bool is_made;
     struct weir_error error;
 };
 
-/* On the stack of the thread that waits for it. */
+/* Lies on the stack of the thread that waits for the answer. */
 struct request {
     struct weiri_list link;
     weiri_commit_fn *run;
@@ -69,35 +69,36 @@ void weiri_commit_prepare(struct weiri_store *store)
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
 }
 
-void weiri_commit_ring(struct weiri_store *store, const char *tube, bool is_about_emptiness)
+void weiri_commit_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness)
 {
-    uint64_t bit = UINT64_C(1) << weiri_store_bell(tube);
+    uint64_t bit = UINT64_C(1) << weiri_store_channel(tube);
     if (is_about_emptiness) {
-        store->empty_bells |= bit;
+        store->empty_channels |= bit;
     } else {
-        store->bells |= bit;
+        store->channels |= bit;
     }
 }
 
-static void ring_bells(struct weiri_store *store)
+static void notify_channels(struct weiri_store *store)
 {
-    for (unsigned bell = 0; bell < WEIRI_BELLS; bell++) {
-        uint64_t bit = UINT64_C(1) << bell;
-        if ((store->bells & bit) != 0 || ((store->empty_bells & bit) != 0 &&
-                                          weiri_bell_is_empty_watched(&store->lock_file, bell))) {
-            weiri_bell_ring(&store->lock_file, bell);
+    for (unsigned channel = 0; channel < WEIRI_CHANNELS; channel++) {
+        uint64_t bit = UINT64_C(1) << channel;
+        if ((store->channels & bit) != 0 ||
+            ((store->empty_channels & bit) != 0 &&
+             weiri_channel_is_empty_watched(&store->lock_file, channel))) {
+            weiri_channel_notify(&store->lock_file, channel);
         }
     }
 }
 
-/* Runs requests in one transaction. On failure ret_error tells it, and nothing has changed; but of
- * WEIR_EIO nobody knows. */
+/* Runs requests in one transaction. On failure ret_error says why, and nothing has changed. After
+ * WEIR_EIO the state is unknown. */
 static enum weir_status transact(struct weiri_store *store, struct weiri_list *requests,
                                  struct weir_error *ret_error)
 {
     struct weiri_connection *writer = &store->writer;
-    store->bells = 0;
-    store->empty_bells = 0;
+    store->channels = 0;
+    store->empty_channels = 0;
     int code = weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL, 0);
     for (struct weiri_list *link = requests->next; link != requests && code == SQLITE_OK;
          link = link->next) {
@@ -108,7 +109,7 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     }
     if (code == SQLITE_OK) {
         store->transactions++;
-        ring_bells(store);
+        notify_channels(store);
         return WEIR_OK;
     }
     code = weiri_sqlite_refine(writer->db, SQLITE_FCNTL_JOURNAL_POINTER, code);
@@ -121,8 +122,7 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
 }
 
 /* After a failed write or fsync (WEIR_EIO) the kernel may have dropped what it could not store and
- * report success the next time: whatever this handle would acknowledge from then on could be
- * untrue. */
+ * report success the next time: any later acknowledgement of this handle could be wrong. */
 static void fail_for_good(struct weiri_store *store, const struct weir_error *error,
                           struct remark *ret_remark)
 {
@@ -143,7 +143,7 @@ static void say(const struct weiri_store *store, const struct remark *remark)
     }
 }
 
-/* Answers all requests of a list. They are gone once the mutex is released. */
+/* Answers all requests of a list. They may be freed once the mutex is released. */
 static void answer(struct weiri_store *store, struct weiri_list *requests, enum weir_status status,
                    const struct weir_error *error)
 {
@@ -174,7 +174,7 @@ static bool has_failed(struct weiri_store *store)
     return failed;
 }
 
-/* What is to be said of requests that come after a write that failed for good. */
+/* The error of requests after a write that failed for good. */
 static enum weir_status refuse(const struct weiri_store *store, struct weir_error *ret_error)
 {
     return weiri_fail(ret_error, WEIR_EIO, "%s: an earlier write failed: reopen the store to go on",
@@ -207,7 +207,8 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
 }
 
 /* Under the store's lock, so that no other process commits meanwhile (Debian's SQLite may corrupt
- * the file then). Readers are never waited for: what they still need is left for the next time. */
+ * the file then). It never waits for readers: pages that they still need are left for the next
+ * checkpoint. */
 static void checkpoint(struct weiri_store *store, struct remark *ret_remark)
 {
     if (store->wal_pages < store->checkpoint_pages) {
@@ -237,8 +238,8 @@ static void checkpoint(struct weiri_store *store, struct remark *ret_remark)
     }
 }
 
-/* Was the file removed, or another put in its place? What is written to it is lost then. Asked
- * before the lock file is made anew beside it; one that is removed later is as one removed after
+/* Whether the file was removed or replaced: all that is written to it is lost then. Called before
+ * the lock file is made again beside it. A removal after this call has the same effect as one after
  * the commit. */
 static bool has_moved(const struct weiri_store *store)
 {

@@ -5,15 +5,16 @@
 
 #include "jobs/sqlite/store.h"
 
-/* Group commit. A thread that wants to write hands in a request; the first to find nobody leading
- * takes all that have gathered, runs them in one transaction with one fsync under the store's lock,
- * and answers them. No request is answered with WEIR_OK before it is on stable storage.
+/* Group commit. A thread that writes adds a request to a list. If there is no leader, it becomes
+ * the leader: it takes all requests, runs them in one transaction with one fsync under the store's
+ * lock, and answers them. No request is answered with WEIR_OK before it is on stable storage.
  *
- * Where a transaction of several fails, each is run again by itself, so that one request that
- * cannot succeed takes no other with it. */
+ * If a transaction of several requests fails, each is run again alone, so that a request that
+ * cannot succeed makes no other fail. */
 
-/* Changes the database inside a transaction; returns one of SQLite's codes, anything but SQLITE_OK
- * undoes the transaction. May be called again after that: it resets its results first. */
+/* Changes the database inside a transaction. Returns one of SQLite's codes; any but SQLITE_OK
+ * undoes the transaction. The function may be called again after that, so it resets its results
+ * first. */
 typedef int weiri_commit_fn(struct weiri_store *store, void *arg);
 
 WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,
@@ -23,7 +24,7 @@ WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_co
 void weiri_commit_prepare(struct weiri_store *store);
 void weiri_commit_finish(struct weiri_store *store);
 
-/* Inside a transaction: rings a tube's bell once it is committed. */
-void weiri_commit_ring(struct weiri_store *store, const char *tube, bool is_about_emptiness);
+/* Called inside a transaction: notifies a tube's channel after the commit. */
+void weiri_commit_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness);
 
 #endif

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
-/* A database file is data from outside: nothing in it may run. NO_CKPT_ON_CLOSE, because every
- * checkpoint belongs under the store's lock. */
+/* A database file is foreign data: no code in it may run. NO_CKPT_ON_CLOSE, because every
+ * checkpoint must be under the store's lock. */
 static const struct {
     int option;
     int value;
@@ -45,8 +45,8 @@ static int configure(sqlite3 *db, int64_t busy_ns)
     return code;
 }
 
-/* WAL is in the file since its making; it is set again in case somebody took it out, which the lock
- * allows here. */
+/* The file was made with WAL. The mode is set again in case another program changed it; the lock is
+ * held, so it may be set. */
 static int set_wal(sqlite3 *db)
 {
     sqlite3_stmt *statement = NULL;
@@ -81,7 +81,7 @@ static enum weir_status set_up(sqlite3 *db, const char *path, enum weiri_connect
     return weiri_schema_check(db, path, ret_error);
 }
 
-/* Is there a WAL of earlier connections? */
+/* Whether there is a WAL of earlier connections. */
 static bool has_wal(const char *path)
 {
     char name[PATH_MAX];
@@ -101,8 +101,8 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
     if (sqlite3_threadsafe() == 0) {
         return weiri_fail(ret_error, WEIR_ENOTSUP, "this SQLite was built for one thread only");
     }
-    /* SQLite opens the file without reading more than the page size; nothing else is touched before
-     * the header was found to be ours. */
+    /* SQLite opens the file without reading more than the page size; nothing else is read or
+     * written before the header is known to be ours. */
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(path, &db,
                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |

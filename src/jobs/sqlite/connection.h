@@ -16,7 +16,7 @@
 /* A connection to a store's file with its prepared statements. Used by one thread at a time. */
 struct weiri_connection {
     sqlite3 *db;
-    bool has_made_log; /* there was no WAL before; so what is in it came since */
+    bool has_made_log;                              /* there was no WAL before */
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
 
@@ -25,20 +25,19 @@ enum weiri_connection_kind {
     WEIRI_CONNECTION_READER  /* refuses to change anything */
 };
 
-/* Opens a store's file, which must exist, and checks that it is one. To be closed whether or not it
- * succeeds: whether a WAL that it made may be taken away again, its caller knows. */
+/* Opens a store's file, which must exist, and checks it. The caller must close the connection
+ * whether or not this succeeds: only the caller knows whether a new WAL may be removed. */
 WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *connection,
                                                       const char *path,
                                                       enum weiri_connection_kind kind,
                                                       int64_t busy_ns,
                                                       struct weir_error *ret_error);
 
-/* Closes. may_fold: where it is the last connection of all processes, what is in the WAL goes into
- * the file, and the WAL away; only under the store's lock, or for a WAL that is known to be empty.
- */
+/* Closes. may_fold: the last connection of all processes checkpoints the WAL and removes it. Only
+ * under the store's lock, or if the WAL is known to be empty. */
 void weiri_connection_close(struct weiri_connection *connection, bool may_fold);
 
-/* How long SQLite waits for locks that other programs than weir hold, or readers. */
+/* The time that SQLite waits for locks of readers and of other programs. */
 int weiri_connection_set_busy(sqlite3 *db, int64_t busy_ns);
 
 /* Sets ret_statement to a statement without bindings, prepared at its first use. All functions from

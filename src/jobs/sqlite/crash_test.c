@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Processes killed at any moment: what was acknowledged is there, what was done is gone, the file
- * is sound and the counts are right. The ledger is in memory that outlives the killed process. */
+/* Processes killed at any moment: acknowledged jobs exist, done jobs do not, the file is sound and
+ * the counts are right. The ledger is in memory that outlives the killed process. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static void remove_one(struct ledger *ledger, weir_broker *broker, int64_t numbe
     atomic_store(&ledger->entries[number].is_done, true);
 }
 
-/* Opens the store, does one of everything, and closes it, rounds times. */
+/* Opens the store, calls each operation once and closes it, rounds times. */
 static void work(struct ledger *ledger, int rounds)
 {
     static const enum weiri_job_event events[] = {WEIRI_JOB_DONE,  WEIRI_JOB_RELEASE,
@@ -131,9 +131,9 @@ static int note_present(const struct weir_job *job, void *arg)
     return 0;
 }
 
-/* Compares the store with the ledger; unknown is how many jobs may be there that were never
- * acknowledged. */
-static void judge(struct ledger *ledger, weir_broker *broker, int unknown)
+/* Compares the store with the ledger; unknown is the number of jobs that may exist without an
+ * acknowledgement. */
+static void compare_with_ledger(struct ledger *ledger, weir_broker *broker, int unknown)
 {
     CHECK_INT(query(broker, "SELECT count(*) FROM pragma_integrity_check "
                             "WHERE integrity_check = 'ok'"),
@@ -163,7 +163,7 @@ static void judge(struct ledger *ledger, weir_broker *broker, int unknown)
 }
 
 /* Returns all jobs of a list in one transaction. */
-static void give_back(weir_broker *broker, struct weiri_list *list, size_t count)
+static void return_all(weir_broker *broker, struct weiri_list *list, size_t count)
 {
     struct weiri_settlement *settlements = calloc(count, sizeof(*settlements));
     CHECK(settlements != NULL);
@@ -183,20 +183,20 @@ static void give_back(weir_broker *broker, struct weiri_list *list, size_t count
     free(settlements);
 }
 
-/* After a kill: opens, judges, lets an hour pass so that what was reserved comes back, and checks
- * that the store works. */
+/* After a kill: opens the store, compares it with the ledger, lets an hour pass so that
+ * reservations end, and checks that the store works. */
 static void recover(struct ledger *ledger, int unknown)
 {
     weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
-    judge(ledger, broker, unknown);
+    compare_with_ledger(ledger, broker, unknown);
     jobs_wall_step(&ledger->wall, WEIR_SECONDS(3600));
     put_some(ledger, broker, 1);
     struct weiri_list list;
     struct weiri_exchange exchange = jobs_reserve(broker, "t", SIZE_MAX / 2, 1000, &list);
     CHECK_INT(exchange.reserved_count, >, 0);
-    give_back(broker, &list, exchange.reserved_count);
+    return_all(broker, &list, exchange.reserved_count);
     jobs_free(broker, &list);
-    judge(ledger, broker, unknown);
+    compare_with_ledger(ledger, broker, unknown);
     weir_broker_close(broker);
 }
 
@@ -250,7 +250,7 @@ TEST(killed_at_random, "a process killed at a random moment loses nothing and le
 
 /* --- at every system call --- */
 
-/* Waits to be traced. False: nobody does. */
+/* Waits to be traced. False: no process does. */
 static bool await_tracer(void)
 {
     for (int i = 0; i < 200000; i++) {
@@ -309,7 +309,7 @@ static int work_until(struct ledger *ledger, const char *name, int nth)
     return status;
 }
 
-/* Kills at each call of a name in turn, until the work ends before it. Returns how many there were.
+/* Kills at each call of a name in turn, until the work ends before it. Returns the number of calls.
  */
 static int kill_at_each(struct ledger *ledger, const char *name, int first, int stride,
                         int *unknown)
@@ -350,7 +350,7 @@ TEST(killed_at_each_call, "a process killed at any of its writes, syncs and lock
     CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
 }
 
-TEST(killed_while_made, "a process killed at any call while it makes a store is in nobody's way")
+TEST(killed_while_made, "a process killed at any call while it makes a store does no harm")
 {
     static const char *const names[] = {"openat", "fchmod",    "fallocate", "flock",  "write",
                                         "fsync",  "renameat2", "pwrite64",  "unlink", "ftruncate"};

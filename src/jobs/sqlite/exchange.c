@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/checksum.h"
 #include "base/panic.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 
-/* Jobs picked at a time. */
+/* Jobs read at a time. */
 enum {
     PICK_MAX = 64
 };
@@ -45,7 +45,7 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
     return code;
 }
 
-/* Makes ready what is due, and what reservations that ended held. */
+/* Makes ready the jobs that are due, and those whose reservations have ended. */
 static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                    uint32_t attempts_max, int64_t now_ns, bool *ret_has_more)
 {
@@ -82,7 +82,7 @@ struct pick {
     struct weiri_reservation *reservation;
 };
 
-/* Copies a body. SQLITE_OK with a NULL reservation: it is not there, or not what was put. */
+/* Copies a body. SQLITE_OK with a NULL reservation: the body is missing or damaged. */
 static int read_body(struct weiri_store *store, const char *tube, const char *reason,
                      int64_t number, struct weiri_reservation **ret_reservation)
 {
@@ -130,7 +130,7 @@ static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *
     return code;
 }
 
-/* Reads the next jobs in order, at most limit. Those read are the caller's, whatever the result. */
+/* Reads the next jobs in order, at most limit. The caller owns those read, whatever the result. */
 static int pick(struct weiri_store *store, const char *tube_name, int64_t tube, size_t limit,
                 struct pick *picks, size_t *ret_count)
 {
@@ -218,8 +218,8 @@ static int reserve(struct weiri_store *store, struct weiri_exchange *exchange,
     return code;
 }
 
-/* When to look again, and whether that is worth while. */
-static int look_ahead(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube)
+/* Finds when the next job may become ready, and whether the tube is empty. */
+static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube)
 {
     static const enum weiri_sql firsts[] = {WEIRI_SQL_FIRST_DELAYED, WEIRI_SQL_FIRST_LEASE};
     for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
@@ -255,7 +255,7 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         code = weiri_tally_flush(store, tally, now_ns);
     }
     if (code == SQLITE_OK && exchange->reserved_count < exchange->wanted) {
-        code = look_ahead(store, exchange, tube);
+        code = find_next_time(store, exchange, tube);
     }
     return code;
 }
@@ -301,7 +301,7 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
             bool is_settled = request.is_settled;
             reset(store, &request);
             if (is_settled && exchange->settlement_count > 0) {
-                /* What was settled is settled; the failure will show at the next look. */
+                /* The settlements are committed. The next call will show the failure. */
                 weiri_error_clear(ret_error);
                 exchange->next_ns = weiri_store_now(store);
                 return WEIR_OK;

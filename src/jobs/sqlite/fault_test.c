@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What becomes of jobs on a disk that fails. */
+/* Jobs on a disk that fails. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,8 +18,8 @@ enum {
     STEP = 4000
 };
 
-/* Puts jobs of which each is named by its body; ret_acked[i] tells of the ith. Returns how many
- * calls failed. */
+/* Puts jobs, each with its name as the body. ret_acked[i] is the status of the ith. Returns the
+ * number of calls that failed. */
 static int put_all(weir_broker *broker, enum weir_status *ret_statuses)
 {
     static char large[20000];
@@ -42,7 +42,7 @@ static int note_size(const struct weir_job *job, void *arg)
     return 0;
 }
 
-/* What was acknowledged is in the reopened store. */
+/* Checks that acknowledged jobs are in the reopened store. */
 static void expect_acknowledged(const enum weir_status *statuses)
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
@@ -112,7 +112,7 @@ TEST(write_fails, "after any failed write the handle acknowledges nothing; what 
     fail_each(FAULT_WRITE, SQLITE_IOERR_WRITE);
 }
 
-TEST(disk_full, "a full disk refuses puts, whichever write finds it, and room makes them go on")
+TEST(disk_full, "a full disk refuses puts at whichever write, and they go on once there is space")
 {
     fault_install();
     for (int nth = 0; nth < 15; nth++) {
@@ -134,7 +134,8 @@ TEST(disk_full, "a full disk refuses puts, whichever write finds it, and room ma
     }
 }
 
-TEST(half_way, "a trip that fails after it settled says so; one that fails before settled nothing")
+TEST(half_way,
+     "an exchange that fails after it settled says so; one that fails before settled nothing")
 {
     fault_install();
     int early = 0;
@@ -220,7 +221,7 @@ static void count_lost(const struct weir_job *job, enum weir_run_outcome outcome
     ++*(int *)arg;
 }
 
-TEST(consumer_ends, "a consumer whose store fails ends with that error, and its jobs run again")
+TEST(consumer_ends, "a consumer ends with its store's error, and its jobs run again")
 {
     fault_install();
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
@@ -272,7 +273,7 @@ struct tries {
     int64_t last_ns;
 };
 
-/* Each try comes after a pause that doubles; after some the disk has room again. */
+/* Each try comes after a pause that doubles. After some tries the disk has space again. */
 static void make_room(enum weir_log_level level, const char *message, void *arg)
 {
     struct tries *tries = arg;

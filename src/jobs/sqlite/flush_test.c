@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* A flush that fails once ends the acknowledgements of its handle: for those who shared the commit,
- * for those who waited behind it, and for all who come later, though the disk would take them. */
+/* A flush that fails once ends the acknowledgements of its handle: for the requests of that commit,
+ * for those that waited behind it, and for all later ones, though the disk would store them. */
 #include <errno.h>
 
 #include "jobs/sqlite/store.h"
@@ -14,7 +14,7 @@ enum {
     PUTTERS = 4
 };
 
-/* One thread's put, and what came of it. */
+/* One thread's put, and its result. */
 struct putter {
     weir_broker *broker;
     size_t size;
@@ -39,8 +39,8 @@ static int note_size(const struct weir_job *job, void *arg)
     return 0;
 }
 
-/* Four puts of which the first leads alone and the others gather behind it; then the nth flush
- * fails, once. What was acknowledged must be there. */
+/* Four puts: the first leads alone, and the others wait for the next transaction; then the nth
+ * flush fails, once. Acknowledged jobs must be there. */
 static void put_together(struct putter putters[PUTTERS], int nth)
 {
     fault_install();
@@ -86,7 +86,7 @@ static void expect_refusal(const struct putter *putter)
     CHECK(strstr(putter->error.text, "reopen") != NULL);
 }
 
-TEST(behind, "who waited behind a commit whose flush failed is refused")
+TEST(behind, "a request that waited behind a commit with a failed flush is refused")
 {
     struct putter putters[PUTTERS] = {{.size = 1}, {.size = 2}, {.size = 3}, {.size = 4}};
     put_together(putters, 0);
@@ -96,7 +96,7 @@ TEST(behind, "who waited behind a commit whose flush failed is refused")
     }
 }
 
-TEST(together, "all who shared a commit whose flush failed are told so, and none before it")
+TEST(together, "all requests of a commit with a failed flush get the error, and none before it")
 {
     struct putter putters[PUTTERS] = {{.size = 1}, {.size = 2}, {.size = 3}, {.size = 4}};
     put_together(putters, 1);
@@ -151,7 +151,7 @@ TEST(over_quota, "a write over a quota is a full disk: waited for; one that fail
     weir_broker_close(broker);
 }
 
-/* A log callback may take its time: others go on meanwhile. */
+/* A log callback may take long: other threads go on meanwhile. */
 struct listener {
     struct weiri_store *store;
     int messages[5]; /* by level */
@@ -200,12 +200,12 @@ static void fail_checkpoint(int code, enum weir_log_level level)
     }
 }
 
-TEST(logged_when_put_off, "that a checkpoint was put off is told with no lock held")
+TEST(logged_when_put_off, "a postponed checkpoint is logged with no lock held")
 {
     fail_checkpoint(SQLITE_FULL, WEIR_LOG_WARNING);
 }
 
-TEST(logged_when_failed, "that a write failed for good is told with no lock held")
+TEST(logged_when_failed, "a write that failed for good is logged with no lock held")
 {
     fail_checkpoint(SQLITE_IOERR_WRITE, WEIR_LOG_ERROR);
 }

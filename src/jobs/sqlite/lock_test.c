@@ -3,7 +3,7 @@
 /* The lock file or the store itself is removed, replaced or cut short while it is open. */
 #include <unistd.h>
 
-#include "base/file.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/store.h"
 #include "support/consumer.h"
 
@@ -69,7 +69,7 @@ static void spoil(struct scene *scene, int (*damage)(void))
         }
         weiri_mutex_unlock(&scene->mutex);
     }
-    CHECK_INT(scene->consumer->missed, ==, 0);
+    CHECK_INT(scene->consumer->missed_wakes, ==, 0);
     weir_consumer_stop(scene->consumer);
     scene_wait_for_end(scene);
     weir_broker_close(other);
@@ -146,7 +146,8 @@ TEST(store_replaced,
     weir_broker_close(new);
 }
 
-TEST(consumer_of_removed, "a consumer whose store is replaced ends with that error when next woken")
+TEST(consumer_of_removed,
+     "a consumer ends with that error after its store is replaced, when next woken")
 {
     struct scene scene;
     scene_open(&scene);

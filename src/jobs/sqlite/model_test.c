@@ -68,7 +68,7 @@ static enum weir_job_state shown_state(struct model *m, const struct model_job *
     return job->state == WEIR_JOB_DELAYED && job->run_at <= now(m) ? WEIR_JOB_READY : job->state;
 }
 
-/* Does a come before b among the jobs of a state? */
+/* Whether a comes before b among the jobs of a state. */
 static bool precedes(const struct model_job *a, const struct model_job *b,
                      enum weir_job_state state)
 {
@@ -300,8 +300,7 @@ static void do_kick(struct model *m)
 
 static void quicken(struct model *m)
 {
-    /* What is durable is not at issue here, and thousands of fsyncs would be all that takes time.
-     */
+    /* Durability is not tested here, and thousands of fsyncs would take most of the time. */
     struct weiri_store *store = m->broker->store;
     CHECK_INT(sqlite3_exec(store->writer.db, "PRAGMA synchronous = OFF", NULL, NULL, NULL), ==,
               SQLITE_OK);
@@ -338,7 +337,7 @@ static int compare_listed(const struct weir_job *job, void *arg)
     return 0;
 }
 
-/* What the tables hold, counted row by row. */
+/* The contents of the tables, counted row by row. */
 static int64_t recount(struct model *m, int tube, enum weir_job_state state)
 {
     struct weiri_store *store = m->broker->store;

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Files that are not what they should be: each is refused in one line, and left as it was. */
+/* Invalid files: each is refused with one line, and left as it was. */
 #include "jobs/sqlite/store.h"
 
 #include <dirent.h>
@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
-#include "base/file.h"
+#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/schema.h"
 #include "support/jobs.h"
 
@@ -179,7 +179,8 @@ TEST(cut_short, "a file cut anywhere is refused and unchanged")
         CHECK(status == WEIR_ECORRUPT || status == WEIR_ESCHEMA);
         CHECK(error.text[0] != '\0');
         CHECK(fingerprint(".") == before);
-        /* Without the lock a reader cannot tell a cut in the last page from a write under way. */
+        /* Without the lock a reader cannot distinguish a cut in the last page from a write under
+         * way. */
         status = jobs_store_try_open("cut.db", &wall, WEIR_BROKER_READ_ONLY, &broker, &error);
         if (status == WEIR_OK) {
             struct weir_tube_counts counts;
@@ -207,7 +208,7 @@ TEST(not_plain, "symbolic links, hard links, folders and pipes are refused and u
     make_store("twice.db");
     CHECK_INT(link("twice.db", "also.db"), ==, 0);
     expect_refusal("twice.db", WEIR_EACCESS, "more than one hard link");
-    /* What stands where the lock belongs is not followed either. */
+    /* A link at the lock file's path is not followed either. */
     CHECK_INT(symlink("elsewhere", "good.db.lock"), ==, 0);
     uint64_t before = fingerprint(".");
     weir_broker *broker;
@@ -295,7 +296,7 @@ TEST(unwritable, "a read-only file or folder is refused and unchanged")
     as_nobody(open_read_only_files);
 }
 
-TEST(left_over, "what a process killed while it made a store left is in nobody's way")
+TEST(left_over, "the files of a process killed while it made a store do no harm")
 {
     write_file("jobs.db.weir-new", "half a store", 12);
     write_file("jobs.db.lock", "", 0);
@@ -305,7 +306,7 @@ TEST(left_over, "what a process killed while it made a store left is in nobody's
     weir_broker_close(broker);
 }
 
-TEST(log_alone, "a log whose store is missing is left alone, and no store is made beside it")
+TEST(log_alone, "a log without its store is left alone, and no store is made beside it")
 {
     static const char *const logs[] = {"jobs.db-wal", "jobs.db-journal"};
     for (size_t i = 0; i < 2; i++) {
@@ -349,7 +350,7 @@ TEST(replaced_lock, "a lock file that was removed while it was waited for is not
     CHECK_INT(weiri_lock_file_lock(&old, INT64_MAX), ==, 0);
     struct test_thread *opener = test_start(open_and_close, &wall);
     test_wait_asleep(opener);
-    /* As whoever fails to make a store does; then another tries. */
+    /* As a process that fails to make a store does; then another one tries. */
     CHECK_INT(unlink("jobs.db.lock"), ==, 0);
     CHECK_INT(weiri_lock_file_open(&new, "jobs.db.lock"), ==, 0);
     CHECK(new.is_made);
@@ -391,7 +392,7 @@ TEST(taken_out_of_wal, "a store that another program took out of WAL mode is put
     weir_broker_close(broker);
 }
 
-TEST(damaged_body, "a job whose body was damaged on disk is set aside, never handed out")
+TEST(damaged_body, "a job with a body damaged on disk is buried, and never reserved")
 {
     make_store("jobs.db");
     run_sql("jobs.db",
@@ -409,7 +410,7 @@ TEST(damaged_body, "a job whose body was damaged on disk is set aside, never han
     CHECK_INT(jobs_first(&list)->number, ==, 2);
     CHECK_COUNTS(broker, "t", 0, 0, 1, 2);
     jobs_free(broker, &list);
-    /* Kicked, it is no better. */
+    /* After a kick it is still damaged. */
     size_t kicked;
     CHECK_STATUS(weir_broker_kick(broker, "t", 9, &kicked, NULL), WEIR_OK);
     CHECK_INT(kicked, ==, 2);
@@ -428,7 +429,7 @@ TEST_OOM(no_memory, "a store that cannot be opened for lack of memory leaves not
     }
 }
 
-TEST(sqlite_no_memory, "lack of memory inside SQLite is told as such, and the store goes on")
+TEST(sqlite_no_memory, "lack of memory inside SQLite is reported as such, and the store goes on")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     static char bytes[2 << 20];

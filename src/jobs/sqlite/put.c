@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "base/checksum.h"
 #include "base/panic.h"
+#include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 
@@ -73,7 +73,7 @@ static int run_put(struct weiri_store *store, void *arg)
         if (code != SQLITE_OK) {
             break;
         }
-        /* Nobody else writes meanwhile, and AUTOINCREMENT counts by one. */
+        /* No other transaction writes meanwhile, and AUTOINCREMENT counts by one. */
         int64_t number = sqlite3_last_insert_rowid(store->writer.db);
         if (i == 0) {
             request->first = number;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/checksum.h"
 #include "base/panic.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
 
@@ -44,7 +44,7 @@ enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_conne
     return WEIR_OK;
 }
 
-/* Is there a log, and nothing in it? */
+/* Whether there is a log, and it is empty. */
 static bool has_empty_log(const struct weiri_store *store)
 {
     char path[PATH_MAX];
@@ -53,10 +53,11 @@ static bool has_empty_log(const struct weiri_store *store)
     return lstat(path, &facts) == 0 && facts.st_size == 0;
 }
 
-/* A store that may only be read has no writer that would tidy up. To read one that nobody uses,
- * SQLite makes an empty log, and removes it at the end where it may fold it. That is safe while
- * nothing is in it, and under the lock nothing comes into it. Whoever has the lock now will tidy up
- * himself. A lock file that is not there, no writer has: SQLite's own locks keep them apart. */
+/* A read-only store has no writer that would remove the log. To read a store that is not in use,
+ * SQLite makes an empty log, and removes it at the end if it may checkpoint. That is safe while the
+ * log is empty, and under the lock it stays empty. If another process has the lock, that process
+ * will remove the log. If there is no lock file, no writer of weir is there, and SQLite's own locks
+ * suffice. */
 void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader)
 {
     weiri_mutex_lock(&store->mutex);
@@ -87,7 +88,7 @@ void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reade
     }
 }
 
-/* A reading call: where it is, and whether its callback has had enough. */
+/* The state of a reading call, and whether its callback has ended it. */
 struct reading {
     struct weiri_store *store;
     struct weiri_connection *reader;
@@ -128,9 +129,10 @@ static enum weir_status finish(struct reading *reading, int code, struct weir_er
 
 /* --- tubes --- */
 
-/* Tells of one tube. Delayed jobs that are due count as ready, whether or not a consumer has come
- * by to file them so. */
-static int tell_tube(struct reading *reading, sqlite3_stmt *statement, weir_tube_fn *fn, void *arg)
+/* Reports one tube. Delayed jobs that are due count as ready, even if no consumer has made them
+ * ready in the store. */
+static int report_tube(struct reading *reading, sqlite3_stmt *statement, weir_tube_fn *fn,
+                       void *arg)
 {
     const int64_t values[] = {sqlite3_column_int64(statement, 0), reading->now_ns};
     int64_t due = 0;
@@ -181,7 +183,7 @@ enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn
         code = sqlite3_step(statement);
     }
     while (code == SQLITE_ROW && !reading.is_over) {
-        code = tell_tube(&reading, statement, fn, fn_arg);
+        code = report_tube(&reading, statement, fn, fn_arg);
         if (code == SQLITE_OK) {
             code = reading.is_over ? SQLITE_DONE : sqlite3_step(statement);
         }
@@ -222,8 +224,8 @@ static int show_body(struct reading *reading, int64_t number, struct weir_job *j
     return weiri_sql_end(statement, code);
 }
 
-/* Tells of one job. SQLITE_ROW: done so; SQLITE_DONE: there is none. */
-static int tell_job(struct reading *reading, int64_t number, weir_job_fn *fn, void *arg)
+/* Reports one job. SQLITE_ROW: reported; SQLITE_DONE: there is none. */
+static int report_job(struct reading *reading, int64_t number, weir_job_fn *fn, void *arg)
 {
     sqlite3_stmt *statement;
     int code = weiri_sql_start(reading->reader, WEIRI_SQL_PEEK, &number, 1, &statement);
@@ -241,7 +243,7 @@ static int tell_job(struct reading *reading, int64_t number, weir_job_fn *fn, vo
         code = SQLITE_NOMEM;
     }
     if (code == SQLITE_OK) {
-        /* As in the counts: what is due is ready. */
+        /* As in the counts, a job that is due is ready. */
         const struct weiri_job_step due = {.event = WEIRI_JOB_DUE};
         enum weir_status ignored = weiri_job_apply(&row.facts, &due, reading->now_ns);
         (void)ignored;
@@ -275,7 +277,7 @@ enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn,
     if (status != WEIR_OK) {
         return status;
     }
-    int code = tell_job(&reading, number, fn, fn_arg);
+    int code = report_job(&reading, number, fn, fn_arg);
     bool is_missing = code == SQLITE_DONE;
     status = finish(&reading, code == SQLITE_ROW || is_missing ? SQLITE_OK : code, ret_error);
     if (status == WEIR_OK && is_missing) {
@@ -284,9 +286,9 @@ enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn,
     return status;
 }
 
-/* Tells of the jobs of one state, at most limit. */
-static int tell_state(struct reading *reading, enum weir_job_state state, int64_t tube,
-                      size_t limit, weir_job_fn *fn, void *arg, size_t *ret_count)
+/* Reports the jobs of one state, at most limit. */
+static int report_state(struct reading *reading, enum weir_job_state state, int64_t tube,
+                        size_t limit, weir_job_fn *fn, void *arg, size_t *ret_count)
 {
     static const enum weiri_sql lists[] = {
         [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,
@@ -300,8 +302,8 @@ static int tell_state(struct reading *reading, enum weir_job_state state, int64_
     size_t count = 0;
     int code = weiri_sql_start(reading->reader, lists[state], values, 3, &statement);
     while (code == SQLITE_ROW && !reading->is_over) {
-        code = tell_job(reading, sqlite3_column_int64(statement, 0), fn, arg);
-        /* The index names a job that is not there. */
+        code = report_job(reading, sqlite3_column_int64(statement, 0), fn, arg);
+        /* The index names a job that does not exist. */
         code = code == SQLITE_DONE ? SQLITE_CORRUPT : code;
         if (code == SQLITE_ROW) {
             count++;
@@ -331,7 +333,7 @@ enum weir_status weiri_store_peek(void *arg, const char *tube, enum weir_job_sta
         bool is_asked = state == WEIRI_JOB_GONE || state == order[i];
         if (is_asked && limit > 0 && !reading.is_over && code == SQLITE_OK) {
             size_t count;
-            code = tell_state(&reading, order[i], number, limit, fn, fn_arg, &count);
+            code = report_state(&reading, order[i], number, limit, fn, fn_arg, &count);
             limit -= count;
         }
     }

@@ -12,7 +12,7 @@
 WEIR_NODISCARD enum weir_status weiri_reader_take(struct weiri_store *store,
                                                   struct weiri_connection **ret_reader,
                                                   struct weir_error *ret_error);
-/* Keeps a connection for the next call, or closes it where there is one or it failed. */
+/* Keeps a connection for the next call. Closes it if one is kept already or it failed. */
 void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good);
 
 /* Closes one for good and frees it. */

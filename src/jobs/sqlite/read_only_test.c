@@ -1,12 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* A broker that may only look changes nothing, whoever else comes and goes meanwhile. */
+/* A read-only broker changes nothing, whichever other processes open and close the store meanwhile.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/checksum.h"
+#include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 
@@ -20,7 +21,7 @@ static void make_store(void)
     CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
 }
 
-static weir_broker *open_to_look(void)
+static weir_broker *open_read_only(void)
 {
     weir_broker *broker = NULL;
     CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
@@ -28,7 +29,7 @@ static weir_broker *open_to_look(void)
     return broker;
 }
 
-/* What is in a file, by its checksum. */
+/* The checksum of a file's content. */
 static uint64_t content(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -51,19 +52,19 @@ static int count_call(const struct weir_job *job, void *arg)
     return 0;
 }
 
-TEST(alone, "one that looks at a store nobody uses leaves nothing beside it")
+TEST(alone, "a read of a store that is not in use leaves no file beside it")
 {
     make_store();
     uint64_t before = content("jobs.db");
-    weir_broker *broker = open_to_look();
+    weir_broker *broker = open_read_only();
     CHECK_STATUS(weir_broker_peek(broker, "t", 0, 10, count_call, broker, NULL), WEIR_OK);
     weir_broker_close(broker);
     CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
     CHECK_INT(access("jobs.db-shm", F_OK), ==, -1);
     CHECK(content("jobs.db") == before);
-    /* Nor where the store has no lock file, and makes none. */
+    /* Nor if the store has no lock file; none is made. */
     CHECK_INT(unlink("jobs.db.lock"), ==, 0);
-    broker = open_to_look();
+    broker = open_read_only();
     weir_broker_close(broker);
     CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
     CHECK_INT(access("jobs.db.lock", F_OK), ==, -1);
@@ -72,13 +73,13 @@ TEST(alone, "one that looks at a store nobody uses leaves nothing beside it")
 TEST(last, "one that closes last folds nothing that others wrote; the next writer does")
 {
     make_store();
-    weir_broker *looker = open_to_look();
+    weir_broker *reader = open_read_only();
     weir_broker *writer = jobs_store_open("jobs.db", &wall);
     (void)jobs_put(writer, "t", "y", NULL);
     weir_broker_close(writer);
     uint64_t before = content("jobs.db");
     uint64_t log_before = content("jobs.db-wal");
-    weir_broker_close(looker);
+    weir_broker_close(reader);
     CHECK(content("jobs.db") == before);
     CHECK(content("jobs.db-wal") == log_before);
     writer = jobs_store_open("jobs.db", &wall);
@@ -91,11 +92,11 @@ TEST(last, "one that closes last folds nothing that others wrote; the next write
 TEST(busy, "one that closes while another holds the lock takes nothing away")
 {
     make_store();
-    weir_broker *looker = open_to_look();
+    weir_broker *reader = open_read_only();
     struct weiri_lock_file other;
     CHECK_INT(weiri_lock_file_open(&other, "jobs.db.lock"), ==, 0);
     CHECK_INT(weiri_lock_file_lock(&other, INT64_MAX), ==, 0);
-    weir_broker_close(looker);
+    weir_broker_close(reader);
     CHECK_INT(access("jobs.db-wal", F_OK), ==, 0);
     weiri_lock_file_unlock(&other);
     weiri_lock_file_close(&other);

@@ -4,10 +4,11 @@
 
 #include <stdbool.h>
 
-#include "base/file.h"
+#include "base/errno.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/file.h"
 
-/* The status of an error that the system gave SQLite; otherwise where it gave none. */
+/* The status of the system's error behind a code of SQLite; otherwise if there was none. */
 static enum weir_status system_status(sqlite3 *db, enum weir_status otherwise)
 {
     int error = db == NULL ? 0 : sqlite3_system_errno(db);
@@ -38,8 +39,8 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
     case SQLITE_CANTOPEN:
         return system_status(db, WEIR_EACCESS);
     case SQLITE_IOERR:
-        /* The file that the connections share could not grow. All else is a device that cannot be
-         * trusted with the next write either. */
+        /* The file that the connections share could not grow. After any other failure the device
+         * cannot be trusted with the next write either. */
         return code == SQLITE_IOERR_SHMSIZE && system_status(db, WEIR_EIO) == WEIR_ENOSPACE
                    ? WEIR_ENOSPACE
                    : WEIR_EIO;
@@ -75,7 +76,8 @@ enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, in
                                    const char *path)
 {
     enum weir_status status = weiri_sqlite_status(db, code);
-    /* The connection's text is that of its last call, which a failure of ours is not. */
+    /* The connection's text belongs to its last call, which did not fail if weir found the failure.
+     */
     bool is_last = db != NULL && sqlite3_extended_errcode(db) == code;
     const char *text = is_last ? sqlite3_errmsg(db) : sqlite3_errstr(code);
     int error = db == NULL ? 0 : sqlite3_system_errno(db);

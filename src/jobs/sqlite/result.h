@@ -7,19 +7,19 @@
 
 #include <weir/broker.h>
 
-/* Inside this room results are SQLite's codes; they become statuses where they leave it. */
+/* Inside this folder results are SQLite's codes. They become statuses in the public operations. */
 
-/* db may be NULL; it knows the system's error behind a code. */
+/* db may be NULL; it has the system's error behind a code. */
 enum weir_status weiri_sqlite_status(sqlite3 *db, int code);
 
-/* Tells a failure of SQLite in words, and returns its status. */
+/* Writes a failure of SQLite into ret_error, and returns its status. */
 enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,
                                    const char *path);
 
 /* SQLITE_FULL where code is a failed write to a file (SQLITE_FCNTL_JOURNAL_POINTER: the log;
- * SQLITE_FCNTL_FILE_POINTER: the database) for lack of room by a quota or a limit; else code.
- * SQLite itself tells only a full disk from a broken one, and sqlite3_system_errno() may be that of
- * an earlier failure. */
+ * SQLITE_FCNTL_FILE_POINTER: the database) because of a quota or a limit; else code. SQLite itself
+ * distinguishes only a full disk from a broken one, and sqlite3_system_errno() may be that of an
+ * earlier failure. */
 int weiri_sqlite_refine(sqlite3 *db, int which_file, int code);
 
 #endif

@@ -8,9 +8,8 @@
 #include "base/time.h"
 #include "jobs/sqlite/commit.h"
 
-/* A sleeping consumer looks again at least so often (consumer.h); a lease that ends earlier, it
- * must be told of. */
-#define RELOOK_NS WEIRI_WAIT_MAX_NS
+/* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
+#define SLEEP_MAX_NS WEIRI_WAIT_MAX_NS
 
 int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row)
 {
@@ -132,14 +131,14 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     return code;
 }
 
-/* Rows are read before the first is written: a statement does not walk an index that changes under
- * it. */
+/* Rows are read before the first is written, since a statement must not walk an index that changes.
+ */
 enum {
-    ROUND = 64,
+    ROWS_MAX = 64,
     VALUES_MAX = 3
 };
 
-/* Is it in the hands of somebody who keeps it alive, in this process? */
+/* Whether the row's reservation is renewed by its holder, in this process. */
 static bool is_kept(struct weiri_store *store, const struct weiri_row *row)
 {
     bool is = false;
@@ -154,8 +153,8 @@ static bool is_kept(struct weiri_store *store, const struct weiri_row *row)
     return is;
 }
 
-/* Takes a reservation that has ended back; but one whose holder is alive has only met a wall clock
- * that was set forward, or has slept with the machine: it is touched. */
+/* Ends a reservation after its lease. If the holder is alive, the wall clock was set forward or the
+ * machine slept, and the reservation is touched instead. */
 static int expire(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
                   const struct weiri_job_step *step, int64_t now_ns, const char *reason,
                   enum weir_status *ret_status)
@@ -175,12 +174,12 @@ int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum w
     WEIRI_ASSERT(value_count < VALUES_MAX);
     int64_t parameters[VALUES_MAX] = {0};
     memcpy(parameters, values, (size_t)value_count * sizeof(*values));
-    parameters[value_count] = limit < ROUND ? (int64_t)limit : ROUND;
-    struct weiri_row rows[ROUND];
+    parameters[value_count] = limit < ROWS_MAX ? (int64_t)limit : ROWS_MAX;
+    struct weiri_row rows[ROWS_MAX];
     size_t count = 0;
     sqlite3_stmt *statement;
     int code = weiri_sql_start(&store->writer, which, parameters, value_count + 1, &statement);
-    while (code == SQLITE_ROW && count < ROUND) {
+    while (code == SQLITE_ROW && count < ROWS_MAX) {
         code = weiri_row_read(statement, &rows[count]);
         if (code == SQLITE_OK) {
             count++;
@@ -194,7 +193,7 @@ int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum w
         code = step->event == WEIRI_JOB_EXPIRE
                    ? expire(store, tally, &rows[i], step, now_ns, reason, &status)
                    : weiri_row_step(store, tally, &rows[i], step, now_ns, reason, &status);
-        /* The statement selected the row for this event; a damaged index may have lied. */
+        /* The statement selected the row for this event; a damaged index may be wrong. */
         if (code == SQLITE_OK && status != WEIR_OK) {
             code = SQLITE_CORRUPT;
         }
@@ -212,14 +211,15 @@ int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_
     return code;
 }
 
-/* Must those who sleep for the tube look again? A job that is ready does; so does one that becomes
- * ready before what they sleep until: a delayed one that is now the first, and a reservation that
- * may end before they would look by themselves. */
-static int concerns_sleepers(struct weiri_store *store, const struct weiri_tally *tally,
-                             int64_t now_ns, bool *ret_is_concerned)
+/* Whether the waiters of the tube must be woken: for a ready job, and for one that may become ready
+ * before they wake by themselves. That is a delayed job that is now the first, or one whose
+ * reservation may end before their sleep does. */
+static int concerns_waiters(struct weiri_store *store, const struct weiri_tally *tally,
+                            int64_t now_ns, bool *ret_is_concerned)
 {
-    *ret_is_concerned = tally->has_ready || (tally->lease_ns != 0 &&
-                                             tally->lease_ns < weiri_time_add(now_ns, RELOOK_NS));
+    *ret_is_concerned =
+        tally->has_ready ||
+        (tally->lease_ns != 0 && tally->lease_ns < weiri_time_add(now_ns, SLEEP_MAX_NS));
     if (*ret_is_concerned || tally->delayed_ns == 0) {
         return SQLITE_OK;
     }
@@ -245,7 +245,7 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally, int6
         return SQLITE_OK;
     }
     bool is_concerned;
-    int code = concerns_sleepers(store, tally, now_ns, &is_concerned);
+    int code = concerns_waiters(store, tally, now_ns, &is_concerned);
     if (code != SQLITE_OK) {
         return code;
     }
@@ -266,16 +266,16 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally, int6
             code = SQLITE_NOMEM;
         } else {
             if (is_concerned) {
-                weiri_commit_ring(store, name, false);
+                weiri_commit_notify(store, name, false);
             }
             if (sqlite3_column_int64(statement, 1) == 0) {
-                weiri_commit_ring(store, name, true);
+                weiri_commit_notify(store, name, true);
             }
         }
         code = weiri_sql_end(statement, code);
     } else if (code == SQLITE_DONE) {
         (void)sqlite3_reset(statement);
-        code = SQLITE_CORRUPT; /* a job whose tube is not there */
+        code = SQLITE_CORRUPT; /* a job without its tube */
     }
     *tally = (struct weiri_tally){0};
     return code;

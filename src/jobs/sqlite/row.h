@@ -30,7 +30,7 @@ struct weiri_tally {
 };
 
 /* Reads the columns id, tube, state, run_at, ttr, attempts, lease, token of a statement's row.
- * SQLITE_CORRUPT where they make no sense. */
+ * SQLITE_CORRUPT if they are invalid. */
 int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row);
 
 /* SQLITE_ROW: found; SQLITE_DONE: no such job. */
@@ -43,8 +43,8 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
                    enum weir_status *ret_status);
 
 /* Applies an event to at most limit rows of a statement whose last parameter is their number;
- * values are its other parameters. In rounds: ret_count may be less than there are, and is 0 when
- * there are no more. The event must take the rows out of what the statement selects. */
+ * values are its other parameters. ret_count may be less than there are, and is 0 when there are no
+ * more. After the event the statement must no longer select the rows. */
 int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum weiri_sql which,
                     const int64_t *values, int value_count, size_t limit,
                     const struct weiri_job_step *step, int64_t now_ns, const char *reason,
@@ -54,10 +54,11 @@ int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum w
 int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                     const struct weiri_job_facts *facts);
 
-/* Writes the counts, and has the bells of those rung whom they concern. The tally is zero then. */
+/* Writes the counts, and notifies the channels of tubes with news for waiters. The tally is zero
+ * then. */
 int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally, int64_t now_ns);
 
-/* SQLITE_ROW: found; SQLITE_DONE: there never was a job in it. */
+/* SQLITE_ROW: found; SQLITE_DONE: it never had a job. */
 int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);
 
 #endif

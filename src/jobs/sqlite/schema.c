@@ -10,14 +10,14 @@
 #include "jobs/sqlite/result.h"
 
 /* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, whose
- * counts change in the transaction that changes a job, so that nothing ever counts rows. Bodies
- * stand apart: a job's row is written anew at each reservation and touch, its body never again.
+ * counts change in the transaction that changes a job, so that no query counts rows. Bodies are in
+ * a table of their own: each reservation and touch writes a job's row again, but never its body.
  *
- * Each index holds the jobs of one state, in the order in which that state is asked for; the row's
- * id, which ends every index entry, is the order of arrival. The delayed ones hold their state too:
- * SQLite then counts those that are due without looking at their rows.
+ * Each index has the jobs of one state, in the order of its queries. The row's id, which ends every
+ * index entry, is the order of arrival. The index of delayed jobs also has their state, so that
+ * SQLite counts those that are due without reading their rows.
  *
- * The texts are as SQLite keeps them, to be compared byte by byte. */
+ * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
     const char *name;
     const char *sql;
@@ -92,7 +92,7 @@ static int build(sqlite3 *db)
 
 enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size)
 {
-    /* Built in memory, so that a store appears under its name whole or not at all. */
+    /* Built in memory, so that a store appears at its path whole or not at all. */
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK) {
@@ -122,7 +122,7 @@ static uint32_t big_endian(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Reads the header, or what there is of it, through SQLite: a descriptor of our own would take
+/* Reads the header, or the part that exists, through SQLite: a descriptor of our own would take
  * SQLite's locks with it when closed. */
 static int read_header(sqlite3 *db, unsigned char header[HEADER_SIZE], sqlite3_int64 *ret_size)
 {
@@ -195,7 +195,7 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
     return WEIR_OK;
 }
 
-/* Which object has this name and text; OBJECT_COUNT: none. */
+/* The object with this name and text; OBJECT_COUNT: none. */
 static int find_object(const char *name, const char *sql)
 {
     int i = 0;
@@ -215,7 +215,7 @@ static enum weir_status refuse(const char *path, const char *name, struct weir_e
 
 enum weir_status weiri_schema_check(sqlite3 *db, const char *path, struct weir_error *ret_error)
 {
-    /* What SQLite makes by itself has no text (indexes of constraints) or a reserved name. */
+    /* SQLite's own objects have no text (indexes of constraints) or a reserved name. */
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(db,
                                   "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL "

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What the statements and the connection rest on. */
+/* Assumptions of the statements and the connection. */
 #include "jobs/sqlite/store.h"
 
 #include "support/jobs.h"

@@ -45,7 +45,7 @@ static void work(struct ledger *ledger)
     weir_broker_close(broker);
 }
 
-TEST(processes, "processes that put and take from one store hand each job out once and lose none")
+TEST(processes, "processes that put and take from one store run each job once and lose none")
 {
     struct ledger *ledger =
         mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -112,7 +112,7 @@ TEST(group_commit, "puts that come while a commit is under way share the next on
     weir_broker_close(broker);
 }
 
-/* Bodies that SQLite will not take: a limit of the connection stands for whatever may fail. */
+/* Bodies that SQLite refuses: a limit of the connection stands for any failure. */
 static void put_too_large(void *arg)
 {
     static char bytes[200000];

@@ -60,7 +60,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PEEK_DELAYED] =
         "SELECT id FROM jobs INDEXED BY jobs_delayed "
         "WHERE state = 1 AND tube = ?1 AND run_at > ?2 ORDER BY run_at LIMIT ?3",
-    /* Those that became due since the last reservation are still filed as delayed. */
+    /* Jobs that became due since the last reservation are still in the state delayed. */
     [WEIRI_SQL_PEEK_READY] =
         "SELECT id FROM (SELECT * FROM (SELECT id, priority, run_at FROM jobs INDEXED BY "
         "jobs_ready WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?3) "

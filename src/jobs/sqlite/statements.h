@@ -4,8 +4,8 @@
 #define WEIRI_SQLITE_STATEMENTS_H
 
 /* Every statement that is run on jobs and tubes. INDEXED BY makes SQLite refuse a plan that does
- * not use the index; a test reads the plans besides. States are written as numbers because that is
- * how SQLite matches them to the partial indexes. */
+ * not use the index; a test reads the plans besides. States are written as numbers, since SQLite
+ * matches numbers to the partial indexes. */
 
 enum weiri_sql {
     WEIRI_SQL_BEGIN,

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Opening and closing a store, and its bells. */
+/* Opening and closing a store, and its channels. */
 #include "jobs/sqlite/store.h"
 
 #include <errno.h>
@@ -12,12 +12,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/checksum.h"
-#include "base/file.h"
+#include "base/errno.h"
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
@@ -44,12 +45,12 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
 static const char lock_suffix[] = ".lock";
 static const char new_suffix[] = ".weir-new";
 
-/* SQLite's own limit on a path, with room for its longest suffix and ours. */
+/* SQLite's own limit on a path, less its longest suffix and ours. */
 #define PATH_SIZE 500
 
-unsigned weiri_store_bell(const char *tube)
+unsigned weiri_store_channel(const char *tube)
 {
-    return (unsigned)(weiri_checksum(tube, strlen(tube)) % WEIRI_BELLS);
+    return (unsigned)(weiri_checksum(tube, strlen(tube)) % WEIRI_CHANNELS);
 }
 
 bool weiri_number_parse(const char *text, int64_t *ret_number)
@@ -74,8 +75,8 @@ void weiri_number_format(int64_t number, struct weir_job_id *ret_id)
     (void)snprintf(ret_id->text, sizeof(ret_id->text), "%" PRId64, number);
 }
 
-/* The path with its folder's symbolic links resolved: SQLite is told to follow none, and the
- * process may change its folder. */
+/* The path with its folder's symbolic links resolved: SQLite follows none, and the process may
+ * change its folder. */
 static enum weir_status resolve(const char *location, char *path, size_t size,
                                 struct weir_error *ret_error)
 {
@@ -112,7 +113,7 @@ static enum weir_status resolve(const char *location, char *path, size_t size,
     return WEIR_OK;
 }
 
-/* What may be opened, and whether it is there. */
+/* Checks that the path may be opened, and whether the file exists. */
 static enum weir_status inspect(const char *path, bool must_exist, bool *ret_exists,
                                 struct weir_error *ret_error)
 {
@@ -146,7 +147,8 @@ static enum weir_status inspect(const char *path, bool must_exist, bool *ret_exi
     }
 }
 
-/* Is an existing file a store that may be written? Asked before anything is made beside it. */
+/* Checks that an existing file is a store that may be written. Called before any file is made
+ * beside it. */
 static enum weir_status check_existing(const char *path, struct weir_error *ret_error)
 {
     sqlite3 *db = NULL;
@@ -211,8 +213,8 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     return refuse_lock(store, error, ret_error);
 }
 
-/* A log without its store would be replayed into the new one and spoil it. It is not taken away: a
- * worker may still have it open, and it may hold jobs. */
+/* A log without its store would be replayed into the new store and damage it. The log is not
+ * removed: a worker may still have it open, and it may contain jobs. */
 static enum weir_status check_alone(const char *path, struct weir_error *ret_error)
 {
     static const char *const endings[] = {"-wal", "-journal"};
@@ -300,26 +302,16 @@ static enum weir_status open_reader(struct weiri_store *store, struct weir_error
     return status;
 }
 
-static enum weir_status init_locks(struct weiri_store *store)
-{
-    if (weiri_mutex_init(&store->mutex) != WEIR_OK) {
-        return WEIR_ENOMEM;
-    }
-    if (weiri_cond_init(&store->answered, &store->mutex) != WEIR_OK) {
-        weiri_mutex_fini(&store->mutex);
-        return WEIR_ENOMEM;
-    }
-    return WEIR_OK;
-}
-
 static enum weir_status init(struct weiri_store *store, const char *path)
 {
     const struct weir_allocator *allocator = &store->config->allocator;
     char lock_path[PATH_SIZE + sizeof(lock_suffix)];
     (void)snprintf(lock_path, sizeof(lock_path), "%s%s", path, lock_suffix);
+    weiri_mutex_init(&store->mutex);
+    weiri_cond_init(&store->answered, &store->mutex);
     store->path = weiri_copy_string(allocator, path);
     store->lock_path = weiri_copy_string(allocator, lock_path);
-    if (store->path == NULL || store->lock_path == NULL || init_locks(store) != WEIR_OK) {
+    if (store->path == NULL || store->lock_path == NULL) {
         weiri_release_string(allocator, store->path);
         weiri_release_string(allocator, store->lock_path);
         return WEIR_ENOMEM;
@@ -389,23 +381,23 @@ void weiri_store_close(void *arg)
 uint32_t weiri_store_mark(void *arg, const char *tube)
 {
     struct weiri_store *store = arg;
-    return weiri_bell_mark(&store->lock_file, weiri_store_bell(tube));
+    return weiri_channel_mark(&store->lock_file, weiri_store_channel(tube));
 }
 
 bool weiri_store_wait(void *arg, const char *tube, uint32_t mark, int64_t limit_ns)
 {
     struct weiri_store *store = arg;
-    return weiri_bell_wait(&store->lock_file, weiri_store_bell(tube), mark, limit_ns);
+    return weiri_channel_wait(&store->lock_file, weiri_store_channel(tube), mark, limit_ns);
 }
 
 void weiri_store_watch_empty(void *arg, const char *tube, bool is_watching)
 {
     struct weiri_store *store = arg;
-    weiri_bell_watch_empty(&store->lock_file, weiri_store_bell(tube), is_watching);
+    weiri_channel_watch_empty(&store->lock_file, weiri_store_channel(tube), is_watching);
 }
 
 void weiri_store_wake(void *arg, const char *tube)
 {
     struct weiri_store *store = arg;
-    weiri_bell_ring(&store->lock_file, weiri_store_bell(tube));
+    weiri_channel_notify(&store->lock_file, weiri_store_channel(tube));
 }

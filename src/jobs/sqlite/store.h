@@ -9,22 +9,23 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "base/lock_file.h"
 #include "base/sync.h"
 #include "jobs/broker.h"
 #include "jobs/sqlite/connection.h"
+#include "jobs/sqlite/lock_file.h"
 
-/* An open store: one connection that writes, used by whichever thread leads (commit.h), and
- * connections that read, one a reading call at a time.
+/* An open store: one connection that writes, used by the leader (commit.h), and connections that
+ * read, one for each reading call.
  *
- * The mutex is held for list operations only, never during I/O; it is the only lock of the room. */
+ * The mutex is held for list operations only, never during I/O; it is the only lock of this folder.
+ */
 struct weiri_store {
     /* Immutable. */
     const struct weiri_broker_config *config;
     char *path; /* absolute, without symbolic links */
     char *lock_path;
     int64_t owner;
-    bool is_read_only; /* there is neither lock_file nor writer */
+    bool is_read_only; /* lock_file and writer do not exist */
     struct weiri_lock_file lock_file;
 
     struct weiri_mutex mutex;
@@ -32,28 +33,28 @@ struct weiri_store {
     /* Guarded by the mutex. */
     struct weiri_list requests WEIRI_GUARDED_BY(mutex); /* not taken by a leader yet */
     bool is_led WEIRI_GUARDED_BY(mutex);
-    bool has_failed WEIRI_GUARDED_BY(mutex); /* a write failed: nothing is acknowledged any more */
+    bool has_failed WEIRI_GUARDED_BY(mutex); /* a write failed: so do all requests */
     struct weiri_connection *idle_reader WEIRI_GUARDED_BY(mutex); /* NULL: none */
-    struct weiri_list kept WEIRI_GUARDED_BY(mutex); /* reservations that are alive by being held */
+    struct weiri_list kept WEIRI_GUARDED_BY(mutex); /* reservations that their holders renew */
     bool has_made_log WEIRI_GUARDED_BY(mutex);      /* one of its readers did */
 
-    /* The leader's. */
+    /* Used by the leader alone. */
     struct weiri_connection writer;
-    uint64_t bells;        /* to ring after the commit, one bit each */
-    uint64_t empty_bells;  /* to ring where somebody waits for emptiness */
-    uint64_t transactions; /* committed, ever */
-    size_t promote_max;    /* jobs made ready in one transaction */
-    int wal_pages;         /* in the WAL after the last commit */
-    int checkpoint_at;     /* pages at which the next checkpoint is tried */
-    int checkpoint_pages;  /* how many pages are folded at a time, if nothing is in the way */
+    uint64_t channels;       /* to notify after the commit, one bit each */
+    uint64_t empty_channels; /* to notify if a waiter watches for an empty tube */
+    uint64_t transactions;   /* committed, ever */
+    size_t promote_max;      /* jobs made ready in one transaction */
+    int wal_pages;           /* in the WAL after the last commit */
+    int checkpoint_at;       /* pages at which the next checkpoint is tried */
+    int checkpoint_pages;    /* pages between checkpoints */
 };
 
-_Static_assert(WEIRI_BELLS <= 64, "a bell is a bit");
+_Static_assert(WEIRI_CHANNELS <= 64, "a channel is a bit");
 
-/* The bell of a tube. */
-unsigned weiri_store_bell(const char *tube);
+/* The channel of a tube. */
+unsigned weiri_store_channel(const char *tube);
 
-/* Takes the store's lock; limit_ns is a reading of weiri_monotonic_now(). Given back with
+/* Takes the store's lock; limit_ns is a reading of weiri_monotonic_now(). Released by
  * weiri_lock_file_unlock(). */
 WEIR_NODISCARD enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
                                                  struct weir_error *ret_error);

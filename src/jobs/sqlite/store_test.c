@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What a store does with jobs, in one process on a stepped clock. */
+/* A store's handling of jobs, in one process on a stepped clock. */
 #include "jobs/sqlite/store.h"
 
 #include <sys/stat.h>
@@ -67,8 +67,7 @@ TEST(counts, "each event moves one job between the counts and adds to its total"
     size_t i = 0;
     for (struct weiri_list *link = list.next; link != &list; link = link->next) {
         struct weiri_reservation *job = WEIRI_CONTAINER(link, struct weiri_reservation, link);
-        /* A release comes back later; a return could as well, but at once where no time is given.
-         */
+        /* A released job comes back later; a returned one at once, if no time is given. */
         int64_t run_at = events[i] == WEIRI_JOB_RETURN ? 0 : JOBS_WALL_START + WEIR_SECONDS(5);
         CHECK_STATUS(jobs_settle(broker, job, events[i], run_at, "why"), WEIR_OK);
         i++;
@@ -172,7 +171,7 @@ TEST(lease, "a reservation that ends comes back; its late holder is refused and 
     weir_broker_close(broker);
 }
 
-TEST(attempts, "a job whose workers die is buried after its last attempt, with a reason")
+TEST(attempts, "a job is buried after its last attempt, with a reason, when its workers die")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
@@ -422,71 +421,71 @@ TEST(many_due, "more jobs than one transaction moves become due at once and keep
     weir_broker_close(broker);
 }
 
-/* Has the tube's bell been rung since the last question? */
-static bool has_rung(weir_broker *broker, uint32_t *mark)
+/* Whether the tube's channel was notified since the last call. */
+static bool was_notified(weir_broker *broker, uint32_t *mark)
 {
     uint32_t before = *mark;
     *mark = broker->ops->mark(broker->store, "t");
     return *mark != before;
 }
 
-TEST(bells, "sleepers are woken by what concerns them, and by nothing else")
+TEST(wake_ups, "waiters are woken by changes that concern them, and by no others")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
     uint32_t mark = broker->ops->mark(broker->store, "t");
     (void)jobs_put(broker, "t", "ready", NULL);
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     /* Of delayed jobs only one that is due before all others. */
     put.delay_ns = 1000;
     (void)jobs_put(broker, "t", "first", &put);
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     put.delay_ns = 2000;
     (void)jobs_put(broker, "t", "later", &put);
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     put.delay_ns = 999;
     (void)jobs_put(broker, "t", "earlier", &put);
-    CHECK(has_rung(broker, &mark));
-    /* A lease concerns those who would not look by themselves before it ends. */
+    CHECK(was_notified(broker, &mark));
+    /* A lease concerns waiters that would not wake by themselves before it ends. */
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_TOUCH, 0, NULL), WEIR_OK);
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RETURN, 0, NULL), WEIR_OK);
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     jobs_free_one(broker, job);
     job = jobs_reserve_one(broker, "t");
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, JOBS_WALL_START + 5000, NULL),
                  WEIR_OK);
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     jobs_free_one(broker, job);
     put.delay_ns = 0;
     put.ttr_ns = WEIR_SECONDS(9);
     put.priority = -1;
     (void)jobs_put(broker, "t", "short", &put);
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     job = jobs_reserve_one(broker, "t");
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_BURY, 0, NULL), WEIR_OK);
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     jobs_free_one(broker, job);
     CHECK_STATUS(weir_broker_kick(broker, "t", 1, NULL, NULL), WEIR_OK);
-    CHECK(has_rung(broker, &mark));
-    /* Emptiness concerns those who said so. */
+    CHECK(was_notified(broker, &mark));
+    /* An empty tube concerns waiters that watch for it. */
     const char *ids[] = {"1", "2", "3", "4", "5"};
     CHECK_STATUS(weir_broker_remove(broker, ids, 5, NULL, NULL), WEIR_OK);
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     broker->ops->watch_empty(broker->store, "t", true);
     (void)jobs_put(broker, "t", "last", NULL);
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     job = jobs_reserve_one(broker, "t");
-    CHECK(!has_rung(broker, &mark));
+    CHECK(!was_notified(broker, &mark));
     CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     jobs_free_one(broker, job);
     broker->ops->watch_empty(broker->store, "t", false);
     broker->ops->wake(broker->store, "t");
-    CHECK(has_rung(broker, &mark));
+    CHECK(was_notified(broker, &mark));
     weir_broker_close(broker);
 }

@@ -8,12 +8,13 @@
 
 #include "support/explorer/explorer.h"
 
-/* Who runs next, and every other choice of a schedule. Three ways to choose: each time anyone at
- * random; PCT (priorities at random, which change at depth - 1 random steps: Burckhardt and others,
- * "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010); and the search
- * through all schedules that preempt a thread which could go on at most so many times. */
+/* The next thread to run, and every other choice of a schedule. Three ways to choose: each time any
+ * thread at random; PCT (priorities at random, which change at depth - 1 random steps: Burckhardt
+ * and others, "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", 2010); and
+ * the search through all schedules that preempt a thread which could go on at most so many times.
+ */
 
-/* The answer of explorer_choose_thread(): nobody, the time jumps. */
+/* The answer of explorer_choose_thread(): no thread, the time jumps. */
 #define EXPLORER_JUMP 32u
 
 /* A seeded schedule; its seed decides which of the two ways. length: how many steps a schedule has,

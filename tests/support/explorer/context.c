@@ -26,7 +26,7 @@
 #    include <sanitizer/tsan_interface.h>
 #endif
 
-/* The sanitizers have to know which stack is in use, and who came from where. */
+/* The sanitizers have to know the stack in use and the context before. */
 static void announce(struct explorer_context *from, const struct explorer_context *to,
                      bool from_ends)
 {
@@ -67,7 +67,7 @@ void explorer_context_entered(struct explorer_context *came_from)
 
 #if defined(__x86_64__)
 
-/* Saves what a call must preserve on the old stack, and takes it from the new one. */
+/* Saves the registers that a call must preserve on the old stack, and takes it from the new one. */
 void explorer_switch_stacks(void **ret_old, void *new_pointer);
 __asm__(".text\n"
         ".globl explorer_switch_stacks\n"

@@ -10,7 +10,7 @@
 #endif
 
 /* A coroutine's registers and stack. The system's own swapcontext() makes two system calls to keep
- * a signal mask that nobody here changes, and is ten times slower than a switch by hand. */
+ * a signal mask that does not change here, and is ten times slower than this switch. */
 struct explorer_context {
 #if defined(__x86_64__)
     void *stack_pointer;
@@ -32,7 +32,7 @@ void explorer_context_make(struct explorer_context *context, void *stack, size_t
 void explorer_context_switch(struct explorer_context *from, struct explorer_context *to,
                              bool from_ends);
 
-/* The first thing that entry() does. came_from: who switched to it. */
+/* The first thing that entry() does. came_from: the context before. */
 void explorer_context_entered(struct explorer_context *came_from);
 
 #endif

@@ -12,7 +12,7 @@
 #include "support/explorer/choose.h"
 #include "support/harness.h"
 
-/* One schedule: coroutines, who of them can run, and the time. */
+/* One schedule: coroutines, which of them can run, and the time. */
 
 #define STACK_SIZE ((size_t)256 * 1024)
 #define GUARD_SIZE ((size_t)4096)
@@ -67,7 +67,8 @@ _Noreturn static void fail_with_threads(const char *what)
     explorer_fail("%s%s", what, threads);
 }
 
-/* Moves the time to the earliest limit of a sleeper, and wakes whoever has reached his. */
+/* Moves the time to the earliest limit of a sleeping thread, and wakes those that have reached
+ * theirs. */
 static void jump(void)
 {
     int64_t earliest = INT64_MAX;
@@ -163,7 +164,7 @@ static void end_scenario(void)
     }
 }
 
-/* What a coroutine runs, from the first switch to it. */
+/* The function of a coroutine, from the first switch to it. */
 static void entry(void)
 {
     bool is_scenario = explorer.current == 0;
@@ -207,7 +208,6 @@ void explorer_thread_add(struct weiri_thread *handle, const char *name)
     thread->limit_ns = INT64_MAX;
     thread->timed_out = false;
     thread->locks_held = 0;
-    thread->word = 0;
     thread->place = (struct explorer_place){NULL, NULL, 0};
     explorer_context_make(&thread->context, stack_of(index), STACK_SIZE, entry);
     explorer_wake(index);

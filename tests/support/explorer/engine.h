@@ -33,7 +33,6 @@ struct explorer_thread {
     const void *object;
     int64_t limit_ns; /* while WAITING; INT64_MAX: none */
     unsigned locks_held;
-    uint64_t word;               /* of place.h */
     struct weiri_thread *handle; /* NULL: the scenario itself, or joined already */
     const char *name;
     struct explorer_place place; /* of the call the thread is in */
@@ -79,13 +78,13 @@ static inline struct explorer_thread *explorer_self(void)
     return &explorer.threads[explorer.current];
 }
 
-/* Lets the chooser decide who runs next, the calling thread included. */
+/* Lets the chooser decide which thread runs next, the calling one included. */
 void explorer_point(void);
 /* The same without the calling thread, whose state is no longer READY; returns once it is. */
 void explorer_block(enum explorer_state state, const void *object, int64_t limit_ns);
 /* Makes a thread READY. */
 void explorer_wake(unsigned index);
-/* Makes a thread for handle, whose run(arg) it will call. */
+/* Makes a thread for handle; it will call run(arg) of that. */
 void explorer_thread_add(struct weiri_thread *handle, const char *name);
 
 /* A lock or condition has begun or ended its life. */
@@ -95,14 +94,14 @@ void explorer_object_end(const void *address);
 const char *explorer_object_name(const void *address);
 
 void explorer_trace_begin(void);
-/* A line about what the calling thread does. The words are made only where somebody wants them:
- * in the millions of schedules that pass nobody does. */
+/* A line about the action of the calling thread. The words are made only for a trace: the millions
+ * of schedules that pass need none. */
 #define explorer_trace(...) (explorer.tracing ? explorer_trace_line(__VA_ARGS__) : (void)0)
 void explorer_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last lines. */
 void explorer_trace_print(void);
 
-/* A line for each thread: what it is doing. */
+/* A line for each thread: its state. */
 void explorer_describe_threads(char *buffer, size_t size);
 
 #endif

@@ -59,8 +59,8 @@ static void set_up(explorer_scenario_fn *scenario, void *arg,
     explorer.tracing = false;
 }
 
-/* One schedule in which nobody is preempted: how long schedules are, about. It depends on nothing
- * but the scenario, so that a seed's schedule, which depends on this length, stays the same. */
+/* One schedule without preemption: tells how long schedules are, about. It depends on nothing but
+ * the scenario, so that a seed's schedule, which depends on this length, stays the same. */
 static bool run_first(const struct explorer_options *options, struct explorer_result *result,
                       uint64_t *ret_length)
 {

@@ -8,25 +8,27 @@
 
 /* The schedule explorer. It stands in for src/base/{sync,futex,random,panic}.c (the library target
  * weir_explored): threads are coroutines on one thread of the system, time is virtual, and at every
- * lock, unlock, wait, signal, thread start, join and weiri_sync_point() it decides who runs next. A
- * scenario is a function that starts threads with weiri_thread_start(), joins them all and checks
- * what must hold with the harness' CHECKs; it is run again and again, each time in another order:
+ * lock, unlock, wait, signal, thread start, join and weiri_sync_point() it decides which thread
+ * runs next. A scenario is a function that starts threads with weiri_thread_start(), joins them all
+ * and makes its checks with the harness' CHECKs; it is run again and again, each time in another
+ * order:
  *
  *     static void scenario(void *arg) { ... }
  *     TEST(two_producers, "…") { explorer_must_pass(scenario, NULL, NULL); }
  *
- * A schedule fails by a failed CHECK, a broken WEIRI_ASSERT, a deadlock (nobody can run and nobody
- * sleeps with a limit: a lost wake-up looks like this, since a plain wait has no limit here), a
- * thread that is never joined or ends with a lock held, misuse of a lock, memory of
- * test_allocator() left over, or no end within steps_max steps. The schedule is then run once more
- * with its trace printed, and the command that repeats it.
+ * A schedule fails by a failed CHECK, a broken WEIRI_ASSERT, a deadlock (no thread can run and none
+ * sleeps with a limit; so a lost wake-up is one, since a plain wait has no limit here), a thread
+ * that is never joined or ends with a lock held, misuse of a lock, memory of test_allocator() left
+ * over, or no end within steps_max steps. The schedule is then run once more with its trace
+ * printed, and the command that repeats it.
  *
- * What a scenario does must depend on nothing but its argument and the explorer: no statics that
- * survive, no test_random() (explorer_choose() instead), no addresses, no real time. Then a seed
- * gives the same schedule for ever.
+ * A scenario must depend on nothing but its argument and the explorer: no statics that survive, no
+ * test_random() (explorer_choose() instead), no addresses, no real time. Then a seed gives the same
+ * schedule for ever.
  *
- * Time passes only when nobody can run, in a jump to the earliest limit of a sleeper; and now and
- * then earlier, as if everybody else had been slow. Waits also return for no reason at times.
+ * Time passes only when no thread can run, in a jump to the earliest limit of a sleeping one; and
+ * now and then earlier, as if all other threads had been slow. Waits also return for no reason at
+ * times.
  *
  * An allocation that fails in some schedules only: test_fail_allocation(explorer_choose(n), …) at
  * the scenario's start; any other fault likewise, where it is injected. */
@@ -42,7 +44,7 @@ struct explorer_options {
     unsigned depth;       /* of PCT: finds bugs that take this many ordered events; default 3 */
     bool no_seeded;       /* only the search through all */
     bool no_exhaustive;   /* only seeded schedules */
-    bool no_early_time;   /* time passes only when nobody can run */
+    bool no_early_time;   /* time passes only when no thread can run */
     bool no_spurious;     /* no wait returns for no reason */
 };
 

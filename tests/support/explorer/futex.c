@@ -7,9 +7,9 @@
 #include "support/explorer/choose.h"
 #include "support/explorer/engine.h"
 
-/* The functions of base/futex.h on the explorer, and what base/lock.h needs beside them. Who sleeps
- * on a word is found by its address alone, as in the kernel: whoever wakes may do so after the
- * word's end, and then wakes nobody, or somebody else for no reason. */
+/* The functions of base/futex.h on the explorer. Threads that sleep on a word are found by its
+ * address alone, as in the kernel: a wake-up may come after the word's end, and then wakes no
+ * thread, or another one for no reason. */
 
 static bool sleeps_on(const struct explorer_thread *thread, const void *word)
 {
@@ -39,7 +39,7 @@ bool weiri_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t limit_n
     return in_time;
 }
 
-/* Which of those who sleep wakes is not promised: the chooser says. */
+/* The order of wake-ups is not promised: the chooser decides. */
 void weiri_futex_wake(_Atomic uint32_t *word, int count)
 {
     explorer_point();
@@ -59,21 +59,4 @@ void weiri_futex_wake(_Atomic uint32_t *word, int count)
         explorer_wake(woken);
         explorer_trace("wakes %s", explorer.threads[woken].name);
     }
-}
-
-/* The explorer's memory is sequentially consistent. */
-void weiri_fence_all_threads(void)
-{
-    weiri_sync_point();
-}
-
-bool weiri_fence_all_threads_init(void)
-{
-    return true;
-}
-
-uint64_t *explorer_thread_word(void)
-{
-    static uint64_t outside;
-    return explorer.running ? &explorer_self()->word : &outside;
 }

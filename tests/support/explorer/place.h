@@ -3,8 +3,6 @@
 #ifndef WEIR_EXPLORER_PLACE_H
 #define WEIR_EXPLORER_PLACE_H
 
-#include <stdint.h>
-
 /* base/sync.h includes this in a build for the schedule explorer: each of its calls first says
  * where it stands, so that a trace can name the line. */
 
@@ -14,13 +12,6 @@ struct explorer_place {
     int line;
 };
 extern struct explorer_place explorer_place;
-
-/* base/lock.h wants a word for each thread; here all threads are one of the system. Each schedule
- * begins with words that are 0. */
-uint64_t *explorer_thread_word(void);
-#ifdef WEIRI_LOCK_EXPLORED
-#    define weiri_lock_self (*explorer_thread_word())
-#endif
 
 #define EXPLORER_HERE()                                                                            \
     ((void)(explorer_place = (struct explorer_place){__FILE__, __func__, __LINE__}))

@@ -17,7 +17,7 @@
  * mutex is its owner field: 0 free, else the holder's number; a condition is its address. The
  * pthread members lie unused. */
 
-#define OUTSIDE ((uintptr_t)1000) /* who holds a lock while no schedule runs */
+#define OUTSIDE ((uintptr_t)1000) /* the holder of a lock while no schedule runs */
 #define DESTROYED UINTPTR_MAX
 #define EPOCH_NS INT64_C(1767225600000000000)
 
@@ -63,11 +63,10 @@ uint64_t weiri_random_seed(void)
     return explorer_choose_seed();
 }
 
-enum weir_status weiri_mutex_init(struct weiri_mutex *mutex)
+void weiri_mutex_init(struct weiri_mutex *mutex)
 {
     atomic_init(&mutex->owner, 0);
     explorer_object_begin(mutex, 'm');
-    return WEIR_OK;
 }
 
 void weiri_mutex_fini(struct weiri_mutex *mutex)
@@ -76,10 +75,10 @@ void weiri_mutex_fini(struct weiri_mutex *mutex)
         explorer_fail("%s ends while it is held", explorer_object_name(mutex));
     }
     explorer_object_end(mutex);
-    set_owner(mutex, DESTROYED); /* which whoever still comes to take it finds */
+    set_owner(mutex, DESTROYED); /* found by a thread that still takes it */
 }
 
-/* Takes the mutex once it is free. Whoever unlocks it makes all who wait ready; the chooser decides
+/* Takes the mutex once it is free. An unlock makes all waiting threads ready; the chooser decides
  * which of them comes first, and the others find it taken again. */
 static void take(struct weiri_mutex *mutex)
 {
@@ -133,11 +132,10 @@ void weiri_mutex_assert_held(struct weiri_mutex *mutex)
     WEIRI_ASSERT(owner_of(mutex) == self_number());
 }
 
-enum weir_status weiri_cond_init(struct weiri_cond *cond, struct weiri_mutex *mutex)
+void weiri_cond_init(struct weiri_cond *cond, struct weiri_mutex *mutex)
 {
     cond->mutex = mutex;
     explorer_object_begin(cond, 'c');
-    return WEIR_OK;
 }
 
 void weiri_cond_fini(struct weiri_cond *cond)
@@ -184,7 +182,7 @@ bool weiri_cond_wait_until(struct weiri_cond *cond, int64_t limit_ns)
     return in_time;
 }
 
-/* Without a limit: what a lost wake-up leaves asleep stays asleep. */
+/* Without a limit: after a lost wake-up the thread stays asleep. */
 void weiri_cond_wait(struct weiri_cond *cond)
 {
     (void)weiri_cond_wait_until(cond, INT64_MAX);
@@ -249,6 +247,17 @@ enum weir_status weiri_thread_start(struct weiri_thread *thread, const char *nam
     explorer_trace("starts %s", thread->name);
     explorer_point();
     return WEIR_OK;
+}
+
+enum weir_status weiri_thread_start_open(struct weiri_thread *thread, const char *name,
+                                         void (*run)(void *arg), void *arg)
+{
+    return weiri_thread_start(thread, name, run, arg);
+}
+
+uintptr_t weiri_thread_current(void)
+{
+    return self_number();
 }
 
 void weiri_thread_join(struct weiri_thread *thread)

@@ -6,7 +6,8 @@
 
 #include "support/explorer/engine.h"
 
-/* Words about a schedule: the names of its locks, what its threads do, and a line for each step. */
+/* Words about a schedule: the names of its locks, the actions of its threads, and a line for each
+ * step. */
 
 #define LINES_MAX 300
 #define LINE_SIZE 200

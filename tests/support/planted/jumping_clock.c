@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A library to preload: whoever asks for the time of day gets one that jumps by two days every 10
- * ms, forth and back. What sleeps until a time of day is not helped: it sleeps by the system's own,
- * so that whoever mixes the clocks wakes days early or days late. All other clocks are left alone.
+/* A library to preload: the time of day jumps by two days every 10 ms, forth and back. A sleep
+ * until a time of day still uses the system's own clock, so that code that mixes the clocks wakes
+ * days early or days late. All other clocks are left alone.
  *
- * libfaketime, which could do this, moves every timerfd as well, whatever its clock. */
+ * libfaketime, which could do this, moves every timerfd as well, on any clock. */
 
 #define DAY 86400
 #define PHASE_NS 10000000

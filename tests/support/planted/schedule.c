@@ -5,7 +5,8 @@
 #include "support/explorer/explorer.h"
 #include "support/harness.h"
 
-/* Scenarios that fail on purpose, for schedules/explorer_test.c to see what a failure says. */
+/* Scenarios that fail on purpose, so that schedules/explorer_test.c can check the report of a
+ * failure. */
 
 static int count;
 

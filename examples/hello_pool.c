@@ -1,0 +1,58 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+
+#include <stdio.h>
+#include <weir/weir.h>
+
+/* The task. The mail server is busy at first. */
+static int send_mail(weir_context *context, void *payload)
+{
+    printf("attempt %u for %s\n", (unsigned)weir_context_attempt(context), (const char *)payload);
+    return weir_context_attempt(context) < 2 ? WEIR_EUSER : WEIR_OK;
+}
+
+/* Asked after each failure: try again, 5 ms later, then 10 ms, then 20 ms. */
+static struct weir_decision retry(weir_context *context, weir_envelope *envelope,
+                                  const struct weir_failure *failure, void *payload)
+{
+    (void)context, (void)envelope, (void)failure, (void)payload;
+    return weir_decision_retry_limited();
+}
+
+/* Told once of each envelope that has ended, however it did. */
+static void tell_end(const struct weir_ended *ended, void *arg)
+{
+    (void)arg;
+    printf("%s: %s, %u runs\n", (const char *)weir_envelope_payload(ended->envelope),
+           weir_ended_reason_text(ended->reason), (unsigned)ended->runs);
+}
+
+static int post(weir_pool *pool, char *to)
+{
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    options.invoke = send_mail;
+    options.payload = to;
+    options.failure = retry;
+    options.attempts_max = 5;
+    options.deadline_ns = WEIR_SECONDS(10);
+    weir_envelope *envelope = NULL;
+    int failed = weir_envelope_new(&options, &envelope) || weir_pool_send(pool, envelope);
+    weir_envelope_unref(envelope); /* the pool has a reference of its own */
+    return failed;
+}
+
+int main(void)
+{
+    char anna[] = "anna";
+    char bert[] = "bert";
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.workers = 2;
+    options.ended = tell_end;
+    weir_pool *pool = NULL;
+    int failed = weir_pool_new(&options, &pool) || weir_pool_start(pool) || post(pool, anna) ||
+                 post(pool, bert) ||
+                 weir_pool_wait_idle(pool, WEIR_FOREVER) || /* a drain drops retries that wait */
+                 weir_pool_drain(pool);
+    weir_pool_free(pool);
+    return failed;
+}

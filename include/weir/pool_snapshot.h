@@ -1,0 +1,66 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_POOL_SNAPSHOT_H
+#define WEIR_POOL_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/envelope.h>
+#include <weir/export.h>
+#include <weir/pool.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * The envelopes in flight in a pool: all at one moment, or the one with an id. For people and
+ * logs. Members that end in _ns are in nanoseconds; times are readings of the pool's clock. All
+ * calls are thread-safe but weir_pool_snapshot_free(), and work in every state of the pool. */
+
+/** An envelope in flight. */
+struct weir_pool_item {
+    weir_envelope *envelope; /**< With a reference: of a snapshot, its own; of a look-up, the
+                                  caller's (weir_envelope_unref()). */
+    int64_t due_ns;          /**< Its pending time; -1: none. Of a schedule of a cron expression it
+                                  may be the next look at the wall clock, before the firing. */
+    int64_t queued_ns;       /**< Ready to run for so long; -1: it is not, or the pool has no
+                                  metrics. */
+    int64_t running_ns;      /**< Run for so long; -1 likewise. */
+    uint32_t runs;           /**< That ended since it was sent. */
+    uint32_t failures;       /**< In a row. */
+    uint32_t place;          /**< Of enum weir_place (weir/key.h). */
+    int last_status;         /**< Of the last of those runs; WEIR_OK if there was none. */
+    uint64_t reserved;       /**< Zero. */
+};
+
+/** A snapshot. Opaque. Holds a reference to each envelope in it. */
+typedef struct weir_pool_snapshot weir_pool_snapshot;
+
+/** Makes a snapshot: envelopes that run first, in the order in which they were begun; then those
+ * that are queued, first those whose group is at its limit; then those that only wait, in no order.
+ * The pool is locked while they are copied. Returns owned: weir_pool_snapshot_free().
+ * Errors: WEIR_EINVAL, WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_snapshot_new(weir_pool *pool,
+                                                                weir_pool_snapshot **ret_snapshot);
+
+/** Count of a snapshot's items; 0 for NULL. */
+WEIR_API size_t weir_pool_snapshot_count(const weir_pool_snapshot *snapshot);
+
+/** The item of an index below the count, readable until free; NULL for another index, and for NULL.
+ */
+WEIR_API const struct weir_pool_item *weir_pool_snapshot_at(const weir_pool_snapshot *snapshot,
+                                                            size_t index);
+
+/** Frees a snapshot, also after its pool, and gives its references back. Takes NULL. */
+WEIR_API void weir_pool_snapshot_free(weir_pool_snapshot *snapshot);
+
+/** Looks for an envelope in flight with this id (weir_envelope_id()); of several it finds one. Goes
+ * through all envelopes in flight, with the pool locked. Errors: WEIR_ENOTFOUND (no such envelope
+ * is in flight), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_lookup(weir_pool *pool, uint64_t id,
+                                                          struct weir_pool_item *ret_item);
+
+WEIR_END_DECLS
+
+#endif

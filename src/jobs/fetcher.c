@@ -1,0 +1,298 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The consumer's own thread: fetches for free slots, touches reservations, ends the pool. */
+#include "base/panic.h"
+#include "base/time.h"
+#include "jobs/consumer.h"
+#include "jobs/error.h"
+
+/* The work of one pass of the fetcher's loop. */
+struct pass {
+    size_t wanted;
+    size_t touch_count;
+    size_t reserved;
+    uint32_t mark;
+    bool is_full;    /* no slot was free */
+    int64_t next_ns; /* when the next pass is due at the latest, on the monotonic clock */
+};
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+bool weiri_fetcher_notify_locked(weir_consumer *consumer)
+{
+    weiri_mutex_assert_held(&consumer->mutex);
+    consumer->is_notified = true;
+    weiri_cond_signal(&consumer->notified);
+    return consumer->is_waiting;
+}
+
+void weiri_fetcher_wake(weir_consumer *consumer)
+{
+    consumer->broker->ops->wake(consumer->broker->store, consumer->tube);
+}
+
+/* The first task that must be cancelled; NULL: none. */
+static struct weiri_task *find_unwanted_locked(weir_consumer *consumer)
+    WEIRI_REQUIRES(consumer->mutex)
+{
+    struct weiri_list *end = &consumer->tasks;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
+        bool is_unwanted = task->is_lost || consumer->stops >= 2;
+        if (is_unwanted && task->context != NULL && !task->is_canceled) {
+            return task;
+        }
+    }
+    return NULL;
+}
+
+/* Cancels without the consumer's mutex, since a context has a lock of its own. The run does not end
+ * while is_being_canceled is set. */
+static void cancel_unwanted(weir_consumer *consumer)
+{
+    weiri_mutex_lock(&consumer->mutex);
+    struct weiri_task *task = find_unwanted_locked(consumer);
+    while (task != NULL) {
+        task->is_canceled = true;
+        task->is_being_canceled = true;
+        weiri_mutex_unlock(&consumer->mutex);
+        weir_context_cancel(task->context);
+        weiri_mutex_lock(&consumer->mutex);
+        task->is_being_canceled = false;
+        weiri_cond_broadcast(&consumer->changed);
+        task = find_unwanted_locked(consumer);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+}
+
+/* Collects the reservations to touch, and finds when the next will be due. */
+static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, struct pass *pass)
+    WEIRI_REQUIRES(consumer->mutex)
+{
+    int64_t next = INT64_MAX;
+    struct weiri_list *end = &consumer->tasks;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
+        if (task->is_lost || task->is_settled) {
+            continue;
+        }
+        if (task->touch_ns <= now_ns) {
+            WEIRI_ASSERT(pass->touch_count < consumer->options.workers);
+            task->is_being_touched = true;
+            consumer->touches[pass->touch_count] = (struct weiri_settlement){
+                .reservation = task->reservation, .event = WEIRI_JOB_TOUCH};
+            consumer->touched[pass->touch_count] = task;
+            pass->touch_count++;
+        } else if (task->touch_ns < next) {
+            next = task->touch_ns;
+        }
+    }
+    return next;
+}
+
+/* Decides what to do. False: the consumer is over and no job is reserved. */
+static bool begin_pass(weir_consumer *consumer, struct pass *pass)
+{
+    int64_t now = weiri_monotonic_now();
+    *pass = (struct pass){0};
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->is_notified = false;
+    /* Taken before the store is read: any later notification ends the sleep that follows. */
+    pass->mark = consumer->broker->ops->mark(consumer->broker->store, consumer->tube);
+    bool is_done =
+        consumer->is_over && weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
+    if (!is_done) {
+        pass->next_ns = collect_touches_locked(consumer, now, pass);
+        pass->wanted = consumer->is_over ? 0 : consumer->options.workers - consumer->claimed;
+        pass->is_full = pass->wanted == 0;
+        consumer->claimed += pass->wanted;
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    return !is_done;
+}
+
+/* Ends the use of the tasks that were touched, or were to be. */
+static void finish_touches(weir_consumer *consumer, struct pass *pass, bool was_made)
+{
+    int64_t now = weiri_monotonic_now();
+    weiri_mutex_lock(&consumer->mutex);
+    for (size_t i = 0; i < pass->touch_count; i++) {
+        struct weiri_task *task = consumer->touched[i];
+        task->is_being_touched = false;
+        if (was_made && consumer->touches[i].status == WEIR_OK) {
+            task->touch_ns = weiri_time_add(now, task->reservation->job.ttr_ns / 3);
+            pass->next_ns = earlier(pass->next_ns, task->touch_ns);
+        } else if (was_made) {
+            /* Its worker may also have settled it meanwhile. Then is_lost is not read any more. */
+            task->is_lost = true;
+        }
+    }
+    weiri_cond_broadcast(&consumer->changed);
+    weiri_mutex_unlock(&consumer->mutex);
+}
+
+/* Waits after a failed transaction. Its touches are still due, so without the wait the loop would
+ * spin. */
+static void back_off(weir_consumer *consumer, enum weir_status status,
+                     const struct weir_error *error)
+{
+    if (!weiri_consumer_is_transient(status)) {
+        weiri_broker_log(&consumer->broker->config, WEIR_LOG_ERROR, "tube %s: consumer ends: %s",
+                         consumer->tube, error->text);
+        weiri_consumer_end(consumer, status, error);
+    }
+    consumer->failures++;
+    int64_t delay = weiri_consumer_backoff(consumer->failures);
+    if (weiri_consumer_is_transient(status)) {
+        weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
+                         "tube %s: tried again in %lld ms: %s", consumer->tube,
+                         (long long)(delay / WEIR_MS(1)), error->text);
+    }
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), delay);
+    weiri_mutex_lock(&consumer->mutex);
+    /* Only an end or a stop shortens the wait. */
+    bool may_wait = true;
+    uint32_t stops = consumer->stops;
+    while (may_wait && !(consumer->is_over && weiri_list_is_empty(&consumer->tasks)) &&
+           consumer->stops == stops) {
+        may_wait = weiri_cond_wait_until(&consumer->notified, limit);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+}
+
+/* One transaction. Returns false if it failed. */
+static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass, bool *ret_is_empty)
+{
+    struct weiri_exchange exchange = {.tube = consumer->tube,
+                                      .settlements = consumer->touches,
+                                      .settlement_count = pass->touch_count,
+                                      .wanted = pass->wanted,
+                                      .attempts_max = consumer->options.attempts_max,
+                                      .is_keeping = true};
+    struct weir_error error = {""};
+    atomic_fetch_add_explicit(&consumer->exchanges, 1, memory_order_relaxed);
+    enum weir_status status =
+        consumer->broker->ops->exchange(consumer->broker->store, &exchange, &error);
+    finish_touches(consumer, pass, status == WEIR_OK);
+    if (status != WEIR_OK) {
+        weiri_list_init(&exchange.reserved);
+        (void)weiri_tasks_start(consumer, &exchange.reserved, pass->wanted);
+        back_off(consumer, status, &error);
+        return false;
+    }
+    pass->reserved = exchange.reserved_count;
+    pass->is_full = pass->reserved == pass->wanted;
+    *ret_is_empty = !pass->is_full && exchange.is_empty;
+    if (!pass->is_full && exchange.next_ns != WEIR_FOREVER) {
+        int64_t wall = consumer->broker->config.now(consumer->broker->config.now_arg);
+        int64_t delay = weiri_time_sub(exchange.next_ns, wall);
+        pass->next_ns =
+            earlier(pass->next_ns, weiri_time_add(weiri_monotonic_now(), delay > 0 ? delay : 0));
+    }
+    if (!weiri_tasks_start(consumer, &exchange.reserved, pass->wanted)) {
+        (void)weiri_fail(&error, WEIR_ENOMEM, "out of memory");
+        back_off(consumer, WEIR_ENOMEM, &error);
+        return false;
+    }
+    consumer->failures = 0;
+    return true;
+}
+
+/* Sleeps until it is notified, the broker's wait ends, or the next pass is due. Returns whether the
+ * sleep lasted to the bound of all sleeps. */
+static bool sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
+{
+    int64_t longest = weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS);
+    bool is_long_sleep = false;
+    weiri_mutex_lock(&consumer->mutex);
+    bool is_waiting = !pass->is_full && !consumer->is_notified && !consumer->is_over;
+    consumer->is_waiting = is_waiting;
+    consumer->wake_ns = is_waiting ? earlier(pass->next_ns, longest) : pass->next_ns;
+    int64_t limit = consumer->wake_ns;
+    if (is_waiting) {
+        weiri_mutex_unlock(&consumer->mutex);
+        bool was_woken =
+            consumer->broker->ops->wait(consumer->broker->store, consumer->tube, pass->mark, limit);
+        is_long_sleep = !was_woken && limit == longest;
+        weiri_mutex_lock(&consumer->mutex);
+        consumer->is_waiting = false;
+    } else {
+        bool is_early = true;
+        while (!consumer->is_notified && is_early) {
+            is_early = weiri_cond_wait_until(&consumer->notified, limit);
+        }
+    }
+    consumer->wake_ns = INT64_MAX;
+    weiri_mutex_unlock(&consumer->mutex);
+    return is_long_sleep;
+}
+
+/* Whether no job is reserved and none is being reserved, for a consumer that ends when the tube is
+ * empty. */
+static bool is_tube_done(weir_consumer *consumer)
+{
+    weiri_mutex_lock(&consumer->mutex);
+    bool is = weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
+    weiri_mutex_unlock(&consumer->mutex);
+    return is;
+}
+
+static void run_passes(weir_consumer *consumer)
+{
+    bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
+    bool is_long_sleep = false;
+    struct pass pass;
+    while (begin_pass(consumer, &pass)) {
+        cancel_unwanted(consumer);
+        bool is_empty = false;
+        if (pass.wanted > 0 || pass.touch_count > 0) {
+            if (!touch_and_reserve(consumer, &pass, &is_empty)) {
+                continue;
+            }
+            cancel_unwanted(consumer);
+        }
+        if (is_long_sleep && pass.reserved > 0) {
+            atomic_fetch_add_explicit(&consumer->missed_wakes, 1, memory_order_relaxed);
+        }
+        if (is_until_empty && is_empty && is_tube_done(consumer)) {
+            weiri_consumer_end(consumer, WEIR_OK, NULL);
+            continue;
+        }
+        is_long_sleep = sleep_after_pass(consumer, &pass);
+        if (is_long_sleep) {
+            atomic_fetch_add_explicit(&consumer->long_sleeps, 1, memory_order_relaxed);
+        }
+    }
+}
+
+void weiri_fetcher_main(void *arg)
+{
+    weir_consumer *consumer = arg;
+    weiri_mutex_lock(&consumer->mutex);
+    while (consumer->state == WEIRI_CONSUMER_STARTING) {
+        weiri_cond_wait(&consumer->notified);
+    }
+    bool has_pool = consumer->state == WEIRI_CONSUMER_RUNNING;
+    weiri_mutex_unlock(&consumer->mutex);
+    if (!has_pool) {
+        return;
+    }
+    const struct weiri_broker_ops *ops = consumer->broker->ops;
+    bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
+    if (is_until_empty) {
+        ops->watch_empty(consumer->broker->store, consumer->tube, true);
+    }
+    run_passes(consumer);
+    if (is_until_empty) {
+        ops->watch_empty(consumer->broker->store, consumer->tube, false);
+    }
+    enum weir_status status = weir_pool_drain(consumer->pool);
+    WEIRI_ASSERT(status == WEIR_OK);
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->state = WEIRI_CONSUMER_ENDED;
+    weiri_cond_broadcast(&consumer->changed);
+    weiri_mutex_unlock(&consumer->mutex);
+}

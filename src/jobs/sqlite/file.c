@@ -1,0 +1,227 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* renameat2 */
+
+#include "jobs/sqlite/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/panic.h"
+
+#define OPEN_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+#define PRIVATE_MODE 0600
+
+int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind)
+{
+    struct stat facts;
+    if (lstat(path, &facts) != 0) {
+        if (errno != ENOENT) {
+            return errno;
+        }
+        *ret_kind = WEIRI_FILE_ABSENT;
+    } else if (S_ISREG(facts.st_mode)) {
+        *ret_kind = facts.st_nlink == 1 ? WEIRI_FILE_REGULAR : WEIRI_FILE_LINKED;
+    } else if (S_ISLNK(facts.st_mode)) {
+        *ret_kind = WEIRI_FILE_SYMLINK;
+    } else {
+        *ret_kind = S_ISDIR(facts.st_mode) ? WEIRI_FILE_FOLDER : WEIRI_FILE_OTHER;
+    }
+    return 0;
+}
+
+/* Makes a file that is not there. The umask can only take from the mode that open() is given, so
+ * the mode is set once more. */
+static int make_private(const char *path, int *ret_fd)
+{
+    int fd = open(path, OPEN_FLAGS | O_CREAT | O_EXCL, PRIVATE_MODE);
+    if (fd < 0) {
+        return errno;
+    }
+    if (fchmod(fd, PRIVATE_MODE) != 0) {
+        int error = errno;
+        (void)close(fd);
+        (void)unlink(path);
+        return error;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+static int check_is_plain(int fd)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return errno;
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        return ENOTSUP;
+    }
+    return facts.st_nlink > 1 ? EMLINK : 0;
+}
+
+int weiri_file_open_private(const char *path, int *ret_fd, bool *ret_is_new)
+{
+    /* Another process may make or remove the file between the two tries, so they are repeated, at
+     * most 100 times. */
+    int error = ENOENT;
+    for (int i = 0; i < 100 && (error == ENOENT || error == EEXIST); i++) {
+        int fd = open(path, OPEN_FLAGS);
+        if (fd >= 0) {
+            error = check_is_plain(fd);
+            if (error != 0) {
+                (void)close(fd);
+                return error;
+            }
+            *ret_fd = fd;
+            *ret_is_new = false;
+            return 0;
+        }
+        error = errno;
+        if (error == ENOENT) {
+            error = make_private(path, ret_fd);
+            if (error == 0) {
+                *ret_is_new = true;
+                return 0;
+            }
+            if (error == ENOENT) {
+                return error; /* the folder does not exist */
+            }
+        }
+    }
+    return error == EISDIR || error == ENXIO ? ENOTSUP : error;
+}
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size > 0) {
+        ssize_t count = write(fd, at, size);
+        if (count < 0 && errno != EINTR) {
+            return errno;
+        }
+        if (count > 0) {
+            at += count;
+            size -= (size_t)count;
+        }
+    }
+    return fsync(fd) == 0 ? 0 : errno;
+}
+
+/* Renames unless the new name exists. On file systems without that, it checks first and then
+ * renames: the caller holds a lock against other processes of weir. */
+static int rename_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return errno;
+    }
+    struct stat facts;
+    if (lstat(to, &facts) == 0) {
+        return EEXIST;
+    }
+    return rename(from, to) == 0 ? 0 : errno;
+}
+
+/* Makes the names in the folder of a file durable. */
+static int sync_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : (size_t)(slash - path);
+    if (length >= sizeof(folder)) {
+        return ENAMETOOLONG;
+    }
+    memcpy(folder, path, length);
+    folder[length] = '\0';
+    int fd = open(slash == NULL ? "."
+                  : length == 0 ? "/"
+                                : folder,
+                  O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return errno;
+    }
+    int error = fsync(fd) == 0 ? 0 : errno;
+    (void)close(fd);
+    return error;
+}
+
+int weiri_file_publish(const char *path, const char *temporary, const void *bytes, size_t size)
+{
+    if (unlink(temporary) != 0 && errno != ENOENT) {
+        return errno;
+    }
+    int fd = -1;
+    int error = make_private(temporary, &fd);
+    if (error != 0) {
+        return error;
+    }
+    error = write_all(fd, bytes, size);
+    if (close(fd) != 0 && error == 0) {
+        error = errno;
+    }
+    if (error == 0) {
+        error = rename_new(temporary, path);
+    }
+    if (error != 0) {
+        (void)unlink(temporary);
+        return error;
+    }
+    error = sync_folder(path);
+    if (error != 0) {
+        (void)unlink(path);
+    }
+    return error;
+}
+
+int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size)
+{
+    struct stat facts;
+    WEIRI_ASSERT(size >= PATH_MAX);
+    if (realpath(folder, buffer) == NULL || stat(buffer, &facts) != 0) {
+        return errno;
+    }
+    return S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
+}
+
+bool weiri_file_is_at(int fd, const char *path)
+{
+    struct stat open_file;
+    struct stat named_file;
+    return fstat(fd, &open_file) == 0 && lstat(path, &named_file) == 0 &&
+           open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
+}
+
+bool weiri_file_is_remote(const char *folder)
+{
+    struct statfs facts;
+    if (statfs(folder, &facts) != 0) {
+        return false;
+    }
+    switch ((unsigned long)facts.f_type & 0xffffffffUL) {
+    case 0x6969UL:     /* NFS */
+    case 0x517bUL:     /* SMB */
+    case 0xff534d42UL: /* CIFS */
+    case 0xfe534d42UL: /* SMB2 */
+    case 0x5346414fUL: /* AFS */
+    case 0x00c36400UL: /* Ceph */
+        return true;
+    default:
+        return false;
+    }
+}
+
+const char *weiri_errno_text(int error, char *buffer, size_t size)
+{
+    /* With _GNU_SOURCE this is GNU's strerror_r(): it returns the text, in the buffer or not. */
+    return strerror_r(error, buffer, size);
+}

@@ -1,0 +1,49 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_FILE_H
+#define WEIRI_SQLITE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Files that only their owner may read or write. Links cannot redirect their making or opening.
+ *
+ * Functions that return int return 0 or a number of errno.h; base/errno.h has the status of it. */
+
+enum weiri_file_kind {
+    WEIRI_FILE_ABSENT,
+    WEIRI_FILE_REGULAR,
+    WEIRI_FILE_LINKED, /* a regular file that has more than one name */
+    WEIRI_FILE_SYMLINK,
+    WEIRI_FILE_FOLDER,
+    WEIRI_FILE_OTHER /* a device, pipe or socket */
+};
+
+/* Finds the kind of file at a path. Does not follow a symbolic link at the end, and opens nothing.
+ */
+int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind);
+
+/* Opens a regular file that has one name for reading and writing, or makes it, empty, with mode
+ * 0600 whatever the umask. The descriptor is closed by exec. Errors: ELOOP (a symbolic link),
+ * EMLINK (more than one name), ENOTSUP (no regular file), those of open(2). */
+int weiri_file_open_private(const char *path, int *ret_fd, bool *ret_is_new);
+
+/* Makes a file of these bytes with mode 0600. It either does not exist or is whole and on stable
+ * storage. The temporary name must be in the same folder; a file of that name is removed first.
+ * EEXIST if the path exists. */
+int weiri_file_publish(const char *path, const char *temporary, const void *bytes, size_t size);
+
+/* The absolute path of a folder without symbolic links; ENOTDIR if it is no folder. size is at
+ * least PATH_MAX. */
+int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size);
+
+/* Whether the path names the open file. */
+bool weiri_file_is_at(int fd, const char *path);
+
+/* Whether a folder lies on a network file system, where hosts do not share locks and memory. */
+bool weiri_file_is_remote(const char *folder);
+
+/* strerror(), into the caller's buffer. */
+const char *weiri_errno_text(int error, char *buffer, size_t size);
+
+#endif

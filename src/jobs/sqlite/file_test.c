@@ -1,0 +1,142 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/harness.h"
+
+static void write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    CHECK(fd >= 0);
+    CHECK_INT(write(fd, text, strlen(text)), ==, (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+static void expect_text(const char *path, const char *text)
+{
+    char buffer[64] = "";
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0);
+    CHECK_INT(read(fd, buffer, sizeof(buffer) - 1), ==, (ssize_t)strlen(text));
+    CHECK_STRING(buffer, text);
+    (void)close(fd);
+}
+
+TEST(kinds, "the kind of a path is found without following or opening it")
+{
+    write_file("one", "1");
+    write_file("two", "2");
+    CHECK_INT(link("two", "too"), ==, 0);
+    CHECK_INT(symlink("one", "symbolic"), ==, 0);
+    CHECK_INT(mkfifo("pipe", 0600), ==, 0);
+    CHECK_INT(mkdir("folder", 0700), ==, 0);
+    static const struct {
+        const char *path;
+        enum weiri_file_kind kind;
+        int open_error;
+    } rows[] = {
+        {"one", WEIRI_FILE_REGULAR, 0},          {"too", WEIRI_FILE_LINKED, EMLINK},
+        {"symbolic", WEIRI_FILE_SYMLINK, ELOOP}, {"pipe", WEIRI_FILE_OTHER, ENOTSUP},
+        {"folder", WEIRI_FILE_FOLDER, ENOTSUP},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum weiri_file_kind kind;
+        CHECK_INT(weiri_file_inspect(rows[i].path, &kind), ==, 0);
+        CHECK_INT(kind, ==, rows[i].kind);
+        int fd = -1;
+        bool is_new = true;
+        CHECK_INT(weiri_file_open_private(rows[i].path, &fd, &is_new), ==, rows[i].open_error);
+        if (rows[i].open_error == 0) {
+            CHECK(!is_new);
+            (void)close(fd);
+        }
+    }
+    enum weiri_file_kind kind;
+    CHECK_INT(weiri_file_inspect("nothing", &kind), ==, 0);
+    CHECK_INT(kind, ==, WEIRI_FILE_ABSENT);
+    CHECK_INT(weiri_file_inspect("one/inside", &kind), ==, ENOTDIR);
+    int fd;
+    bool is_new;
+    CHECK_INT(weiri_file_open_private("missing/file", &fd, &is_new), ==, ENOENT);
+}
+
+TEST(publish, "a published file is whole, private, and never replaces another")
+{
+    (void)umask(0);
+    CHECK_INT(weiri_file_publish("store", "store.new", "content", 7), ==, 0);
+    expect_text("store", "content");
+    struct stat facts;
+    CHECK_INT(stat("store", &facts), ==, 0);
+    CHECK_INT(facts.st_mode & 0777, ==, 0600);
+    CHECK_INT(facts.st_nlink, ==, 1);
+    CHECK_INT(weiri_file_publish("store", "store.new", "other", 5), ==, EEXIST);
+    expect_text("store", "content");
+    CHECK_INT(access("store.new", F_OK), ==, -1);
+    CHECK_INT(weiri_file_publish("missing/store", "missing/store.new", "x", 1), ==, ENOENT);
+    /* A file that a killed process left does no harm. */
+    write_file("next.new", "half");
+    CHECK_INT(weiri_file_publish("next", "next.new", "whole", 5), ==, 0);
+    expect_text("next", "whole");
+    CHECK_INT(access("next.new", F_OK), ==, -1);
+}
+
+TEST(publish_fails, "what cannot be written or begun leaves nothing behind, and says why")
+{
+    CHECK_INT(mkdir("taken", 0700), ==, 0);
+    CHECK_INT(weiri_file_publish("store", "taken", "content", 7), ==, EISDIR);
+    struct rlimit before;
+    CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    CHECK_INT(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4, before.rlim_max}), ==, 0);
+    int error = weiri_file_publish("store", "store.new", "content", 7);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+    CHECK_INT(error, ==, EFBIG);
+    CHECK_INT(access("store", F_OK), ==, -1);
+    CHECK_INT(access("store.new", F_OK), ==, -1);
+}
+
+TEST(folders, "a folder is found through links, and anything else is none")
+{
+    char here[PATH_MAX];
+    char there[PATH_MAX];
+    write_file("file", "");
+    CHECK_INT(mkdir("folder", 0700), ==, 0);
+    CHECK_INT(symlink("folder", "link"), ==, 0);
+    CHECK_INT(weiri_file_resolve_folder(".", here, sizeof(here)), ==, 0);
+    CHECK_INT(weiri_file_resolve_folder("link/..", there, sizeof(there)), ==, 0);
+    CHECK_STRING(here, there);
+    CHECK_INT(here[0], ==, '/');
+    CHECK_INT(weiri_file_resolve_folder("link", there, sizeof(there)), ==, 0);
+    CHECK(strcmp(there + strlen(here), "/folder") == 0);
+    CHECK_INT(weiri_file_resolve_folder("file", there, sizeof(there)), ==, ENOTDIR);
+    CHECK_INT(weiri_file_resolve_folder("missing", there, sizeof(there)), ==, ENOENT);
+}
+
+TEST(is_at, "a file that was replaced is no longer at its path")
+{
+    int fd;
+    bool is_new;
+    CHECK_INT(weiri_file_open_private("lock", &fd, &is_new), ==, 0);
+    CHECK(is_new);
+    CHECK(weiri_file_is_at(fd, "lock"));
+    CHECK_INT(unlink("lock"), ==, 0);
+    CHECK(!weiri_file_is_at(fd, "lock"));
+    write_file("lock", "");
+    CHECK(!weiri_file_is_at(fd, "lock"));
+    (void)close(fd);
+    CHECK(!weiri_file_is_remote("."));
+}
+
+TEST(text, "an error has a text")
+{
+    char buffer[64];
+    CHECK_STRING(weiri_errno_text(ENOSPC, buffer, sizeof(buffer)), "No space left on device");
+}

@@ -1,0 +1,343 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* syscall, flock, mremap, dup3 */
+
+#include "jobs/sqlite/lock_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/futex.h"
+#include "base/time.h"
+#include "jobs/sqlite/file.h"
+
+#define CHECK_NS INT64_C(10000000)
+
+/* A counter of notifications to sleep on.
+ *
+ * No wake-up is lost. The waiter reads the counter (its mark), checks its predicate, and sleeps
+ * unless the counter has changed. The kernel compares and begins the sleep in one step, and
+ * increments and wakes in another. So a notification after the mark either makes the comparison
+ * fail, or finds the waiter asleep. */
+struct channel {
+    uint32_t notifications;
+    uint32_t reserved0;
+    /* Of the lock: 1 while a waiter has not got it. Of another channel: how many waiters must also
+     * be notified when a tube becomes empty. */
+    uint32_t interest;
+    uint32_t reserved1;
+    uint64_t magic;      /* of the first channel: MAGIC */
+    uint32_t unused[10]; /* up to a cache line */
+};
+
+/* The file's content. All zero is valid; each open writes MAGIC. */
+#define MAGIC UINT64_C(0x6b636f6c72696577) /* "weirlock" */
+
+struct weiri_lock_page {
+    struct channel released; /* notified when the lock is released; has MAGIC */
+    struct channel channels[WEIRI_CHANNELS];
+};
+
+_Static_assert(sizeof(struct weiri_lock_page) == 4096, "the page is a page");
+
+/* Changes a word and wakes waiters for it, in the kernel. The call's comparison has no use here: if
+ * the old value was negative, one more waiter may wake. A missing page cannot be changed;
+ * restore_size() notifies all channels later. */
+static void change(uint32_t *word, unsigned operation, unsigned operand, int wakes)
+{
+    (void)syscall(SYS_futex, word, FUTEX_WAKE_OP, wakes, NULL, word,
+                  FUTEX_OP(operation, operand, FUTEX_OP_CMP_LT, 0));
+}
+
+static void notify(struct channel *channel, int count)
+{
+    change(&channel->notifications, FUTEX_OP_ADD, 1, count);
+}
+
+static void notify_all(struct weiri_lock_page *page)
+{
+    notify(&page->released, INT_MAX);
+    for (unsigned i = 0; i < WEIRI_CHANNELS; i++) {
+        notify(&page->channels[i], INT_MAX);
+    }
+}
+
+/* Reads a channel's words; zero where the file is too short. They may have changed on return. */
+static struct channel read_channel(const struct weiri_lock_file *file,
+                                   const struct channel *channel)
+{
+    struct channel seen = {0};
+    off_t offset = (off_t)((const char *)channel - (const char *)file->page);
+    ssize_t size = pread(file->fd, &seen, sizeof(seen), offset);
+    return size == (ssize_t)sizeof(seen) ? seen : (struct channel){0};
+}
+
+/* Converts a reading of weiri_monotonic_now() for the kernel, which takes no negative times. */
+static struct timespec time_of(int64_t reading_ns)
+{
+    int64_t reading = reading_ns < 0 ? 0 : reading_ns;
+    return (struct timespec){.tv_sec = (time_t)(reading / 1000000000),
+                             .tv_nsec = (long)(reading % 1000000000)};
+}
+
+/* Returns 0 or a number of errno.h: ETIMEDOUT: the limit has passed; EFAULT: there is no page. */
+static int sleep_until(struct channel *channel, uint32_t mark, int64_t limit_ns)
+{
+    struct timespec time = time_of(limit_ns);
+    long result = syscall(SYS_futex, &channel->notifications, FUTEX_WAIT_BITSET, mark, &time, NULL,
+                          FUTEX_BITSET_MATCH_ANY);
+    return result == 0 ? 0 : errno;
+}
+
+/* Checks whether an existing file is a lock file, or one that is just being made. Called before any
+ * change, since it may be another program's file. */
+static int check_content(int fd)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return errno;
+    }
+    if (facts.st_size == 0) {
+        return 0;
+    }
+    unsigned char page[sizeof(struct weiri_lock_page)];
+    if (facts.st_size != (off_t)sizeof(page) ||
+        pread(fd, page, sizeof(page), 0) != (ssize_t)sizeof(page)) {
+        return EBADMSG;
+    }
+    uint64_t magic;
+    memcpy(&magic, page + offsetof(struct weiri_lock_page, released.magic), sizeof(magic));
+    if (magic == MAGIC) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(page); i++) {
+        if (page[i] != 0) {
+            return EBADMSG;
+        }
+    }
+    return 0;
+}
+
+/* Extends the file to its size and writes MAGIC. Existing content stays. Allocates disk blocks for
+ * the whole page, since a change of a page that a full disk cannot store would be lost. */
+static int fill(int fd)
+{
+    const uint64_t magic = MAGIC;
+    const off_t offset = offsetof(struct weiri_lock_page, released.magic);
+    int error;
+    do {
+        error = posix_fallocate(fd, 0, (off_t)sizeof(struct weiri_lock_page));
+    } while (error == EINTR);
+    if (error == 0 && pwrite(fd, &magic, sizeof(magic), offset) != (ssize_t)sizeof(magic)) {
+        error = errno;
+    }
+    return error;
+}
+
+static struct weiri_lock_page *map(int fd)
+{
+    void *page =
+        mmap(NULL, sizeof(struct weiri_lock_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+static void unmap(struct weiri_lock_page *page)
+{
+    (void)munmap(page, sizeof(*page));
+}
+
+int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
+{
+    int fd;
+    bool is_new;
+    int error = weiri_file_open_private(path, &fd, &is_new);
+    if (error != 0) {
+        return error;
+    }
+    struct weiri_lock_page *page = NULL;
+    error = is_new ? 0 : check_content(fd);
+    if (error == 0) {
+        error = fill(fd);
+    }
+    if (error == 0) {
+        page = map(fd);
+        error = page == NULL ? errno : 0;
+    }
+    if (error != 0) {
+        (void)close(fd);
+        if (is_new) {
+            (void)unlink(path);
+        }
+        return error;
+    }
+    *file = (struct weiri_lock_file){fd, page, path, is_new};
+    return 0;
+}
+
+void weiri_lock_file_close(struct weiri_lock_file *file)
+{
+    unmap(file->page);
+    (void)close(file->fd);
+    file->page = NULL;
+    file->fd = -1;
+}
+
+/* Takes flock(2) of the file that is open. */
+static int take(struct weiri_lock_file *file, int64_t limit_ns)
+{
+    struct channel *released = &file->page->released;
+    bool has_waited = false;
+    for (;;) {
+        struct channel seen = read_channel(file, released);
+        /* A process that comes while another waits sleeps first. Else one that locks again at once
+         * would always win against one that must wake up. An interest left by a dead process costs
+         * one short sleep. */
+        if (has_waited || seen.interest == 0) {
+            if (flock(file->fd, LOCK_EX | LOCK_NB) == 0) {
+                if (has_waited) {
+                    change(&released->interest, FUTEX_OP_SET, 0, 0);
+                }
+                return 0;
+            }
+            if (errno == EINTR) {
+                continue;
+            }
+            if (errno != EWOULDBLOCK) {
+                return errno;
+            }
+            change(&released->interest, FUTEX_OP_SET, 1, 0);
+        }
+        int64_t now = weiri_monotonic_now();
+        if (now >= limit_ns) {
+            return ETIMEDOUT;
+        }
+        int64_t end_ns = weiri_time_add(now, CHECK_NS);
+        end_ns = end_ns < limit_ns ? end_ns : limit_ns;
+        if (sleep_until(released, seen.notifications, end_ns) == EFAULT) {
+            /* The file was cut short. Only the time ends this sleep. */
+            _Atomic uint32_t word = 0;
+            (void)weiri_futex_wait(&word, 0, end_ns);
+        }
+        has_waited = true;
+    }
+}
+
+/* Replaces the open file, which was removed from the path, by the file at the path; makes that if
+ * it does not exist. Releases the lock of the old file. The address and the descriptor's number
+ * stay the same, so other threads of this process may sleep or notify meanwhile. All waiters of the
+ * old file, in all processes, are woken to do the same, since nothing else would notify them. */
+static int replace(struct weiri_lock_file *file)
+{
+    struct weiri_lock_file next;
+    int error = weiri_lock_file_open(&next, file->path);
+    if (error != 0) {
+        return error;
+    }
+    struct weiri_lock_page *old = map(file->fd);
+    if (mremap(next.page, sizeof(*next.page), sizeof(*next.page), MREMAP_MAYMOVE | MREMAP_FIXED,
+               file->page) == MAP_FAILED) {
+        error = errno;
+        unmap(next.page);
+    } else if (dup3(next.fd, file->fd, O_CLOEXEC) < 0) {
+        error = errno; /* the old file is still open: the next lock tries again */
+    }
+    (void)close(next.fd);
+    if (old != NULL) {
+        notify_all(old);
+        unmap(old);
+    }
+    /* For waiters with a mark of the old file that sleep in the new one. */
+    notify_all(file->page);
+    file->is_made = error == 0 && next.is_made;
+    return error;
+}
+
+/* Extends a file that was cut short, and wakes all waiters, since their words were lost. */
+static int restore_size(struct weiri_lock_file *file)
+{
+    struct stat facts;
+    if (fstat(file->fd, &facts) != 0) {
+        return errno;
+    }
+    if (facts.st_size >= (off_t)sizeof(struct weiri_lock_page)) {
+        return 0;
+    }
+    int error = fill(file->fd);
+    notify_all(file->page);
+    return error;
+}
+
+int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns)
+{
+    for (;;) {
+        int error = take(file, limit_ns);
+        if (error != 0) {
+            return error;
+        }
+        bool is_at_path = weiri_file_is_at(file->fd, file->path);
+        error = is_at_path ? restore_size(file) : replace(file);
+        if (error != 0) {
+            weiri_lock_file_unlock(file);
+        }
+        if (error != 0 || is_at_path) {
+            return error;
+        }
+    }
+}
+
+void weiri_lock_file_unlock(struct weiri_lock_file *file)
+{
+    (void)flock(file->fd, LOCK_UN);
+    notify(&file->page->released, 1);
+}
+
+int weiri_lock_file_try(const char *path, int *ret_fd)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return errno;
+    }
+    int error = flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (error != 0) {
+        (void)close(fd);
+        return error;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+uint32_t weiri_channel_mark(struct weiri_lock_file *file, unsigned channel)
+{
+    return read_channel(file, &file->page->channels[channel]).notifications;
+}
+
+void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel)
+{
+    notify(&file->page->channels[channel], INT_MAX);
+}
+
+bool weiri_channel_wait(struct weiri_lock_file *file, unsigned channel, uint32_t mark,
+                        int64_t limit_ns)
+{
+    return sleep_until(&file->page->channels[channel], mark, limit_ns) != ETIMEDOUT;
+}
+
+void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, bool is_watching)
+{
+    change(&file->page->channels[channel].interest, FUTEX_OP_ADD, is_watching ? 1 : UINT32_MAX, 0);
+}
+
+bool weiri_channel_is_empty_watched(struct weiri_lock_file *file, unsigned channel)
+{
+    return read_channel(file, &file->page->channels[channel]).interest > 0;
+}

@@ -1,0 +1,71 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_LOCK_FILE_H
+#define WEIRI_SQLITE_LOCK_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/status.h>
+
+/* A small file that several processes share: a lock, and channels to notify each other.
+ *
+ * The lock is flock(2) on the file: the kernel releases it when its holder dies. The file also
+ * contains counters that processes sleep on with futex(2). The counters are hints only. A wrong one
+ * (a process was killed in between, or the file was overwritten) costs a needless wake-up or a
+ * sleep to its limit, but never a lock held twice.
+ *
+ * If the file is removed while in use, its lock no longer excludes new openers. So each lock call
+ * compares the open file with the path, and goes on with the file at the path, or makes it. Two
+ * processes can hold a lock together only if the removal comes between this check and the unlock.
+ *
+ * The file is mapped, because futex(2) needs addresses, but the process never accesses the mapping:
+ * if the file were cut short, that would be a SIGBUS. The kernel changes the words (FUTEX_WAKE_OP)
+ * and reads them (pread(2)). For these a missing page is an error number.
+ *
+ * A waiter for the lock sleeps until its release. A thread that comes while another waits lets one
+ * release pass first. Only a holder's death notifies no channel; waiters check for that every 10
+ * ms. */
+
+struct weiri_lock_page;
+
+struct weiri_lock_file {
+    int fd;
+    struct weiri_lock_page *page; /* accessed by the kernel only */
+    const char *path;             /* borrowed */
+    bool is_made;                 /* this open or a later lock made the file at the path */
+};
+
+/* The number of channels. A tube is assigned to one by its hash. */
+#define WEIRI_CHANNELS 63
+
+/* Opens or makes the file (weiri_file_open_private()). The path is borrowed until it is closed.
+ * Returns 0 or a number of errno.h: those of open(2); EBADMSG: another program's file. */
+int weiri_lock_file_open(struct weiri_lock_file *file, const char *path);
+void weiri_lock_file_close(struct weiri_lock_file *file);
+
+/* Takes the lock. Excludes other processes and other opens of this one; of the threads that share
+ * file, one at a time may call. limit_ns is a reading of weiri_monotonic_now(). Returns 0,
+ * ETIMEDOUT, or what weiri_lock_file_open() may return. */
+WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns);
+void weiri_lock_file_unlock(struct weiri_lock_file *file);
+
+/* Takes the lock if it is free, without changing the file: for processes that may not write.
+ * close() of ret_fd releases the lock, and notifies no channel. Returns 0 or a number of errno.h:
+ * ENOENT: there is no such file; EWOULDBLOCK: another has it. */
+int weiri_lock_file_try(const char *path, int *ret_fd);
+
+/* The number of notifications so far. Read it before the check of the predicate to wait for. */
+uint32_t weiri_channel_mark(struct weiri_lock_file *file, unsigned channel);
+/* Wakes all waiters of a channel. */
+void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel);
+/* Sleeps until the channel is notified after the mark, or until the limit. False: the limit has
+ * passed. May return true for no reason. */
+bool weiri_channel_wait(struct weiri_lock_file *file, unsigned channel, uint32_t mark,
+                        int64_t limit_ns);
+/* Counts the waiters that must also be notified when a tube becomes empty. */
+void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, bool is_watching);
+bool weiri_channel_is_empty_watched(struct weiri_lock_file *file, unsigned channel);
+
+#endif

@@ -1,0 +1,156 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "pool/ended.h"
+
+#include "base/probe.h"
+#include "pool/group.h"
+#include "queue/limiter.h"
+
+const char *weir_ended_reason_text(uint32_t reason)
+{
+    static const char *const texts[] = {
+        [0] = "unknown reason",
+        [WEIR_ENDED_DONE] = "done",
+        [WEIR_ENDED_FAILED] = "failed",
+        [WEIR_ENDED_EXHAUSTED] = "exhausted",
+        [WEIR_ENDED_TIMED_OUT] = "timed out",
+        [WEIR_ENDED_CANCELED] = "canceled",
+        [WEIR_ENDED_DISPLACED] = "displaced",
+        [WEIR_ENDED_DRAINED] = "drained",
+        [WEIR_ENDED_STOPPED] = "stopped",
+        [WEIR_ENDED_TERMINATED] = "terminated",
+    };
+    return texts[reason <= WEIR_ENDED_TERMINATED ? reason : 0];
+}
+
+void weiri_envelope_disown_locked(weir_pool *pool, weir_envelope *envelope)
+{
+    if (envelope->untold == 0 && !weiri_core_holds(&pool->core, &envelope->item)) {
+        weiri_sync_point();
+        atomic_store_explicit(&envelope->owner, NULL, memory_order_release);
+    }
+}
+
+static void append(struct weiri_endings *endings, weir_envelope *envelope)
+{
+    *(endings->first == NULL ? &endings->first : &endings->last->next_ended) = envelope;
+    endings->last = envelope;
+    envelope->next_ended = NULL;
+}
+
+static weir_envelope *take_first(struct weiri_endings *endings)
+{
+    weir_envelope *envelope = endings->first;
+    if (envelope != NULL) {
+        endings->first = envelope->next_ended;
+    }
+    return envelope;
+}
+
+void weiri_ended_note_locked(weir_pool *pool, weir_envelope *envelope,
+                             enum weir_ended_reason reason, uint32_t dropped,
+                             struct weiri_endings *endings)
+{
+    WEIRI_PROBE4(ended, pool, envelope, envelope->id, reason);
+    weiri_group_leave_locked(pool, envelope);
+    if (weiri_envelope_is_periodic(envelope)) {
+        weiri_recur_reset(envelope->recurrence);
+    }
+    envelope->failures = 0;
+    bool is_silent = pool->ended == NULL && !envelope->is_limited && envelope->untold == 0;
+    if (is_silent && atomic_load_explicit(&envelope->references, memory_order_relaxed) > 1) {
+        /* The common end, without another hold of the mutex. */
+        weiri_envelope_disown_locked(pool, envelope);
+        if (weiri_envelope_unref_unless_last(envelope)) {
+            return;
+        }
+        atomic_store_explicit(&envelope->owner, pool, memory_order_relaxed);
+    }
+    envelope->reason = reason;
+    envelope->dropped = dropped;
+    envelope->ended_runs = envelope->runs;
+    envelope->ended_status = envelope->last_status;
+    envelope->must_forget = envelope->must_forget || envelope->is_limited;
+    envelope->is_limited = false;
+    if (envelope->untold++ == 0) {
+        append(endings, envelope);
+    }
+}
+
+void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
+                             enum weir_ended_reason reason, struct weiri_endings *endings)
+{
+    uint32_t dropped = weiri_pending_runs(&envelope->item);
+    pool->counts.dropped += dropped;
+    weiri_group_unqueue_locked(pool, envelope);
+    (void)weiri_core_cancel(&pool->core, &envelope->item);
+    weiri_ended_note_locked(pool, envelope, reason, dropped, endings);
+}
+
+/* The caller has taken the envelope out of its list. Releases the mutex meanwhile. */
+static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED
+{
+    struct weir_ended ended = {
+        .size = sizeof(ended),
+        .pool = pool,
+        .envelope = envelope,
+        .reason = (uint32_t)envelope->reason,
+        .status = envelope->ended_status,
+        .runs = envelope->ended_runs,
+        .dropped = envelope->dropped,
+    };
+    uint32_t count = envelope->untold;
+    bool must_forget = envelope->must_forget;
+    envelope->untold = 0;
+    envelope->must_forget = false;
+    weiri_pool_unlock(pool);
+    if (must_forget) {
+        weiri_limiter_forget(pool->limiter, weir_key_item(&envelope->item));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (pool->ended != NULL) {
+            pool->ended(&ended, pool->ended_arg);
+        }
+    }
+    weiri_pool_lock(pool);
+    weiri_envelope_disown_locked(pool, envelope);
+    weiri_pool_unlock(pool);
+    for (uint32_t i = 0; i < count; i++) {
+        weir_envelope_unref(envelope);
+    }
+    weiri_pool_lock(pool);
+}
+
+/* The ends that the calling thread is telling of; NULL: it is not. */
+static struct weiri_endings *find_outermost_locked(weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    for (struct weiri_list *link = pool->tellers.next; link != &pool->tellers; link = link->next) {
+        struct weiri_endings *endings = WEIRI_CONTAINER(link, struct weiri_endings, link);
+        if (endings->thread == weiri_thread_current()) {
+            return endings;
+        }
+    }
+    return NULL;
+}
+
+void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings)
+{
+    weir_envelope *envelope;
+    if (endings->first == NULL) {
+        return;
+    }
+    struct weiri_endings *outermost = find_outermost_locked(pool);
+    if (outermost != NULL) {
+        while ((envelope = take_first(endings)) != NULL) {
+            append(outermost, envelope);
+        }
+        return;
+    }
+    endings->thread = weiri_thread_current();
+    weiri_list_init(&endings->link);
+    weiri_list_insert_before(&pool->tellers, &endings->link);
+    while ((envelope = take_first(endings)) != NULL) {
+        tell_locked(pool, envelope);
+    }
+    weiri_list_remove(&endings->link);
+}

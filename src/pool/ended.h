@@ -1,0 +1,44 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_ENDED_H
+#define WEIRI_ENDED_H
+
+#include <weir/ended.h>
+
+#include "pool/pool.h"
+
+/* The end of an envelope's flight. It is noted under the pool's mutex, in a list of the caller's,
+ * and told after the unlock.
+ *
+ * The user's function may call the pool again, and so end further flights. These are told by the
+ * outermost call of the thread, after the function has returned: the stack stays as it is. So the
+ * pool knows the threads that tell.
+ *
+ * An envelope may begin another flight in the same pool before the end of the last one was told. If
+ * that ends too, the envelope is in the list once, and told twice (untold). */
+struct weiri_endings {
+    weir_envelope *first;
+    weir_envelope *last;
+    struct weiri_list link; /* in the pool's tellers, while a thread tells of these ends */
+    uintptr_t thread;       /* that thread */
+};
+
+/* The envelope has left the core: notes why. dropped counts the runs that were asked for and
+ * will not be made. */
+void weiri_ended_note_locked(weir_pool *pool, weir_envelope *envelope,
+                             enum weir_ended_reason reason, uint32_t dropped,
+                             struct weiri_endings *endings) WEIRI_POOL_LOCKED;
+
+/* Drops an envelope that is in flight and does not run. */
+void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
+                             enum weir_ended_reason reason,
+                             struct weiri_endings *endings) WEIRI_POOL_LOCKED;
+
+/* Tells the user of all in the list, and gives the references back. Releases the mutex meanwhile.
+ */
+void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings) WEIRI_POOL_LOCKED;
+
+/* Makes the envelope free for other pools, if it is neither in flight nor to be told of. */
+void weiri_envelope_disown_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED;
+
+#endif

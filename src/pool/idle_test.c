@@ -1,0 +1,123 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Waiting until a pool is idle. */
+
+#include <weir/lifecycle.h>
+
+#include "pool/crew.h"
+
+struct waiter {
+    weir_pool *pool;
+    int64_t limit_ns;
+    enum weir_status status;
+};
+
+static void wait_run(void *arg)
+{
+    struct waiter *waiter = arg;
+    waiter->status = weir_pool_wait_idle(waiter->pool, waiter->limit_ns);
+}
+
+static int send_next(weir_context *context, struct task *task)
+{
+    (void)context;
+    return (int)weir_pool_send(task->pool, task->envelope);
+}
+
+TEST(chain, "what a task sends is waited for too")
+{
+    struct crew crew;
+    crew_init(&crew, 2);
+    for (int i = 0; i + 1 < TASKS_MAX; i++) {
+        crew.tasks[i].envelope = crew.envelopes[i + 1];
+        crew.tasks[i].body = send_next;
+    }
+    crew.tasks[0].is_held = true;
+    CHECK_STATUS(weir_pool_wait_idle(crew.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(crew.pool, WEIR_FOREVER), WEIR_OK);
+    crew_send(&crew, 0);
+    struct waiter waiter = {crew.pool, WEIR_FOREVER, WEIR_EINVAL};
+    struct test_thread *thread = test_start(wait_run, &waiter);
+    test_wait_asleep(thread);
+    counter_add(&crew.tasks[0].allowed, 1);
+    test_join(thread);
+    CHECK_STATUS(waiter.status, WEIR_OK);
+    for (int i = 0; i < TASKS_MAX; i++) {
+        CHECK_INT(task_runs(&crew.tasks[i]), ==, 1);
+    }
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    crew_fini(&crew);
+}
+
+TEST(pending, "what was sent for later is waited for, up to the limit; a periodic envelope is not")
+{
+    struct crew crew;
+    struct task ticks;
+    crew_init(&crew, 1);
+    task_init(&ticks);
+    weir_envelope *periodic = periodic_for(&ticks, 100);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(crew.pool, periodic), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(crew.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(counter_value(&ticks.outcomes), ==, 1);
+    CHECK_INT(counts_of(crew.pool).waiting, ==, 1);
+
+    CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[0], 10), WEIR_OK);
+    struct waiter waiter = {crew.pool, 5, WEIR_EINVAL};
+    for (int is_due = 0; is_due < 2; is_due++) {
+        struct test_thread *thread = test_start(wait_run, &waiter);
+        test_wait_asleep(thread);
+        CHECK_STATUS(weir_clock_advance(crew.clock, 5), WEIR_OK);
+        test_join(thread);
+        CHECK_STATUS(waiter.status, is_due == 0 ? WEIR_ETIMEDOUT : WEIR_OK);
+        waiter.limit_ns = WEIR_FOREVER;
+    }
+    CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
+
+    CHECK_STATUS(weir_pool_send_after(crew.pool, periodic, 10), WEIR_OK); /* is a send */
+    CHECK_STATUS(weir_pool_wait_idle(crew.pool, 0), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    weir_envelope_unref(periodic);
+    crew_fini(&crew);
+    task_fini(&ticks);
+}
+
+TEST(ended, "a pool that has ended is idle, unless it keeps something")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[0], 10), WEIR_OK);
+    struct waiter waiter = {crew.pool, WEIR_FOREVER, WEIR_EINVAL};
+    struct test_thread *thread = test_start(wait_run, &waiter);
+    test_wait_asleep(thread);
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.flags = WEIR_END_KEEP;
+    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    test_join(thread);
+    CHECK_STATUS(waiter.status, WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(crew.pool, WEIR_FOREVER), WEIR_OK);
+    crew_fini(&crew);
+}
+
+static int wait_inside(weir_context *context, struct task *task)
+{
+    (void)context;
+    return (int)weir_pool_wait_idle(task->pool, WEIR_FOREVER);
+}
+
+TEST(from_own_task, "a task does not wait until its own pool is idle")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    crew.tasks[0].body = wait_inside;
+    CHECK_STATUS(weir_pool_wait_idle(NULL, 0), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    crew_send(&crew, 0);
+    counter_wait(&crew.tasks[0].outcomes, 1);
+    CHECK_STATUS(atomic_load(&crew.tasks[0].last_status), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    crew_fini(&crew);
+}

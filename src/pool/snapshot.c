@@ -1,0 +1,150 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The envelopes in flight: all, or one by its id. */
+
+#include <weir/pool_snapshot.h>
+
+#include <weir/snapshot.h>
+
+#include "base/alloc.h"
+#include "pool/pool.h"
+
+_Static_assert(offsetof(struct weir_pool_item, reserved) + sizeof(uint64_t) ==
+                   sizeof(struct weir_pool_item),
+               "no padding at the end of a public struct");
+
+struct weir_pool_snapshot {
+    struct weir_allocator allocator;
+    struct weir_pool_item *items;
+    size_t capacity;
+    size_t count;
+};
+
+/* A walk through the envelopes in flight copies all, or finds the one with an id. */
+struct walk {
+    struct weir_pool_item *items; /* room for all; NULL: only finds */
+    size_t count;
+    uint64_t id;
+    weir_envelope *found;
+};
+
+static struct weir_pool_item describe_locked(weir_pool *pool,
+                                             weir_envelope *envelope) WEIRI_POOL_LOCKED
+{
+    struct weir_snapshot_item item;
+    weiri_core_describe(&pool->core, &envelope->item, pool->now_ns, &item);
+    return (struct weir_pool_item){
+        .envelope = weir_envelope_ref(envelope),
+        .due_ns = item.due_ns,
+        .queued_ns = item.queued_ns,
+        .running_ns = item.running_ns,
+        .runs = envelope->runs,
+        .failures = envelope->failures,
+        .place = (uint32_t)item.place,
+        .last_status = envelope->last_status,
+    };
+}
+
+static void visit(weir_pool *pool, struct walk *walk, weir_envelope *envelope) WEIRI_POOL_LOCKED
+{
+    if (walk->items != NULL) {
+        walk->items[walk->count++] = describe_locked(pool, envelope);
+    } else if (envelope->id == walk->id) {
+        walk->found = envelope;
+    }
+}
+
+/* Those that run come first, then those that are queued, then those that only wait. */
+static void visit_all(weir_pool *pool, struct walk *walk) WEIRI_POOL_LOCKED
+{
+    struct weiri_core *core = &pool->core;
+    struct weir_item *item;
+    for (item = core->first_processing; item != NULL; item = item->weir_next) {
+        visit(pool, walk, weiri_envelope_of(item));
+    }
+    for (struct weiri_list *link = pool->aside.next; link != &pool->aside; link = link->next) {
+        visit(pool, walk, WEIRI_CONTAINER(link, struct weiri_member, aside_link)->envelope);
+    }
+    uint64_t position = core->ring.head;
+    while ((item = weiri_ring_next(&core->ring, &position)) != NULL) {
+        visit(pool, walk, weiri_envelope_of(item));
+    }
+    for (size_t i = 0; i < core->waiting.count; i++) {
+        item = core->waiting.entries[i].item;
+        if (weiri_item_place(item) == WEIR_PLACE_IDLE) {
+            visit(pool, walk, weiri_envelope_of(item));
+        }
+    }
+}
+
+enum weir_status weir_pool_snapshot_new(weir_pool *pool, weir_pool_snapshot **ret_snapshot)
+{
+    enum weir_status status = ret_snapshot == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weir_pool_snapshot *snapshot = weiri_alloc_zero(&pool->allocator, 1, sizeof(*snapshot));
+    if (snapshot == NULL) {
+        return WEIR_ENOMEM;
+    }
+    snapshot->allocator = pool->allocator;
+    weiri_pool_lock(pool);
+    while (snapshot->capacity <= pool->core.held) {
+        size_t capacity = pool->core.held + pool->core.held / 8 + 8;
+        weiri_pool_unlock(pool);
+        void *items = weiri_resize(&snapshot->allocator, snapshot->items, snapshot->capacity,
+                                   capacity, sizeof(*snapshot->items));
+        if (items == NULL) {
+            weir_pool_snapshot_free(snapshot);
+            return WEIR_ENOMEM;
+        }
+        snapshot->items = items;
+        snapshot->capacity = capacity;
+        weiri_pool_lock(pool);
+    }
+    struct walk walk = {.items = snapshot->items};
+    visit_all(pool, &walk);
+    weiri_pool_unlock(pool);
+    snapshot->count = walk.count;
+    *ret_snapshot = snapshot;
+    return WEIR_OK;
+}
+
+enum weir_status weir_pool_lookup(weir_pool *pool, uint64_t id, struct weir_pool_item *ret_item)
+{
+    enum weir_status status = ret_item == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct walk walk = {.id = id};
+    weiri_pool_lock(pool);
+    visit_all(pool, &walk);
+    if (walk.found != NULL) {
+        *ret_item = describe_locked(pool, walk.found);
+    }
+    weiri_pool_unlock(pool);
+    return walk.found != NULL ? WEIR_OK : WEIR_ENOTFOUND;
+}
+
+size_t weir_pool_snapshot_count(const weir_pool_snapshot *snapshot)
+{
+    return snapshot == NULL ? 0 : snapshot->count;
+}
+
+const struct weir_pool_item *weir_pool_snapshot_at(const weir_pool_snapshot *snapshot, size_t index)
+{
+    return index < weir_pool_snapshot_count(snapshot) ? &snapshot->items[index] : NULL;
+}
+
+void weir_pool_snapshot_free(weir_pool_snapshot *snapshot)
+{
+    if (snapshot == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < snapshot->count; i++) {
+        weir_envelope_unref(snapshot->items[i].envelope);
+    }
+    struct weir_allocator allocator = snapshot->allocator;
+    weiri_release(&allocator, snapshot->items, snapshot->capacity * sizeof(*snapshot->items));
+    weiri_release(&allocator, snapshot, sizeof(*snapshot));
+}

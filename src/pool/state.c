@@ -1,0 +1,181 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The pool's mutex: lock queues due envelopes, unlock wakes the threads that the state concerns. */
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/panic.h"
+#include "pool/pool.h"
+#include "pool/recur.h"
+
+void weiri_pool_requeue_locked(weir_pool *pool, weir_envelope *envelope, int64_t time_ns)
+{
+    struct weiri_added added;
+    const struct weiri_order order = {.time_ns = WEIRI_AT_ONCE};
+    enum weir_status status =
+        weiri_core_add(&pool->core, weir_key_item(&envelope->item), &order, time_ns, &added);
+    WEIRI_ASSERT(status == WEIR_OK); /* it is held */
+}
+
+void weiri_pool_pass_time_locked(weir_pool *pool)
+{
+    struct weiri_core *core = &pool->core;
+    if (!weiri_pool_is_open_locked(pool) || (core->waiting.count == 0 && core->meter == NULL)) {
+        return;
+    }
+    pool->now_ns = weir_clock_now(pool->clock);
+    while (weiri_core_next_time(core) <= pool->now_ns &&
+           weiri_core_next_time(core) != WEIR_FOREVER) {
+        int64_t time_ns = weiri_core_next_time(core);
+        weir_envelope *envelope = weiri_envelope_of(core->waiting.entries[0].item);
+        if (weiri_envelope_is_periodic(envelope)) {
+            weiri_recur_pass_time(pool, envelope, time_ns);
+        } else {
+            weiri_pool_requeue_locked(pool, envelope, time_ns);
+            weiri_core_clear_time(core, &envelope->item);
+        }
+    }
+}
+
+void weiri_pool_lock(weir_pool *pool)
+{
+    weiri_mutex_lock(&pool->mutex);
+    weiri_pool_pass_time_locked(pool);
+}
+
+bool weiri_pool_is_idle_locked(weir_pool *pool)
+{
+    const struct weiri_core *core = &pool->core;
+    if (core->queued > 0 || core->processing > 0 || !weiri_list_is_empty(&pool->tellers)) {
+        return false;
+    }
+    for (size_t i = 0; i < core->waiting.count; i++) {
+        const weir_envelope *envelope = weiri_envelope_of(core->waiting.entries[i].item);
+        if (!weiri_envelope_is_periodic(envelope) ||
+            envelope->recurrence->sent_ns != WEIR_FOREVER ||
+            envelope->recurrence->sent_before_ns != WEIR_FOREVER) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Wakes a sender whose answer may be another one now. */
+static void wake_sender(struct weiri_sender *sender)
+{
+    sender->is_woken = true;
+    weiri_parker_set(&sender->parker);
+    weiri_parker_wake(&sender->parker);
+}
+
+/* Wakes the threads that the state has news for, but for workers. */
+static void wake_others_locked(weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    if (!weiri_list_is_empty(&pool->senders)) {
+        struct weiri_sender *first = WEIRI_CONTAINER(pool->senders.next, struct weiri_sender, link);
+        bool has_news = pool->core.held < first->held || !weiri_pool_is_open_locked(pool);
+        if (has_news && !first->is_woken) {
+            wake_sender(first);
+        }
+    }
+    if (pool->idle_observers > 0 &&
+        (weiri_pool_is_idle_locked(pool) || weiri_pool_has_ended_locked(pool))) {
+        weiri_pool_announce_locked(pool);
+    }
+}
+
+static int64_t next_time_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    return weiri_pool_is_open_locked(pool) ? weiri_core_next_time(&pool->core) : INT64_MAX;
+}
+
+/* A sleeping worker that is needed; NULL: none is. */
+static struct weiri_parker *wake_worker_locked(weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    if (weiri_waiters_is_empty(&pool->sleepers)) {
+        return NULL;
+    }
+    size_t work = pool->leavers;
+    if (weiri_pool_hands_out_locked(pool)) {
+        work += pool->core.ring.count + pool->admitted_count;
+    }
+    return weiri_waiters_wake(&pool->sleepers, work, next_time_locked(pool));
+}
+
+void weiri_pool_unlock(weir_pool *pool)
+{
+    wake_others_locked(pool);
+    struct weiri_parker *worker = wake_worker_locked(pool);
+    weiri_mutex_unlock(&pool->mutex);
+    if (worker != NULL) {
+        weiri_parker_wake(worker);
+    }
+}
+
+void weiri_pool_sleep_locked(weir_pool *pool)
+{
+    wake_others_locked(pool);
+    weiri_waiters_sleep(&pool->sleepers, &pool->mutex, pool->clock, next_time_locked(pool),
+                        WEIR_FOREVER, wake_worker_locked(pool));
+    weiri_pool_pass_time_locked(pool);
+}
+
+bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
+{
+    if (limit_ns != WEIR_FOREVER && weir_clock_now(pool->clock) >= limit_ns) {
+        return false;
+    }
+    wake_others_locked(pool);
+    struct weiri_parker *worker = wake_worker_locked(pool);
+    if (worker != NULL) {
+        weiri_parker_wake(worker);
+    }
+    pool->observers++;
+    (void)weiri_cond_wait_until(&pool->changed, weiri_clock_wait_limit(pool->clock, limit_ns));
+    pool->observers--;
+    weiri_pool_pass_time_locked(pool);
+    return true;
+}
+
+void weiri_pool_announce_locked(weir_pool *pool)
+{
+    if (pool->observers > 0) {
+        weiri_cond_broadcast(&pool->changed);
+    }
+}
+
+void weiri_pool_on_step(struct weiri_clock_user *user)
+{
+    weir_pool *pool = WEIRI_CONTAINER(user, struct weir_pool, clock_user);
+    weiri_mutex_lock(&pool->mutex);
+    weiri_waiters_wake_all(&pool->sleepers);
+    weiri_pool_announce_locked(pool);
+    for (struct weiri_list *link = pool->senders.next; link != &pool->senders; link = link->next) {
+        wake_sender(WEIRI_CONTAINER(link, struct weiri_sender, link));
+    }
+    weiri_contexts_step_locked(&pool->contexts);
+    if (pool->watchdog != NULL) {
+        weiri_watchdog_step_locked(pool->watchdog);
+    }
+    weiri_mutex_unlock(&pool->mutex);
+}
+
+#define LINE_SIZE 512
+
+void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char *format, ...)
+{
+    if (pool->log == NULL) {
+        return;
+    }
+    char line[LINE_SIZE];
+    int length = 0;
+    if (pool->name != NULL) {
+        length = snprintf(line, sizeof(line), "%.128s: ", pool->name);
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
+    va_end(arguments);
+    pool->log(level, line, pool->log_arg);
+}

@@ -1,0 +1,179 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Gets and dones. */
+
+#include "queue/queue.h"
+
+/* The limit of gets that do not block. */
+#define AT_ONCE INT64_MIN
+
+/* Converts a caller's limit. A limit long ago must not become AT_ONCE, which has another status. */
+static int64_t until(int64_t limit_ns)
+{
+    return limit_ns == AT_ONCE ? AT_ONCE + 1 : limit_ns;
+}
+
+/* Starts queued items, at most size. */
+static size_t take_locked(weir_queue *queue, struct weir_work *ret_work, size_t size)
+    WEIRI_REQUIRES(queue->mutex)
+{
+    size_t count = 0;
+    while (count < size) {
+        struct weir_item *item = weiri_core_first(&queue->core);
+        if (item == NULL) {
+            break;
+        }
+        weiri_core_start(&queue->core, item, queue->now_ns);
+        weiri_core_fill_work(item, &ret_work[count++]);
+    }
+    return count;
+}
+
+/* Gets items. Sleeps until one is queued. Every get goes through here. */
+static enum weir_status get_locked(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work,
+                                   size_t size, size_t *ret_count) WEIRI_REQUIRES(queue->mutex)
+{
+    for (;;) {
+        size_t count = take_locked(queue, ret_work, size);
+        if (count > 0) {
+            *ret_count = count;
+            return WEIR_OK;
+        }
+        if (queue->shutting_down) {
+            return WEIR_ESHUTDOWN;
+        }
+        if (limit_ns == AT_ONCE) {
+            return WEIR_EAGAIN;
+        }
+        if (queue->interrupts > 0) {
+            queue->interrupts--;
+            return WEIR_ECANCELED;
+        }
+        if (weiri_queue_is_past(queue, limit_ns)) {
+            return WEIR_ETIMEDOUT;
+        }
+        weiri_queue_sleep_locked(queue, &queue->consumers, limit_ns);
+    }
+}
+
+static enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work,
+                            size_t size, size_t *ret_count)
+{
+    if (!weiri_queue_is_valid(queue) || ret_work == NULL || size == 0 || ret_count == NULL) {
+        return weiri_queue_refusal(queue);
+    }
+    weiri_queue_lock(queue);
+    enum weir_status status = get_locked(queue, limit_ns, ret_work, size, ret_count);
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+enum weir_status weir_queue_get(weir_queue *queue, struct weir_work *ret_work)
+{
+    return get(queue, WEIR_FOREVER, ret_work, 1, &(size_t){0});
+}
+
+enum weir_status weir_queue_try_get(weir_queue *queue, struct weir_work *ret_work)
+{
+    return get(queue, AT_ONCE, ret_work, 1, &(size_t){0});
+}
+
+enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
+                                      struct weir_work *ret_work)
+{
+    return get(queue, until(limit_ns), ret_work, 1, &(size_t){0});
+}
+
+enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_work, size_t size,
+                                      size_t *ret_count)
+{
+    return get(queue, WEIR_FOREVER, ret_work, size, ret_count);
+}
+
+enum weir_status weir_queue_try_get_batch(weir_queue *queue, struct weir_work *ret_work,
+                                          size_t size, size_t *ret_count)
+{
+    return get(queue, AT_ONCE, ret_work, size, ret_count);
+}
+
+enum weir_status weir_queue_get_batch_until(weir_queue *queue, int64_t limit_ns,
+                                            struct weir_work *ret_work, size_t size,
+                                            size_t *ret_count)
+{
+    return get(queue, until(limit_ns), ret_work, size, ret_count);
+}
+
+enum weir_status weir_queue_interrupt(weir_queue *queue)
+{
+    if (!weiri_queue_is_valid(queue)) {
+        return weiri_queue_refusal(queue);
+    }
+    weiri_queue_lock(queue);
+    queue->interrupts++;
+    weiri_queue_unlock(queue);
+    return WEIR_OK;
+}
+
+/* Every done goes through here. */
+static enum weir_status done_locked(weir_queue *queue, const struct weir_work *work)
+    WEIRI_REQUIRES(queue->mutex)
+{
+    struct weir_item *item = weiri_core_find_work(&queue->core, work);
+    if (item == NULL) {
+        return WEIR_ENOTPROCESSING;
+    }
+    (void)weiri_core_done(&queue->core, item, queue->now_ns);
+    return WEIR_OK;
+}
+
+enum weir_status weir_queue_done_batch(weir_queue *queue, const struct weir_work *work,
+                                       size_t count)
+{
+    if (!weiri_queue_is_valid(queue) || (work == NULL && count > 0)) {
+        return weiri_queue_refusal(queue);
+    }
+    enum weir_status status = WEIR_OK;
+    weiri_queue_lock(queue);
+    for (size_t i = 0; i < count; i++) {
+        if (done_locked(queue, &work[i]) != WEIR_OK) {
+            status = WEIR_ENOTPROCESSING;
+        }
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work)
+{
+    return work == NULL ? weiri_queue_refusal(queue) : weir_queue_done_batch(queue, work, 1);
+}
+
+static enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct weir_work *work)
+{
+    if (!weiri_queue_is_valid(queue) || work == NULL) {
+        return weiri_queue_refusal(queue);
+    }
+    weiri_queue_lock(queue);
+    enum weir_status status = done_locked(queue, work);
+    if (status == WEIR_OK) {
+        status = get_locked(queue, limit_ns, work, 1, &(size_t){0});
+    }
+    weiri_queue_unlock(queue);
+    return status;
+}
+
+enum weir_status weir_queue_done_get(weir_queue *queue, struct weir_work *work)
+{
+    return done_get(queue, WEIR_FOREVER, work);
+}
+
+enum weir_status weir_queue_done_try_get(weir_queue *queue, struct weir_work *work)
+{
+    return done_get(queue, AT_ONCE, work);
+}
+
+enum weir_status weir_queue_done_get_until(weir_queue *queue, int64_t limit_ns,
+                                           struct weir_work *work)
+{
+    return done_get(queue, until(limit_ns), work);
+}

@@ -1,0 +1,170 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/pool_snapshot.h>
+
+#include "conformance/bad_pool.h"
+
+/* Bad input to what reads a pool, and to the wait until it is idle. */
+
+static enum weir_status call_snapshot(struct world *w, weir_pool *pool)
+{
+    weir_pool_snapshot *untouched = (weir_pool_snapshot *)w;
+    weir_pool_snapshot *snapshot = untouched;
+    enum weir_status status = weir_pool_snapshot_new(pool, &snapshot);
+    CHECK((snapshot == untouched) == (status != WEIR_OK));
+    if (status == WEIR_OK) {
+        weir_pool_snapshot_free(snapshot);
+    }
+    return status;
+}
+
+static enum weir_status look_up(struct world *w, weir_pool *pool, uint64_t id)
+{
+    struct weir_pool_item item = {.envelope = NULL, .due_ns = UNTOUCHED};
+    (void)w;
+    enum weir_status status = weir_pool_lookup(pool, id, &item);
+    CHECK((item.due_ns == UNTOUCHED) == (status != WEIR_OK));
+    weir_envelope_unref(item.envelope);
+    return status;
+}
+
+/* Of an envelope that was never sent. */
+static enum weir_status call_lookup(struct world *w, weir_pool *pool)
+{
+    return look_up(w, pool, IS_IDLE);
+}
+
+static enum weir_status call_wait_idle(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_wait_idle(pool, START);
+}
+
+POOL_ROWS(weir_pool_snapshot_new, call_snapshot, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
+POOL_ROWS(weir_pool_lookup, call_lookup, WEIR_ENOTFOUND, WEIR_ENOTFOUND, WEIR_ENOTFOUND,
+          WEIR_ENOTFOUND)
+POOL_ROWS(weir_pool_wait_idle, call_wait_idle, WEIR_ESTATE, WEIR_ETIMEDOUT, WEIR_OK, WEIR_OK)
+
+ROW(weir_pool_snapshot_new, ret_snapshot, null, WEIR_EINVAL)
+{
+    return weir_pool_snapshot_new(w->pool, NULL);
+}
+
+ROW(weir_pool_snapshot_new, memory, none, WEIR_ENOMEM)
+{
+    test_fail_allocation(2, true);
+    CHECK_STATUS(call_snapshot(w, w->pool), WEIR_ENOMEM);
+    test_fail_allocation(1, true);
+    return call_snapshot(w, w->pool);
+}
+
+ROW(weir_pool_snapshot_count, snapshot, null, WEIR_OK)
+{
+    CHECK_INT(weir_pool_snapshot_count(NULL), ==, 0);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_snapshot_at, snapshot, null, WEIR_OK)
+{
+    CHECK(weir_pool_snapshot_at(NULL, 0) == NULL);
+    return WEIR_OK;
+}
+
+/* Of a pool that has nothing. */
+ROW(weir_pool_snapshot_at, index, zero, WEIR_OK)
+{
+    weir_pool *empty = pool_with(1, 0, w->clock);
+    weir_pool_snapshot *snapshot;
+    CHECK_STATUS(weir_pool_snapshot_new(empty, &snapshot), WEIR_OK);
+    CHECK(weir_pool_snapshot_at(snapshot, 0) == NULL);
+    weir_pool_snapshot_free(snapshot);
+    return weir_pool_free(empty);
+}
+
+ROW(weir_pool_snapshot_at, index, most, WEIR_OK)
+{
+    weir_pool_snapshot *snapshot;
+    CHECK_STATUS(weir_pool_snapshot_new(w->pool, &snapshot), WEIR_OK);
+    CHECK(weir_pool_snapshot_at(snapshot, weir_pool_snapshot_count(snapshot)) == NULL);
+    CHECK(weir_pool_snapshot_at(snapshot, SIZE_MAX) == NULL);
+    weir_pool_snapshot_free(snapshot);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_snapshot_free, snapshot, null, WEIR_OK)
+{
+    weir_pool_snapshot_free(NULL);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_lookup, id, zero, WEIR_OK)
+{
+    return look_up(w, w->pool, 0); /* an id like any other: that of the first envelope */
+}
+
+ROW(weir_pool_lookup, id, most, WEIR_ENOTFOUND)
+{
+    return look_up(w, w->pool, UINT64_MAX);
+}
+
+ROW(weir_pool_lookup, ret_item, null, WEIR_EINVAL)
+{
+    return weir_pool_lookup(w->pool, 0, NULL);
+}
+
+ROW(weir_pool_wait_idle, limit_ns, least, WEIR_ETIMEDOUT)
+{
+    return weir_pool_wait_idle(w->pool, INT64_MIN);
+}
+
+ROW(weir_pool_wait_idle, limit_ns, most, WEIR_OK)
+{
+    let_go(w);
+    CHECK_STATUS(weir_clock_advance(w->clock, DELAY), WEIR_OK);
+    return weir_pool_wait_idle(w->pool, INT64_MAX);
+}
+
+ROW(weir_pool_wait_idle, pool, keeps, WEIR_ESHUTDOWN)
+{
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = WEIR_END_STOP;
+    options.flags = WEIR_END_KEEP;
+    let_go(w);
+    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_OK);
+    take_stock(w);
+    return weir_pool_wait_idle(w->pool, WEIR_FOREVER);
+}
+
+ROW(weir_pool_name, pool, null, WEIR_OK)
+{
+    CHECK_STRING(weir_pool_name(NULL), "");
+    CHECK_STRING(weir_pool_name(w->pool), ""); /* it has none */
+    return WEIR_OK;
+}
+
+ROW(weir_pool_stamps, pool, null, WEIR_OK)
+{
+    size_t count = UNTOUCHED;
+    CHECK(weir_pool_stamps(NULL, &count) == NULL);
+    CHECK_INT(count, ==, 0);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_stamps, ret_count, null, WEIR_OK)
+{
+    CHECK(weir_pool_stamps(w->pool, NULL) == NULL);
+    return WEIR_OK;
+}
+
+ROW(weir_envelope_stamps, envelope, null, WEIR_OK)
+{
+    size_t count = UNTOUCHED;
+    CHECK(weir_envelope_stamps(NULL, &count) == NULL);
+    CHECK_INT(count, ==, 0);
+    return WEIR_OK;
+}
+
+ROW(weir_envelope_stamps, ret_count, null, WEIR_OK)
+{
+    CHECK(weir_envelope_stamps(w->envelopes[IS_IDLE], NULL) == NULL);
+    return WEIR_OK;
+}
