@@ -19,15 +19,27 @@ void weiri_sync_point(void); /* the explorer's */
 #undef atomic_exchange_explicit
 #undef atomic_compare_exchange_strong_explicit
 #undef atomic_fetch_add_explicit
-#define atomic_load_explicit(object, order)                                                        \
-    ((weiri_sync_point)(), __atomic_load_n(object, __ATOMIC_SEQ_CST))
+#ifdef __clang__
+#    define LOAD(object) __c11_atomic_load(object, __ATOMIC_SEQ_CST)
+#    define EXCHANGE(object, value) __c11_atomic_exchange(object, value, __ATOMIC_SEQ_CST)
+#    define COMPARE(object, expected, value)                                                       \
+        __c11_atomic_compare_exchange_strong(object, expected, value, __ATOMIC_SEQ_CST,            \
+                                             __ATOMIC_SEQ_CST)
+#    define ADD(object, value) __c11_atomic_fetch_add(object, value, __ATOMIC_SEQ_CST)
+#else
+#    define LOAD(object) __atomic_load_n(object, __ATOMIC_SEQ_CST)
+#    define EXCHANGE(object, value) __atomic_exchange_n(object, value, __ATOMIC_SEQ_CST)
+#    define COMPARE(object, expected, value)                                                       \
+        __atomic_compare_exchange_n(object, expected, value, false, __ATOMIC_SEQ_CST,              \
+                                    __ATOMIC_SEQ_CST)
+#    define ADD(object, value) __atomic_fetch_add(object, value, __ATOMIC_SEQ_CST)
+#endif
+#define atomic_load_explicit(object, order) ((weiri_sync_point)(), LOAD(object))
 #define atomic_exchange_explicit(object, value, order)                                             \
-    ((weiri_sync_point)(), __atomic_exchange_n(object, value, __ATOMIC_SEQ_CST))
+    ((weiri_sync_point)(), EXCHANGE(object, value))
 #define atomic_compare_exchange_strong_explicit(object, expected, value, success, failure)         \
-    ((weiri_sync_point)(), __atomic_compare_exchange_n(object, expected, value, false,             \
-                                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-#define atomic_fetch_add_explicit(object, value, order)                                            \
-    ((weiri_sync_point)(), __atomic_fetch_add(object, value, __ATOMIC_SEQ_CST))
+    ((weiri_sync_point)(), COMPARE(object, expected, value))
+#define atomic_fetch_add_explicit(object, value, order) ((weiri_sync_point)(), ADD(object, value))
 
 #define weiri_mutex_init real_mutex_init
 #define weiri_mutex_fini real_mutex_fini
@@ -103,14 +115,14 @@ static void join_all(struct weiri_thread *threads)
     }
 }
 
-static void enter(void)
+static void enter(void) WEIRI_ACQUIRE(world.mutex)
 {
     weiri_mutex_lock(&world.mutex);
     CHECK(!world.is_inside);
     world.is_inside = true;
 }
 
-static void leave(void)
+static void leave(void) WEIRI_RELEASE(world.mutex)
 {
     world.is_inside = false;
     weiri_mutex_unlock(&world.mutex);
