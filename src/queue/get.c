@@ -49,10 +49,15 @@ static enum weir_status get_locked(weir_queue *queue, int64_t limit_ns, struct w
             queue->interrupts--;
             return WEIR_ECANCELED;
         }
-        if (weiri_queue_is_past(queue, limit_ns)) {
+        if (!weiri_queue_is_past(queue, limit_ns)) {
+            weiri_queue_sleep_locked(queue, &queue->consumers, limit_ns);
+            continue;
+        }
+        /* An item may have become due since the time was last read. */
+        weiri_queue_pass_time_locked(queue);
+        if (weiri_core_first(&queue->core) == NULL) {
             return WEIR_ETIMEDOUT;
         }
-        weiri_queue_sleep_locked(queue, &queue->consumers, limit_ns);
     }
 }
 

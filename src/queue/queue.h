@@ -74,7 +74,7 @@ WEIR_NODISCARD enum weir_status weiri_queue_check(const weir_queue *queue, struc
 
 /* Locks, and queues what is due. */
 void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->mutex);
-/* Queues what is due, after a sleep. */
+/* Queues what is due, after a sleep or at the limit of a get. */
 void weiri_queue_pass_time_locked(weir_queue *queue) WEIRI_REQUIRES(queue->mutex);
 /* Does what follows from the state, and unlocks. */
 void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->mutex);

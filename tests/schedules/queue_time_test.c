@@ -288,6 +288,32 @@ TEST(stepped_limits, "a step of a manual clock ends every get whose limit it pas
     explorer_must_pass(stepped_past_limits, NULL, NULL);
 }
 
+static void get_due_at_limit(void *arg)
+{
+    (void)arg;
+    struct weir_work work;
+    CHECK_STATUS(weir_queue_get_until(world.queue, 1010, &work), WEIR_OK);
+    world_process(&work);
+}
+
+/* The item is due when the limit is reached, however late the get notices the step. */
+static void due_at_limit(void *arg)
+{
+    (void)arg;
+    struct weiri_thread thread;
+    world_init_on(true, false);
+    CHECK_STATUS(world_add_after(0, 10), WEIR_OK);
+    world_start(&thread, "impatient", get_due_at_limit, NULL);
+    CHECK_STATUS(weir_clock_advance(world.clock, 10), WEIR_OK);
+    weiri_thread_join(&thread);
+    world_fini();
+}
+
+TEST(due_at_the_limit, "a get does not time out while an item is due")
+{
+    explorer_must_pass(due_at_limit, NULL, NULL);
+}
+
 static void step_clock(void *arg)
 {
     (void)arg;
