@@ -140,6 +140,15 @@ TEST(max_of_undoes, "when one limiter refuses, those called before it have count
     weir_limiter_free(limiter);
 }
 
+TEST(max_of_in_place, "the result may replace the pointer to a limiter that was taken")
+{
+    weir_limiter *parts[] = {exponential(1, 1000), bucket(10, 1)};
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &parts[0]), WEIR_OK);
+    CHECK_INT(when(parts[0], "a", 0), ==, 1);
+    CHECK_INT(when(parts[0], "a", 0), ==, WEIR_MS(100));
+    CHECK_STATUS(weir_limiter_free(parts[0]), WEIR_OK);
+}
+
 TEST(w10_jitter, "items that failed together come back apart, each no earlier than without jitter")
 {
     enum {

@@ -110,14 +110,17 @@ enum weir_status weir_limiter_max_of_new(weir_limiter *const *limiters, size_t c
     /* The caller's array of pointers is in memory, so a size of a few more bytes does not overflow.
      */
     size_t self_size = sizeof(struct max_of) + count * sizeof(weir_limiter *);
-    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, ret_limiter);
-    if (status == WEIR_OK) {
-        struct max_of *self = (*ret_limiter)->self;
-        self->count = count;
-        for (size_t i = 0; i < count; i++) {
-            self->limiters[i] = limiters[i];
-            weiri_limiter_attach(limiters[i]);
-        }
+    weir_limiter *limiter; /* ret_limiter may point into the array */
+    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, &limiter);
+    if (status != WEIR_OK) {
+        return status;
     }
-    return status;
+    struct max_of *self = limiter->self;
+    self->count = count;
+    for (size_t i = 0; i < count; i++) {
+        self->limiters[i] = limiters[i];
+        weiri_limiter_attach(limiters[i]);
+    }
+    *ret_limiter = limiter;
+    return WEIR_OK;
 }
