@@ -30,7 +30,7 @@ static void copy(weir_snapshot *snapshot, const weir_queue *queue, const struct 
     if (to.item == NULL) {
         size_t at = snapshot->key_bytes;
         snapshot->key_bytes += to.key.size;
-        if (snapshot->key_bytes <= snapshot->key_capacity && to.key.size > 0) {
+        if (snapshot->key_bytes <= snapshot->key_capacity) {
             char *bytes = (char *)(snapshot->items + snapshot->capacity) + at;
             memcpy(bytes, to.key.data, to.key.size);
             to.key.data = bytes;

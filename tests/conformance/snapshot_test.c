@@ -272,9 +272,12 @@ TEST(empty_key, "the key without bytes is listed as one")
     struct fixture f;
     setup(&f, SHORT_KEY);
     CHECK_STATUS(weir_queue_add(f.queue, weir_key_bytes(NULL, 0)), WEIR_OK);
+    struct weir_work work;
+    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_OK);
     weir_snapshot *snapshot = take(&f);
     CHECK_INT(weir_snapshot_count(snapshot), ==, 1);
     CHECK_INT(weir_snapshot_at(snapshot, 0)->key.size, ==, 0);
+    CHECK(weir_snapshot_at(snapshot, 0)->key.data != work.key.data); /* gone with the queue */
     CHECK(weir_snapshot_at(snapshot, 0)->item == NULL);
     weir_snapshot_free(snapshot);
     teardown(&f);
