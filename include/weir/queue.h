@@ -275,8 +275,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch_until(weir_queue *
 
 /** Ends one blocked get, of whichever consumer, with WEIR_ECANCELED; where none blocks, the next
  * one that would block. Several calls end as many gets. For a consumer that is to leave without a
- * shutdown. Gets that find something queued and those that never block are not ended. Errors:
- * WEIR_EINVAL. */
+ * shutdown. Gets that find something queued and those that never block are not ended; a get with a
+ * limit counts as one that blocks, also where the limit has passed. Errors: WEIR_EINVAL. */
 WEIR_API enum weir_status weir_queue_interrupt(weir_queue *queue);
 
 /** Ends a processing: the item becomes idle, or queued at the tail where it is dirty.

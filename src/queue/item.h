@@ -15,7 +15,7 @@
  *
  *   weir_word        the core that holds the item, and in the low bits its place; 0: no core does
  *   weir_wait        1 + its index in the heap of waiting items; 0: it does not wait
- *   weir_record      1 + its number in the table of keyed items; 0: it is embedded
+ *   weir_record      its number in the table of keyed items, from 1; 0: it is embedded
  *   weir_priority    processing: the priority it was started with
  *   weir_asked       dirty: the priority for its next run
  *   weir_position    queued: its position in the ring, or its index in the heap of ready items;
