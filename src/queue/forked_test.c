@@ -33,6 +33,7 @@ static void check_adds_refused(weir_queue *queue, struct weir_key key)
     CHECK_STATUS(weir_queue_add_batch(queue, &key, 1, NULL), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_forget(queue, key), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_num_requeues(queue, key, &count), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_num_requeues(queue, key, NULL), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_cancel(queue, key, &taken), WEIR_EFORKED);
 }
 
@@ -63,6 +64,7 @@ static void check_rest_refused(weir_queue *queue, struct weir_key key)
     int fd;
     CHECK_STATUS(weir_queue_count(queue, &counts), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_lookup(queue, key, &item), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_lookup(queue, key, NULL), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_snapshot(queue, &snapshot), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_fd(queue, &fd), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_shutdown_drain(queue), WEIR_EFORKED);
