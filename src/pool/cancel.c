@@ -57,9 +57,10 @@ enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint
     } else if (self != NULL && self->envelope == envelope) {
         status = WEIR_ESTATE;
     } else if (weiri_core_holds(&pool->core, &envelope->item)) {
-        struct weiri_endings endings = {.first = NULL};
+        struct weiri_endings endings;
         const struct weiri_worker *worker = envelope->worker;
         uint64_t ticket = worker != NULL ? worker->ticket : 0;
+        weiri_endings_init(&endings);
         found = cancel(pool, envelope, &endings);
         weiri_ended_tell_locked(pool, &endings);
         if (waits && worker != NULL) {

@@ -192,3 +192,124 @@ TEST(bad_input, "a cancellation that makes no sense is refused, and changes noth
     weir_pool_free(other);
     scene_fini(&scene);
 }
+
+/* A pool's ended function whose calls return when they are allowed to. */
+enum {
+    CALLS_MAX = 4
+};
+
+struct calls {
+    weir_envelope *first; /* only the calls for it wait */
+    weir_envelope *other; /* the first call cancels it; may be NULL */
+    struct counter begun;
+    struct counter allowed[CALLS_MAX];
+    struct counter others; /* calls for other envelopes */
+};
+
+static void note_call(const struct weir_ended *ended, void *arg)
+{
+    struct calls *calls = arg;
+    if (ended->envelope != calls->first) {
+        counter_add(&calls->others, 1);
+        return;
+    }
+    if (calls->other != NULL) {
+        CHECK_STATUS(weir_pool_cancel(ended->pool, calls->other, 0, NULL), WEIR_OK);
+    }
+    int number = counter_value(&calls->begun); /* the calls do not begin at once */
+    counter_add(&calls->begun, 1);
+    counter_wait(&calls->allowed[number], 1);
+}
+
+/* Replaces the scene's pool. */
+static void calls_init(struct calls *calls, struct scene *scene)
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.clock = scene->clock;
+    options.workers = 1;
+    options.ended = note_call;
+    options.ended_arg = calls;
+    weir_pool_free(scene->pool);
+    CHECK_STATUS(weir_pool_new(&options, &scene->pool), WEIR_OK);
+    scene->task.pool = scene->pool;
+    *calls = (struct calls){.first = scene->envelope};
+    counter_init(&calls->begun);
+    counter_init(&calls->others);
+    for (int i = 0; i < CALLS_MAX; i++) {
+        counter_init(&calls->allowed[i]);
+    }
+}
+
+static void calls_fini(struct calls *calls)
+{
+    counter_fini(&calls->begun);
+    counter_fini(&calls->others);
+    for (int i = 0; i < CALLS_MAX; i++) {
+        counter_fini(&calls->allowed[i]);
+    }
+}
+
+static void cancel_first(void *arg)
+{
+    CHECK_INT(cancel(arg, 0), ==, WEIR_CANCELED_PENDING);
+}
+
+TEST(told,
+     "who waits for a run returns when its end was told, also where another thread has yet to "
+     "tell of an earlier end of the envelope")
+{
+    struct scene scene;
+    struct calls calls;
+    struct task task;
+    scene_init(&scene, 0);
+    calls_init(&calls, &scene);
+    task_init(&task);
+    task.body = sleep_long;
+    calls.other = envelope_for(&task, 0);
+    CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(scene.pool, calls.other), WEIR_OK);
+    struct test_thread *teller = test_start(cancel_first, &scene);
+    counter_wait(&calls.begun, 1); /* the other's end is the next one that this thread tells of */
+    CHECK_STATUS(weir_pool_send(scene.pool, calls.other), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
+    counter_wait(&task.entered, 1);
+    uint32_t found;
+    CHECK_STATUS(weir_pool_cancel(scene.pool, calls.other, WEIR_CANCEL_WAIT, &found), WEIR_OK);
+    CHECK_INT(found, ==, WEIR_CANCELED_RUNNING);
+    CHECK_INT(counter_value(&calls.others), ==, 2);
+    counter_add(&calls.allowed[0], 1);
+    test_join(teller);
+    CHECK_INT(counter_value(&calls.others), ==, 2);
+    weir_envelope_unref(calls.other);
+    CHECK_INT(counter_value(&task.released), ==, 1);
+    task_fini(&task);
+    scene_fini(&scene);
+    calls_fini(&calls);
+}
+
+TEST(told_twice,
+     "an envelope is free for another pool when each of two threads has told of its end")
+{
+    struct scene scene;
+    struct calls calls;
+    struct test_thread *tellers[2];
+    scene_init(&scene, 0);
+    calls_init(&calls, &scene);
+    weir_pool *other = pool_with(1, 0, scene.clock);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK);
+        tellers[i] = test_start(cancel_first, &scene);
+        counter_wait(&calls.begun, i + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(weir_pool_send(other, scene.envelope), WEIR_EBUSY);
+        counter_add(&calls.allowed[i], 1);
+        test_join(tellers[i]);
+    }
+    CHECK_STATUS(weir_pool_send(other, scene.envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(scene.pool, scene.envelope, 0, NULL), WEIR_EBUSY);
+    weir_pool_free(other);
+    scene_fini(&scene);
+    calls_fini(&calls);
+}

@@ -121,9 +121,10 @@ static void cancel_runs_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 /* Ends a pool in any state but terminated, as far as this call wants. */
 static void close_locked(weir_pool *pool, const struct request *request) WEIRI_POOL_LOCKED
 {
-    struct weiri_endings endings = {.first = NULL};
+    struct weiri_endings endings;
     bool has_workers =
         pool->state == WEIR_POOL_STATE_RUNNING || pool->state == WEIR_POOL_STATE_STOPPING;
+    weiri_endings_init(&endings);
     note_request_locked(pool, request);
     pool->is_stop = pool->is_stop || (has_workers && request->mode != WEIR_END_DRAIN);
     pool->state = WEIR_POOL_STATE_STOPPING;

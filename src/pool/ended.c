@@ -25,26 +25,31 @@ const char *weir_ended_reason_text(uint32_t reason)
 
 void weiri_envelope_disown_locked(weir_pool *pool, weir_envelope *envelope)
 {
-    if (envelope->untold == 0 && !weiri_core_holds(&pool->core, &envelope->item)) {
+    bool is_told = envelope->untold == 0 && envelope->tellers == 0;
+    if (is_told && !weiri_core_holds(&pool->core, &envelope->item)) {
         weiri_sync_point();
         atomic_store_explicit(&envelope->owner, NULL, memory_order_release);
     }
 }
 
-static void append(struct weiri_endings *endings, weir_envelope *envelope)
+void weiri_endings_init(struct weiri_endings *endings)
 {
-    *(endings->first == NULL ? &endings->first : &endings->last->next_ended) = envelope;
-    endings->last = envelope;
-    envelope->next_ended = NULL;
+    weiri_list_init(&endings->envelopes);
 }
 
-static weir_envelope *take_first(struct weiri_endings *endings)
+/* Takes the envelope out of the list that it is in, if any. */
+static void append(struct weiri_endings *endings, weir_envelope *envelope)
 {
-    weir_envelope *envelope = endings->first;
-    if (envelope != NULL) {
-        endings->first = envelope->next_ended;
-    }
-    return envelope;
+    weiri_list_remove(&envelope->end_link);
+    weiri_list_insert_before(&endings->envelopes, &envelope->end_link);
+}
+
+/* NULL: there is none. */
+static weir_envelope *first_of(const struct weiri_endings *endings)
+{
+    return weiri_list_is_empty(&endings->envelopes)
+               ? NULL
+               : WEIRI_CONTAINER(endings->envelopes.next, struct weir_envelope, end_link);
 }
 
 void weiri_ended_note_locked(weir_pool *pool, weir_envelope *envelope,
@@ -72,9 +77,8 @@ void weiri_ended_note_locked(weir_pool *pool, weir_envelope *envelope,
     envelope->ended_status = envelope->last_status;
     envelope->must_forget = envelope->must_forget || envelope->is_limited;
     envelope->is_limited = false;
-    if (envelope->untold++ == 0) {
-        append(endings, envelope);
-    }
+    envelope->untold++;
+    append(endings, envelope);
 }
 
 void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
@@ -87,7 +91,8 @@ void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
     weiri_ended_note_locked(pool, envelope, reason, dropped, endings);
 }
 
-/* The caller has taken the envelope out of its list. Releases the mutex meanwhile. */
+/* Takes the envelope out of its list. Releases the mutex meanwhile. Another flight may begin and
+ * end, and another thread tell of that, before this call returns. */
 static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED
 {
     struct weir_ended ended = {
@@ -101,7 +106,9 @@ static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOC
     };
     uint32_t count = envelope->untold;
     bool must_forget = envelope->must_forget;
+    weiri_list_remove(&envelope->end_link);
     envelope->untold = 0;
+    envelope->tellers++;
     envelope->must_forget = false;
     weiri_pool_unlock(pool);
     if (must_forget) {
@@ -113,6 +120,7 @@ static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOC
         }
     }
     weiri_pool_lock(pool);
+    envelope->tellers--;
     weiri_envelope_disown_locked(pool, envelope);
     weiri_pool_unlock(pool);
     for (uint32_t i = 0; i < count; i++) {
@@ -136,12 +144,12 @@ static struct weiri_endings *find_outermost_locked(weir_pool *pool) WEIRI_POOL_L
 void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings)
 {
     weir_envelope *envelope;
-    if (endings->first == NULL) {
+    if (first_of(endings) == NULL) {
         return;
     }
     struct weiri_endings *outermost = find_outermost_locked(pool);
     if (outermost != NULL) {
-        while ((envelope = take_first(endings)) != NULL) {
+        while ((envelope = first_of(endings)) != NULL) {
             append(outermost, envelope);
         }
         return;
@@ -149,7 +157,7 @@ void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings)
     endings->thread = weiri_thread_current();
     weiri_list_init(&endings->link);
     weiri_list_insert_before(&pool->tellers, &endings->link);
-    while ((envelope = take_first(endings)) != NULL) {
+    while ((envelope = first_of(endings)) != NULL) {
         tell_locked(pool, envelope);
     }
     weiri_list_remove(&endings->link);

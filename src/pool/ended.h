@@ -15,13 +15,16 @@
  * pool knows the threads that tell.
  *
  * An envelope may begin another flight in the same pool before the end of the last one was told. If
- * that ends too, the envelope is in the list once, and told twice (untold). */
+ * that ends too, the envelope moves to the list of the thread that ends it, which tells twice
+ * (untold). So a thread that has told of its list has told of every flight that it ended, and a
+ * worker's run is over then (WEIR_CANCEL_WAIT). */
 struct weiri_endings {
-    weir_envelope *first;
-    weir_envelope *last;
+    struct weiri_list envelopes;
     struct weiri_list link; /* in the pool's tellers, while a thread tells of these ends */
     uintptr_t thread;       /* that thread */
 };
+
+void weiri_endings_init(struct weiri_endings *endings);
 
 /* The envelope has left the core: notes why. dropped counts the runs that were asked for and
  * will not be made. */
@@ -38,7 +41,7 @@ void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
  */
 void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings) WEIRI_POOL_LOCKED;
 
-/* Makes the envelope free for other pools, if it is neither in flight nor to be told of. */
+/* Makes the envelope free for other pools, if it is not in flight and all its ends were told. */
 void weiri_envelope_disown_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED;
 
 #endif

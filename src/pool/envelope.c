@@ -153,6 +153,7 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     const struct weir_envelope_options *options = &checked.options;
     atomic_init(&envelope->owner, NULL);
     atomic_init(&envelope->references, 1);
+    weiri_list_init(&envelope->end_link);
     envelope->attempts_max = options->attempts_max;
     envelope->flags = options->flags;
     envelope->invoke = options->invoke;

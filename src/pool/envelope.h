@@ -84,12 +84,13 @@ struct weir_envelope {
     /* The ends of flights that the user has to be told of (pool/ended.h). */
     bool must_forget; /* the limiter has to forget it */
     uint32_t untold;  /* how many; above 0 it is in a list of ends */
+    uint32_t tellers; /* threads that tell the user of others now */
     uint32_t dropped; /* runs that were taken away by the last one */
     uint32_t ended_runs;
     int ended_status;
     enum weir_ended_reason reason;
     atomic_uint references;
-    weir_envelope *next_ended;
+    struct weiri_list end_link; /* in the list of ends */
 
     /* Immutable. The members that every run reads come first. */
     uint64_t id;

@@ -226,6 +226,7 @@ static enum weir_status send_all(weir_pool *pool, struct send *send)
         WEIRI_PROBE4(send, pool, send->envelopes[i], send->envelopes[i]->id, send->time_ns);
         send->keys[i] = weir_key_item(&send->envelopes[i]->item);
     }
+    weiri_endings_init(&send->endings);
     weiri_pool_lock(pool);
     enum weir_status status = send_locked(pool, send);
     weiri_ended_tell_locked(pool, &send->endings);

@@ -42,7 +42,8 @@ bool weiri_worker_take_locked(weir_pool *pool, struct weiri_worker *worker)
         /* It waits for its next firing. */
         weiri_group_free_slot_locked(pool, envelope);
         if (!weiri_pool_takes_back_locked(pool)) {
-            struct weiri_endings endings = {.first = NULL};
+            struct weiri_endings endings;
+            weiri_endings_init(&endings);
             weiri_ended_drop_locked(pool, envelope, pool->reason, &endings);
             weiri_ended_tell_locked(pool, &endings);
         }
@@ -64,7 +65,8 @@ static void work_locked(weir_pool *pool, struct weiri_worker *worker) WEIRI_POOL
 {
     while (!is_dismissed_locked(pool)) {
         if (weiri_worker_take_locked(pool, worker)) {
-            struct weiri_endings endings = {.first = NULL};
+            struct weiri_endings endings;
+            weiri_endings_init(&endings);
             weiri_run_envelope_locked(pool, worker, &endings);
             weiri_ended_tell_locked(pool, &endings);
             worker->envelope = NULL;

@@ -306,7 +306,8 @@ static void step_begin(void)
 static struct weiri_run end_run(weir_envelope *envelope, int64_t delay_ns)
 {
     struct weiri_run run = {.worker = envelope->worker, .envelope = envelope};
-    struct weiri_endings endings = {.first = NULL};
+    struct weiri_endings endings;
+    weiri_endings_init(&endings);
     if (delay_ns != NEVER) {
         run.status = WEIR_EUSER;
         run.outcome = WEIRI_FAILED;
