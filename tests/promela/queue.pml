@@ -57,6 +57,7 @@
  * fails interrupt-wakes-nobody FAULT=NO_WAKE_FOR_INTERRUPT INTERRUPTS=1 BOOKS_ONLY => interrupts_owed==0
  * fails interrupt-ends-two-gets FAULT=INTERRUPT_STAYS INTERRUPTS=1 BOOKS_ONLY => interrupts_owed>0
  * fails interrupt-before-item FAULT=INTERRUPT_BEFORE_ITEM INTERRUPTS=1 BOOKS_ONLY => q_len(ready)==0
+ * fails gives-up-although-due FAULT=GIVES_UP_BLINDLY END=2 LAST_LIMIT=1 BOOKS_ONLY => status!=3
  * fails interrupt-of-a-try FAULT=TRY_TAKES_INTERRUPT INTERRUPTS=1 TRIES=1 BOOKS_ONLY => interrupts_owed==0
  * fails time-wakes-nobody FAULT=NO_WAKE_FOR_TIME END=2 BOOKS_ONLY => pending[0]!=255
  * fails timer-is-not-replaced FAULT=NO_TAKEOVER EXACT END=3 BOOKS_ONLY => ==clock
@@ -98,9 +99,9 @@
 mtype = {
     NO_FAULT, NO_WAKE, WAKES_FOR_FIRST_ONLY, WOKEN_STAYS, NO_SET, FORGETS_PROCESSING,
     FORGETS_DIRTY, NO_TICKET, COALESCES_PROCESSING, NO_WAKE_FOR_INTERRUPT, INTERRUPT_STAYS,
-    INTERRUPT_BEFORE_ITEM, TRY_TAKES_INTERRUPT, NO_WAKE_FOR_TIME, NO_TAKEOVER, TIMER_STAYS,
-    STEP_WAKES_NOBODY, LATER_WINS, EARLY, CANCEL_KEEPS_TIME, SHUTDOWN_WAKES_NO_CONSUMERS,
-    SHUTDOWN_KEEPS_TIMES, ADDS_AFTER_SHUTDOWN, NO_WAKE_OF_DRAINS, WAKES_ONE_DRAIN,
+    INTERRUPT_BEFORE_ITEM, TRY_TAKES_INTERRUPT, GIVES_UP_BLINDLY, NO_WAKE_FOR_TIME, NO_TAKEOVER,
+    TIMER_STAYS, STEP_WAKES_NOBODY, LATER_WINS, EARLY, CANCEL_KEEPS_TIME,
+    SHUTDOWN_WAKES_NO_CONSUMERS, SHUTDOWN_KEEPS_TIMES, ADDS_AFTER_SHUTDOWN, NO_WAKE_OF_DRAINS, WAKES_ONE_DRAIN,
     IDLE_IS_EMPTY, SHUTDOWN_WAKES_NO_DRAINS, EARLIER_SHUTDOWN
 };
 
@@ -522,7 +523,16 @@ inline get_locked(limit)
             status = ((limit) == AT_ONCE -> EAGAIN : ECANCELED)
         :: else ->
             read_clock_again();
-            status = ((limit) != FOREVER && clock >= (limit) -> ETIMEDOUT : SLEEPS)
+            status = ((limit) != FOREVER && clock >= (limit) -> ETIMEDOUT : SLEEPS);
+            if
+            :: status == ETIMEDOUT && !PLANTED(GIVES_UP_BLINDLY) -> pass_time()
+            :: else
+            fi;
+            if
+            :: status == ETIMEDOUT && len(ready) > 0 -> core_start(); status = OK; has_item = true
+            :: else
+            fi;
+            assert(status != ETIMEDOUT || NEXT_TIME > clock) /* nothing is due then */
         fi
     fi;
     number = (status == OK -> number : 0);
