@@ -30,7 +30,7 @@ WEIR_BEGIN_DECLS
  * | stop      | WEIR_ESTATE| stopped      | hastens it       | WEIR_OK        | WEIR_OK        |
  * | terminate | terminated | terminated   | hastens it       | terminated     | WEIR_OK        |
  * | resize    | next start | at once      | next start       | next start     | WEIR_ESTATE    |
- * | pause, resume | next start | at once  | WEIR_OK          | next start     | WEIR_ESTATE    |
+ * | pause, resume | next start | at once  | next start       | next start     | WEIR_ESTATE    |
  *
  * "As it ended" is WEIR_OK, or WEIR_ECANCELED if a stop dropped queued envelopes. A start during a
  * termination is refused with WEIR_ESTATE. */
@@ -121,7 +121,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_
 /** Pauses a pool: once it has returned no envelope is handed to a worker any more, so that the
  * count of running ones only falls, until weir_pool_resume(). Runs go on, sends are accepted, and
  * times pass. Also before a start, or between an end and a start. A drain resumes the pool, since
- * all that is queued is to be run; a stop leaves it paused. Pauses are not counted. Does not block.
+ * all that is queued is to be run, and one under way goes on: the pause then holds from the next
+ * start. A stop leaves the pool paused. Pauses are not counted. Does not block.
  * The log is told of it where that changes something, as it is of a resume.
  * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
 WEIR_API enum weir_status weir_pool_pause(weir_pool *pool);

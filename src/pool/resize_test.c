@@ -241,6 +241,30 @@ TEST(pause_until,
     crew_fini(&crew);
 }
 
+TEST(pause_in_drain, "a pause of a pool that drains holds from the next start")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.flags = WEIR_END_NO_WAIT;
+    crew.tasks[0].is_held = true;
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    crew_send(&crew, 0);
+    crew_send(&crew, 1);
+    counter_wait(&crew.tasks[0].entered, 1);
+    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(crew.pool), WEIR_OK);
+    counter_add(&crew.tasks[0].allowed, 1);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK); /* waits for the drain */
+    CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
+    crew_send(&crew, 1);
+    CHECK_STATUS(weir_pool_pause_until(crew.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(counts_of(crew.pool).queued, ==, 1);
+    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
+    crew_fini(&crew);
+}
+
 TEST(pause_and_end, "a drain resumes a paused pool and runs what is queued; after a stop it is "
                     "paused still when it starts")
 {

@@ -88,6 +88,27 @@ TEST(unstarted, "a pool of a cancelled scope that was never started keeps what i
     weir_scope_free(scope);
 }
 
+TEST(kept, "what a stopped pool has kept is left to it when its scope is cancelled")
+{
+    weir_scope *scope = new_scope();
+    struct crew crew;
+    scoped_crew_init(&crew, scope);
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = WEIR_END_STOP;
+    options.flags = WEIR_END_KEEP;
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(crew.pool), WEIR_OK);
+    crew_send(&crew, 0);
+    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    weir_scope_cancel(scope);
+    CHECK_INT(counts_of(crew.pool).queued, ==, 1);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_ECANCELED);
+    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_INT(counts_of(crew.pool).dropped, ==, 1);
+    crew_fini(&crew);
+    weir_scope_free(scope);
+}
+
 static weir_scope *own_scope;
 
 static int cancel_own(weir_context *context, struct task *task)

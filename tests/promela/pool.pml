@@ -105,6 +105,7 @@ byte recalled;        /* a bit each */
 byte place[ENVELOPES];
 byte worker[ENVELOPES]; /* its bit, or 0 */
 byte references[ENVELOPES] = SENDERS, untold[ENVELOPES];
+byte list[ENVELOPES]; /* the thread that has it in its list of ends; 0: none */
 
 byte holder; /* of the mutex, where a section has several steps; 0: none */
 
@@ -164,6 +165,8 @@ inline wait()
 
 /* --- ended.c --- */
 
+#define HAS_ENDINGS (list[0] == _pid || list[OTHER] == _pid)
+
 /* weiri_ended_note_locked(): without a function for ends, and with other references, the
  * flight's one is given back at once. */
 inline note(e)
@@ -173,7 +176,7 @@ inline note(e)
     :: untold[e] == 0 && references[e] > 1 -> references[e]--
 #endif
     :: true ->
-        endings = endings | ((untold[e] == 0) << e);
+        list[e] = _pid; /* it leaves another thread's */
         untold[e]++
     fi
 }
@@ -189,9 +192,9 @@ inline drop(e)
 inline tell(then)
 {
     if
-    :: endings != 0 ->
-        telling = ((endings & 1) != 0 -> 0 : OTHER);
-        endings = endings & ~(1 << telling);
+    :: HAS_ENDINGS ->
+        telling = (list[0] == _pid -> 0 : OTHER);
+        list[telling] = 0;
         count = untold[telling];
         untold[telling] = 0;
         unlock();
@@ -281,7 +284,7 @@ proctype Worker(byte number; bool is_refused; bool generation)
 {
 #define SELF (1 << number)
     mtype pc = begin;
-    byte envelope, endings, telling, count;
+    byte envelope, telling, count;
     bool turn; /* of the tickets */
     do
     :: atomic { SECTION(begin) -> pc = (is_refused -> finish : work) }
@@ -341,9 +344,9 @@ proctype Worker(byte number; bool is_refused; bool generation)
         :: RUNS_NONE && !PLANTED(NO_TELL_OF_RUNS) -> announce()
         :: else
         fi;
-        tellers = tellers + (endings != 0);
+        tellers = tellers + HAS_ENDINGS;
         if
-        :: endings != 0 -> tell(told)
+        :: HAS_ENDINGS -> tell(told)
         :: else -> GO_ON(told)
         fi;
         envelope = 0
@@ -367,7 +370,7 @@ proctype Worker(byte number; bool is_refused; bool generation)
 proctype Sender(byte self; byte envelope)
 {
     mtype pc = begin;
-    byte sends = SENDS, endings, telling, count;
+    byte sends = SENDS, telling, count;
     byte observed;      /* a worker's number */
     byte observed_run;  /* its ticket */
     do
@@ -397,10 +400,10 @@ proctype Sender(byte self; byte envelope)
             :: true -> observed = 0
             fi
         fi;
-        tellers = tellers + (endings != 0);
+        tellers = tellers + HAS_ENDINGS;
         run_observers = run_observers + (observed_run != 0);
         if
-        :: endings != 0 -> tell(await)
+        :: HAS_ENDINGS -> tell(await)
         :: else -> GO_ON(await)
         fi
        }
@@ -479,7 +482,7 @@ proctype Ender(byte self; bool is_last)
     bool stops; /* a stop, or a termination */
     bool terminates, call_keeps, waits, has_workers;
     bool is_late; /* it waits no longer */
-    byte endings, telling, count;
+    byte telling, count;
     do
     :: atomic { SECTION(begin) ->
         if
@@ -521,9 +524,9 @@ proctype Ender(byte self; bool is_last)
             fi;
             woken = woken + (PLANTED(NO_WAKE_ALL) -> 0 : (sleepers & 1) + (sleepers >> 1));
             sleepers = (PLANTED(NO_WAKE_ALL) -> sleepers : 0);
-            tellers = tellers + (endings != 0);
+            tellers = tellers + HAS_ENDINGS;
             if
-            :: endings != 0 -> tell(leaving)
+            :: HAS_ENDINGS -> tell(leaving)
             :: else -> GO_ON(leaving)
             fi
         :: else ->
