@@ -145,7 +145,8 @@ static void sleep_for_capacity(weir_pool *pool, struct weiri_sender *sender,
     weiri_pool_lock(pool);
 }
 
-/* The next in line may need fewer slots, and tries again. */
+/* Also of a sender that never was in line. The first in line tries again: it may need fewer slots
+ * than the one that leaves, or none if that one has sent the same envelope. */
 static void leave_line(weir_pool *pool, struct weiri_sender *sender) WEIRI_POOL_LOCKED
 {
     weiri_list_remove(&sender->link);
