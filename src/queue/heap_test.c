@@ -88,7 +88,7 @@ static void pop(struct churn *c)
         CHECK_INT(c->heap.count, ==, 0);
         return;
     }
-    CHECK(c->heap.entries[0].item == &items[first]);
+    CHECK(c->heap.entries != NULL && c->heap.entries[0].item == &items[first]);
     remove_item(c, first);
 }
 

@@ -35,9 +35,7 @@ static void sleep_against(bool is_cancelled)
     weiri_context_init(&sleeper.context, &sleeper.scope.contexts);
     context_begin(&sleeper.context, 10);
     CHECK_STATUS(weiri_thread_start(&threads[0], "sleeper", sleep_to_deadline, NULL), WEIR_OK);
-    if (is_cancelled && explorer_choose(2) == 0) {
-        weir_context_cancel(&sleeper.context);
-    } else if (is_cancelled) {
+    if (is_cancelled) {
         weir_context_cancel(&sleeper.context);
     } else {
         CHECK_STATUS(weiri_thread_start(&threads[1], "stepper", advance, NULL), WEIR_OK);

@@ -5,6 +5,7 @@
  * (base/futex.h), and before each access to an atomic another thread may run. */
 #define _GNU_SOURCE /* base/sync.c */
 #undef WEIRI_EXPLORER
+#undef NDEBUG
 #define NDEBUG /* all threads of a schedule are one of the system: the holder is not known */
 
 #include <stdatomic.h>
