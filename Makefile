@@ -33,6 +33,18 @@ run: deps-build ## build the program and run the main job on this machine's own 
 	@$(call build,install) --target weir_program
 	@demo/run.sh build/install
 
+.PHONY: cluster
+cluster: deps-test ## three beanstalkds and a Redis: jobs while a node, Redis and a worker are killed; the ledger
+	@$(call configure,install)
+	@$(call build,install) --target weir_program
+	@demo/cluster.sh build/install/src/weir $(ARGS)
+
+.PHONY: interop
+interop: deps-test ## weir beside programs with the conventions of go-queue's dq (needs Go)
+	@$(call configure,install)
+	@$(call build,install) --target weir_program
+	@tests/interop/run.sh build/install/src/weir $(ARGS)
+
 .PHONY: test
 test: deps-test ## build everything and run every test
 	@$(call configure,dev)

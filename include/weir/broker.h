@@ -16,7 +16,7 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * A broker is where jobs live. `sqlite:PATH` is a file shared by any number of processes of the
- * host.
+ * host; `beanstalk://NODE,NODE,...` is a cluster of beanstalkds, for many hosts.
  *
  * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
  * after fork(): WEIR_EFORKED, and nothing is touched. Functions read and write the disk, and so
@@ -69,7 +69,22 @@ enum weir_broker_flags {
  * read-only, a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another
  * version), WEIR_ECORRUPT, WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a
  * network file system), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure
- * nothing is created or changed. */
+ * nothing is created or changed.
+ *
+ * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a NODE is HOST, HOST:PORT (11300), [IPV6]:PORT, or a
+ * unix socket's path with its slashes written %2F. Connects in the background: a node that is away
+ * is no error here. The names: `replicas` (copies of a job; 3, or as many as there are nodes),
+ * `min_written` (2: so many must take it), `time_limit` (5s, of each step of the network), `late`
+ * (30m: a job found later after its run time is buried; 0: none is), `claims` (a Redis, `redis://`
+ * or `redis+unix://`, that lets the copies of a job run once; without it each runs) and
+ * `claims_away` (`wait`, or `run` while Redis is away). Fewer than 2 nodes, or one twice, are
+ * WEIR_EINVAL unless replicas is 1.
+ *
+ * A call on a cluster that too few nodes answered, and that did nothing, is WEIR_EUNAVAILABLE; one
+ * that may have been done is WEIR_EUNKNOWN. Of a put: with claims it is safe to put the same body
+ * again at the same run_at_ns. Counts are of copies, on the nodes that answered. Peeks show the
+ * first job of each state of each node. What beanstalkd cannot do is WEIR_ENOTSUP: to show reserved
+ * jobs, and priorities below -2. TTRs are whole seconds, rounded up. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           const struct weir_broker_options *options,
                                                           weir_broker **ret_broker,

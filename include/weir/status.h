@@ -43,7 +43,9 @@ WEIR_BEGIN_DECLS
     X(ELEASELOST, 23, "the reservation ended: another worker may hold the job")                    \
     X(EFORKED, 24, "used in a child after fork")                                                   \
     X(ENOTSUP, 25, "not supported")                                                                \
-    X(ETHREAD, 26, "a thread could not be started")
+    X(ETHREAD, 26, "a thread could not be started")                                                \
+    X(EUNAVAILABLE, 27, "too few nodes answered: nothing was done")                                \
+    X(EUNKNOWN, 28, "no answer says whether it was done: it may have been")
 
 /** The result of a call. WEIR_OK is 0; every other value is a failure. */
 enum weir_status {

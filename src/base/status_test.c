@@ -41,7 +41,7 @@ TEST(user_statuses, "every number from WEIR_EUSER up is the user's own")
 
 TEST(unknown_statuses, "a number that is no status gets an answer all the same")
 {
-    static const int rows[] = {-1, -__INT_MAX__ - 1, WEIR_ETHREAD + 1, WEIR_EUSER - 1};
+    static const int rows[] = {-1, -__INT_MAX__ - 1, WEIR_EUNKNOWN + 1, WEIR_EUSER - 1};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         CHECK_STRING(weir_status_name(rows[i]), "WEIR_?");
         CHECK_STRING(weir_status_text(rows[i]), "unknown status");

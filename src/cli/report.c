@@ -131,6 +131,7 @@ int report_exit_code(enum weir_status status)
     case WEIR_ENOTFOUND:
         return EX_NOINPUT;
     case WEIR_ENOTSUP:
+    case WEIR_EUNAVAILABLE:
         return EX_UNAVAILABLE;
     case WEIR_ENOMEM:
     case WEIR_ETHREAD:
@@ -145,6 +146,7 @@ int report_exit_code(enum weir_status status)
     case WEIR_EFULL:
     case WEIR_ETIMEDOUT:
     case WEIR_ECANCELED:
+    case WEIR_EUNKNOWN:
         return EX_TEMPFAIL;
     default:
         return EX_SOFTWARE;

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/options.h"
 #include "base/time.h"
+#include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/sqlite.h"
 
@@ -18,7 +19,7 @@
 #define BUSY_DEFAULT WEIR_SECONDS(10)
 #define KNOWN_FLAGS ((uint32_t)(WEIR_BROKER_EXISTING | WEIR_BROKER_READ_ONLY))
 
-static const struct weiri_broker_ops *const backends[] = {&weiri_sqlite_ops};
+static const struct weiri_broker_ops *const backends[] = {&weiri_sqlite_ops, &weiri_beanstalkd_ops};
 
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
                       const char *format, ...)

@@ -45,8 +45,9 @@ struct weiri_reservation {
     struct weiri_list link; /* its holder's */
     struct weiri_list kept; /* the backend's */
     struct weir_job job;
-    size_t size; /* of the block */
-    int64_t number;
+    size_t size;    /* of the block */
+    int64_t number; /* the backend's: of the job */
+    void *backend;  /* what else the backend knows of it; NULL: nothing */
     uint64_t token;
 };
 
@@ -143,9 +144,9 @@ void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_le
                       const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Makes a reservation with room for a body; NULL for lack of memory. ret_body is where to write it.
- * tube and reason are copied. */
+ * id, tube and reason are copied. */
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
-                                                int64_t number, const char *tube, size_t body_size,
+                                                const char *id, const char *tube, size_t body_size,
                                                 const char *reason, void **ret_body);
 void weiri_reservation_free(const struct weir_allocator *allocator,
                             struct weiri_reservation *reservation);

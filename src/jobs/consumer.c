@@ -263,7 +263,8 @@ void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
 
 bool weiri_consumer_is_transient(enum weir_status status)
 {
-    return status == WEIR_ETIMEDOUT || status == WEIR_ENOMEM || status == WEIR_ENOSPACE;
+    return status == WEIR_ETIMEDOUT || status == WEIR_ENOMEM || status == WEIR_EUNAVAILABLE ||
+           status == WEIR_ENOSPACE;
 }
 
 int64_t weiri_consumer_backoff(uint32_t failures)

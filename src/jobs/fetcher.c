@@ -98,10 +98,11 @@ static bool begin_pass(weir_consumer *consumer, struct pass *pass)
 {
     int64_t now = weiri_monotonic_now();
     *pass = (struct pass){0};
+    /* Taken before the store is read: any later notification ends the sleep that follows. Without
+     * the mutex, since a cluster's mark takes a lock of its own. */
+    pass->mark = consumer->broker->ops->mark(consumer->broker->store, consumer->tube);
     weiri_mutex_lock(&consumer->mutex);
     consumer->is_notified = false;
-    /* Taken before the store is read: any later notification ends the sleep that follows. */
-    pass->mark = consumer->broker->ops->mark(consumer->broker->store, consumer->tube);
     bool is_done =
         consumer->is_over && weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
     if (!is_done) {

@@ -1,22 +1,18 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "jobs/broker.h"
 
-/* The digits of an id and its NUL. */
-#define ID_SIZE 24
-
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
-                                                int64_t number, const char *tube, size_t body_size,
+                                                const char *id, const char *tube, size_t body_size,
                                                 const char *reason, void **ret_body)
 {
+    size_t id_size = strlen(id) + 1;
     size_t tube_size = strlen(tube) + 1;
     size_t reason_size = strlen(reason) + 1;
-    size_t size = sizeof(struct weiri_reservation) + ID_SIZE + tube_size + reason_size;
+    size_t size = sizeof(struct weiri_reservation) + id_size + tube_size + reason_size;
     /* The body is last, and one byte longer, so that it is not NULL when empty. */
     if (__builtin_add_overflow(size, body_size, &size) || __builtin_add_overflow(size, 1, &size)) {
         return NULL;
@@ -25,22 +21,21 @@ struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *all
     if (reservation == NULL) {
         return NULL;
     }
-    char *id = (char *)(reservation + 1);
-    char *tube_copy = id + ID_SIZE;
+    char *id_copy = (char *)(reservation + 1);
+    char *tube_copy = id_copy + id_size;
     char *reason_copy = tube_copy + tube_size;
     char *body = reason_copy + reason_size;
-    (void)snprintf(id, ID_SIZE, "%" PRId64, number);
+    memcpy(id_copy, id, id_size);
     memcpy(tube_copy, tube, tube_size);
     memcpy(reason_copy, reason, reason_size);
     body[body_size] = '\0';
     *reservation = (struct weiri_reservation){
-        .job = {.id = id,
+        .job = {.id = id_copy,
                 .tube = tube_copy,
                 .body = body,
                 .body_size = body_size,
                 .reason = reason_copy},
         .size = size,
-        .number = number,
     };
     weiri_list_init(&reservation->link);
     weiri_list_init(&reservation->kept);

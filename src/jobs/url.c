@@ -7,7 +7,7 @@
 
 #include "jobs/error.h"
 
-#define EXPECTED "expected sqlite:PATH"
+#define EXPECTED "expected sqlite:PATH or beanstalk://HOST:PORT,HOST:PORT,..."
 
 static enum weir_status refuse_scheme(const char *text, size_t size, struct weir_error *ret_error)
 {
@@ -90,6 +90,11 @@ enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
         return weiri_fail(ret_error, WEIR_EINVAL, "no broker URL: " EXPECTED);
     }
     size_t size = strcspn(text, ":");
+    if (strncmp(text, "beanstalk:", size + 1) == 0) {
+        /* The backend reads the rest. */
+        *ret_url = (struct weiri_url){text, size, text + size + 1};
+        return WEIR_OK;
+    }
     if (size != strlen("sqlite") || memcmp(text, "sqlite", size) != 0 || text[size] != ':') {
         return refuse_scheme(text, size, ret_error);
     }

@@ -7,8 +7,9 @@
 
 #include <weir/broker.h>
 
-/* A broker's URL: `sqlite:PATH`. Everything after the colon is the path, byte for byte; what other
- * URLs would mean by `//`, `?` and `#` is refused rather than taken for a part of a name. */
+/* A broker's URL: `sqlite:PATH`, or `beanstalk://NODE,NODE...`, of which the backend reads the
+ * rest. Of SQLite's: Everything after the colon is the path, byte for byte; what other URLs would
+ * mean by `//`, `?` and `#` is refused rather than taken for a part of a name. */
 struct weiri_url {
     const char *scheme; /* points into the text; not ended by a NUL */
     size_t scheme_size;

@@ -35,7 +35,7 @@ TEST(refused, "anything else is refused, naming the piece and where it stands")
         {"jobs.db", "\"jobs.db\" has no scheme: expected sqlite:PATH"},
         {"/var/lib/jobs.db", "has no scheme"},
         {":jobs.db", "unknown scheme \"\" at offset 0"},
-        {"beanstalk://localhost", "unknown scheme \"beanstalk\" at offset 0"},
+        {"beanstalks://localhost", "unknown scheme \"beanstalks\" at offset 0"},
         {"SQLITE:jobs.db", "unknown scheme \"SQLITE\""},
         {"sqlite3:jobs.db", "unknown scheme \"sqlite3\""},
         {" sqlite:jobs.db", "unknown scheme \" sqlite\""},

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Writes what the fuzzers begin with: the texts that the tests know, and the zones of this system.
 
-Usage: tests/fuzz/seeds.py TARGET FOLDER      (TARGET: cron or zone; FOLDER is made)
+Usage: tests/fuzz/seeds.py TARGET FOLDER      (TARGET: beanstalkd, cron or zone; FOLDER is made)
 """
 import hashlib
 import re
@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # Where string literals are expressions, right ones and wrong ones, or rules of zones.
 CRON_TESTS = ["src/cron/cron_parse_test.c", "src/cron/cron_test.c", "src/cron/plan_cron_test.c",
               "tests/conformance/bad_cron_test.c", "tests/conformance/recur_cron_test.c"]
+BEANSTALKD_TESTS = ["src/jobs/beanstalkd/codec_test.c"]
 ZONE_TESTS = ["src/cron/zone_bad_test.c"]
 ZONES = Path("/usr/share/zoneinfo")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -36,6 +37,13 @@ def cron_seeds():
         yield b"\1" + text  # with seconds
 
 
+def beanstalkd_seeds():
+    """The replies of the tests, right ones and wrong ones, and all right ones in a row."""
+    replies = [text for text in literals(BEANSTALKD_TESTS) if b"\r\n" in text or text.startswith(b"---")]
+    yield from replies
+    yield b"".join(replies)
+
+
 def zone_of_rule(rule):
     """A file of version 3 with one change, and this rule behind it."""
     def block(time):
@@ -53,13 +61,16 @@ def zone_seeds():
             yield path.read_bytes()
 
 
+SEEDS = {"beanstalkd": beanstalkd_seeds, "cron": cron_seeds, "zone": zone_seeds}
+
+
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("cron", "zone"):
+    if len(sys.argv) != 3 or sys.argv[1] not in SEEDS:
         print(__doc__, file=sys.stderr)
         return 64
     folder = Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
-    seeds = set(cron_seeds() if sys.argv[1] == "cron" else zone_seeds())
+    seeds = set(SEEDS[sys.argv[1]]())
     for seed in seeds:
         (folder / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
     print(f"{sys.argv[1]}: {len(seeds)} seeds")

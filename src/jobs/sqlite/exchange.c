@@ -98,9 +98,14 @@ static int read_body(struct weiri_store *store, const char *tube, const char *re
         if (bytes == NULL && sqlite3_errcode(store->writer.db) == SQLITE_NOMEM) {
             code = SQLITE_NOMEM;
         } else if (weiri_checksum(bytes, size) == checksum) {
-            reservation =
-                weiri_reservation_new(&store->config->allocator, number, tube, size, reason, &body);
+            struct weir_job_id id;
+            weiri_number_format(number, &id);
+            reservation = weiri_reservation_new(&store->config->allocator, id.text, tube, size,
+                                                reason, &body);
             code = reservation == NULL ? SQLITE_NOMEM : code;
+        }
+        if (reservation != NULL) {
+            reservation->number = number;
         }
         if (reservation != NULL && bytes != NULL) {
             memcpy(body, bytes, size);

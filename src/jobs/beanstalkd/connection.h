@@ -1,0 +1,159 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_BEANSTALKD_CONNECTION_H
+#define WEIRI_BEANSTALKD_CONNECTION_H
+
+#include <netdb.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "base/sync.h"
+#include "jobs/beanstalkd/codec.h"
+
+/* One connection to a node: requests are pipelined, replies come in their order. It never blocks;
+ * one thread calls all its functions. Where a step takes longer than its limit, or the node answers
+ * anything but a reply that fits, the connection is closed and made anew after a pause that grows.
+ * The node's name is resolved again each time. */
+
+/* Moves all of a list behind the members of another. */
+static inline void weiri_list_move(struct weiri_list *from, struct weiri_list *to)
+{
+    while (!weiri_list_is_empty(from)) {
+        struct weiri_list *link = from->next;
+        weiri_list_remove(link);
+        weiri_list_insert_before(to, link);
+    }
+}
+
+/* Where a node is. */
+struct weiri_endpoint {
+    const char *text; /* as in ids: host:port, or a path with its slashes written %2F */
+    const char *host; /* NULL: a unix socket */
+    const char *port;
+    const char *path;
+};
+
+enum weiri_delivery {
+    WEIRI_ANSWERED = 1,
+    WEIRI_NOT_SENT, /* the node has not seen it */
+    WEIRI_LOST      /* sent, at least in part, and not answered: it may have been done */
+};
+
+/* A request on its way. The texts and the body that it points to stay valid until done() is
+ * called, which is exactly once, and may push other commands. */
+struct weiri_command {
+    struct weiri_list link;
+    struct weiri_conn *conn; /* where to send it */
+    struct weiri_request request;
+    const char *use; /* tube that must be used before; NULL: any */
+    void *owner;     /* what done() may need to find */
+    int64_t limit_ns;
+    /* reply: NULL unless answered; its body may be taken by setting it to NULL. */
+    void (*done)(struct weiri_command *command, enum weiri_delivery delivery,
+                 struct weiri_reply *reply);
+};
+
+enum weiri_conn_state {
+    WEIRI_CONN_DOWN = 0, /* waits for retry_ns */
+    WEIRI_CONN_RESOLVING,
+    WEIRI_CONN_CONNECTING,
+    WEIRI_CONN_GREETING, /* connected; the node has yet to answer the first commands */
+    WEIRI_CONN_UP
+};
+
+#define WEIRI_CONN_OUT_SIZE 32768
+#define WEIRI_CONN_GREETINGS 2
+
+/* What a node told about itself when it was greeted. */
+struct weiri_node_facts {
+    char version[32];
+    uint64_t max_job_size; /* 0: not known */
+    bool is_draining;
+    bool has_binlog;
+};
+
+struct weiri_conn_config {
+    const struct weir_allocator *allocator;
+    const struct weiri_endpoint *endpoint;
+    const char *watched; /* the only tube to reserve from; NULL: a connection that never reserves */
+    size_t body_size_max;
+    int64_t time_limit_ns; /* of each step */
+    int wake_fd;           /* an eventfd, written when a name was resolved */
+};
+
+/* A name being resolved by a thread of its own, since the system's call blocks. */
+struct weiri_resolver {
+    struct weiri_thread thread;
+    const struct weiri_endpoint *endpoint;
+    struct addrinfo *addresses;
+    int error;
+    int wake_fd;
+    bool is_running;
+    atomic_bool is_done;
+};
+
+struct weiri_conn {
+    struct weiri_conn_config config;
+    struct weiri_list link; /* the owner's */
+    enum weiri_conn_state state;
+    bool is_wanted;      /* the owner's: connect, and stay connected */
+    uint32_t failures;   /* in a row; 0 again once the node has answered the greeting */
+    uint32_t generation; /* counts connections: reservations end with theirs */
+    uint64_t random;
+    int64_t retry_ns;
+    int64_t step_limit_ns; /* of connecting */
+    char why[160];         /* of the last failure */
+    struct weiri_node_facts facts;
+
+    int fd;
+    size_t poll_index; /* the loop's */
+    struct weiri_resolver resolver;
+    struct addrinfo *addresses;
+    struct addrinfo *address; /* the one being tried */
+
+    struct weiri_list waiting; /* commands that are not encoded */
+    struct weiri_list sent;    /* commands that are, in part at least */
+    struct weiri_command greetings[WEIRI_CONN_GREETINGS];
+    size_t greetings_left;
+    struct weiri_command use;
+    char used[WEIR_TUBE_SIZE_MAX + 1];
+    struct weiri_command *barrier; /* nothing is encoded before this one is answered */
+
+    /* The command whose bytes are being copied to out. */
+    struct weiri_command *writing;
+    size_t written;
+    size_t line_size;
+    char line[WEIRI_LINE_SIZE];
+
+    size_t out_start;
+    size_t out_end;
+    struct weiri_parser parser;
+    char out[WEIRI_CONN_OUT_SIZE];
+};
+
+void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *config);
+/* Closes it. Commands that are left are done as WEIRI_LOST or WEIRI_NOT_SENT. May wait for a name
+ * that is being resolved. */
+void weiri_conn_fini(struct weiri_conn *conn);
+
+/* Hands in a command. Where the node is known to be away it is done at once, as not sent. */
+void weiri_conn_push(struct weiri_conn *conn, struct weiri_command *command, int64_t now_ns);
+
+/* Does what is due: connects, ends steps that took too long, encodes. Returns when to call again at
+ * the latest. */
+int64_t weiri_conn_advance(struct weiri_conn *conn, int64_t now_ns);
+
+/* What to poll the descriptor for; 0: nothing. */
+short weiri_conn_events(const struct weiri_conn *conn);
+/* Does what poll() found. buffer is scratch. */
+void weiri_conn_ready(struct weiri_conn *conn, short events, char *buffer, size_t size,
+                      int64_t now_ns);
+
+/* Closes without a failure; commands that are left are done. The next advance connects again where
+ * it is wanted. */
+void weiri_conn_close(struct weiri_conn *conn);
+
+#endif

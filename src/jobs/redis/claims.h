@@ -1,0 +1,71 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_REDIS_CLAIMS_H
+#define WEIRI_REDIS_CLAIMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include "jobs/broker.h"
+
+/* Claims in Redis: which consumer runs a job that has copies on several nodes. The key is
+ * go-queue's (the lower-case hexadecimal MD5 of the whole body), so that its consumers and weir's
+ * share tubes. One thread calls all functions but the pure ones. docs/internals/claims.md. */
+
+#define WEIRI_CLAIM_KEY_SIZE 33
+
+enum weiri_claim_verb {
+    WEIRI_CLAIM = 1,     /* take it for time_ms, and count an attempt */
+    WEIRI_CLAIM_RENEW,   /* mine for time_ms more, also where Redis has forgotten it */
+    WEIRI_CLAIM_CONFIRM, /* done: other copies are deleted for an hour */
+    WEIRI_CLAIM_RETURN,  /* failed: free again after time_ms; 0: at once */
+    WEIRI_CLAIM_UNDO,    /* not run: the same, and no attempt */
+    WEIRI_CLAIM_BURY,    /* set aside: other copies are deleted for an hour */
+    WEIRI_CLAIM_REVOKE,  /* nobody's, for time_ms */
+    WEIRI_CLAIM_FORGET   /* buried no longer */
+};
+
+enum weiri_claim_answer {
+    WEIRI_CLAIM_MINE = 1, /* done; of a claim: number is the attempt, from 1 on */
+    WEIRI_CLAIM_BUSY,     /* another holds it; number is for how many ms at most */
+    WEIRI_CLAIM_DONE,     /* done, revoked or buried, or go-queue's */
+    WEIRI_CLAIM_AWAY      /* Redis did not answer: nobody knows */
+};
+
+struct weiri_claim {
+    struct weiri_list link;
+    enum weiri_claim_verb verb;
+    char key[WEIRI_CLAIM_KEY_SIZE];
+    uint64_t token; /* the holder's */
+    int64_t time_ms;
+    int64_t limit_ns;
+    /* Called once, on the thread that drives the claims. */
+    void (*done)(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number);
+};
+
+struct weiri_claims;
+
+/* Opens from `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]` or
+ * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`. Connects when first advanced. Errors:
+ * WEIR_EINVAL, WEIR_ENOMEM. */
+enum weir_status weiri_claims_open(const struct weiri_broker_config *config, const char *url,
+                                   int64_t time_limit_ns, struct weiri_claims **ret_claims,
+                                   struct weir_error *ret_error);
+/* Answers what is under way as AWAY. Takes NULL. */
+void weiri_claims_close(struct weiri_claims *claims);
+
+/* Sends a claim; while Redis is away it is answered at once. */
+void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, int64_t now_ns);
+/* As those of a connection to a node. */
+int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns);
+short weiri_claims_events(const struct weiri_claims *claims, int *ret_fd);
+void weiri_claims_ready(struct weiri_claims *claims, short events, int64_t now_ns);
+/* Waits until all that was pushed is answered, at most until limit_ns. */
+void weiri_claims_drain(struct weiri_claims *claims, int64_t limit_ns);
+
+/* The key of a body. */
+void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZE]);
+
+#endif

@@ -1,0 +1,200 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The life of a claim, in a real Redis, against a model of it; and Redis away. */
+#include "jobs/redis/claims.h"
+
+#include <poll.h>
+
+#include "base/time.h"
+#include "cluster/servers.h"
+
+#define LONG_MS 600000
+
+struct world {
+    struct servers servers;
+    struct weiri_broker_config config;
+    struct weiri_claims *claims;
+};
+
+struct asked {
+    struct weiri_claim claim;
+    int done;
+    enum weiri_claim_answer answer;
+    int64_t number;
+};
+
+static void done(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)
+{
+    struct asked *asked = WEIRI_CONTAINER(claim, struct asked, claim);
+    asked->done++;
+    asked->answer = answer;
+    asked->number = number;
+}
+
+/* One round of the loop that drives the claims. */
+static void turn(struct world *world)
+{
+    int64_t now = weiri_monotonic_now();
+    int64_t next = weiri_claims_advance(world->claims, now);
+    struct pollfd one = {.fd = -1};
+    one.events = weiri_claims_events(world->claims, &one.fd);
+    int64_t wait_ms = next <= now ? 0 : (next - now) / WEIR_MS(1) + 1;
+    if (poll(&one, 1, wait_ms > 100 ? 100 : (int)wait_ms) > 0) {
+        weiri_claims_ready(world->claims, one.revents, weiri_monotonic_now());
+    }
+}
+
+static struct asked ask(struct world *world, enum weiri_claim_verb verb, const char *body,
+                        uint64_t token, int64_t time_ms)
+{
+    struct asked asked = {
+        .claim = {.verb = verb, .token = token, .time_ms = time_ms, .done = done}};
+    weiri_claim_key(body, strlen(body), asked.claim.key);
+    weiri_claims_push(world->claims, &asked.claim, weiri_monotonic_now());
+    while (asked.done == 0) {
+        turn(world);
+    }
+    CHECK_INT(asked.done, ==, 1);
+    return asked;
+}
+
+static void begin(struct world *world, int64_t time_limit_ns)
+{
+    char url[64];
+    struct weir_error error;
+    memset(world, 0, sizeof(*world));
+    redis_start(&world->servers);
+    world->config.allocator = *test_allocator();
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d/1", world->servers.redis.port);
+    CHECK_STATUS(weiri_claims_open(&world->config, url, time_limit_ns, &world->claims, &error),
+                 WEIR_OK);
+}
+
+static void end(struct world *world)
+{
+    weiri_claims_close(world->claims);
+    server_end(&world->servers.redis);
+}
+
+/* What a claim is, as docs/internals/claims.md says. */
+struct model {
+    enum {
+        FREE,
+        HELD,
+        FAILED,
+        DONE,
+        BURIED
+    } state;
+    uint64_t token;
+    int attempts;
+};
+
+static void check_step(struct world *world, struct model *model, const char *body)
+{
+    static const enum weiri_claim_verb all[] = {
+        WEIRI_CLAIM,        WEIRI_CLAIM,         WEIRI_CLAIM,
+        WEIRI_CLAIM_RENEW,  WEIRI_CLAIM_UNDO,    WEIRI_CLAIM_BURY,
+        WEIRI_CLAIM_RETURN, WEIRI_CLAIM_CONFIRM, WEIRI_CLAIM_FORGET};
+    enum weiri_claim_verb verb = all[test_random_below(sizeof(all) / sizeof(all[0]))];
+    uint64_t token = 1 + test_random_below(3);
+    bool has_delay = test_random_below(2) == 0;
+    bool is_mine = model->state == FREE || (model->state == HELD && model->token == token);
+    enum weiri_claim_answer expected = is_mine ? WEIRI_CLAIM_MINE
+                                       : model->state == HELD || model->state == FAILED
+                                           ? WEIRI_CLAIM_BUSY
+                                           : WEIRI_CLAIM_DONE;
+    int64_t time_ms = has_delay || verb == WEIRI_CLAIM || verb == WEIRI_CLAIM_RENEW ? LONG_MS : 0;
+    if (verb == WEIRI_CLAIM_FORGET) {
+        expected = WEIRI_CLAIM_MINE;
+        model->state = model->state == BURIED ? FREE : model->state;
+        model->attempts = 0;
+    } else if (is_mine) {
+        model->attempts += verb == WEIRI_CLAIM;
+        model->attempts -= verb == WEIRI_CLAIM_UNDO && model->attempts > 0;
+        model->attempts = verb == WEIRI_CLAIM_CONFIRM ? 0 : model->attempts;
+        model->token = token;
+        model->state = verb == WEIRI_CLAIM || verb == WEIRI_CLAIM_RENEW ? HELD
+                       : verb == WEIRI_CLAIM_CONFIRM                    ? DONE
+                       : verb == WEIRI_CLAIM_BURY                       ? BURIED
+                       : has_delay                                      ? FAILED
+                                                                        : FREE;
+    }
+    struct asked asked = ask(world, verb, body, token, time_ms);
+    CHECK_INT(asked.answer, ==, expected);
+    if (verb == WEIRI_CLAIM && is_mine) {
+        CHECK_INT(asked.number, ==, model->attempts);
+    }
+    if (asked.answer == WEIRI_CLAIM_BUSY) {
+        CHECK_INT(asked.number, >, 0);
+        CHECK_INT(asked.number, <=, LONG_MS);
+    }
+}
+
+TEST(lives_as_the_model, "random steps of three holders come to what the model says")
+{
+    struct world world;
+    begin(&world, WEIR_SECONDS(20));
+    for (int job = 0; job < 100; job++) {
+        struct model model = {.state = FREE};
+        char body[32];
+        (void)snprintf(body, sizeof(body), "%d/job", job);
+        for (int step = 0; step < 20; step++) {
+            check_step(&world, &model, body);
+        }
+    }
+    end(&world);
+}
+
+TEST(ends_with_its_lease, "a claim that is not renewed is another's once its time has passed, and "
+                          "then its holder is told")
+{
+    struct world world;
+    begin(&world, WEIR_SECONDS(20));
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "a", 1, 1).answer, ==, WEIRI_CLAIM_MINE);
+    struct asked asked;
+    do {
+        asked = ask(&world, WEIRI_CLAIM, "a", 2, LONG_MS);
+    } while (asked.answer == WEIRI_CLAIM_BUSY);
+    CHECK_INT(asked.answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(asked.number, ==, 2);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_RENEW, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 1, 0).answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 2, 0).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_RENEW, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_DONE);
+    end(&world);
+}
+
+TEST(revokes, "a revoked job is done for everybody, and one that runs cannot be revoked")
+{
+    struct world world;
+    begin(&world, WEIR_SECONDS(20));
+    CHECK_INT(ask(&world, WEIRI_CLAIM_REVOKE, "a", 0, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_DONE);
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "b", 1, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_REVOKE, "b", 0, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
+    end(&world);
+}
+
+TEST(is_away_and_back, "while Redis is killed or hangs every claim is answered as away, and "
+                       "afterwards as before")
+{
+    struct world world;
+    begin(&world, WEIR_MS(200));
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "b", 1, LONG_MS).answer, ==, WEIRI_CLAIM_AWAY);
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "b", 1, LONG_MS).answer, ==, WEIRI_CLAIM_AWAY);
+    CHECK(kill(world.servers.redis.pid, SIGCONT) == 0);
+    while (ask(&world, WEIRI_CLAIM, "c", 1, LONG_MS).answer != WEIRI_CLAIM_MINE) {
+        turn(&world);
+    }
+    server_end(&world.servers.redis);
+    while (ask(&world, WEIRI_CLAIM, "d", 1, LONG_MS).answer != WEIRI_CLAIM_AWAY) {
+        turn(&world);
+    }
+    redis_start(&world.servers);
+    while (ask(&world, WEIRI_CLAIM, "e", 1, LONG_MS).answer != WEIRI_CLAIM_MINE) {
+        turn(&world);
+    }
+    end(&world);
+}

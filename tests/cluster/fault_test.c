@@ -1,0 +1,234 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A broker behind networks that fail, and without memory. */
+#include <weir/consumer.h>
+
+#include "cluster/proxy.h"
+#include "support/jobs.h"
+
+#define JOBS 40
+
+struct ledger {
+    _Atomic int runs[JOBS];
+};
+
+static int handle(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct ledger *ledger = arg;
+    (void)context;
+    int number = atoi(job->body);
+    CHECK(number >= 0 && number < JOBS);
+    atomic_fetch_add(&ledger->runs[number], 1);
+    return WEIR_OK;
+}
+
+static weir_broker *open_url(const char *url)
+{
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    if (weir_broker_open(url, &options, &broker, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s: %s", url, error.text);
+    }
+    return broker;
+}
+
+/* Puts jobs until each is accepted; a put that failed may have left a copy, which is another job.
+ */
+static void put_all(weir_broker *broker)
+{
+    for (int i = 0; i < JOBS; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof(text), "%d", i);
+        struct weir_body body = {text, strlen(text)};
+        struct weir_error error;
+        enum weir_status status;
+        do {
+            status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error);
+            CHECK(status == WEIR_OK || status == WEIR_EUNAVAILABLE || status == WEIR_EUNKNOWN);
+        } while (status != WEIR_OK);
+    }
+}
+
+static void consume_all(weir_broker *broker, struct ledger *ledger)
+{
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = handle;
+    options.arg = ledger;
+    options.workers = 4;
+    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    weir_consumer *consumer = NULL;
+    struct weir_error error;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+}
+
+struct world {
+    struct servers servers;
+    struct proxy proxy;
+    weir_broker *broker;
+    struct ledger ledger;
+};
+
+/* The first node is behind the proxy. */
+static void begin(struct world *world, size_t piece, const char *parts)
+{
+    char url[512];
+    memset(world, 0, sizeof(*world));
+    servers_start(&world->servers);
+    proxy_start(&world->proxy, world->servers.node[0].port, piece);
+    (void)snprintf(
+        url, sizeof(url),
+        "beanstalk://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/?claims=redis://127.0.0.1:%d%s",
+        world->proxy.port, world->servers.node[1].port, world->servers.node[2].port,
+        world->servers.redis.port, parts);
+    world->broker = open_url(url);
+}
+
+static void finish(struct world *world)
+{
+    for (int i = 0; i < JOBS; i++) {
+        CHECK_INT(world->ledger.runs[i], ==, 1);
+    }
+    weir_broker_close(world->broker);
+    proxy_end(&world->proxy);
+    servers_end(&world->servers);
+}
+
+TEST(passes_byte_by_byte, "a network that passes one byte at a time loses and doubles nothing")
+{
+    struct world world;
+    begin(&world, 1, "");
+    put_all(world.broker);
+    consume_all(world.broker, &world.ledger);
+    finish(&world);
+}
+
+TEST(is_reset_in_the_middle, "connections to one node that are reset within a reply or a request "
+                             "lose and double nothing")
+{
+    struct world world;
+    begin(&world, 7, "");
+    world.proxy.reset_after = 4000;
+    put_all(world.broker);
+    while (world.proxy.resets == 0) {
+        char text[16] = "0";
+        struct weir_body body = {text, 1};
+        struct weir_error error;
+        /* Another tube: only to pass bytes. */
+        CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
+    }
+    consume_all(world.broker, &world.ledger);
+    CHECK_INT(world.proxy.resets, >, 0);
+    finish(&world);
+}
+
+TEST(falls_silent, "a node that takes bytes and answers none holds up nothing but one time limit")
+{
+    struct world world;
+    begin(&world, 4096, "&time_limit=300ms");
+    put_all(world.broker);
+    world.proxy.is_silent = true;
+    struct weir_body body = {"0", 1};
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
+    consume_all(world.broker, &world.ledger);
+    finish(&world);
+}
+
+TEST_OOM(administers_without_memory, "every call of a broker with a node survives every allocation "
+                                     "that fails")
+{
+    struct servers servers;
+    memset(&servers, 0, sizeof(servers));
+    node_start(&servers, 0);
+    char url[64];
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", servers.node[0].port);
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    struct weir_job_id id = {""};
+    struct weir_body body = {"job", 3};
+    struct weir_tube_counts counts;
+    const char *text = id.text;
+    size_t count = 0;
+    enum weir_status status = weir_broker_open(url, &options, &broker, &error);
+    if (status == WEIR_OK) {
+        status = weir_broker_put(broker, "t", &body, 1, NULL, &id, &error);
+    }
+    if (status == WEIR_OK) {
+        status = weir_broker_tubes(broker, NULL, jobs_keep_counts, &counts, &error);
+    }
+    if (status == WEIR_OK) {
+        status = weir_broker_kick(broker, "t", 1, &count, &error);
+    }
+    if (status == WEIR_OK) {
+        status = weir_broker_remove(broker, &text, 1, &count, &error);
+    }
+    weir_broker_close(broker);
+    servers_end(&servers);
+    /* A reply that no memory was there for ends its connection. */
+    status = status == WEIR_EUNAVAILABLE || status == WEIR_EUNKNOWN ? WEIR_ENOMEM : status;
+    if (!CHECK_OR_OOM(status)) {
+        CHECK_INT(count, ==, 1);
+    }
+}
+
+static int count_run(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    atomic_fetch_add((_Atomic int *)arg, 1);
+    return WEIR_OK;
+}
+
+TEST_OOM(consumes_without_memory, "a consumer on a node survives every allocation that fails, and "
+                                  "the job has run or is there still")
+{
+    struct servers servers;
+    memset(&servers, 0, sizeof(servers));
+    node_start(&servers, 0);
+    char url[64];
+    char answer[64];
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", servers.node[0].port);
+    node_say(&servers, 0, "use t\r\nput 2 0 1 5\r\n1/job\r\n", answer, sizeof(answer));
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    struct weir_consumer_options work = WEIR_CONSUMER_OPTIONS_INIT;
+    _Atomic int runs = 0;
+    work.handler = count_run;
+    work.arg = (void *)&runs;
+    weir_broker *broker = NULL;
+    weir_consumer *consumer = NULL;
+    struct weir_error error;
+    /* The run time is in 1970. */
+    (void)snprintf(url + strlen(url), sizeof(url) - strlen(url), "&late=0");
+    enum weir_status status = weir_broker_open(url, &options, &broker, &error);
+    if (status == WEIR_OK) {
+        status = weir_consumer_new(broker, "t", &work, &consumer, &error);
+    }
+    if (status == WEIR_OK) {
+        status = weir_consumer_start(consumer, &error);
+    }
+    /* For as long as it takes, unless memory lacks for good: then for a moment. */
+    const struct timespec moment = {0, 5000000};
+    for (int i = 0; i < 40 && status == WEIR_OK && runs == 0; i++) {
+        (void)nanosleep(&moment, NULL);
+    }
+    weir_consumer_free(consumer);
+    weir_broker_close(broker);
+    if (runs == 0) {
+        node_say(&servers, 0, "peek 1\r\n", answer, sizeof(answer));
+        CHECK(strncmp(answer, "FOUND 1 5", 9) == 0);
+    }
+    CHECK_INT(runs, <=, 1);
+    servers_end(&servers);
+    if (status != WEIR_OK) {
+        CHECK(CHECK_OR_OOM(status));
+    }
+}

@@ -1,0 +1,179 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_SERVERS_H
+#define WEIR_TEST_SERVERS_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/harness.h"
+
+/* Real beanstalkds and a Redis on free ports of the loopback, in the test's own folder, each ended
+ * by its process id. */
+
+#define SERVER_NODES 3
+
+struct server {
+    pid_t pid; /* 0: does not run */
+    int port;
+};
+
+struct servers {
+    struct server node[SERVER_NODES];
+    struct server redis;
+};
+
+static inline int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(fd >= 0);
+    CHECK(bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
+    CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* A connection to a port of the loopback; -1: nobody listens. */
+static inline int connect_port(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0) {
+        return fd;
+    }
+    (void)close(fd);
+    return -1;
+}
+
+/* Starts a program and returns once it listens. */
+static inline void server_start(struct server *server, const char *const *argv)
+{
+    server->pid = fork();
+    CHECK(server->pid >= 0);
+    if (server->pid == 0) {
+        int null = open("/dev/null", O_RDWR);
+        (void)dup2(null, STDIN_FILENO);
+        (void)dup2(null, STDOUT_FILENO);
+        (void)dup2(null, STDERR_FILENO);
+        (void)execvp(argv[0], (char *const *)argv);
+        _exit(127);
+    }
+    int fd = connect_port(server->port);
+    while (fd < 0) {
+        int status;
+        if (waitpid(server->pid, &status, WNOHANG) == server->pid) {
+            test_skip("%s cannot be started here: it is not installed", argv[0]);
+        }
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+        fd = connect_port(server->port);
+    }
+    (void)close(fd);
+}
+
+static inline void node_start(struct servers *servers, int i)
+{
+    struct server *server = &servers->node[i];
+    char folder[32];
+    char port[16];
+    if (server->port == 0) {
+        server->port = free_port();
+    }
+    (void)snprintf(folder, sizeof(folder), "node%d", i);
+    (void)snprintf(port, sizeof(port), "%d", server->port);
+    CHECK(mkdir(folder, 0700) == 0 || errno == EEXIST);
+    const char *const argv[] = {"beanstalkd", "-l",   "127.0.0.1", "-p", port,
+                                "-b",         folder, "-f",        "0",  NULL};
+    server_start(server, argv);
+}
+
+static inline void redis_start(struct servers *servers)
+{
+    struct server *server = &servers->redis;
+    char port[16];
+    if (server->port == 0) {
+        server->port = free_port();
+    }
+    (void)snprintf(port, sizeof(port), "%d", server->port);
+    const char *const argv[] = {"redis-server", "--port", port,    "--bind", "127.0.0.1",
+                                "--save",       "",       "--dir", ".",      NULL};
+    server_start(server, argv);
+}
+
+static inline void server_end(struct server *server)
+{
+    if (server->pid > 0) {
+        int status;
+        (void)kill(server->pid, SIGCONT);
+        (void)kill(server->pid, SIGKILL);
+        CHECK(waitpid(server->pid, &status, 0) == server->pid);
+        server->pid = 0;
+    }
+}
+
+static inline void servers_start(struct servers *servers)
+{
+    memset(servers, 0, sizeof(*servers));
+    for (int i = 0; i < SERVER_NODES; i++) {
+        node_start(servers, i);
+    }
+    redis_start(servers);
+}
+
+static inline void servers_end(struct servers *servers)
+{
+    for (int i = 0; i < SERVER_NODES; i++) {
+        server_end(&servers->node[i]);
+    }
+    server_end(&servers->redis);
+}
+
+/* The URL of the nodes, with parts behind it; %d in the parts is Redis' port. */
+static inline void servers_url(const struct servers *servers, const char *parts, char *url,
+                               size_t size)
+{
+    char tail[256];
+    (void)snprintf(tail, sizeof(tail), "%s%s", parts[0] == '\0' ? "" : "/?", parts);
+    char *place = strstr(tail, "REDIS");
+    char redis[64];
+    (void)snprintf(redis, sizeof(redis), "redis://127.0.0.1:%d", servers->redis.port);
+    (void)snprintf(url, size, "beanstalk://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d%.*s%s%s",
+                   servers->node[0].port, servers->node[1].port, servers->node[2].port,
+                   place == NULL ? (int)strlen(tail) : (int)(place - tail), tail,
+                   place == NULL ? "" : redis, place == NULL ? "" : place + strlen("REDIS"));
+}
+
+/* Sends bytes to a node and reads the first line of its answer, as a client that is none of ours.
+ */
+static inline void node_say(const struct servers *servers, int i, const char *bytes, char *answer,
+                            size_t size)
+{
+    int fd = connect_port(servers->node[i].port);
+    CHECK(fd >= 0);
+    CHECK(write(fd, bytes, strlen(bytes)) == (ssize_t)strlen(bytes));
+    size_t used = 0;
+    while (used + 1 < size && (used == 0 || answer[used - 1] != '\n')) {
+        ssize_t count = read(fd, answer + used, 1);
+        CHECK(count == 1);
+        used++;
+    }
+    answer[used] = '\0';
+    (void)close(fd);
+}
+
+#endif
