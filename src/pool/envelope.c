@@ -181,11 +181,12 @@ weir_envelope *weir_envelope_ref(weir_envelope *envelope)
 bool weiri_envelope_unref_unless_last(weir_envelope *envelope)
 {
     weiri_sync_point();
-    unsigned count = atomic_load_explicit(&envelope->references, memory_order_relaxed);
+    /* Acquire: what the other holders did happens before what the last one does with it. */
+    unsigned count = atomic_load_explicit(&envelope->references, memory_order_acquire);
     while (count > 1) {
         /* Release: the work of this holder happens before the last one frees the envelope. */
         if (atomic_compare_exchange_weak_explicit(&envelope->references, &count, count - 1,
-                                                  memory_order_release, memory_order_relaxed)) {
+                                                  memory_order_release, memory_order_acquire)) {
             return true;
         }
         weiri_sync_point();
