@@ -230,8 +230,10 @@ enum weir_status weir_queue_forget(weir_queue *queue, struct weir_key key)
 enum weir_status weir_queue_num_requeues(weir_queue *queue, struct weir_key key,
                                          uint64_t *ret_count)
 {
-    enum weir_status status =
-        ret_count == NULL ? weiri_queue_refusal(queue) : weiri_queue_check(queue, key);
+    if (ret_count == NULL) {
+        return weiri_queue_refusal(queue);
+    }
+    enum weir_status status = weiri_queue_check(queue, key);
     if (status == WEIR_OK) {
         *ret_count = weir_limiter_num_requeues(queue->limiter, key);
     }

@@ -112,8 +112,10 @@ enum weir_status weir_queue_snapshot(weir_queue *queue, weir_snapshot **ret_snap
 enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
                                    struct weir_snapshot_item *ret_item)
 {
-    enum weir_status status =
-        ret_item == NULL ? weiri_queue_refusal(queue) : weiri_queue_check(queue, key);
+    if (ret_item == NULL) {
+        return weiri_queue_refusal(queue);
+    }
+    enum weir_status status = weiri_queue_check(queue, key);
     if (status != WEIR_OK) {
         return status;
     }
