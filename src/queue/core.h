@@ -80,6 +80,7 @@ struct weiri_order {
 
 /* The result of an add. */
 struct weiri_added {
+    struct weir_item *item;
     bool is_new;       /* the item was free before */
     bool is_coalesced; /* it was queued, dirty or waiting before, and its run is not moved */
     bool was_queued;   /* an add at once: the item was queued before */

@@ -57,6 +57,22 @@ TEST(fifo, "items come out in the order they went in, across growth and the ring
     weiri_ring_fini(&ring, test_allocator());
 }
 
+TEST(behind, "an item is found by its distance from the head, and no slot beyond the tail is read")
+{
+    struct weiri_ring ring = {0};
+    CHECK(weiri_ring_behind(&ring, 0) == NULL);
+    fill(&ring, 5);
+    weiri_ring_remove(&ring, &items[2]);
+    CHECK(weiri_ring_behind(&ring, 0) == &items[0]);
+    CHECK(weiri_ring_behind(&ring, 2) == NULL);
+    CHECK(weiri_ring_behind(&ring, 4) == &items[4]);
+    CHECK(weiri_ring_behind(&ring, 5) == NULL);
+    (void)pop(&ring);
+    CHECK(weiri_ring_behind(&ring, 3) == &items[4]);
+    CHECK(weiri_ring_behind(&ring, 4) == NULL);
+    weiri_ring_fini(&ring, test_allocator());
+}
+
 TEST(empty_slots, "an item taken out of the middle is skipped, and its slot is used again")
 {
     struct weiri_ring ring = {0};

@@ -67,6 +67,13 @@ uint32_t weiri_table_insert(struct weiri_table *table, const struct weir_allocat
 void weiri_table_remove(struct weiri_table *table, const struct weir_allocator *allocator,
                         uint32_t number);
 
+/* Prefetches the slot of a record that will soon be removed. */
+static inline void weiri_table_prefetch(const struct weiri_table *table,
+                                        const struct weiri_record *record)
+{
+    __builtin_prefetch(&table->slots[record->hash & (table->capacity - 1)], 1);
+}
+
 /* The record of a number that is in use. */
 void *weiri_table_record(const struct weiri_table *table, uint32_t number);
 
