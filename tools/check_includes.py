@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""Includes go one way: base <- queue <- pool <- jobs <- cli; cron, isolate, parallel and metrics are on base only.
+"""Includes go one way: base <- queue <- pool <- jobs <- cli; context, cron, isolate, parallel and metrics are on base only.
 
 Usage: tools/check_includes.py
 
@@ -19,25 +19,27 @@ from sources import ROOT, Findings, files, read, without_comments
 # The rooms, and for each the rooms it may use besides itself.
 BELOW = {
     "base": set(),
+    "context": {"base"},
     "cron": {"base"},
     "metrics": {"base"},
     "queue": {"base", "metrics"},
     "isolate": {"base"},
     "parallel": {"base"},
-    "pool": {"base", "cron", "isolate", "metrics", "queue"},
-    "jobs": {"base", "cron", "isolate", "metrics", "queue", "pool"},
+    "pool": {"base", "context", "cron", "isolate", "metrics", "queue"},
+    "jobs": {"base", "context", "cron", "isolate", "metrics", "queue", "pool"},
     "cli": set(),
 }
 
 # The room that each public header belongs to.
 PUBLIC = {
     "base": {"allocator", "clock", "duration", "export", "key", "log", "status", "version"},
+    "context": {"context", "panic", "scope"},
     "cron": {"cron", "schedule"},
     "metrics": {"metrics"},
     "queue": {"limiter", "queue", "snapshot"},
     "isolate": {"isolation"},
     "parallel": {"parallel"},
-    "pool": {"context", "ended", "envelope", "lifecycle", "panic", "pool", "pool_snapshot", "scope", "stamp"},
+    "pool": {"ended", "envelope", "lifecycle", "pool", "pool_snapshot", "stamp"},
     "jobs": {"broker", "consumer", "job", "jobs", "producer"},
 }
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}

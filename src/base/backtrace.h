@@ -8,4 +8,8 @@
  * process, which may load a library. */
 int weiri_backtrace(void **ret_frames, int size);
 
+/* What the system knows of each address, in one block of memory for free(); NULL: nothing, or there
+ * is no memory. */
+char **weiri_backtrace_names(void *const *frames, int count);
+
 #endif

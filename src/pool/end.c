@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/options.h"
+#include "base/panic.h"
 #include "pool/ended.h"
 #include "pool/group.h"
 
@@ -280,6 +281,19 @@ static enum weir_status end_and_wait(weir_pool *pool, enum weir_end_mode mode)
     const struct request request = {.mode = mode, .waits = true, .limit_ns = WEIR_FOREVER};
     enum weir_status status = weiri_pool_check(pool);
     return status == WEIR_OK ? end(pool, &request) : status;
+}
+
+/* A pool that has stopped may hold kept envelopes, which a stop would drop. None starts any more.
+ */
+void weiri_pool_on_cancel(struct weiri_membership *membership)
+{
+    weir_pool *pool = WEIRI_CONTAINER(membership, struct weir_pool, membership);
+    enum weir_pool_state state = weir_pool_state(pool);
+    if (state == WEIR_POOL_STATE_RUNNING || state == WEIR_POOL_STATE_STOPPING) {
+        const struct request request = {.mode = WEIR_END_STOP};
+        enum weir_status status = end(pool, &request);
+        WEIRI_ASSERT(status == WEIR_OK);
+    }
 }
 
 enum weir_status weir_pool_drain(weir_pool *pool)

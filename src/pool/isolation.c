@@ -3,8 +3,8 @@
 /* Runs of isolated tasks, in the room isolate, and the meaning of its results. */
 #include "pool/run.h"
 
+#include "context/panic.h"
 #include "isolate/isolate.h"
-#include "pool/panic.h"
 
 _Static_assert(WEIRI_ISOLATED_TEXT_SIZE == WEIRI_MESSAGE_SIZE, "no message is cut");
 
@@ -12,6 +12,16 @@ static int invoke(void *arg)
 {
     weir_context *context = arg;
     return context->envelope->invoke(context, context->envelope->payload);
+}
+
+/* A panic in the task's process. The program learns of it as a result. */
+static void end_process(const weir_context *context, const char *message, void *const *frames,
+                        int count)
+{
+    (void)context;
+    (void)frames;
+    (void)count;
+    weiri_isolated_panic(message);
 }
 
 /* In the task's process. The task gets a context of its own: another thread may have held the
@@ -24,10 +34,11 @@ static int invoke_in_child(void *arg)
     weir_context context;
     weiri_mutex_init(&mutex);
     weiri_contexts_init(&contexts, from->contexts->clock, &mutex);
+    contexts.pool = from->contexts->pool;
+    contexts.allocator = from->contexts->allocator;
+    contexts.panicked = end_process;
     weiri_context_init(&context, &contexts);
-    context.pool = from->pool;
     context.thread = from->thread; /* this thread is the fork's copy of it */
-    context.is_isolated = true;
     context.values = from->values;
     weiri_context_describe(&context, from->envelope, from->attempt, from->due_ns);
     context.run_deadline_ns = from->run_deadline_ns;
@@ -44,7 +55,7 @@ static int note_result(weir_context *context, const struct weiri_isolated_result
     }
     weiri_context_note_loss(context, result->text, result->signal, result->exit_status);
     if (result->end == WEIRI_ISOLATED_LOST) {
-        weiri_panic_log(context, result->text, result->frames, result->frame_count);
+        weiri_pool_log_panic(context, result->text, result->frames, result->frame_count);
     }
     return result->status;
 }

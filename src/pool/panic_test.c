@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include "pool/context.h"
-#include "pool/contexts.h"
 #include "pool/fixture.h"
 
 /* What a pool logs, line by line. */
@@ -172,58 +170,6 @@ TEST(many, "workers may panic at once, again and again, also without a log")
     }
 }
 
-/* A context without a pool. */
-struct scene {
-    struct scope scope;
-    weir_context context;
-};
-
-static void scene_init(struct scene *scene)
-{
-    scope_init(&scene->scope, weir_clock_monotonic());
-    weiri_context_init(&scene->context, &scene->scope.contexts);
-    context_begin(&scene->context, 0);
-}
-
-static void scene_fini(struct scene *scene)
-{
-    weiri_context_fini(&scene->context);
-    scope_fini(&scene->scope);
-}
-
-static int return_77(void *arg)
-{
-    (void)arg;
-    return 77;
-}
-
-static int panic_now(void *arg)
-{
-    weir_panic(arg, "now");
-}
-
-static int panic_later(void *arg)
-{
-    weir_panic(arg, "later");
-}
-
-TEST(guarded,
-     "what is guarded comes to its own status, or to WEIR_EPANIC; a run keeps its first message")
-{
-    struct scene scene;
-    scene_init(&scene);
-    CHECK_INT(weiri_guarded(&scene.context, return_77, NULL), ==, 77);
-    CHECK(!scene.context.is_lost);
-    CHECK_STATUS(weiri_guarded(&scene.context, panic_now, &scene.context), WEIR_EPANIC);
-    CHECK_STRING(scene.context.message, "now");
-    CHECK_INT(weiri_guarded(&scene.context, return_77, NULL), ==, 77);
-    CHECK_STATUS(weiri_guarded(&scene.context, panic_later, &scene.context), WEIR_EPANIC);
-    CHECK_STRING(scene.context.message, "now");
-    context_begin(&scene.context, 0);
-    CHECK(!scene.context.is_lost);
-    scene_fini(&scene);
-}
-
 static void panic_outside(void *arg)
 {
     weir_panic(arg, "lost");
@@ -239,24 +185,18 @@ static int panic_elsewhere(weir_context *context, struct task *task)
 static void run_panic_elsewhere(void *arg)
 {
     struct task task;
+    (void)arg;
     task_init(&task);
-    task.body = arg == NULL ? panic_elsewhere : NULL;
+    task.body = panic_elsewhere;
     weir_pool *pool = logging_pool(NULL, 1);
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
 }
 
-TEST(misused, "a panic without a task, after it, or on another thread ends the program")
+TEST(elsewhere, "a panic on another thread than the worker's ends the program")
 {
-    struct scene scene;
-    scene_init(&scene);
-    test_must_abort(panic_outside, NULL, "is for a task, stamp or hook that is being run");
-    test_must_abort(panic_outside, &scene.context, "is for a task, stamp or hook");
-    CHECK_STATUS(weiri_guarded(&scene.context, panic_now, &scene.context), WEIR_EPANIC);
-    test_must_abort(panic_outside, &scene.context, "is for a task, stamp or hook");
     test_must_abort(run_panic_elsewhere, NULL, "is for the worker's own thread");
-    scene_fini(&scene);
 }
 
 static int fail(weir_context *context, struct task *task)

@@ -92,6 +92,7 @@ static void fill(weir_pool *pool, const struct weir_pool_options *options)
     pool->worker_count = options->workers;
     pool->state = WEIR_POOL_STATE_INIT;
     pool->keeps = true;
+    pool->membership.on_cancel = weiri_pool_on_cancel;
     pool->reason = WEIR_ENDED_TERMINATED;
     atomic_init(&pool->coalesces, true);
     weiri_core_init(&pool->core, &pool->allocator, weiri_random_seed(), weiri_random_seed());
@@ -103,6 +104,10 @@ static void fill(weir_pool *pool, const struct weir_pool_options *options)
     weiri_list_init(&pool->tellers);
     weiri_waiters_init(&pool->sleepers, WOKEN_MAX);
     weiri_contexts_init(&pool->contexts, pool->clock, &pool->mutex);
+    pool->contexts.pool = pool;
+    pool->contexts.allocator = &pool->allocator;
+    pool->contexts.panicked = weiri_pool_log_panic;
+    pool->contexts.process = pool->process;
 }
 
 static enum weir_status copy_options(weir_pool *pool, const struct weir_pool_options *options)
@@ -236,7 +241,7 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
         fini(pool);
         return status;
     }
-    weiri_scope_join(pool->scope, &pool->membership, pool);
+    weiri_scope_join(pool->scope, &pool->membership);
     *ret_pool = pool;
     return WEIR_OK;
 }

@@ -16,10 +16,10 @@
 #include "base/park.h"
 #include "base/sync.h"
 #include "base/waiters.h"
+#include "context/context.h"
+#include "context/scope.h"
 #include "metrics/registry.h"
-#include "pool/context.h"
 #include "pool/envelope.h"
-#include "pool/scope.h"
 #include "queue/core.h"
 
 /* A pool: a queue's core, threads that run the envelopes, and their life, under one mutex
@@ -213,9 +213,13 @@ bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns) WEIRI_POOL_LOCKED
 /* Tells the threads that wait for a change. */
 void weiri_pool_announce_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 
+/* --- the log (log.c) --- */
+
 /* Logs one line about the pool, with its name. Not with the mutex held. */
 void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char *format, ...)
     WEIR_PRINTF(3, 4);
+/* Logs that the context's run panicked or crashed, with a line for each address. */
+weiri_panicked_fn weiri_pool_log_panic;
 
 /* --- workers (worker.c, threads.c) --- */
 
@@ -241,6 +245,8 @@ void weiri_workers_free(weir_pool *pool);
 
 /* The calling worker or ender leaves. The last one ends the end. */
 void weiri_pool_leave_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+/* The pool's scope was cancelled. */
+void weiri_pool_on_cancel(struct weiri_membership *membership);
 
 /* --- metrics (measure.c) --- */
 

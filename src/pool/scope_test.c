@@ -1,8 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/scope.h"
-
 #include <weir/lifecycle.h>
+#include <weir/scope.h>
 
 #include "pool/crew.h"
 

@@ -26,7 +26,7 @@ enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t coun
 /* NULL: there is no further stamp. */
 static const struct weir_stamp *stamp_at(const weir_context *context, size_t index)
 {
-    const weir_pool *pool = context->pool;
+    const weir_pool *pool = context->contexts->pool;
     if (index < pool->stamp_count) {
         return &pool->stamps[index];
     }

@@ -2,9 +2,6 @@
  * SPDX-License-Identifier: MIT */
 /* The pool's mutex: lock queues due envelopes, unlock wakes the threads that the state concerns. */
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "base/panic.h"
 #include "pool/pool.h"
 #include "pool/recur.h"
@@ -159,23 +156,4 @@ void weiri_pool_on_step(struct weiri_clock_user *user)
         weiri_watchdog_step_locked(pool->watchdog);
     }
     weiri_mutex_unlock(&pool->mutex);
-}
-
-#define LINE_SIZE 512
-
-void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char *format, ...)
-{
-    if (pool->log == NULL) {
-        return;
-    }
-    char line[LINE_SIZE];
-    int length = 0;
-    if (pool->name != NULL) {
-        length = snprintf(line, sizeof(line), "%.128s: ", pool->name);
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
-    va_end(arguments);
-    pool->log(level, line, pool->log_arg);
 }

@@ -15,7 +15,6 @@ static enum weir_status add_record(weir_pool *pool) WEIRI_POOL_LOCKED
     }
     worker->pool = pool;
     weiri_context_init(&worker->context, &pool->contexts);
-    worker->context.pool = pool;
     worker->context.thread = &worker->thread;
     worker->next = pool->workers;
     pool->workers = worker;

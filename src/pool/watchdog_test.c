@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/watchdog.h"
+#include "context/watchdog.h"
 
 #include <stdio.h>
 

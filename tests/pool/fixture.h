@@ -15,6 +15,7 @@
 #include "base/sync.h"
 #include "support/counter.h"
 #include "support/harness.h"
+#include "support/manual_clock.h"
 
 /* What the tests of the pool share: a task that can be held up, and short ways to make pools and
  * envelopes. */
@@ -144,13 +145,6 @@ static inline void pass_by(weir_pool *pool)
     weir_envelope_unref(envelope);
     counter_wait(&task.released, 1);
     task_fini(&task);
-}
-
-static inline weir_clock *manual_clock(int64_t start_ns)
-{
-    weir_clock *clock;
-    CHECK_STATUS(weir_clock_manual_new(start_ns, test_allocator(), &clock), WEIR_OK);
-    return clock;
 }
 
 static inline struct weir_pool_counts counts_of(weir_pool *pool)

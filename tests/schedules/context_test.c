@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/context.h"
-#include "pool/contexts.h"
+#include "context/context.h"
+#include "context/contexts.h"
 
 #include "base/sync.h"
 #include "support/explorer/explorer.h"

@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/watchdog.h"
+#include "context/watchdog.h"
 
 #include "base/clock.h"
 #include "base/panic.h"
 #include "base/time.h"
-#include "pool/context.h"
+#include "context/context.h"
 
 /* The first run that is overdue and was not told of; NULL: none, and *ret_next is when one may be.
  */

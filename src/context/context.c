@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/context.h"
+#include "context/context.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/panic.h"
 #include "base/time.h"
-#include "pool/pool.h"
 
 /* The descriptor is a timer of the kernel's, set to the deadline. A cancellation sets it to a time
  * that has passed; so does a step of a manual clock past the deadline, because the kernel knows
@@ -150,7 +149,7 @@ void weiri_context_end(weir_context *context)
         weiri_mutex_unlock(contexts->mutex);
     }
     if (context->values.count > 0 || context->values.more != NULL) {
-        weiri_values_clear(&context->values, &context->pool->allocator);
+        weiri_values_clear(&context->values, context->contexts->allocator);
     }
 }
 
@@ -192,7 +191,7 @@ void weir_context_cancel(weir_context *context)
 
 weir_pool *weir_context_pool(weir_context *context)
 {
-    return context == NULL ? NULL : context->pool;
+    return context == NULL ? NULL : context->contexts->pool;
 }
 
 weir_envelope *weir_context_envelope(weir_context *context)
@@ -215,7 +214,7 @@ enum weir_status weir_context_set(weir_context *context, const void *key, void *
     if (context == NULL || key == NULL) {
         return WEIR_EINVAL;
     }
-    return weiri_values_set(&context->values, &context->pool->allocator, key, value);
+    return weiri_values_set(&context->values, context->contexts->allocator, key, value);
 }
 
 void *weir_context_get(weir_context *context, const void *key)

@@ -1,13 +1,14 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/context.h"
+#include "context/context.h"
 
 #include <errno.h>
 #include <poll.h>
 
-#include "pool/contexts.h"
-#include "pool/fixture.h"
+#include "context/contexts.h"
 #include "support/forbid_call.h"
+#include "support/harness.h"
+#include "support/manual_clock.h"
 
 /* A context on this thread, without a pool. */
 struct scene {
@@ -187,93 +188,4 @@ TEST(no_memory, "without memory it is WEIR_ENOMEM")
     CHECK_INT(fd, ==, 77);
     weiri_context_end(&scene.context);
     scene_fini(&scene);
-}
-
-static const char key;
-
-static int wait_cancelled(weir_context *context, struct task *task)
-{
-    CHECK(weir_context_get(context, &key) == NULL); /* of an earlier run */
-    CHECK_STATUS(weir_context_set(context, &key, task), WEIR_OK);
-    CHECK(weir_context_get(context, &key) == task);
-    CHECK(is_readable(fd_of(context), -1));
-    return (int)weir_context_check(context);
-}
-
-TEST(in_pool, "a task that waits on its descriptor is ended by a stop, and one by its deadline")
-{
-    struct task tasks[2];
-    weir_pool *pool = pool_with(1, 0, NULL);
-    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    for (int i = 0; i < 2; i++) {
-        task_init(&tasks[i]);
-        tasks[i].body = wait_cancelled;
-        weir_envelope *envelope = envelope_for(&tasks[i], i == 0 ? WEIR_MS(2) : 0);
-        CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-        weir_envelope_unref(envelope);
-        counter_wait(&tasks[i].entered, 1);
-    }
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
-    CHECK_STATUS(atomic_load(&tasks[0].last_status), WEIR_ETIMEDOUT);
-    CHECK_STATUS(atomic_load(&tasks[1].last_status), WEIR_ECANCELED);
-    weir_pool_free(pool);
-    task_fini(&tasks[0]);
-    task_fini(&tasks[1]);
-}
-
-static const char keys[20];
-
-static int set_many(weir_context *context, struct task *task)
-{
-    for (int i = 0; i < 20; i++) {
-        CHECK(weir_context_get(context, &keys[i]) == NULL);
-        if (CHECK_OR_OOM(weir_context_set(context, &keys[i], task))) {
-            return WEIR_ENOMEM;
-        }
-        CHECK(weir_context_get(context, &keys[i]) == task);
-    }
-    CHECK_STATUS(weir_context_set(context, NULL, task), WEIR_EINVAL);
-    CHECK_STATUS(weir_context_set(NULL, keys, task), WEIR_EINVAL);
-    CHECK(weir_context_get(NULL, keys) == NULL);
-    return WEIR_OK;
-}
-
-static int set_and_take_out(weir_context *context, struct task *task)
-{
-    int status = set_many(context, task);
-    for (int i = 0; i < 20 && status == WEIR_OK; i++) {
-        CHECK_STATUS(weir_context_set(context, &keys[i], NULL), WEIR_OK);
-    }
-    return status;
-}
-
-static void run_twice(int (*body)(weir_context *context, struct task *task))
-{
-    struct task task;
-    task_init(&task);
-    task.body = body;
-    weir_pool *pool = pool_with(1, 0, NULL);
-    weir_envelope *envelope = pool == NULL ? NULL : envelope_for(&task, 0);
-    if (envelope != NULL && !CHECK_OR_OOM(weir_pool_start(pool))) {
-        int runs = 0;
-        for (int i = 0; i < 2; i++) {
-            if (!CHECK_OR_OOM(weir_pool_send(pool, envelope))) {
-                counter_wait(&task.outcomes, ++runs);
-            }
-        }
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
-    }
-    weir_envelope_unref(envelope);
-    weir_pool_free(pool);
-    task_fini(&task);
-}
-
-TEST_OOM(values_end, "values end with their run, and their memory")
-{
-    run_twice(set_many);
-}
-
-TEST_OOM(values_taken_out, "so does the memory of values that the run has taken out itself")
-{
-    run_twice(set_and_take_out);
 }

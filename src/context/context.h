@@ -7,23 +7,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weir/allocator.h>
 #include <weir/clock.h>
 #include <weir/context.h>
-#include <weir/envelope.h>
-#include <weir/pool.h>
 
 #include "base/alarm_fd.h"
 #include "base/list.h"
 #include "base/sync.h"
-#include "pool/panic.h"
-#include "pool/values.h"
-#include "pool/watchdog.h"
+#include "context/panic.h"
+#include "context/values.h"
+#include "context/watchdog.h"
 
-/* Shared by the contexts of one pool. */
+/* Shared by the contexts of one owner: a pool, or the process of an isolated task. The owner sets
+ * what weiri_contexts_init() does not. */
 struct weiri_contexts {
     /* Immutable. */
     weir_clock *clock;
-    struct weiri_mutex *mutex;       /* the pool's */
+    struct weiri_mutex *mutex;              /* the owner's */
+    weir_pool *pool;                        /* what weir_context_pool() tells */
+    const struct weir_allocator *allocator; /* of the contexts' values */
+    weiri_panicked_fn *panicked;            /* NULL: nobody is told of panics */
+    uint64_t process;                /* the owner's mark (base/forked.h); 0: it is not checked */
     struct weiri_watchdog *watchdog; /* NULL: none */
 
     /* Guarded by the mutex. */
@@ -37,9 +41,7 @@ struct weiri_contexts {
 struct weir_context {
     /* Immutable. */
     struct weiri_contexts *contexts;
-    weir_pool *pool;                   /* NULL: it is a context without a worker */
-    const struct weiri_thread *thread; /* NULL likewise */
-    bool is_isolated;                  /* this is the process of an isolated task */
+    const struct weiri_thread *thread; /* the worker's; NULL: it has none */
 
     /* The run; the worker's thread alone. */
     weir_envelope *envelope;

@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/context.h"
+#include "context/context.h"
 
 #include <weir/clock.h>
 
-#include "pool/contexts.h"
+#include "context/contexts.h"
 #include "support/harness.h"
 
 TEST(one_run, "a cancelled run is cancelled to its end; the next run and others are not")

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/values.h"
+#include "context/values.h"
 
 #include "base/alloc.h"
 

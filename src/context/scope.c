@@ -1,15 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/scope.h"
+#include "context/scope.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include <weir/lifecycle.h>
-
 #include "base/alloc.h"
 #include "base/forked.h"
-#include "base/panic.h"
 #include "base/sync.h"
 
 struct weir_scope {
@@ -18,8 +15,8 @@ struct weir_scope {
     uint64_t mark; /* of the process that made it */
 
     struct weiri_mutex mutex;
-    struct weiri_cond changed WEIRI_GUARDED_BY(mutex); /* a pool is not busy any more */
-    struct weiri_list pools WEIRI_GUARDED_BY(mutex);
+    struct weiri_cond changed WEIRI_GUARDED_BY(mutex); /* a member is not busy any more */
+    struct weiri_list members WEIRI_GUARDED_BY(mutex);
     /* Written with the mutex held, from false to true once, before any pool is stopped. A start
      * reads it with the pool's mutex held: either it reads true, or the stop, which takes that
      * mutex later, finds the pool running. */
@@ -41,7 +38,7 @@ enum weir_status weir_scope_new(const struct weir_allocator *allocator, weir_sco
     weiri_mutex_init(&scope->mutex);
     weiri_cond_init(&scope->changed, &scope->mutex);
     scope->allocator = memory;
-    weiri_list_init(&scope->pools);
+    weiri_list_init(&scope->members);
     atomic_init(&scope->is_cancelled, false);
     *ret_scope = scope;
     return WEIR_OK;
@@ -62,7 +59,7 @@ enum weir_status weir_scope_free(weir_scope *scope)
         return WEIR_EFORKED;
     }
     weiri_mutex_lock(&scope->mutex);
-    bool is_used = !weiri_list_is_empty(&scope->pools);
+    bool is_used = !weiri_list_is_empty(&scope->members);
     weiri_mutex_unlock(&scope->mutex);
     if (is_used) {
         return WEIR_EBUSY;
@@ -83,13 +80,12 @@ bool weir_scope_is_cancelled(weir_scope *scope)
     return atomic_load_explicit(&scope->is_cancelled, memory_order_acquire);
 }
 
-void weiri_scope_join(weir_scope *scope, struct weiri_membership *membership, weir_pool *pool)
+void weiri_scope_join(weir_scope *scope, struct weiri_membership *membership)
 {
-    *membership = (struct weiri_membership){.pool = pool};
     weiri_list_init(&membership->link);
     if (scope != NULL) {
         weiri_mutex_lock(&scope->mutex);
-        weiri_list_insert_before(&scope->pools, &membership->link);
+        weiri_list_insert_before(&scope->members, &membership->link);
         weiri_mutex_unlock(&scope->mutex);
     }
 }
@@ -107,10 +103,10 @@ void weiri_scope_leave(weir_scope *scope, struct weiri_membership *membership)
     weiri_mutex_unlock(&scope->mutex);
 }
 
-/* A pool that has not been told; NULL: all have. */
+/* A member that has not been told; NULL: all have. */
 static struct weiri_membership *find_untold_locked(weir_scope *scope) WEIRI_REQUIRES(scope->mutex)
 {
-    struct weiri_list *end = &scope->pools;
+    struct weiri_list *end = &scope->members;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         struct weiri_membership *membership = WEIRI_CONTAINER(link, struct weiri_membership, link);
         if (!membership->is_told) {
@@ -118,21 +114,6 @@ static struct weiri_membership *find_untold_locked(weir_scope *scope) WEIRI_REQU
         }
     }
     return NULL;
-}
-
-/* A pool that has stopped may hold kept envelopes, which a stop would drop. None starts any more.
- */
-static void stop_if_active(weir_pool *pool)
-{
-    enum weir_pool_state state = weir_pool_state(pool);
-    if (state != WEIR_POOL_STATE_RUNNING && state != WEIR_POOL_STATE_STOPPING) {
-        return;
-    }
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
-    options.mode = WEIR_END_STOP;
-    options.flags = WEIR_END_NO_WAIT;
-    enum weir_status status = weir_pool_end(pool, &options);
-    WEIRI_ASSERT(status == WEIR_OK);
 }
 
 void weir_scope_cancel(weir_scope *scope)
@@ -148,7 +129,7 @@ void weir_scope_cancel(weir_scope *scope)
         membership->is_told = true;
         membership->is_busy = true;
         weiri_mutex_unlock(&scope->mutex);
-        stop_if_active(membership->pool);
+        membership->on_cancel(membership);
         weiri_mutex_lock(&scope->mutex);
         membership->is_busy = false;
         weiri_cond_broadcast(&scope->changed);

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_POOL_PANIC_H
-#define WEIRI_POOL_PANIC_H
+#ifndef WEIRI_CONTEXT_PANIC_H
+#define WEIRI_CONTEXT_PANIC_H
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -20,8 +20,9 @@ struct weiri_catch {
  * WEIR_EPANIC if it panicked: context->message says why then. Not to be nested. */
 int weiri_guarded(weir_context *context, int (*fn)(void *arg), void *arg);
 
-/* Logs that the context's run panicked or crashed, with a line for each address. */
-void weiri_panic_log(const weir_context *context, const char *message, void *const *frames,
-                     int count);
+/* Is told of each panic, with the addresses of the stack, before the run ends. On the worker's
+ * thread. */
+typedef void weiri_panicked_fn(const weir_context *context, const char *message,
+                               void *const *frames, int count);
 
 #endif

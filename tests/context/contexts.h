@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIR_TEST_POOL_CONTEXTS_H
-#define WEIR_TEST_POOL_CONTEXTS_H
+#ifndef WEIR_TEST_CONTEXT_CONTEXTS_H
+#define WEIR_TEST_CONTEXT_CONTEXTS_H
 
 #include "base/clock.h"
-#include "pool/context.h"
+#include "context/context.h"
 #include "support/harness.h"
 
 /* Contexts without a pool: what it has for them, its mutex and its place among the clock's users.
