@@ -44,6 +44,9 @@ void weiri_contexts_step_locked(struct weiri_contexts *contexts)
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         show_locked(WEIRI_CONTAINER(link, struct weir_context, shown_link));
     }
+    if (contexts->watchdog != NULL) {
+        weiri_watchdog_step_locked(contexts->watchdog);
+    }
 }
 
 void weiri_context_init(weir_context *context, struct weiri_contexts *contexts)

@@ -75,7 +75,7 @@ struct weir_context {
 
 void weiri_contexts_init(struct weiri_contexts *contexts, weir_clock *clock,
                          struct weiri_mutex *mutex);
-/* A manual clock was stepped: wakes the sleepers that are due. */
+/* A manual clock was stepped: wakes the sleepers that are due, and the watchdog. */
 void weiri_contexts_step_locked(struct weiri_contexts *contexts);
 
 void weiri_context_init(weir_context *context, struct weiri_contexts *contexts);

@@ -21,15 +21,16 @@ _Static_assert(offsetof(struct weir_end_options, running_arg) + sizeof(void *) =
 
 #define FLAGS_KNOWN ((uint32_t)(WEIR_END_NO_WAIT | WEIR_END_KEEP))
 
-/* The request of one call. */
-struct request {
-    enum weir_end_mode mode;
-    bool keeps;
-    bool waits;
-    int64_t limit_ns;
-    weir_running_fn *running;
-    void *running_arg;
-};
+/* The options of a call are its request. */
+static bool keeps(const struct weir_end_options *request)
+{
+    return (request->flags & (uint32_t)WEIR_END_KEEP) != 0;
+}
+
+static bool waits(const struct weir_end_options *request)
+{
+    return (request->flags & (uint32_t)WEIR_END_NO_WAIT) == 0;
+}
 
 static void log_end_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
@@ -57,7 +58,8 @@ void weiri_pool_leave_locked(weir_pool *pool)
 }
 
 /* The strongest request without WEIR_END_KEEP is the reason of drops. */
-static void note_request_locked(weir_pool *pool, const struct request *request) WEIRI_POOL_LOCKED
+static void note_request_locked(weir_pool *pool,
+                                const struct weir_end_options *request) WEIRI_POOL_LOCKED
 {
     static const enum weir_ended_reason reasons[] = {
         [WEIR_END_DRAIN] = WEIR_ENDED_DRAINED,
@@ -65,10 +67,10 @@ static void note_request_locked(weir_pool *pool, const struct request *request) 
         [WEIR_END_TERMINATE] = WEIR_ENDED_TERMINATED,
     };
     bool is_stronger = request->mode != WEIR_END_DRAIN && pool->reason != WEIR_ENDED_TERMINATED;
-    if (!request->keeps && (pool->keeps || is_stronger)) {
+    if (!keeps(request) && (pool->keeps || is_stronger)) {
         pool->reason = reasons[request->mode];
     }
-    pool->keeps = pool->keeps && request->keeps;
+    pool->keeps = pool->keeps && keeps(request);
     pool->is_terminating = pool->is_terminating || request->mode == WEIR_END_TERMINATE;
 }
 
@@ -120,7 +122,7 @@ static void cancel_runs_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 }
 
 /* Ends a pool in any state but terminated, as far as this call wants. */
-static void close_locked(weir_pool *pool, const struct request *request) WEIRI_POOL_LOCKED
+static void close_locked(weir_pool *pool, const struct weir_end_options *request) WEIRI_POOL_LOCKED
 {
     struct weiri_endings endings;
     bool has_workers =
@@ -146,18 +148,18 @@ static void close_locked(weir_pool *pool, const struct request *request) WEIRI_P
 }
 
 /* Whether the call has something to do in this state. *ret_status: its answer if not. */
-static bool is_to_close_locked(weir_pool *pool, const struct request *request,
+static bool is_to_close_locked(weir_pool *pool, const struct weir_end_options *request,
                                enum weir_status *ret_status) WEIRI_POOL_LOCKED
 {
     enum weir_pool_state state = pool->state;
     bool is_termination = request->mode == WEIR_END_TERMINATE;
-    bool is_refused = (request->waits && weiri_pool_self_locked(pool) != NULL) ||
+    bool is_refused = (waits(request) && weiri_pool_self_locked(pool) != NULL) ||
                       (state == WEIR_POOL_STATE_INIT && !is_termination);
     *ret_status = is_refused ? WEIR_ESTATE : WEIR_OK;
     if (is_refused || state == WEIR_POOL_STATE_TERMINATED) {
         return false;
     }
-    return state != WEIR_POOL_STATE_STOPPED || is_termination || (pool->keeps && !request->keeps);
+    return state != WEIR_POOL_STATE_STOPPED || is_termination || (pool->keeps && !keeps(request));
 }
 
 /* Waits until no worker has a thread. False: the limit has passed. */
@@ -192,7 +194,7 @@ static weir_envelope *next_running(weir_pool *pool, uint64_t *ticket)
 }
 
 /* Tells the user what still runs, in the order in which it was started. */
-static void name_running(weir_pool *pool, const struct request *request)
+static void name_running(weir_pool *pool, const struct weir_end_options *request)
 {
     char names[NAMES_SIZE] = "";
     size_t length = 0;
@@ -201,8 +203,9 @@ static void name_running(weir_pool *pool, const struct request *request)
     for (weir_envelope *envelope = next_running(pool, &ticket); envelope != NULL;
          envelope = next_running(pool, &ticket)) {
         if (length < sizeof(names)) {
-            int more = snprintf(names + length, sizeof(names) - length, "%s%" PRIu64 " %s",
-                                count == 0 ? "" : ", ", envelope->id, envelope->type);
+            int more =
+                snprintf(names + length, sizeof(names) - length, "%s%" PRIu64 " %s",
+                         count == 0 ? "" : ", ", envelope->options.id, envelope->options.type);
             length += more > 0 ? (size_t)more : 0;
         }
         count++;
@@ -215,22 +218,22 @@ static void name_running(weir_pool *pool, const struct request *request)
                    names, length < sizeof(names) ? "" : "...");
 }
 
-static enum weir_status end(weir_pool *pool, const struct request *request)
+static enum weir_status end(weir_pool *pool, const struct weir_end_options *request)
 {
     enum weir_status status;
     weiri_pool_lock(pool);
     /* Counted before the mutex is released for the first time: no start comes between the close and
      * the wait, so that the answer is about this end. */
-    pool->enders += request->waits;
+    pool->enders += waits(request);
     if (is_to_close_locked(pool, request, &status)) {
         close_locked(pool, request);
     }
     bool is_late =
-        status == WEIR_OK && request->waits && !await_end_locked(pool, request->limit_ns);
+        status == WEIR_OK && waits(request) && !await_end_locked(pool, request->limit_ns);
     if (status == WEIR_OK && pool->is_stop && request->mode == WEIR_END_DRAIN) {
         status = WEIR_ECANCELED;
     }
-    pool->enders -= request->waits;
+    pool->enders -= waits(request);
     weiri_pool_announce_locked(pool);
     weiri_pool_unlock(pool);
     if (is_late) {
@@ -246,13 +249,15 @@ static enum weir_status normalize(struct weir_end_options *dst, const struct wei
         (dst->flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
-    bool keeps = (dst->flags & WEIR_END_KEEP) != 0;
     bool has_limit = dst->limit_ns != 0 || dst->running != NULL;
-    if ((keeps && dst->mode == WEIR_END_TERMINATE) ||
-        (has_limit && (dst->flags & WEIR_END_NO_WAIT) != 0)) {
+    if ((keeps(dst) && dst->mode == WEIR_END_TERMINATE) || (has_limit && !waits(dst))) {
         return WEIR_EINVAL;
     }
-    return dst->limit_ns >= 0 ? WEIR_OK : WEIR_ERANGE;
+    if (dst->limit_ns < 0) {
+        return WEIR_ERANGE;
+    }
+    dst->limit_ns = dst->limit_ns == 0 ? WEIR_FOREVER : dst->limit_ns;
+    return WEIR_OK;
 }
 
 enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *given)
@@ -262,25 +267,30 @@ enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *g
     if (status == WEIR_OK) {
         status = normalize(&options, given);
     }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    const struct request request = {
-        .mode = (enum weir_end_mode)options.mode,
-        .keeps = (options.flags & WEIR_END_KEEP) != 0,
-        .waits = (options.flags & WEIR_END_NO_WAIT) == 0,
-        .limit_ns = options.limit_ns == 0 ? WEIR_FOREVER : options.limit_ns,
-        .running = options.running,
-        .running_arg = options.running_arg,
-    };
-    return end(pool, &request);
+    return status == WEIR_OK ? end(pool, &options) : status;
 }
 
-static enum weir_status end_and_wait(weir_pool *pool, enum weir_end_mode mode)
+static enum weir_status end_as(weir_pool *pool, enum weir_end_mode mode, uint32_t flags)
 {
-    const struct request request = {.mode = mode, .waits = true, .limit_ns = WEIR_FOREVER};
-    enum weir_status status = weiri_pool_check(pool);
-    return status == WEIR_OK ? end(pool, &request) : status;
+    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    options.mode = mode;
+    options.flags = flags;
+    return weir_pool_end(pool, &options);
+}
+
+enum weir_status weir_pool_drain(weir_pool *pool)
+{
+    return end_as(pool, WEIR_END_DRAIN, 0);
+}
+
+enum weir_status weir_pool_stop(weir_pool *pool)
+{
+    return end_as(pool, WEIR_END_STOP, 0);
+}
+
+enum weir_status weir_pool_terminate(weir_pool *pool)
+{
+    return end_as(pool, WEIR_END_TERMINATE, 0);
 }
 
 /* A pool that has stopped may hold kept envelopes, which a stop would drop. None starts any more.
@@ -290,23 +300,7 @@ void weiri_pool_on_cancel(struct weiri_membership *membership)
     weir_pool *pool = WEIRI_CONTAINER(membership, struct weir_pool, membership);
     enum weir_pool_state state = weir_pool_state(pool);
     if (state == WEIR_POOL_STATE_RUNNING || state == WEIR_POOL_STATE_STOPPING) {
-        const struct request request = {.mode = WEIR_END_STOP};
-        enum weir_status status = end(pool, &request);
+        enum weir_status status = end_as(pool, WEIR_END_STOP, WEIR_END_NO_WAIT);
         WEIRI_ASSERT(status == WEIR_OK);
     }
-}
-
-enum weir_status weir_pool_drain(weir_pool *pool)
-{
-    return end_and_wait(pool, WEIR_END_DRAIN);
-}
-
-enum weir_status weir_pool_stop(weir_pool *pool)
-{
-    return end_and_wait(pool, WEIR_END_STOP);
-}
-
-enum weir_status weir_pool_terminate(weir_pool *pool)
-{
-    return end_and_wait(pool, WEIR_END_TERMINATE);
 }

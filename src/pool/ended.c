@@ -56,13 +56,13 @@ void weiri_ended_note_locked(weir_pool *pool, weir_envelope *envelope,
                              enum weir_ended_reason reason, uint32_t dropped,
                              struct weiri_endings *endings)
 {
-    WEIRI_PROBE4(ended, pool, envelope, envelope->id, reason);
+    WEIRI_PROBE4(ended, pool, envelope, envelope->options.id, reason);
     weiri_group_leave_locked(pool, envelope);
     if (weiri_envelope_is_periodic(envelope)) {
         weiri_recur_reset(envelope->recurrence);
     }
     envelope->failures = 0;
-    bool is_silent = pool->ended == NULL && !envelope->is_limited && envelope->untold == 0;
+    bool is_silent = pool->options.ended == NULL && !envelope->is_limited && envelope->untold == 0;
     if (is_silent && atomic_load_explicit(&envelope->references, memory_order_relaxed) > 1) {
         /* The common end, without another hold of the mutex. */
         weiri_envelope_disown_locked(pool, envelope);
@@ -112,11 +112,11 @@ static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOC
     envelope->must_forget = false;
     weiri_pool_unlock(pool);
     if (must_forget) {
-        weiri_limiter_forget(pool->limiter, weir_key_item(&envelope->item));
+        weiri_limiter_forget(pool->options.limiter, weir_key_item(&envelope->item));
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (pool->ended != NULL) {
-            pool->ended(&ended, pool->ended_arg);
+        if (pool->options.ended != NULL) {
+            pool->options.ended(&ended, pool->options.ended_arg);
         }
     }
     weiri_pool_lock(pool);

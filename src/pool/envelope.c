@@ -20,12 +20,11 @@ _Static_assert(offsetof(struct weir_envelope_options, isolation) + sizeof(void *
 #define GROUP_SIZE_MAX 65536
 #define FLAGS_KNOWN ((uint32_t)WEIR_ENVELOPE_AFTER_ALWAYS)
 
-/* Options that were checked, and what they amount to. */
-struct checked {
+/* Options that were checked, and what an envelope has because of them. */
+struct draft {
     struct weir_envelope_options options;
-    struct weir_allocator allocator;
     struct weir_isolation isolation;
-    struct weiri_plan plan;
+    struct weiri_recurrence recurrence;
 };
 
 static enum weir_status check_group(struct weir_key group)
@@ -37,11 +36,11 @@ static enum weir_status check_group(struct weir_key group)
 }
 
 /* The plan comes last: on WEIR_OK it holds a reference. */
-static enum weir_status check(struct checked *checked, const struct weir_envelope_options *given)
+static enum weir_status check(struct draft *draft, const struct weir_envelope_options *given)
 {
-    struct weir_envelope_options *options = &checked->options;
+    struct weir_envelope_options *options = &draft->options;
     if (given == NULL || weiri_options_copy(options, sizeof(*options), given) != WEIR_OK ||
-        weiri_allocator_init(&checked->allocator, &options->allocator) != WEIR_OK ||
+        weiri_allocator_init(&options->allocator, &options->allocator) != WEIR_OK ||
         options->invoke == NULL || (options->flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
@@ -50,120 +49,88 @@ static enum weir_status check(struct checked *checked, const struct weir_envelop
         status = check_group(options->group);
     }
     if (status == WEIR_OK && options->isolation != NULL) {
-        status = weiri_isolation_copy(&checked->isolation, options->isolation);
+        status = weiri_isolation_copy(&draft->isolation, options->isolation);
     }
-    return status != WEIR_OK
-               ? status
-               : weiri_plan_init(&checked->plan, options->schedule, options->interval_ns,
-                                 options->deadline_ns, options->id);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    draft->recurrence = (struct weiri_recurrence){.is_begun = false};
+    weiri_recur_reset(&draft->recurrence);
+    return weiri_plan_init(&draft->recurrence.plan, options->schedule, options->interval_ns,
+                           options->deadline_ns, options->id);
 }
 
-/* A part of a block, at *offset, which moves behind it. Without a block it only counts. */
-static void *take_part(char *block, size_t *offset, size_t size)
-{
-    size_t at = *offset;
-    size_t unit = _Alignof(max_align_t);
-    *offset += (size + unit - 1) / unit * unit;
-    return block == NULL || size == 0 ? NULL : block + at;
-}
-
-/* The parts of an envelope's block. Each is NULL if the envelope does not have it. */
-struct parts {
-    weir_envelope *envelope;
-    struct weiri_recurrence *recurrence;
-    struct weir_stamp *stamps;
-    struct weiri_member *member; /* and the name of the group */
-    struct weir_isolation *isolation;
-    struct weir_allocator *allocator;
-    char *type;
-    size_t size; /* of the block */
+/* A block of memory, whose parts are taken one after the other. */
+struct block {
+    char *memory; /* NULL: the parts are only counted */
+    size_t size;
 };
 
-static struct parts lay_out(char *block, const struct checked *checked)
+/* Takes the next part, for a copy of the source; NULL: it is empty, or only counted. */
+static void *take_copy(struct block *block, const void *source, size_t size)
 {
-    const struct weir_envelope_options *options = &checked->options;
-    struct parts parts = {.size = 0};
-    size_t name = options->group.size;
-    parts.envelope = take_part(block, &parts.size, sizeof(*parts.envelope));
-    parts.recurrence = take_part(
-        block, &parts.size, weiri_plan_is_periodic(&checked->plan) ? sizeof(*parts.recurrence) : 0);
-    parts.stamps = take_part(block, &parts.size, options->stamp_count * sizeof(*parts.stamps));
-    parts.member = take_part(block, &parts.size, name > 0 ? sizeof(*parts.member) + name : 0);
-    parts.isolation =
-        take_part(block, &parts.size, options->isolation != NULL ? sizeof(*parts.isolation) : 0);
-    parts.allocator = take_part(block, &parts.size,
-                                options->allocator.alloc != NULL ? sizeof(*parts.allocator) : 0);
-    bool has_type = options->type != NULL && options->type[0] != '\0';
-    parts.type = take_part(block, &parts.size, has_type ? strlen(options->type) + 1 : 0);
-    return parts;
+    size_t unit = _Alignof(max_align_t);
+    size_t at = (block->size + unit - 1) / unit * unit;
+    block->size = at + size;
+    return block->memory == NULL || size == 0 ? NULL : memcpy(block->memory + at, source, size);
 }
 
-static void fill_parts(const struct parts *parts, const struct checked *checked)
+/* Copies a draft into the block: the envelope, and behind it all that it points at. NULL: the parts
+ * are only counted. */
+static weir_envelope *lay_out(struct block *block, const struct draft *draft)
 {
-    const struct weir_envelope_options *options = &checked->options;
-    weir_envelope *envelope = parts->envelope;
-    if (parts->recurrence != NULL) {
-        parts->recurrence->plan = checked->plan;
-        weiri_recur_reset(parts->recurrence);
+    struct weir_envelope_options options = draft->options;
+    const struct weiri_recurrence *recurrence = &draft->recurrence;
+    const struct weiri_member member = {.has_slot = false};
+    bool has_type = options.type != NULL && options.type[0] != '\0';
+    block->size = sizeof(weir_envelope);
+    options.schedule = NULL; /* it is in the plan */
+    options.type = take_copy(block, options.type, has_type ? strlen(options.type) + 1 : 0);
+    options.stamps =
+        take_copy(block, options.stamps, options.stamp_count * sizeof(*options.stamps));
+    options.isolation = take_copy(block, &draft->isolation,
+                                  options.isolation != NULL ? sizeof(draft->isolation) : 0);
+    options.group.data = take_copy(block, options.group.data, options.group.size);
+    struct weiri_member *own_member =
+        take_copy(block, &member, options.group.size > 0 ? sizeof(member) : 0);
+    struct weiri_recurrence *own_recurrence = take_copy(
+        block, recurrence, weiri_plan_is_periodic(&recurrence->plan) ? sizeof(*recurrence) : 0);
+    if (block->memory == NULL) {
+        return NULL;
     }
-    for (size_t i = 0; i < options->stamp_count; i++) {
-        parts->stamps[i] = options->stamps[i];
+    weir_envelope *envelope = (void *)block->memory;
+    envelope->options = options;
+    envelope->options.type = has_type ? options.type : "";
+    envelope->options.size = block->size;
+    envelope->recurrence = own_recurrence;
+    envelope->member = own_member;
+    atomic_init(&envelope->owner, NULL);
+    atomic_init(&envelope->references, 1);
+    weiri_list_init(&envelope->end_link);
+    if (own_member != NULL) {
+        own_member->envelope = envelope;
+        weiri_list_init(&own_member->group_link);
+        weiri_list_init(&own_member->aside_link);
     }
-    if (parts->member != NULL) {
-        size_t size = options->group.size;
-        void *name = memcpy(parts->member + 1, options->group.data, size);
-        *parts->member =
-            (struct weiri_member){.envelope = envelope, .key = weir_key_bytes(name, size)};
-        weiri_list_init(&parts->member->group_link);
-        weiri_list_init(&parts->member->aside_link);
-    }
-    if (parts->isolation != NULL) {
-        *parts->isolation = checked->isolation;
-    }
-    if (parts->allocator != NULL) {
-        *parts->allocator = checked->allocator;
-    }
-    envelope->recurrence = parts->recurrence;
-    envelope->stamps = parts->stamps;
-    envelope->stamp_count = options->stamp_count;
-    envelope->member = parts->member;
-    envelope->isolation = parts->isolation;
-    envelope->allocator = parts->allocator;
-    envelope->type = parts->type != NULL ? strcpy(parts->type, options->type) : "";
-    envelope->size = parts->size;
+    return envelope;
 }
 
 enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
                                    weir_envelope **ret_envelope)
 {
-    struct checked checked;
-    enum weir_status status = ret_envelope == NULL ? WEIR_EINVAL : check(&checked, given);
+    struct draft draft;
+    enum weir_status status = ret_envelope == NULL ? WEIR_EINVAL : check(&draft, given);
     if (status != WEIR_OK) {
         return status;
     }
-    struct parts parts = lay_out(NULL, &checked);
-    char *block = weiri_alloc_zero(&checked.allocator, 1, parts.size);
-    if (block == NULL) {
-        weiri_plan_fini(&checked.plan);
+    struct block block = {.memory = NULL};
+    (void)lay_out(&block, &draft);
+    block.memory = weiri_alloc_zero(&draft.options.allocator, 1, block.size);
+    if (block.memory == NULL) {
+        weiri_plan_fini(&draft.recurrence.plan);
         return WEIR_ENOMEM;
     }
-    parts = lay_out(block, &checked);
-    fill_parts(&parts, &checked);
-    weir_envelope *envelope = parts.envelope;
-    const struct weir_envelope_options *options = &checked.options;
-    atomic_init(&envelope->owner, NULL);
-    atomic_init(&envelope->references, 1);
-    weiri_list_init(&envelope->end_link);
-    envelope->attempts_max = options->attempts_max;
-    envelope->flags = options->flags;
-    envelope->invoke = options->invoke;
-    envelope->payload = options->payload;
-    envelope->release = options->release;
-    envelope->id = options->id;
-    envelope->deadline_ns = options->deadline_ns;
-    envelope->hooks = (struct weiri_hooks){options->before, options->after, options->success,
-                                           options->failure, options->outcome};
-    *ret_envelope = envelope;
+    *ret_envelope = lay_out(&block, &draft);
     return WEIR_OK;
 }
 
@@ -208,38 +175,36 @@ void weir_envelope_unref(weir_envelope *envelope)
         return;
     }
     WEIRI_ASSERT(weiri_item_is_free(&envelope->item));
-    if (envelope->release != NULL) {
-        envelope->release(envelope->payload);
+    if (envelope->options.release != NULL) {
+        envelope->options.release(envelope->options.payload);
     }
     if (weiri_envelope_is_periodic(envelope)) {
         weiri_plan_fini(&envelope->recurrence->plan);
     }
-    struct weir_allocator allocator;
-    enum weir_status status = weiri_allocator_init(&allocator, envelope->allocator);
-    WEIRI_ASSERT(status == WEIR_OK);
-    weiri_release(&allocator, envelope, envelope->size);
+    struct weir_allocator allocator = envelope->options.allocator;
+    weiri_release(&allocator, envelope, envelope->options.size);
 }
 
 uint64_t weir_envelope_id(const weir_envelope *envelope)
 {
-    return envelope == NULL ? 0 : envelope->id;
+    return envelope == NULL ? 0 : envelope->options.id;
 }
 
 const char *weir_envelope_type(const weir_envelope *envelope)
 {
-    return envelope == NULL ? "" : envelope->type;
+    return envelope == NULL ? "" : envelope->options.type;
 }
 
 void *weir_envelope_payload(const weir_envelope *envelope)
 {
-    return envelope == NULL ? NULL : envelope->payload;
+    return envelope == NULL ? NULL : envelope->options.payload;
 }
 
 const struct weir_stamp *weir_envelope_stamps(const weir_envelope *envelope, size_t *ret_count)
 {
-    size_t count = envelope == NULL ? 0 : envelope->stamp_count;
+    size_t count = envelope == NULL ? 0 : envelope->options.stamp_count;
     if (ret_count != NULL) {
         *ret_count = count;
     }
-    return count == 0 ? NULL : envelope->stamps;
+    return count == 0 ? NULL : envelope->options.stamps;
 }

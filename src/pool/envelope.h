@@ -10,7 +10,6 @@
 
 #include <weir/ended.h>
 #include <weir/envelope.h>
-#include <weir/key.h>
 
 #include "base/list.h"
 #include "cron/plan.h"
@@ -48,16 +47,6 @@ struct weiri_member {
     struct weiri_list group_link;
     struct weiri_list aside_link; /* and in the pool's list aside */
     bool has_slot;                /* it occupies one of the group's slots */
-    struct weir_key key;          /* immutable */
-};
-
-/* The hooks of an envelope. Immutable; each may be NULL. */
-struct weiri_hooks {
-    weir_before_fn *before;
-    weir_after_fn *after;
-    weir_success_fn *success;
-    weir_failure_fn *failure;
-    weir_outcome_fn *outcome;
 };
 
 /* An envelope. What only some envelopes have lies behind it, in the same block of memory.
@@ -92,23 +81,10 @@ struct weir_envelope {
     atomic_uint references;
     struct weiri_list end_link; /* in the list of ends */
 
-    /* Immutable. The members that every run reads come first. */
-    uint64_t id;
-    weir_invoke_fn *invoke;
-    void *payload;
-    int64_t deadline_ns;                 /* 0: none */
+    /* Immutable. What the options point at are copies; their size is that of the whole block. */
+    struct weir_envelope_options options;
     struct weiri_recurrence *recurrence; /* NULL: it is one-off */
     struct weiri_member *member;         /* NULL: it is of no group */
-    struct weir_isolation *isolation;    /* NULL: the task runs in the worker's thread */
-    size_t stamp_count;
-    uint32_t attempts_max; /* 0: no limit */
-    uint32_t flags;        /* enum weir_envelope_flags */
-    struct weiri_hooks hooks;
-    struct weir_stamp *stamps;
-    const char *type;
-    weir_release_fn *release;
-    const struct weir_allocator *allocator; /* NULL: libc's */
-    size_t size;                            /* of the block */
 };
 
 static inline bool weiri_envelope_is_periodic(const weir_envelope *envelope)

@@ -5,14 +5,15 @@
 enum weir_status weiri_group_join_locked(weir_pool *pool, weir_envelope *envelope)
 {
     struct weiri_member *member = envelope->member;
-    if (member == NULL || pool->group_limit == 0) {
+    if (member == NULL || pool->options.group_limit == 0) {
         return WEIR_OK;
     }
-    uint32_t hash = weiri_table_hash(&pool->groups, member->key);
-    uint32_t number = weiri_table_find(&pool->groups, member->key, hash);
+    struct weir_key name = envelope->options.group;
+    uint32_t hash = weiri_table_hash(&pool->groups, name);
+    uint32_t number = weiri_table_find(&pool->groups, name, hash);
     bool is_new = number == 0;
     if (is_new) {
-        number = weiri_table_insert(&pool->groups, &pool->allocator, member->key, hash);
+        number = weiri_table_insert(&pool->groups, &pool->options.allocator, name, hash);
         if (number == 0) {
             return WEIR_ENOMEM;
         }
@@ -36,7 +37,7 @@ void weiri_group_leave_locked(weir_pool *pool, weir_envelope *envelope)
     struct weiri_group *group = envelope->member->group;
     envelope->member->group = NULL;
     if (--group->members == 0) {
-        weiri_table_remove(&pool->groups, &pool->allocator, group->number);
+        weiri_table_remove(&pool->groups, &pool->options.allocator, group->number);
     }
 }
 
@@ -46,7 +47,7 @@ bool weiri_group_admit_locked(weir_pool *pool, weir_envelope *envelope)
     if (member == NULL || member->group == NULL || member->has_slot) {
         return true;
     }
-    if (member->group->slots < pool->group_limit) {
+    if (member->group->slots < pool->options.group_limit) {
         member->group->slots++;
         member->has_slot = true;
         return true;

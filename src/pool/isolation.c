@@ -11,7 +11,7 @@ _Static_assert(WEIRI_ISOLATED_TEXT_SIZE == WEIRI_MESSAGE_SIZE, "no message is cu
 static int invoke(void *arg)
 {
     weir_context *context = arg;
-    return context->envelope->invoke(context, context->envelope->payload);
+    return context->envelope->options.invoke(context, context->envelope->options.payload);
 }
 
 /* A panic in the task's process. The program learns of it as a result. */
@@ -68,7 +68,7 @@ static int invoke_isolated(weir_context *context)
         return (int)status;
     }
     struct weiri_isolated_call call = {
-        .isolation = context->envelope->isolation,
+        .isolation = context->envelope->options.isolation,
         .run = invoke_in_child,
         .arg = context,
     };
@@ -83,5 +83,6 @@ static int invoke_isolated(weir_context *context)
 
 int weiri_invoke(weir_context *context)
 {
-    return context->envelope->isolation != NULL ? invoke_isolated(context) : invoke(context);
+    return context->envelope->options.isolation != NULL ? invoke_isolated(context)
+                                                        : invoke(context);
 }

@@ -32,7 +32,7 @@ static enum weir_status await_startable_locked(weir_pool *pool) WEIRI_REQUIRES(p
         if (pool->state == WEIR_POOL_STATE_STOPPING || pool->enders > 0) {
             (void)weiri_pool_wait_locked(pool, WEIR_FOREVER);
         } else if (!weiri_threads_join_locked(pool)) {
-            return weir_scope_is_cancelled(pool->scope) ? WEIR_ECANCELED : WEIR_OK;
+            return weir_scope_is_cancelled(pool->options.scope) ? WEIR_ECANCELED : WEIR_OK;
         }
     }
 }

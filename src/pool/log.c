@@ -14,30 +14,30 @@
 
 void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char *format, ...)
 {
-    if (pool->log == NULL) {
+    if (pool->options.log == NULL) {
         return;
     }
     char line[LINE_SIZE];
     int length = 0;
-    if (pool->name != NULL) {
-        length = snprintf(line, sizeof(line), "%.128s: ", pool->name);
+    if (pool->options.name != NULL) {
+        length = snprintf(line, sizeof(line), "%.128s: ", pool->options.name);
     }
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
     va_end(arguments);
-    pool->log(level, line, pool->log_arg);
+    pool->options.log(level, line, pool->options.log_arg);
 }
 
 void weiri_pool_log_panic(const weir_context *context, const char *message, void *const *frames,
                           int count)
 {
     const weir_pool *pool = context->contexts->pool;
-    if (pool->log == NULL) {
+    if (pool->options.log == NULL) {
         return;
     }
     weiri_pool_log(pool, WEIR_LOG_ERROR, "panic in envelope %" PRIu64 " \"%s\": %s",
-                   context->envelope->id, context->envelope->type, message);
+                   context->envelope->options.id, context->envelope->options.type, message);
     char **names = weiri_backtrace_names(frames, count);
     for (int i = 0; names != NULL && i < count; i++) {
         weiri_pool_log(pool, WEIR_LOG_ERROR, "  #%d %s", i, names[i]);

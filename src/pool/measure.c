@@ -22,7 +22,7 @@ static void collect_pool(struct weiri_source *source, union weiri_sample *ret_sa
         .workers = pool->worker_count,
         .running = pool->core.processing,
         .in_flight = pool->core.held,
-        .capacity = pool->capacity,
+        .capacity = pool->options.capacity,
         .runs = {[WEIRI_RUN_SUCCEEDED] = counts->succeeded,
                  [WEIRI_RUN_FAILED] = counts->failed,
                  [WEIRI_RUN_PANICKED] = counts->panics,
@@ -40,20 +40,21 @@ static void collect_pool(struct weiri_source *source, union weiri_sample *ret_sa
     weiri_pool_unlock(pool);
 }
 
-enum weir_status weiri_pool_publish(weir_pool *pool, weir_metrics *metrics)
+enum weir_status weiri_pool_publish(weir_pool *pool)
 {
+    weir_metrics *metrics = pool->options.metrics;
     if (metrics == NULL) {
         return WEIR_OK;
     }
-    if (pool->name == NULL) {
+    if (pool->options.name == NULL) {
         return WEIR_EINVAL;
     }
     pool->core.meter = &pool->meter; /* before another thread knows the pool */
     pool->core.times_items = true;
     pool->queue_source = (struct weiri_source){
-        .kind = WEIRI_SOURCE_QUEUE, .name = pool->name, .collect = collect_queue};
+        .kind = WEIRI_SOURCE_QUEUE, .name = pool->options.name, .collect = collect_queue};
     pool->pool_source = (struct weiri_source){
-        .kind = WEIRI_SOURCE_POOL, .name = pool->name, .collect = collect_pool};
+        .kind = WEIRI_SOURCE_POOL, .name = pool->options.name, .collect = collect_pool};
     enum weir_status status = weiri_metrics_add(metrics, &pool->queue_source);
     if (status != WEIR_OK) {
         return status;
@@ -63,14 +64,14 @@ enum weir_status weiri_pool_publish(weir_pool *pool, weir_metrics *metrics)
         weiri_metrics_remove(metrics, &pool->queue_source);
         return status;
     }
-    pool->metrics = metrics;
+    pool->is_published = true;
     return WEIR_OK;
 }
 
 void weiri_pool_unpublish(weir_pool *pool)
 {
-    if (pool->metrics != NULL) {
-        weiri_metrics_remove(pool->metrics, &pool->pool_source);
-        weiri_metrics_remove(pool->metrics, &pool->queue_source);
+    if (pool->is_published) {
+        weiri_metrics_remove(pool->options.metrics, &pool->pool_source);
+        weiri_metrics_remove(pool->options.metrics, &pool->queue_source);
     }
 }

@@ -45,11 +45,8 @@ static enum weir_status normalize_runs(struct weir_pool_options *options)
 static enum weir_status normalize(struct weir_pool_options *dst,
                                   const struct weir_pool_options *src)
 {
-    if (src == NULL || weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
-    struct weir_allocator given = dst->allocator;
-    if (weiri_allocator_init(&dst->allocator, &given) != WEIR_OK) {
+    if (src == NULL || weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK ||
+        weiri_allocator_init(&dst->allocator, &dst->allocator) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (dst->clock == NULL) {
@@ -73,29 +70,17 @@ static enum weir_status normalize(struct weir_pool_options *dst,
 /* Fills in what cannot fail. */
 static void fill(weir_pool *pool, const struct weir_pool_options *options)
 {
-    pool->allocator = options->allocator;
-    pool->clock = options->clock;
-    pool->log = options->log;
-    pool->log_arg = options->log_arg;
-    pool->ended = options->ended;
-    pool->ended_arg = options->ended_arg;
-    pool->capacity = options->capacity;
-    pool->when_full = options->when_full;
-    pool->flags = options->flags;
-    pool->hook_min_ns = options->hook_min_ns;
-    pool->hook_fraction = options->hook_fraction;
-    pool->group_limit = options->group_limit;
-    pool->limiter = options->limiter;
-    pool->overdue = options->overdue;
-    pool->overdue_arg = options->overdue_arg;
-    pool->scope = options->scope;
+    pool->options = *options;
     pool->worker_count = options->workers;
     pool->state = WEIR_POOL_STATE_INIT;
     pool->keeps = true;
-    pool->membership.on_cancel = weiri_pool_on_cancel;
     pool->reason = WEIR_ENDED_TERMINATED;
+    pool->membership.on_cancel = weiri_pool_on_cancel;
+    pool->clock_user.on_step = weiri_pool_on_step;
     atomic_init(&pool->coalesces, true);
-    weiri_core_init(&pool->core, &pool->allocator, weiri_random_seed(), weiri_random_seed());
+    weiri_mutex_init(&pool->mutex);
+    weiri_cond_init(&pool->changed, &pool->mutex);
+    weiri_core_init(&pool->core, &options->allocator, weiri_random_seed(), weiri_random_seed());
     pool->core.can_wait_all = true;
     weiri_table_init(&pool->groups, sizeof(struct weiri_group), weiri_random_seed());
     weiri_list_init(&pool->aside);
@@ -103,43 +88,48 @@ static void fill(weir_pool *pool, const struct weir_pool_options *options)
     weiri_list_init(&pool->senders);
     weiri_list_init(&pool->tellers);
     weiri_waiters_init(&pool->sleepers, WOKEN_MAX);
-    weiri_contexts_init(&pool->contexts, pool->clock, &pool->mutex);
+    weiri_contexts_init(&pool->contexts, options->clock, &pool->mutex);
     pool->contexts.pool = pool;
-    pool->contexts.allocator = &pool->allocator;
+    pool->contexts.allocator = &pool->options.allocator;
     pool->contexts.panicked = weiri_pool_log_panic;
     pool->contexts.process = pool->process;
+}
+
+static size_t stamps_size(const struct weir_pool_options *options)
+{
+    return options->stamp_count * sizeof(*options->stamps);
 }
 
 static enum weir_status copy_options(weir_pool *pool, const struct weir_pool_options *options)
 {
     if (options->name != NULL) {
-        pool->name = weiri_copy_string(&pool->allocator, options->name);
-        if (pool->name == NULL) {
+        pool->own_name = weiri_copy_string(&options->allocator, options->name);
+        if (pool->own_name == NULL) {
             return WEIR_ENOMEM;
         }
     }
     if (options->stamp_count > 0) {
-        pool->stamps =
-            weiri_alloc_array(&pool->allocator, options->stamp_count, sizeof(struct weir_stamp));
-        if (pool->stamps == NULL) {
+        pool->own_stamps = weiri_alloc(&options->allocator, stamps_size(options));
+        if (pool->own_stamps == NULL) {
             return WEIR_ENOMEM;
         }
-        pool->stamp_count = options->stamp_count;
-        memcpy(pool->stamps, options->stamps, pool->stamp_count * sizeof(struct weir_stamp));
+        memcpy(pool->own_stamps, options->stamps, stamps_size(options));
     }
+    pool->options.name = pool->own_name;
+    pool->options.stamps = pool->own_stamps;
     return WEIR_OK;
 }
 
 static enum weir_status make_limiter(weir_pool *pool)
 {
-    if (pool->limiter != NULL) {
+    if (pool->options.limiter != NULL) {
         return WEIR_OK;
     }
     struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
-    options.allocator = pool->allocator;
+    options.allocator = pool->options.allocator;
     enum weir_status status =
         weir_limiter_exponential_new(RETRY_MIN_NS, RETRY_MAX_NS, &options, &pool->own_limiter);
-    pool->limiter = pool->own_limiter;
+    pool->options.limiter = pool->own_limiter;
     return status;
 }
 
@@ -154,49 +144,29 @@ static void tell_overdue(weir_context *context, int64_t late_ns, void *arg)
     weiri_pool_log(pool, WEIR_LOG_WARNING,
                    "overdue: envelope %" PRIu64 " \"%s\" runs on, %" PRId64
                    " ms past its time limit",
-                   envelope->id, envelope->type, late_ns / NS_PER_MS);
-    if (pool->overdue != NULL) {
-        pool->overdue(envelope, late_ns, pool->overdue_arg);
+                   envelope->options.id, envelope->options.type, late_ns / NS_PER_MS);
+    if (pool->options.overdue != NULL) {
+        pool->options.overdue(envelope, late_ns, pool->options.overdue_arg);
     }
-}
-
-static enum weir_status make_watchdog(weir_pool *pool, int64_t overdue_ns)
-{
-    if (overdue_ns == 0) {
-        return WEIR_OK;
-    }
-    struct weiri_watchdog *dog = weiri_alloc_zero(&pool->allocator, 1, sizeof(*dog));
-    if (dog == NULL) {
-        return WEIR_ENOMEM;
-    }
-    enum weir_status status =
-        weiri_watchdog_init(dog, &pool->contexts, overdue_ns, tell_overdue, pool);
-    if (status != WEIR_OK) {
-        weiri_release(&pool->allocator, dog, sizeof(*dog));
-        return status;
-    }
-    pool->watchdog = dog;
-    return WEIR_OK;
 }
 
 /* Frees all that was made, which may be a part. No thread but the watchdog's is left. */
 static void fini(weir_pool *pool)
 {
     weiri_pool_unpublish(pool);
-    weiri_clock_detach(pool->clock, &pool->clock_user);
-    if (pool->watchdog != NULL) {
-        weiri_watchdog_fini(pool->watchdog);
-        weiri_release(&pool->allocator, pool->watchdog, sizeof(*pool->watchdog));
+    weiri_clock_detach(pool->options.clock, &pool->clock_user);
+    if (pool->contexts.watchdog != NULL) {
+        weiri_watchdog_fini(&pool->watchdog);
     }
     weiri_workers_free(pool);
     weiri_core_fini(&pool->core);
-    weiri_table_fini(&pool->groups, &pool->allocator);
+    weiri_table_fini(&pool->groups, &pool->options.allocator);
     (void)weir_limiter_free(pool->own_limiter);
-    weiri_release(&pool->allocator, pool->stamps, pool->stamp_count * sizeof(struct weir_stamp));
-    weiri_release_string(&pool->allocator, pool->name);
+    weiri_release(&pool->options.allocator, pool->own_stamps, stamps_size(&pool->options));
+    weiri_release_string(&pool->options.allocator, pool->own_name);
     weiri_cond_fini(&pool->changed);
     weiri_mutex_fini(&pool->mutex);
-    struct weir_allocator allocator = pool->allocator;
+    struct weir_allocator allocator = pool->options.allocator;
     weiri_release(&allocator, pool, sizeof(*pool));
 }
 
@@ -212,10 +182,11 @@ static enum weir_status make_parts(weir_pool *pool, const struct weir_pool_optio
         status = weiri_workers_reserve_locked(pool, options->workers);
         weiri_pool_unlock(pool);
     }
-    if (status == WEIR_OK) {
-        status = make_watchdog(pool, options->overdue_ns);
+    if (status == WEIR_OK && options->overdue_ns != 0) {
+        status = weiri_watchdog_init(&pool->watchdog, &pool->contexts, options->overdue_ns,
+                                     tell_overdue, pool);
     }
-    return status == WEIR_OK ? weiri_pool_publish(pool, options->metrics) : status;
+    return status == WEIR_OK ? weiri_pool_publish(pool) : status;
 }
 
 enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool **ret_pool)
@@ -231,17 +202,14 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
         return WEIR_ENOMEM;
     }
     pool->process = process;
-    weiri_mutex_init(&pool->mutex);
-    weiri_cond_init(&pool->changed, &pool->mutex);
     fill(pool, &options);
-    pool->clock_user.on_step = weiri_pool_on_step;
-    weiri_clock_attach(pool->clock, &pool->clock_user);
+    weiri_clock_attach(pool->options.clock, &pool->clock_user);
     status = make_parts(pool, &options);
     if (status != WEIR_OK) {
         fini(pool);
         return status;
     }
-    weiri_scope_join(pool->scope, &pool->membership);
+    weiri_scope_join(pool->options.scope, &pool->membership);
     *ret_pool = pool;
     return WEIR_OK;
 }
@@ -258,7 +226,7 @@ enum weir_status weir_pool_free(weir_pool *pool)
     if (status != WEIR_OK) {
         return status;
     }
-    weiri_scope_leave(pool->scope, &pool->membership);
+    weiri_scope_leave(pool->options.scope, &pool->membership);
     fini(pool);
     return WEIR_OK;
 }
@@ -280,14 +248,14 @@ enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_c
 
 const struct weir_stamp *weir_pool_stamps(const weir_pool *pool, size_t *ret_count)
 {
-    size_t count = pool == NULL ? 0 : pool->stamp_count;
+    size_t count = pool == NULL ? 0 : pool->options.stamp_count;
     if (ret_count != NULL) {
         *ret_count = count;
     }
-    return count == 0 ? NULL : pool->stamps;
+    return count == 0 ? NULL : pool->options.stamps;
 }
 
 const char *weir_pool_name(const weir_pool *pool)
 {
-    return pool == NULL || pool->name == NULL ? "" : pool->name;
+    return pool == NULL || pool->options.name == NULL ? "" : pool->options.name;
 }

@@ -66,31 +66,15 @@ struct weiri_sender {
 
 struct weir_pool {
     /* Immutable after weir_pool_new(). */
-    struct weir_allocator allocator;
-    uint64_t process; /* the mark of the process that made it (base/forked.h) */
-    weir_clock *clock;
-    char *name; /* NULL: none */
-    weir_log_fn *log;
-    void *log_arg;
-    weir_ended_fn *ended; /* NULL: nobody is told */
-    void *ended_arg;
-    size_t capacity; /* 0: no limit */
-    uint32_t when_full;
-    uint32_t flags;
-    struct weir_stamp *stamps;
-    size_t stamp_count;
-    int64_t hook_min_ns;
-    uint32_t hook_fraction; /* per mille */
-    uint32_t group_limit;   /* 0: none */
-    weir_limiter *limiter;
-    weir_limiter *own_limiter; /* NULL: the limiter is the user's */
-    weir_overdue_fn *overdue;
-    void *overdue_arg;
-    struct weiri_watchdog *watchdog; /* NULL: none */
-    weir_scope *scope;               /* NULL: none */
+    struct weir_pool_options options; /* checked, with defaults */
+    uint64_t process;                 /* the mark of the process that made it (base/forked.h) */
+    char *own_name;                   /* what the options point at, if the pool owns it */
+    struct weir_stamp *own_stamps;
+    weir_limiter *own_limiter;
+    struct weiri_watchdog watchdog; /* there is none without overdue_ns */
     struct weiri_membership membership;
     struct weiri_clock_user clock_user;
-    weir_metrics *metrics; /* NULL: none */
+    bool is_published; /* in options.metrics */
     struct weiri_source queue_source;
     struct weiri_source pool_source;
 
@@ -196,6 +180,7 @@ void weiri_pool_lock(weir_pool *pool) WEIRI_ACQUIRE(pool->mutex);
 void weiri_pool_unlock(weir_pool *pool) WEIRI_RELEASE(pool->mutex);
 /* Wakes the threads, and sleeps once as a worker with nothing to run. */
 void weiri_pool_sleep_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+
 /* Queues due envelopes. */
 void weiri_pool_pass_time_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 
@@ -250,9 +235,9 @@ void weiri_pool_on_cancel(struct weiri_membership *membership);
 
 /* --- metrics (measure.c) --- */
 
-/* Shows the pool and its queue in a registry. WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is
- * empty or not UTF-8), WEIR_EFORKED. */
-WEIR_NODISCARD enum weir_status weiri_pool_publish(weir_pool *pool, weir_metrics *metrics);
+/* Shows the pool and its queue in the registry of its options, if any. WEIR_EBUSY (the name is
+ * taken), WEIR_EINVAL (it is empty or not UTF-8), WEIR_EFORKED. */
+WEIR_NODISCARD enum weir_status weiri_pool_publish(weir_pool *pool);
 void weiri_pool_unpublish(weir_pool *pool);
 
 #endif

@@ -17,8 +17,8 @@ void weiri_recur_reset(struct weiri_recurrence *recurrence)
 /* On a manual clock the date is that clock's too, so that years pass in a test. */
 static struct weiri_moment read_clocks(const weir_pool *pool, const struct weiri_plan *plan)
 {
-    struct weiri_moment now = {.clock_ns = weir_clock_now(pool->clock)};
-    bool is_real = pool->clock == weir_clock_monotonic();
+    struct weiri_moment now = {.clock_ns = weir_clock_now(pool->options.clock)};
+    bool is_real = pool->options.clock == weir_clock_monotonic();
     now.wall_ns = is_real && weiri_plan_reads_wall(plan) ? weiri_wall_now() : now.clock_ns;
     return now;
 }

@@ -15,7 +15,7 @@
 
 static int64_t now_of(const struct weiri_run *run)
 {
-    return weir_clock_now(run->worker->pool->clock);
+    return weir_clock_now(run->worker->pool->options.clock);
 }
 
 /* --- hooks --- */
@@ -23,9 +23,10 @@ static int64_t now_of(const struct weiri_run *run)
 /* The time limit of a hook. Computed without overflow. */
 static int64_t hook_limit(const weir_pool *pool, const weir_envelope *envelope)
 {
-    int64_t limit = envelope->deadline_ns / PER_MILLE * pool->hook_fraction +
-                    envelope->deadline_ns % PER_MILLE * pool->hook_fraction / PER_MILLE;
-    return limit > pool->hook_min_ns ? limit : pool->hook_min_ns;
+    int64_t limit =
+        envelope->options.deadline_ns / PER_MILLE * pool->options.hook_fraction +
+        envelope->options.deadline_ns % PER_MILLE * pool->options.hook_fraction / PER_MILLE;
+    return limit > pool->options.hook_min_ns ? limit : pool->options.hook_min_ns;
 }
 
 static int invoke_hook(void *arg)
@@ -35,14 +36,15 @@ static int invoke_hook(void *arg)
     weir_envelope *envelope = run->envelope;
     switch (run->hook) {
     case WEIRI_HOOK_BEFORE:
-        return envelope->hooks.before(context, envelope, envelope->payload);
+        return envelope->options.before(context, envelope, envelope->options.payload);
     case WEIRI_HOOK_AFTER:
-        return envelope->hooks.after(context, envelope, run->status, envelope->payload);
+        return envelope->options.after(context, envelope, run->status, envelope->options.payload);
     case WEIRI_HOOK_SUCCESS:
-        envelope->hooks.success(context, envelope, envelope->payload);
+        envelope->options.success(context, envelope, envelope->options.payload);
         break;
     case WEIRI_HOOK_FAILURE:
-        run->decision = envelope->hooks.failure(context, envelope, run->failure, envelope->payload);
+        run->decision =
+            envelope->options.failure(context, envelope, run->failure, envelope->options.payload);
         break;
     }
     return WEIR_OK;
@@ -72,39 +74,40 @@ static int task(void *arg)
 static int perform(struct weiri_run *run)
 {
     weir_context *context = &run->worker->context;
-    if (run->envelope->hooks.before != NULL) {
+    if (run->envelope->options.before != NULL) {
         int status = call_hook(run, WEIRI_HOOK_BEFORE);
         if (status != WEIR_OK) {
             return status;
         }
     }
     int status = weiri_guarded(context, task, run);
-    run->is_late = status == WEIR_OK && run->envelope->deadline_ns != 0 &&
+    run->is_late = status == WEIR_OK && run->envelope->options.deadline_ns != 0 &&
                    weiri_context_is_spent(context, now_of(run));
     return status;
 }
 
 static bool wants_after(const struct weiri_run *run)
 {
-    return run->envelope->hooks.after != NULL &&
+    return run->envelope->options.after != NULL &&
            (run->status == WEIR_OK || run->status == WEIR_ESTOP ||
-            (run->envelope->flags & WEIR_ENVELOPE_AFTER_ALWAYS) != 0);
+            (run->envelope->options.flags & WEIR_ENVELOPE_AFTER_ALWAYS) != 0);
 }
 
 void weiri_run_task(struct weiri_run *run)
 {
     weir_envelope *envelope = run->envelope;
     weir_context *context = &run->worker->context;
-    WEIRI_PROBE4(run_start, run->worker->pool, envelope, envelope->id, envelope->type);
-    weiri_context_begin(context, envelope->deadline_ns == 0 ? 0 : now_of(run),
-                        envelope->deadline_ns);
+    WEIRI_PROBE4(run_start, run->worker->pool, envelope, envelope->options.id,
+                 envelope->options.type);
+    weiri_context_begin(context, envelope->options.deadline_ns == 0 ? 0 : now_of(run),
+                        envelope->options.deadline_ns);
     run->status = perform(run);
     run->is_lost = context->is_lost; /* an after hook's panic is not the run's */
     weiri_context_end_task(context);
     if (wants_after(run) && call_hook(run, WEIRI_HOOK_AFTER) == WEIR_ESTOP) {
         run->status = WEIR_ESTOP;
     }
-    WEIRI_PROBE4(run_end, run->worker->pool, envelope, envelope->id, run->status);
+    WEIRI_PROBE4(run_end, run->worker->pool, envelope, envelope->options.id, run->status);
 }
 
 /* --- after the task --- */
@@ -132,7 +135,7 @@ static int64_t ask_limiter(struct weiri_run *run)
     weir_envelope *envelope = run->envelope;
     int64_t delay_ns;
     run->limited_ns = now_of(run);
-    if (weiri_limiter_when(run->worker->pool->limiter, weir_key_item(&envelope->item),
+    if (weiri_limiter_when(run->worker->pool->options.limiter, weir_key_item(&envelope->item),
                            run->limited_ns, &delay_ns) != WEIR_OK) {
         return UNANSWERED_NS;
     }
@@ -156,16 +159,16 @@ void weiri_run_hooks(struct weiri_run *run)
 {
     weir_envelope *envelope = run->envelope;
     bool has_failed = weiri_outcome_is_failure(run->outcome, &run->terms);
-    if (run->outcome == WEIRI_SUCCEEDED && envelope->hooks.success != NULL) {
+    if (run->outcome == WEIRI_SUCCEEDED && envelope->options.success != NULL) {
         (void)call_hook(run, WEIRI_HOOK_SUCCESS);
     }
-    if (has_failed && envelope->hooks.failure != NULL) {
+    if (has_failed && envelope->options.failure != NULL) {
         call_failure(run);
     }
     if (weiri_outcome_action(run->outcome, &run->terms, &run->decision) == WEIRI_RETRY) {
         set_retry(run);
     } else if (envelope->is_limited) {
         envelope->is_limited = false;
-        weiri_limiter_forget(run->worker->pool->limiter, weir_key_item(&envelope->item));
+        weiri_limiter_forget(run->worker->pool->options.limiter, weir_key_item(&envelope->item));
     }
 }

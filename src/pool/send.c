@@ -105,14 +105,14 @@ static enum weir_status add_all(weir_pool *pool, const struct send *send) WEIRI_
 static bool has_capacity(const weir_pool *pool, size_t count,
                          const struct weiri_sender *sender) WEIRI_POOL_LOCKED
 {
-    if (count == 0 || pool->capacity == 0) {
+    if (count == 0 || pool->options.capacity == 0) {
         return true;
     }
     const struct weiri_list *first =
         weiri_list_is_empty(&pool->senders) ? NULL : pool->senders.next;
     bool is_first = first == NULL || (sender != NULL && first == &sender->link);
-    return is_first && pool->core.held < pool->capacity &&
-           count <= pool->capacity - pool->core.held;
+    return is_first && pool->core.held < pool->options.capacity &&
+           count <= pool->options.capacity - pool->core.held;
 }
 
 /* Drops what has been queued longest. False: nothing is queued. */
@@ -141,7 +141,7 @@ static void sleep_for_capacity(weir_pool *pool, struct weiri_sender *sender,
     sender->is_woken = false;
     weiri_parker_init(&sender->parker);
     weiri_pool_unlock(pool);
-    weiri_parker_sleep(&sender->parker, weiri_clock_wait_limit(pool->clock, limit_ns));
+    weiri_parker_sleep(&sender->parker, weiri_clock_wait_limit(pool->options.clock, limit_ns));
     weiri_pool_lock(pool);
 }
 
@@ -160,11 +160,11 @@ static enum weir_status make_capacity(weir_pool *pool, struct send *send, size_t
                                       struct weiri_sender *sender) WEIRI_POOL_LOCKED
 {
     /* A worker has a slot itself, which others may wait for. */
-    if (send->when_full != WEIR_FULL_WAIT || needed > pool->capacity ||
+    if (send->when_full != WEIR_FULL_WAIT || needed > pool->options.capacity ||
         weiri_pool_self_locked(pool) != NULL) {
         return WEIR_EFULL;
     }
-    if (send->limit_ns != WEIR_FOREVER && weir_clock_now(pool->clock) >= send->limit_ns) {
+    if (send->limit_ns != WEIR_FOREVER && weir_clock_now(pool->options.clock) >= send->limit_ns) {
         return WEIR_ETIMEDOUT;
     }
     sleep_for_capacity(pool, sender, send->limit_ns);
@@ -175,7 +175,8 @@ static enum weir_status make_capacity(weir_pool *pool, struct send *send, size_t
 
 static bool may_exceed(weir_pool *pool) WEIRI_POOL_LOCKED
 {
-    return (pool->flags & WEIR_POOL_TASKS_EXCEED) != 0 && weiri_pool_self_locked(pool) != NULL;
+    return (pool->options.flags & WEIR_POOL_TASKS_EXCEED) != 0 &&
+           weiri_pool_self_locked(pool) != NULL;
 }
 
 /* Whether the envelopes, which were claimed, may come in. Drops the oldest for them only now, since
@@ -224,7 +225,7 @@ static enum weir_status send_locked(weir_pool *pool, struct send *send) WEIRI_PO
 static enum weir_status send_all(weir_pool *pool, struct send *send)
 {
     for (size_t i = 0; i < send->count; i++) {
-        WEIRI_PROBE4(send, pool, send->envelopes[i], send->envelopes[i]->id, send->time_ns);
+        WEIRI_PROBE4(send, pool, send->envelopes[i], send->envelopes[i]->options.id, send->time_ns);
         send->keys[i] = weir_key_item(&send->envelopes[i]->item);
     }
     weiri_endings_init(&send->endings);
@@ -249,12 +250,12 @@ static enum weir_status send_one(weir_pool *pool, weir_envelope *envelope, int64
                                  uint32_t when_full, int64_t limit_ns)
 {
     if (delay_ns <= 0 && coalesces(pool, envelope)) {
-        WEIRI_PROBE4(send, pool, envelope, envelope->id, WEIRI_AT_ONCE);
+        WEIRI_PROBE4(send, pool, envelope, envelope->options.id, WEIRI_AT_ONCE);
         return WEIR_OK;
     }
     struct weir_key key;
     struct weiri_added added;
-    int64_t now_ns = delay_ns <= 0 ? 0 : weir_clock_now(pool->clock);
+    int64_t now_ns = delay_ns <= 0 ? 0 : weir_clock_now(pool->options.clock);
     int64_t time_ns = weiri_time_add(now_ns, delay_ns);
     struct send send = {
         .envelopes = &envelope,
@@ -276,8 +277,9 @@ enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope)
 enum weir_status weir_pool_send_after(weir_pool *pool, weir_envelope *envelope, int64_t delay_ns)
 {
     enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
-    return status != WEIR_OK ? status
-                             : send_one(pool, envelope, delay_ns, pool->when_full, WEIR_FOREVER);
+    return status != WEIR_OK
+               ? status
+               : send_one(pool, envelope, delay_ns, pool->options.when_full, WEIR_FOREVER);
 }
 
 enum weir_status weir_pool_send_until(weir_pool *pool, weir_envelope *envelope, int64_t limit_ns)
@@ -296,7 +298,7 @@ enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envel
         return status;
     }
     const size_t size = sizeof(struct weir_key) + sizeof(struct weiri_added);
-    struct weir_key *keys = weiri_alloc_array(&pool->allocator, count, size);
+    struct weir_key *keys = weiri_alloc_array(&pool->options.allocator, count, size);
     if (keys == NULL) {
         return WEIR_ENOMEM;
     }
@@ -308,9 +310,10 @@ enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envel
         .time_ns = WEIRI_AT_ONCE,
         .limit_ns = WEIR_FOREVER,
         /* One slot would not be enough. */
-        .when_full = pool->when_full == WEIR_FULL_DROP_OLDEST ? WEIR_FULL_REFUSE : pool->when_full,
+        .when_full = pool->options.when_full == WEIR_FULL_DROP_OLDEST ? WEIR_FULL_REFUSE
+                                                                      : pool->options.when_full,
     };
     status = send_all(pool, &send);
-    weiri_release(&pool->allocator, keys, count * size);
+    weiri_release(&pool->options.allocator, keys, count * size);
     return status;
 }

@@ -52,7 +52,7 @@ static void retry_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCK
     enum weir_status status =
         weiri_core_add(&pool->core, weir_key_item(&envelope->item), &order, pool->now_ns, &added);
     WEIRI_ASSERT(status == WEIR_OK);
-    WEIRI_PROBE4(retry, pool, envelope, envelope->id, run->status);
+    WEIRI_PROBE4(retry, pool, envelope, envelope->options.id, run->status);
     pool->counts.retries++;
     pool->meter.retries += run->retry_ns != WEIRI_AT_ONCE;
     run->is_retried = true;
@@ -125,7 +125,7 @@ void weiri_run_end_locked(weir_pool *pool, struct weiri_run *run, struct weiri_e
     weir_envelope *envelope = run->envelope;
     pool->counts.hook_errors += run->hook_errors;
     drop_pending_locked(pool, run);
-    bool keeps_slot = run->is_retried && (pool->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
+    bool keeps_slot = run->is_retried && (pool->options.flags & WEIR_POOL_ORDERED_GROUPS) != 0;
     if (!keeps_slot) {
         weiri_group_free_slot_locked(pool, envelope);
     }
@@ -145,7 +145,7 @@ void weiri_run_end_locked(weir_pool *pool, struct weiri_run *run, struct weiri_e
 /* Tells the limiter about a retry that coalesced with an earlier send, or could not be made. */
 static void tell_limiter(const struct weiri_run *run)
 {
-    weir_limiter *limiter = run->worker->pool->limiter;
+    weir_limiter *limiter = run->worker->pool->options.limiter;
     struct weir_key key = weir_key_item(&run->envelope->item);
     if (!run->is_retried) {
         weir_limiter_undo(limiter, key, run->limited_ns);
@@ -160,9 +160,9 @@ static void classify(struct weiri_run *run)
     run->outcome = weiri_outcome_of(run->status);
     run->terms = (struct weiri_terms){
         .is_periodic = weiri_envelope_is_periodic(envelope),
-        .timeouts_fail = (run->worker->pool->flags & WEIR_POOL_TIMEOUTS_FAIL) != 0,
+        .timeouts_fail = (run->worker->pool->options.flags & WEIR_POOL_TIMEOUTS_FAIL) != 0,
         .attempt = envelope->failures + (envelope->failures < UINT32_MAX),
-        .attempts_max = envelope->attempts_max,
+        .attempts_max = envelope->options.attempts_max,
     };
     run->decision = weir_decision_drop();
 }
@@ -180,7 +180,7 @@ void weiri_run_envelope_locked(weir_pool *pool, struct weiri_worker *worker,
     if (!is_periodic) {
         weiri_run_hooks(&run);
     }
-    bool has_more = is_periodic || run.is_limited || run.envelope->hooks.outcome != NULL;
+    bool has_more = is_periodic || run.is_limited || run.envelope->options.outcome != NULL;
     if (!has_more) {
         weiri_context_end(&worker->context);
     }
@@ -194,8 +194,8 @@ void weiri_run_envelope_locked(weir_pool *pool, struct weiri_worker *worker,
         if (run.is_limited) {
             tell_limiter(&run);
         }
-        if (run.envelope->hooks.outcome != NULL) {
-            run.envelope->hooks.outcome(run.envelope, run.status, run.envelope->payload);
+        if (run.envelope->options.outcome != NULL) {
+            run.envelope->options.outcome(run.envelope, run.status, run.envelope->options.payload);
         }
         weiri_context_end(&worker->context);
         weiri_pool_lock(pool);

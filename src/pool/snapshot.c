@@ -49,7 +49,7 @@ static void visit(weir_pool *pool, struct walk *walk, weir_envelope *envelope) W
 {
     if (walk->items != NULL) {
         walk->items[walk->count++] = describe_locked(pool, envelope);
-    } else if (envelope->id == walk->id) {
+    } else if (envelope->options.id == walk->id) {
         walk->found = envelope;
     }
 }
@@ -83,11 +83,11 @@ enum weir_status weir_pool_snapshot_new(weir_pool *pool, weir_pool_snapshot **re
     if (status != WEIR_OK) {
         return status;
     }
-    weir_pool_snapshot *snapshot = weiri_alloc_zero(&pool->allocator, 1, sizeof(*snapshot));
+    weir_pool_snapshot *snapshot = weiri_alloc_zero(&pool->options.allocator, 1, sizeof(*snapshot));
     if (snapshot == NULL) {
         return WEIR_ENOMEM;
     }
-    snapshot->allocator = pool->allocator;
+    snapshot->allocator = pool->options.allocator;
     weiri_pool_lock(pool);
     while (snapshot->capacity <= pool->core.held) {
         size_t capacity = pool->core.held + pool->core.held / 8 + 8;

@@ -27,12 +27,12 @@ enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t coun
 static const struct weir_stamp *stamp_at(const weir_context *context, size_t index)
 {
     const weir_pool *pool = context->contexts->pool;
-    if (index < pool->stamp_count) {
-        return &pool->stamps[index];
+    if (index < pool->options.stamp_count) {
+        return &pool->options.stamps[index];
     }
-    index -= pool->stamp_count;
+    index -= pool->options.stamp_count;
     const weir_envelope *envelope = context->envelope;
-    return index < envelope->stamp_count ? &envelope->stamps[index] : NULL;
+    return index < envelope->options.stamp_count ? &envelope->options.stamps[index] : NULL;
 }
 
 /* The chain is that of the run, even if a stamp passes on another context. */

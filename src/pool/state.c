@@ -21,7 +21,7 @@ void weiri_pool_pass_time_locked(weir_pool *pool)
     if (!weiri_pool_is_open_locked(pool) || (core->waiting.count == 0 && core->meter == NULL)) {
         return;
     }
-    pool->now_ns = weir_clock_now(pool->clock);
+    pool->now_ns = weir_clock_now(pool->options.clock);
     while (weiri_core_next_time(core) <= pool->now_ns &&
            weiri_core_next_time(core) != WEIR_FOREVER) {
         int64_t time_ns = weiri_core_next_time(core);
@@ -113,14 +113,14 @@ void weiri_pool_unlock(weir_pool *pool)
 void weiri_pool_sleep_locked(weir_pool *pool)
 {
     wake_others_locked(pool);
-    weiri_waiters_sleep(&pool->sleepers, &pool->mutex, pool->clock, next_time_locked(pool),
+    weiri_waiters_sleep(&pool->sleepers, &pool->mutex, pool->options.clock, next_time_locked(pool),
                         WEIR_FOREVER, wake_worker_locked(pool));
     weiri_pool_pass_time_locked(pool);
 }
 
 bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
 {
-    if (limit_ns != WEIR_FOREVER && weir_clock_now(pool->clock) >= limit_ns) {
+    if (limit_ns != WEIR_FOREVER && weir_clock_now(pool->options.clock) >= limit_ns) {
         return false;
     }
     wake_others_locked(pool);
@@ -129,7 +129,8 @@ bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
         weiri_parker_wake(worker);
     }
     pool->observers++;
-    (void)weiri_cond_wait_until(&pool->changed, weiri_clock_wait_limit(pool->clock, limit_ns));
+    (void)weiri_cond_wait_until(&pool->changed,
+                                weiri_clock_wait_limit(pool->options.clock, limit_ns));
     pool->observers--;
     weiri_pool_pass_time_locked(pool);
     return true;
@@ -152,8 +153,5 @@ void weiri_pool_on_step(struct weiri_clock_user *user)
         wake_sender(WEIRI_CONTAINER(link, struct weiri_sender, link));
     }
     weiri_contexts_step_locked(&pool->contexts);
-    if (pool->watchdog != NULL) {
-        weiri_watchdog_step_locked(pool->watchdog);
-    }
     weiri_mutex_unlock(&pool->mutex);
 }

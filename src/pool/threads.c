@@ -9,7 +9,7 @@
 /* Makes one more record. */
 static enum weir_status add_record(weir_pool *pool) WEIRI_POOL_LOCKED
 {
-    struct weiri_worker *worker = weiri_alloc_zero(&pool->allocator, 1, sizeof(*worker));
+    struct weiri_worker *worker = weiri_alloc_zero(&pool->options.allocator, 1, sizeof(*worker));
     if (worker == NULL) {
         return WEIR_ENOMEM;
     }
@@ -42,7 +42,7 @@ void weiri_workers_free(weir_pool *pool)
         struct weiri_worker *next = worker->next;
         WEIRI_ASSERT(!worker->has_thread);
         weiri_context_fini(&worker->context);
-        weiri_release(&pool->allocator, worker, sizeof(*worker));
+        weiri_release(&pool->options.allocator, worker, sizeof(*worker));
         worker = next;
     }
 }

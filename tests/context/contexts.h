@@ -20,9 +20,6 @@ static inline void scope_step(struct weiri_clock_user *user)
     struct scope *scope = WEIRI_CONTAINER(user, struct scope, user);
     weiri_mutex_lock(&scope->mutex);
     weiri_contexts_step_locked(&scope->contexts);
-    if (scope->contexts.watchdog != NULL) {
-        weiri_watchdog_step_locked(scope->contexts.watchdog);
-    }
     weiri_mutex_unlock(&scope->mutex);
 }
 

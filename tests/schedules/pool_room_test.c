@@ -114,7 +114,7 @@ static void send_both(void *arg)
     }
     enum weir_status status = weir_pool_send_all(world.pool, world.envelopes, 2);
     CHECK(status == WEIR_OK || status == WEIR_EFULL);
-    CHECK_INT(counts_of(world.pool).in_flight, <=, world.pool->capacity);
+    CHECK_INT(counts_of(world.pool).in_flight, <=, world.pool->options.capacity);
     for (int i = 0; i < 2; i++) {
         world.records[i].accepted += status == WEIR_OK;
     }
