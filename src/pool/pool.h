@@ -56,8 +56,14 @@ struct weiri_worker {
     uint32_t lost;    /* runs that were to come after this one, and were taken away */
 };
 
-/* A thread that waits for capacity, in order of arrival. */
-struct weiri_sender {
+/* A send of count envelopes, all or none. */
+struct weiri_send {
+    weir_envelope *const *envelopes;
+    size_t count;
+    int64_t time_ns;  /* WEIRI_AT_ONCE */
+    int64_t limit_ns; /* of the wait for capacity */
+    uint32_t when_full;
+    /* While the thread waits for capacity, in the pool's list senders. */
     struct weiri_list link;
     struct weiri_parker parker;
     size_t held; /* in flight at its last try: with fewer it tries again */
@@ -140,6 +146,12 @@ static inline bool weiri_pool_is_open_locked(const weir_pool *pool) WEIRI_POOL_L
     return pool->state == WEIR_POOL_STATE_INIT || pool->state == WEIR_POOL_STATE_RUNNING;
 }
 
+/* The earliest pending time; INT64_MAX: none, or time stands still. */
+static inline int64_t weiri_pool_next_time_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
+{
+    return weiri_pool_is_open_locked(pool) ? weiri_core_next_time(&pool->core) : INT64_MAX;
+}
+
 /* Queued envelopes are handed to workers. */
 static inline bool weiri_pool_hands_out_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
 {
@@ -181,9 +193,6 @@ void weiri_pool_unlock(weir_pool *pool) WEIRI_RELEASE(pool->mutex);
 /* Wakes the threads, and sleeps once as a worker with nothing to run. */
 void weiri_pool_sleep_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 
-/* Queues due envelopes. */
-void weiri_pool_pass_time_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
-
 /* Queues an envelope that is in flight, as of a time. */
 void weiri_pool_requeue_locked(weir_pool *pool, weir_envelope *envelope,
                                int64_t time_ns) WEIRI_POOL_LOCKED;
@@ -195,6 +204,8 @@ void weiri_pool_on_step(struct weiri_clock_user *user);
  * an observed run, idleness; or until the clock shows limit_ns. May return for no reason. False:
  * the limit has passed. */
 bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns) WEIRI_POOL_LOCKED;
+/* Wakes a send whose answer may be another one now. */
+void weiri_send_wake(struct weiri_send *send);
 /* Tells the threads that wait for a change. */
 void weiri_pool_announce_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 /* Sends. */
 
-#include "base/alloc.h"
 #include "base/panic.h"
 #include "base/probe.h"
 #include "base/time.h"
@@ -10,31 +9,10 @@
 #include "pool/group.h"
 #include "pool/recur.h"
 
-/* A send of count envelopes, all or none. */
-struct send {
-    weir_envelope *const *envelopes;
-    size_t count;
-    struct weir_key *keys;     /* of the envelopes */
-    struct weiri_added *added; /* room for the answers */
-    int64_t time_ns;           /* WEIRI_AT_ONCE */
-    int64_t limit_ns;          /* of a wait for capacity */
-    uint32_t when_full;
-    struct weiri_endings endings; /* of envelopes that were displaced */
-};
-
 /* --- the claim: from here on no other pool may take the envelopes --- */
 
-/* False: another pool has the envelope. Acquire: all writes of its last pool are visible. */
-static bool claim(weir_pool *pool, weir_envelope *envelope)
-{
-    weir_pool *owner = NULL;
-    weiri_sync_point();
-    return atomic_compare_exchange_strong_explicit(&envelope->owner, &owner, pool,
-                                                   memory_order_acquire, memory_order_relaxed) ||
-           owner == pool;
-}
-
-static void release_claims(weir_pool *pool, const struct send *send, size_t count) WEIRI_POOL_LOCKED
+static void release_claims(weir_pool *pool, const struct weiri_send *send,
+                           size_t count) WEIRI_POOL_LOCKED
 {
     for (size_t i = 0; i < count; i++) {
         weir_envelope *envelope = send->envelopes[i];
@@ -47,20 +25,27 @@ static void release_claims(weir_pool *pool, const struct send *send, size_t coun
 }
 
 /* Claims all. *ret_needed: how many of them are not in flight, each counted once. */
-static enum weir_status claim_all(weir_pool *pool, const struct send *send,
+static enum weir_status claim_all(weir_pool *pool, const struct weiri_send *send,
                                   size_t *ret_needed) WEIRI_POOL_LOCKED
 {
     *ret_needed = 0;
     for (size_t i = 0; i < send->count; i++) {
         weir_envelope *envelope = send->envelopes[i];
-        if (!claim(pool, envelope)) {
+        weir_pool *owner = NULL;
+        weiri_sync_point();
+        /* Acquire: all writes of its last pool are visible. */
+        bool is_claimed =
+            atomic_compare_exchange_strong_explicit(&envelope->owner, &owner, pool,
+                                                    memory_order_acquire, memory_order_relaxed) ||
+            owner == pool;
+        if (!is_claimed) {
             release_claims(pool, send, i);
             return WEIR_EBUSY;
         }
         if (envelope->is_entering || weiri_core_holds(&pool->core, &envelope->item)) {
             continue;
         }
-        if (weiri_group_join_locked(pool, envelope) != WEIR_OK) {
+        if (envelope->member != NULL && weiri_group_join_locked(pool, envelope) != WEIR_OK) {
             release_claims(pool, send, i + 1);
             return WEIR_ENOMEM;
         }
@@ -70,53 +55,10 @@ static enum weir_status claim_all(weir_pool *pool, const struct send *send,
     return WEIR_OK;
 }
 
-/* The envelope's flight begins. */
-static void begin_flight(weir_envelope *envelope)
-{
-    (void)weir_envelope_ref(envelope);
-    envelope->is_entering = false;
-    envelope->runs = 0;
-    envelope->last_status = WEIR_OK;
-}
-
-/* Adds the envelopes, which were claimed. WEIR_ENOMEM: nothing changed. */
-static enum weir_status add_all(weir_pool *pool, const struct send *send) WEIRI_POOL_LOCKED
-{
-    const struct weiri_order order = {.time_ns = send->time_ns};
-    enum weir_status status = weiri_core_add_batch(&pool->core, send->keys, send->count, &order,
-                                                   pool->now_ns, send->added);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < send->count; i++) {
-        if (send->added[i].is_new) {
-            begin_flight(send->envelopes[i]);
-        }
-        if (weiri_envelope_is_periodic(send->envelopes[i])) {
-            weiri_recur_send(send->envelopes[i], send->time_ns);
-        }
-    }
-    return WEIR_OK;
-}
-
 /* --- capacity --- */
 
-/* Whether so many may come in. sender (NULL: none) is first in line. */
-static bool has_capacity(const weir_pool *pool, size_t count,
-                         const struct weiri_sender *sender) WEIRI_POOL_LOCKED
-{
-    if (count == 0 || pool->options.capacity == 0) {
-        return true;
-    }
-    const struct weiri_list *first =
-        weiri_list_is_empty(&pool->senders) ? NULL : pool->senders.next;
-    bool is_first = first == NULL || (sender != NULL && first == &sender->link);
-    return is_first && pool->core.held < pool->options.capacity &&
-           count <= pool->options.capacity - pool->core.held;
-}
-
 /* Drops what has been queued longest. False: nothing is queued. */
-static bool displace_oldest(weir_pool *pool, struct send *send) WEIRI_POOL_LOCKED
+static bool displace_oldest(weir_pool *pool, struct weiri_endings *endings) WEIRI_POOL_LOCKED
 {
     weir_envelope *oldest = weiri_group_oldest_locked(pool);
     if (oldest == NULL) {
@@ -126,69 +68,83 @@ static bool displace_oldest(weir_pool *pool, struct send *send) WEIRI_POOL_LOCKE
     if (oldest == NULL) {
         return false;
     }
-    weiri_ended_drop_locked(pool, oldest, WEIR_ENDED_DISPLACED, &send->endings);
+    weiri_ended_drop_locked(pool, oldest, WEIR_ENDED_DISPLACED, endings);
     return true;
 }
 
-/* Sleeps as the last in line until there may be capacity, or the limit has passed. */
-static void sleep_for_capacity(weir_pool *pool, struct weiri_sender *sender,
-                               int64_t limit_ns) WEIRI_POOL_LOCKED
+/* Whether the send gets as many slots as it needs. Drops the oldest for it only now that nothing
+ * else can refuse it but a lack of memory. */
+static bool may_enter(weir_pool *pool, const struct weiri_send *send, size_t needed,
+                      struct weiri_endings *endings) WEIRI_POOL_LOCKED
 {
-    if (weiri_list_is_empty(&sender->link)) {
-        weiri_list_insert_before(&pool->senders, &sender->link);
+    size_t capacity = pool->options.capacity;
+    if (needed == 0 || capacity == 0) {
+        return true;
     }
-    sender->held = pool->core.held;
-    sender->is_woken = false;
-    weiri_parker_init(&sender->parker);
-    weiri_pool_unlock(pool);
-    weiri_parker_sleep(&sender->parker, weiri_clock_wait_limit(pool->options.clock, limit_ns));
-    weiri_pool_lock(pool);
+    const struct weiri_list *first = pool->senders.next;
+    bool is_first = weiri_list_is_empty(&pool->senders) || first == &send->link;
+    if (is_first && pool->core.held < capacity && needed <= capacity - pool->core.held) {
+        return true;
+    }
+    bool may_exceed = (pool->options.flags & WEIR_POOL_TASKS_EXCEED) != 0;
+    return (may_exceed && weiri_pool_self_locked(pool) != NULL) ||
+           (send->when_full == WEIR_FULL_DROP_OLDEST && displace_oldest(pool, endings));
 }
 
-/* Also of a sender that never was in line. The first in line tries again: it may need fewer slots
- * than the one that leaves, or none if that one has sent the same envelope. */
-static void leave_line(weir_pool *pool, struct weiri_sender *sender) WEIRI_POOL_LOCKED
-{
-    weiri_list_remove(&sender->link);
-    if (!weiri_list_is_empty(&pool->senders)) {
-        WEIRI_CONTAINER(pool->senders.next, struct weiri_sender, link)->held = SIZE_MAX;
-    }
-}
-
-/* Applies the policy of a full pool. WEIR_OK: there may be capacity now. */
-static enum weir_status make_capacity(weir_pool *pool, struct send *send, size_t needed,
-                                      struct weiri_sender *sender) WEIRI_POOL_LOCKED
+/* Applies the policy of a full pool. True: the send waited as the last in line, and is to try
+ * again. */
+static bool wait_for_capacity(weir_pool *pool, struct weiri_send *send, size_t needed,
+                              enum weir_status *ret_status) WEIRI_POOL_LOCKED
 {
     /* A worker has a slot itself, which others may wait for. */
     if (send->when_full != WEIR_FULL_WAIT || needed > pool->options.capacity ||
         weiri_pool_self_locked(pool) != NULL) {
-        return WEIR_EFULL;
+        return false;
     }
     if (send->limit_ns != WEIR_FOREVER && weir_clock_now(pool->options.clock) >= send->limit_ns) {
-        return WEIR_ETIMEDOUT;
+        *ret_status = WEIR_ETIMEDOUT;
+        return false;
     }
-    sleep_for_capacity(pool, sender, send->limit_ns);
-    return WEIR_OK;
+    if (weiri_list_is_empty(&send->link)) {
+        weiri_list_insert_before(&pool->senders, &send->link);
+    }
+    send->held = pool->core.held;
+    send->is_woken = false;
+    weiri_parker_init(&send->parker);
+    weiri_pool_unlock(pool);
+    weiri_parker_sleep(&send->parker, weiri_clock_wait_limit(pool->options.clock, send->limit_ns));
+    weiri_pool_lock(pool);
+    return true;
+}
+
+static bool are_in_flight(const weir_pool *pool, const struct weiri_send *send) WEIRI_POOL_LOCKED
+{
+    size_t i = 0;
+    while (i < send->count && weiri_core_holds(&pool->core, &send->envelopes[i]->item)) {
+        i++;
+    }
+    return i == send->count;
+}
+
+/* The send was in line, or has begun flights. The first in line tries again: it may need fewer
+ * slots than the one before it, or fewer than before. Those whose envelopes are all in flight now
+ * need none, wherever they are in the line. */
+static void leave_line(weir_pool *pool, struct weiri_send *send) WEIRI_POOL_LOCKED
+{
+    weiri_list_remove(&send->link);
+    for (struct weiri_list *link = pool->senders.next; link != &pool->senders; link = link->next) {
+        struct weiri_send *other = WEIRI_CONTAINER(link, struct weiri_send, link);
+        if (link == pool->senders.next || are_in_flight(pool, other)) {
+            weiri_send_wake(other);
+        }
+    }
 }
 
 /* --- the send --- */
 
-static bool may_exceed(weir_pool *pool) WEIRI_POOL_LOCKED
-{
-    return (pool->options.flags & WEIR_POOL_TASKS_EXCEED) != 0 &&
-           weiri_pool_self_locked(pool) != NULL;
-}
-
-/* Whether the envelopes, which were claimed, may come in. Drops the oldest for them only now, since
- * nothing is left that could refuse them. */
-static bool may_enter(weir_pool *pool, struct send *send, size_t needed,
-                      const struct weiri_sender *sender) WEIRI_POOL_LOCKED
-{
-    return has_capacity(pool, needed, sender) || may_exceed(pool) ||
-           (send->when_full == WEIR_FULL_DROP_OLDEST && displace_oldest(pool, send));
-}
-
-static enum weir_status try_send(weir_pool *pool, struct send *send, struct weiri_sender *sender,
+/* WEIR_EFULL: it needs *ret_needed slots, and does not get them now. */
+static enum weir_status try_send(weir_pool *pool, const struct weiri_send *send,
+                                 struct weiri_endings *endings,
                                  size_t *ret_needed) WEIRI_POOL_LOCKED
 {
     if (!weiri_pool_is_open_locked(pool)) {
@@ -198,94 +154,99 @@ static enum weir_status try_send(weir_pool *pool, struct send *send, struct weir
     if (status != WEIR_OK) {
         return status;
     }
-    status = may_enter(pool, send, *ret_needed, sender) ? add_all(pool, send) : WEIR_EFULL;
+    status = may_enter(pool, send, *ret_needed, endings)
+                 ? weiri_core_reserve(&pool->core, *ret_needed)
+                 : WEIR_EFULL;
     if (status != WEIR_OK) {
         release_claims(pool, send, send->count);
+        return status;
     }
-    return status;
-}
-
-static enum weir_status send_locked(weir_pool *pool, struct send *send) WEIRI_POOL_LOCKED
-{
-    struct weiri_sender sender;
-    weiri_list_init(&sender.link);
-    size_t needed;
-    enum weir_status status = try_send(pool, send, &sender, &needed);
-    while (status == WEIR_EFULL) {
-        status = make_capacity(pool, send, needed, &sender);
-        if (status != WEIR_OK) {
-            break;
+    const struct weiri_order order = {.time_ns = send->time_ns};
+    for (size_t i = 0; i < send->count; i++) {
+        weir_envelope *envelope = send->envelopes[i];
+        struct weiri_added added;
+        status = weiri_core_add(&pool->core, weir_key_item(&envelope->item), &order, pool->now_ns,
+                                &added);
+        WEIRI_ASSERT(status == WEIR_OK); /* it is claimed, and its place is reserved */
+        if (added.is_new) {              /* its flight begins */
+            (void)weir_envelope_ref(envelope);
+            envelope->is_entering = false;
+            envelope->runs = 0;
+            envelope->last_status = WEIR_OK;
         }
-        status = try_send(pool, send, &sender, &needed);
+        if (weiri_envelope_is_periodic(envelope)) {
+            weiri_recur_send(envelope, send->time_ns);
+        }
     }
-    leave_line(pool, &sender);
-    return status;
+    return WEIR_OK;
 }
 
-static enum weir_status send_all(weir_pool *pool, struct send *send)
+static enum weir_status send_all(weir_pool *pool, struct weiri_send *send)
 {
+    struct weiri_endings endings; /* of envelopes that are displaced */
+    enum weir_status status;
+    size_t needed;
     for (size_t i = 0; i < send->count; i++) {
         WEIRI_PROBE4(send, pool, send->envelopes[i], send->envelopes[i]->options.id, send->time_ns);
-        send->keys[i] = weir_key_item(&send->envelopes[i]->item);
     }
-    weiri_endings_init(&send->endings);
+    weiri_list_init(&send->link);
+    weiri_list_init(&endings.envelopes);
     weiri_pool_lock(pool);
-    enum weir_status status = send_locked(pool, send);
-    weiri_ended_tell_locked(pool, &send->endings);
+    do {
+        status = try_send(pool, send, &endings, &needed);
+    } while (status == WEIR_EFULL && wait_for_capacity(pool, send, needed, &status));
+    bool is_concerned = status == WEIR_OK || !weiri_list_is_empty(&send->link);
+    if (is_concerned && !weiri_list_is_empty(&pool->senders)) {
+        leave_line(pool, send);
+    }
+    if (!weiri_list_is_empty(&endings.envelopes)) {
+        weiri_ended_tell_locked(pool, &endings);
+    }
     weiri_pool_unlock(pool);
     return status;
 }
 
-/* Whether a send at once would change nothing, as far as can be told without the mutex. The next
- * run of a periodic envelope may be one of its schedule, so that a send has to be noted. */
-static bool coalesces(const weir_pool *pool, weir_envelope *envelope)
-{
-    weiri_sync_point();
-    return !weiri_envelope_is_periodic(envelope) &&
-           atomic_load_explicit(&pool->coalesces, memory_order_acquire) &&
-           weiri_item_coalesces(&envelope->item, &pool->core);
-}
-
 static enum weir_status send_one(weir_pool *pool, weir_envelope *envelope, int64_t delay_ns,
-                                 uint32_t when_full, int64_t limit_ns)
+                                 bool waits, int64_t limit_ns)
 {
-    if (delay_ns <= 0 && coalesces(pool, envelope)) {
+    enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weiri_sync_point();
+    /* Lock-free: a send at once of an envelope that is queued or dirty changes nothing. But the
+     * next run of a periodic one may be that of its schedule, so that a send has to be noted. */
+    if (delay_ns <= 0 && !weiri_envelope_is_periodic(envelope) &&
+        atomic_load_explicit(&pool->coalesces, memory_order_acquire) &&
+        weiri_item_coalesces(&envelope->item, &pool->core)) {
         WEIRI_PROBE4(send, pool, envelope, envelope->options.id, WEIRI_AT_ONCE);
         return WEIR_OK;
     }
-    struct weir_key key;
-    struct weiri_added added;
     int64_t now_ns = delay_ns <= 0 ? 0 : weir_clock_now(pool->options.clock);
-    int64_t time_ns = weiri_time_add(now_ns, delay_ns);
-    struct send send = {
+    int64_t time_ns = delay_ns <= 0 ? 0 : weiri_time_add(now_ns, delay_ns);
+    struct weiri_send send = {
         .envelopes = &envelope,
         .count = 1,
-        .keys = &key,
-        .added = &added,
         .time_ns = time_ns <= now_ns ? WEIRI_AT_ONCE : time_ns,
         .limit_ns = limit_ns,
-        .when_full = when_full,
+        .when_full = waits ? WEIR_FULL_WAIT : pool->options.when_full,
     };
     return send_all(pool, &send);
 }
 
 enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope)
 {
-    return weir_pool_send_after(pool, envelope, 0);
+    return send_one(pool, envelope, 0, false, WEIR_FOREVER);
 }
 
 enum weir_status weir_pool_send_after(weir_pool *pool, weir_envelope *envelope, int64_t delay_ns)
 {
-    enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
-    return status != WEIR_OK
-               ? status
-               : send_one(pool, envelope, delay_ns, pool->options.when_full, WEIR_FOREVER);
+    return send_one(pool, envelope, delay_ns, false, WEIR_FOREVER);
 }
 
 enum weir_status weir_pool_send_until(weir_pool *pool, weir_envelope *envelope, int64_t limit_ns)
 {
-    enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
-    return status != WEIR_OK ? status : send_one(pool, envelope, 0, WEIR_FULL_WAIT, limit_ns);
+    return send_one(pool, envelope, 0, true, limit_ns);
 }
 
 enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envelopes, size_t count)
@@ -297,23 +258,14 @@ enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envel
     if (status != WEIR_OK || count == 0) {
         return status;
     }
-    const size_t size = sizeof(struct weir_key) + sizeof(struct weiri_added);
-    struct weir_key *keys = weiri_alloc_array(&pool->options.allocator, count, size);
-    if (keys == NULL) {
-        return WEIR_ENOMEM;
-    }
-    struct send send = {
+    uint32_t when_full = pool->options.when_full;
+    struct weiri_send send = {
         .envelopes = envelopes,
         .count = count,
-        .keys = keys,
-        .added = (struct weiri_added *)(keys + count),
         .time_ns = WEIRI_AT_ONCE,
         .limit_ns = WEIR_FOREVER,
         /* One slot would not be enough. */
-        .when_full = pool->options.when_full == WEIR_FULL_DROP_OLDEST ? WEIR_FULL_REFUSE
-                                                                      : pool->options.when_full,
+        .when_full = when_full == WEIR_FULL_DROP_OLDEST ? WEIR_FULL_REFUSE : when_full,
     };
-    status = send_all(pool, &send);
-    weiri_release(&pool->options.allocator, keys, count * size);
-    return status;
+    return send_all(pool, &send);
 }

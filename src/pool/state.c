@@ -15,10 +15,11 @@ void weiri_pool_requeue_locked(weir_pool *pool, weir_envelope *envelope, int64_t
     WEIRI_ASSERT(status == WEIR_OK); /* it is held */
 }
 
-void weiri_pool_pass_time_locked(weir_pool *pool)
+/* Queues due envelopes. */
+static void pass_time_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
     struct weiri_core *core = &pool->core;
-    if (!weiri_pool_is_open_locked(pool) || (core->waiting.count == 0 && core->meter == NULL)) {
+    if (!weiri_pool_is_open_locked(pool)) {
         return;
     }
     pool->now_ns = weir_clock_now(pool->options.clock);
@@ -38,7 +39,10 @@ void weiri_pool_pass_time_locked(weir_pool *pool)
 void weiri_pool_lock(weir_pool *pool)
 {
     weiri_mutex_lock(&pool->mutex);
-    weiri_pool_pass_time_locked(pool);
+    /* The clock is not read unless a time or the metrics need it. */
+    if (pool->core.waiting.count > 0 || pool->core.meter != NULL) {
+        pass_time_locked(pool);
+    }
 }
 
 bool weiri_pool_is_idle_locked(weir_pool *pool)
@@ -58,22 +62,22 @@ bool weiri_pool_is_idle_locked(weir_pool *pool)
     return true;
 }
 
-/* Wakes a sender whose answer may be another one now. */
-static void wake_sender(struct weiri_sender *sender)
+void weiri_send_wake(struct weiri_send *send)
 {
-    sender->is_woken = true;
-    weiri_parker_set(&sender->parker);
-    weiri_parker_wake(&sender->parker);
+    if (!send->is_woken) {
+        send->is_woken = true;
+        weiri_parker_set(&send->parker);
+        weiri_parker_wake(&send->parker);
+    }
 }
 
-/* Wakes the threads that the state has news for, but for workers. */
+/* Wakes those of the waiting threads, other than workers, that the state has news for. */
 static void wake_others_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
     if (!weiri_list_is_empty(&pool->senders)) {
-        struct weiri_sender *first = WEIRI_CONTAINER(pool->senders.next, struct weiri_sender, link);
-        bool has_news = pool->core.held < first->held || !weiri_pool_is_open_locked(pool);
-        if (has_news && !first->is_woken) {
-            wake_sender(first);
+        struct weiri_send *first = WEIRI_CONTAINER(pool->senders.next, struct weiri_send, link);
+        if (pool->core.held < first->held || !weiri_pool_is_open_locked(pool)) {
+            weiri_send_wake(first);
         }
     }
     if (pool->idle_observers > 0 &&
@@ -82,14 +86,13 @@ static void wake_others_locked(weir_pool *pool) WEIRI_POOL_LOCKED
     }
 }
 
-static int64_t next_time_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
+/* Wakes the threads that have something to do. Returns the parker of a sleeping worker among them,
+ * which the caller wakes when it has released the mutex; NULL: there is none. */
+static struct weiri_parker *wake_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
-    return weiri_pool_is_open_locked(pool) ? weiri_core_next_time(&pool->core) : INT64_MAX;
-}
-
-/* A sleeping worker that is needed; NULL: none is. */
-static struct weiri_parker *wake_worker_locked(weir_pool *pool) WEIRI_POOL_LOCKED
-{
+    if (!weiri_list_is_empty(&pool->senders) || pool->idle_observers > 0) {
+        wake_others_locked(pool);
+    }
     if (weiri_waiters_is_empty(&pool->sleepers)) {
         return NULL;
     }
@@ -97,13 +100,12 @@ static struct weiri_parker *wake_worker_locked(weir_pool *pool) WEIRI_POOL_LOCKE
     if (weiri_pool_hands_out_locked(pool)) {
         work += pool->core.ring.count + pool->admitted_count;
     }
-    return weiri_waiters_wake(&pool->sleepers, work, next_time_locked(pool));
+    return weiri_waiters_wake(&pool->sleepers, work, weiri_pool_next_time_locked(pool));
 }
 
 void weiri_pool_unlock(weir_pool *pool)
 {
-    wake_others_locked(pool);
-    struct weiri_parker *worker = wake_worker_locked(pool);
+    struct weiri_parker *worker = wake_locked(pool);
     weiri_mutex_unlock(&pool->mutex);
     if (worker != NULL) {
         weiri_parker_wake(worker);
@@ -112,10 +114,10 @@ void weiri_pool_unlock(weir_pool *pool)
 
 void weiri_pool_sleep_locked(weir_pool *pool)
 {
-    wake_others_locked(pool);
-    weiri_waiters_sleep(&pool->sleepers, &pool->mutex, pool->options.clock, next_time_locked(pool),
-                        WEIR_FOREVER, wake_worker_locked(pool));
-    weiri_pool_pass_time_locked(pool);
+    struct weiri_parker *worker = wake_locked(pool);
+    weiri_waiters_sleep(&pool->sleepers, &pool->mutex, pool->options.clock,
+                        weiri_pool_next_time_locked(pool), WEIR_FOREVER, worker);
+    pass_time_locked(pool);
 }
 
 bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
@@ -123,8 +125,7 @@ bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
     if (limit_ns != WEIR_FOREVER && weir_clock_now(pool->options.clock) >= limit_ns) {
         return false;
     }
-    wake_others_locked(pool);
-    struct weiri_parker *worker = wake_worker_locked(pool);
+    struct weiri_parker *worker = wake_locked(pool);
     if (worker != NULL) {
         weiri_parker_wake(worker);
     }
@@ -132,7 +133,7 @@ bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
     (void)weiri_cond_wait_until(&pool->changed,
                                 weiri_clock_wait_limit(pool->options.clock, limit_ns));
     pool->observers--;
-    weiri_pool_pass_time_locked(pool);
+    pass_time_locked(pool);
     return true;
 }
 
@@ -150,7 +151,7 @@ void weiri_pool_on_step(struct weiri_clock_user *user)
     weiri_waiters_wake_all(&pool->sleepers);
     weiri_pool_announce_locked(pool);
     for (struct weiri_list *link = pool->senders.next; link != &pool->senders; link = link->next) {
-        wake_sender(WEIRI_CONTAINER(link, struct weiri_sender, link));
+        weiri_send_wake(WEIRI_CONTAINER(link, struct weiri_send, link));
     }
     weiri_contexts_step_locked(&pool->contexts);
     weiri_mutex_unlock(&pool->mutex);

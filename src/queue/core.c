@@ -24,8 +24,9 @@ void weiri_core_set_priorities(struct weiri_core *core, int64_t aging_ns)
 
 /* --- ready items --- */
 
-static enum weir_status reserve(struct weiri_core *core, size_t held)
+enum weir_status weiri_core_reserve(struct weiri_core *core, size_t more)
 {
+    size_t held = core->held + more;
     enum weir_status status = core->has_priorities
                                   ? weiri_heap_reserve(&core->ready, &core->allocator, held)
                                   : weiri_ring_reserve(&core->ring, &core->allocator, held);
@@ -115,12 +116,12 @@ static enum weir_status admit(struct weiri_core *core, struct weir_key key, size
             return WEIR_EBUSY;
         }
         *ret_item = item;
-        return weiri_item_is_free(item) ? reserve(core, core->held + more) : WEIR_OK;
+        return weiri_item_is_free(item) ? weiri_core_reserve(core, more) : WEIR_OK;
     }
     uint32_t hash = weiri_table_hash(&core->table, key);
     uint32_t number = weiri_table_find(&core->table, key, hash);
     if (number == 0) {
-        if (reserve(core, core->held + more) != WEIR_OK) {
+        if (weiri_core_reserve(core, more) != WEIR_OK) {
             return WEIR_ENOMEM;
         }
         number = weiri_table_insert(&core->table, &core->allocator, key, hash);

@@ -69,6 +69,10 @@ void weiri_core_set_priorities(struct weiri_core *core, int64_t aging_ns);
  * lead to it. */
 void weiri_core_fini(struct weiri_core *core);
 
+/* Makes capacity for more items that become held. WEIR_ENOMEM. After it, adds of so many embedded
+ * items cannot fail for lack of memory; nor, with can_wait_all, those for later. */
+WEIR_NODISCARD enum weir_status weiri_core_reserve(struct weiri_core *core, size_t more);
+
 /* How an item is to be added. */
 #define WEIRI_AT_ONCE INT64_MIN
 struct weiri_order {

@@ -344,3 +344,81 @@ TEST(next_in_line, "who is let in leaves what is free to the next in line")
 {
     explorer_must_pass(next_in_line, NULL, NULL);
 }
+
+/* The worker that runs the first envelope sends another one, beyond the capacity. */
+static struct {
+    int envelope; /* the other one; 0: it was sent */
+} own;
+
+static void send_own(void)
+{
+    if (own.envelope != 0) {
+        int i = own.envelope;
+        own.envelope = 0;
+        CHECK_STATUS(send_to(world.pool, i, 0), WEIR_OK);
+    }
+}
+
+static void own_init(size_t capacity, int envelope)
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    world_init(1, 0);
+    options.workers = 2;
+    options.capacity = capacity;
+    options.when_full = WEIR_FULL_WAIT;
+    options.flags = WEIR_POOL_TASKS_EXCEED;
+    replace_pool(&options);
+    own.envelope = envelope;
+    world.records[envelope].sleeps = true;
+    world.on_outcome = send_own;
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+}
+
+static void seek_own(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(send_until(2, WEIR_FOREVER), WEIR_OK);
+}
+
+/* The task's envelope keeps the only slot. The sender of the same envelope needs none. */
+static void in_flight(void *arg)
+{
+    struct weiri_thread second;
+    struct weiri_thread third;
+    (void)arg;
+    own_init(1, 2);
+    start_thread(&second, "second", seek_second);
+    wait_for_line(1);
+    start_thread(&third, "third", seek_own);
+    wait_for_line(2);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    weiri_thread_join(&third);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    weiri_thread_join(&second);
+    CHECK_INT(world.records[1].accepted, ==, 0);
+    world_fini();
+}
+
+TEST(in_flight, "a sender whose envelope another send has brought in waits no more")
+{
+    explorer_must_pass(in_flight, NULL, NULL);
+}
+
+/* The pair needs two slots of two. When the task has sent one of the pair, one slot is enough. */
+static void fewer_slots(void *arg)
+{
+    struct weiri_thread pair;
+    (void)arg;
+    own_init(2, 1);
+    start_thread(&pair, "pair", seek_two);
+    wait_for_line(1);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    weiri_thread_join(&pair);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    world_fini();
+}
+
+TEST(fewer_slots, "the first in line tries again when it needs fewer slots than before")
+{
+    explorer_must_pass(fewer_slots, NULL, NULL);
+}
