@@ -11,6 +11,17 @@
 #include "pool/fixture.h"
 #include "support/sanitizer.h"
 
+#if TEST_ASAN
+/* The C library ends a thread by a jump that AddressSanitizer does not see, so the shadow of the
+ * frames that were left stays poisoned, and the next function there would be reported. With this
+ * option local variables are not on the thread's stack, and nothing of it is poisoned. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void) /* NOLINT: the sanitizer's name */
+{
+    return "detect_stack_use_after_return=1";
+}
+#endif
+
 static int exit_thread(weir_context *context, struct task *task)
 {
     (void)context;
@@ -56,9 +67,6 @@ static void run_task(void *arg)
 
 TEST(thread_ended, "a task that ends its thread ends the program with a message")
 {
-    if (TEST_ASAN) {
-        test_skip("AddressSanitizer cannot abort while a thread unwinds");
-    }
     int (*bodies[])(weir_context *, struct task *) = {exit_thread, cancel_thread};
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         test_must_abort(run_task, &bodies[i], "pthread_exit() or pthread_cancel()");
