@@ -193,7 +193,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
 enum weir_cancel_flags {
     /** Return only once the run that was cancelled has ended, and what the pool calls because of
      * its end has returned: the envelope's outcome function, the pool's ended function, and release
-     * where it gives the last reference back. */
+     * where it gives the last reference back. An envelope whose run has just ended is not in flight
+     * any more, so nothing is cancelled, but the call waits for these functions all the same. */
     WEIR_CANCEL_WAIT = 1
 };
 

@@ -27,15 +27,16 @@ static uint32_t cancel(weir_pool *pool, weir_envelope *envelope,
     return found | WEIR_CANCELED_RUNNING;
 }
 
-/* Waits until the run is over, with all that is called because of its end. */
-static void await_run(weir_pool *pool, const struct weiri_worker *worker,
-                      uint64_t ticket) WEIRI_POOL_LOCKED
+/* A worker with a run of the envelope, begun up to that ticket, that is not over: something that is
+ * called because of its end has not returned. NULL: there is none. */
+static const struct weiri_worker *find_run(const weir_pool *pool, const weir_envelope *envelope,
+                                           uint64_t last_ticket) WEIRI_POOL_LOCKED
 {
-    pool->run_observers++;
-    while (worker->ticket == ticket) {
-        (void)weiri_pool_wait_locked(pool, WEIR_FOREVER);
+    const struct weiri_worker *worker = pool->workers;
+    while (worker != NULL && (worker->envelope != envelope || worker->ticket > last_ticket)) {
+        worker = worker->next;
     }
-    pool->run_observers--;
+    return worker;
 }
 
 enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint32_t flags,
@@ -56,16 +57,19 @@ enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint
         status = WEIR_EBUSY;
     } else if (self != NULL && self->envelope == envelope) {
         status = WEIR_ESTATE;
-    } else if (weiri_core_holds(&pool->core, &envelope->item)) {
+    } else {
+        uint64_t last_ticket = pool->core.last_ticket; /* runs begun later are of later sends */
         struct weiri_endings endings;
-        const struct weiri_worker *worker = envelope->worker;
-        uint64_t ticket = worker != NULL ? worker->ticket : 0;
         weiri_endings_init(&endings);
-        found = cancel(pool, envelope, &endings);
-        weiri_ended_tell_locked(pool, &endings);
-        if (waits && worker != NULL) {
-            await_run(pool, worker, ticket);
+        if (weiri_core_holds(&pool->core, &envelope->item)) {
+            found = cancel(pool, envelope, &endings);
         }
+        weiri_ended_tell_locked(pool, &endings);
+        pool->run_observers += waits;
+        while (waits && find_run(pool, envelope, last_ticket) != NULL) {
+            (void)weiri_pool_wait_locked(pool, WEIR_FOREVER);
+        }
+        pool->run_observers -= waits;
     }
     weiri_pool_unlock(pool);
     if (status == WEIR_OK && ret_found != NULL) {

@@ -154,7 +154,8 @@ static void cancel_too(void *arg)
 {
     const uint32_t *found = arg;
     cancel_first(arg);
-    CHECK(*found == 0 || world.records[0].ends == 1);
+    bool has_run = world.records[0].runs > 0; /* else the other thread may still tell of the drop */
+    CHECK(world.records[0].ends == 1 || (*found == 0 && !has_run));
 }
 
 /* The task sleeps until the first of the cancellations. */
@@ -177,7 +178,8 @@ static void two_cancellations(void *arg)
     world_fini();
 }
 
-TEST(two_cancellations, "two threads that wait for a cancelled run return once it is over")
+TEST(two_cancellations,
+     "two threads that wait for a run return once it is over, also where it has ended untold")
 {
     explorer_must_pass(two_cancellations, NULL, NULL);
 }
