@@ -52,8 +52,9 @@ struct weir_ended {
  *
  * Called on the thread that ends the flight, several may be at once, with no lock held. It may call
  * anything, also send the envelope again, to the same pool at once and to another one after it has
- * returned, except what waits for this pool or one of its runs. Drops that it causes are reported
- * after its return, by the same thread. arg is ended_arg of struct weir_pool_options. */
+ * returned. What waits for this pool to end, to pause or to be idle is WEIR_ESTATE, whichever the
+ * thread; it must not wait for a run in another way. Drops that it causes are reported after its
+ * return, by the same thread. arg is ended_arg of struct weir_pool_options. */
 typedef void weir_ended_fn(const struct weir_ended *ended, void *arg);
 
 /** The reason in words, none of which is empty or NULL: "done", "failed", … */

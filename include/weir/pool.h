@@ -33,6 +33,9 @@ WEIR_BEGIN_DECLS
  * weir_pool_send_until(), weir_pool_wait_idle() and, in a pool made with WEIR_FULL_WAIT, the other
  * sends block, and weir_pool_cancel() where it is asked to.
  *
+ * What waits for the pool to end, to pause or to be idle is WEIR_ESTATE in a task of the pool, in
+ * its stamps and hooks, and in the pool's ended function on any thread: the pool waits for them.
+ *
  * A worker's thread has the signal mask of the thread that starts the pool or makes it larger, and
  * so have the programs that tasks start: a program that wants its signals handled by threads of its
  * own blocks them there. A task must not end its thread (pthread_exit(), pthread_cancel()), nor

@@ -23,7 +23,17 @@ static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
     return weir_pool_end(pool, &options);
 }
 
-/* Everything but what waits for the pool, or starts it. */
+/* The pool waits for the caller, so what waits for the pool is refused. */
+static void check_waits_refused(weir_pool *pool)
+{
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_stop(pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_terminate(pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_free(pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_pause_until(pool, WEIR_FOREVER), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_ESTATE);
+}
+
 static void call_all(const struct weir_ended *ended, void *arg)
 {
     struct caller *caller = arg;
@@ -31,6 +41,8 @@ static void call_all(const struct weir_ended *ended, void *arg)
     weir_pool *pool = caller->pool;
     (void)atomic_fetch_add(&caller->calls, 1);
     CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_STOPPING);
+    check_waits_refused(pool);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
     CHECK_INT(counts_of(pool).running, ==, 0);
@@ -83,6 +95,44 @@ TEST(ended_idle, "the ended function of a pool that does not run may call it, an
         drop_idle(&caller, was_started != 0);
         weir_scope_free(caller.scope);
     }
+}
+
+static void refuse_waits(const struct weir_ended *ended, void *arg)
+{
+    struct caller *caller = arg;
+    check_waits_refused(ended->pool);
+    caller->status = weir_pool_start(ended->pool);
+    (void)atomic_fetch_add(&caller->calls, 1);
+}
+
+/* The thread that cancels or displaces is none of the pool's. */
+TEST(ended_waits, "what waits for the pool is refused in its ended function, on any thread")
+{
+    struct task task;
+    task_init(&task);
+    weir_envelope *first = envelope_for(&task, 0);
+    weir_envelope *second = envelope_for(&task, 0);
+    struct caller caller = {.calls = 0};
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.capacity = 1;
+    options.when_full = WEIR_FULL_DROP_OLDEST;
+    options.ended = refuse_waits;
+    options.ended_arg = &caller;
+    CHECK_STATUS(weir_pool_new(&options, &caller.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(caller.pool, first), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(caller.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(caller.pool, second), WEIR_OK);
+    CHECK_INT(atomic_load(&caller.calls), ==, 1);
+    CHECK_STATUS(caller.status, WEIR_OK); /* nothing is to be waited for */
+    CHECK_STATUS(weir_pool_cancel(caller.pool, second, 0, NULL), WEIR_OK);
+    CHECK_INT(atomic_load(&caller.calls), ==, 2);
+    CHECK_STATUS(caller.status, WEIR_ESTATE); /* it runs */
+    CHECK_STATUS(weir_pool_free(caller.pool), WEIR_OK);
+    weir_envelope_unref(first);
+    weir_envelope_unref(second);
+    task_fini(&task);
 }
 
 /* Called by a worker that a resize has sent away, and that has not left yet. */

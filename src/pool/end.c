@@ -153,7 +153,7 @@ static bool is_to_close_locked(weir_pool *pool, const struct weir_end_options *r
 {
     enum weir_pool_state state = pool->state;
     bool is_termination = request->mode == WEIR_END_TERMINATE;
-    bool is_refused = (waits(request) && weiri_pool_self_locked(pool) != NULL) ||
+    bool is_refused = (waits(request) && weiri_pool_needs_caller_locked(pool)) ||
                       (state == WEIR_POOL_STATE_INIT && !is_termination);
     *ret_status = is_refused ? WEIR_ESTATE : WEIR_OK;
     if (is_refused || state == WEIR_POOL_STATE_TERMINATED) {

@@ -32,11 +32,6 @@ void weiri_envelope_disown_locked(weir_pool *pool, weir_envelope *envelope)
     }
 }
 
-void weiri_endings_init(struct weiri_endings *endings)
-{
-    weiri_list_init(&endings->envelopes);
-}
-
 /* Takes the envelope out of the list that it is in, if any. */
 static void append(struct weiri_endings *endings, weir_envelope *envelope)
 {
@@ -139,6 +134,11 @@ static struct weiri_endings *find_outermost_locked(weir_pool *pool) WEIRI_POOL_L
         }
     }
     return NULL;
+}
+
+bool weiri_pool_needs_caller_locked(weir_pool *pool)
+{
+    return weiri_pool_self_locked(pool) != NULL || find_outermost_locked(pool) != NULL;
 }
 
 void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings)

@@ -24,7 +24,10 @@ struct weiri_endings {
     uintptr_t thread;       /* that thread */
 };
 
-void weiri_endings_init(struct weiri_endings *endings);
+static inline void weiri_endings_init(struct weiri_endings *endings)
+{
+    weiri_list_init(&endings->envelopes);
+}
 
 /* The envelope has left the core: notes why. dropped counts the runs that were asked for and
  * will not be made. */

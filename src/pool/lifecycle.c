@@ -30,6 +30,9 @@ static enum weir_status await_startable_locked(weir_pool *pool) WEIRI_REQUIRES(p
             return WEIR_ESTATE;
         }
         if (pool->state == WEIR_POOL_STATE_STOPPING || pool->enders > 0) {
+            if (weiri_pool_needs_caller_locked(pool)) {
+                return WEIR_ESTATE;
+            }
             (void)weiri_pool_wait_locked(pool, WEIR_FOREVER);
         } else if (!weiri_threads_join_locked(pool)) {
             return weir_scope_is_cancelled(pool->options.scope) ? WEIR_ECANCELED : WEIR_OK;
@@ -160,7 +163,7 @@ static enum weir_status check_wait(weir_pool *pool)
     enum weir_status status = weiri_pool_check(pool);
     if (status == WEIR_OK) {
         weiri_pool_lock(pool);
-        status = weiri_pool_self_locked(pool) != NULL ? WEIR_ESTATE : WEIR_OK;
+        status = weiri_pool_needs_caller_locked(pool) ? WEIR_ESTATE : WEIR_OK;
         weiri_pool_unlock(pool);
     }
     return status;

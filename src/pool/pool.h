@@ -221,6 +221,9 @@ weiri_panicked_fn weiri_pool_log_panic;
 
 /* The calling worker of this pool; NULL: the thread is none. */
 struct weiri_worker *weiri_pool_self_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+/* The calling thread is a worker, or tells of ends (ended.c). The pool does not end or become idle
+ * before the thread has returned, so the thread must not wait for that. */
+bool weiri_pool_needs_caller_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 
 /* The main function of a worker's thread; arg is its struct weiri_worker. */
 void weiri_worker_main(void *arg);

@@ -190,7 +190,7 @@ static enum weir_status send_all(weir_pool *pool, struct weiri_send *send)
         WEIRI_PROBE4(send, pool, send->envelopes[i], send->envelopes[i]->options.id, send->time_ns);
     }
     weiri_list_init(&send->link);
-    weiri_list_init(&endings.envelopes);
+    weiri_endings_init(&endings);
     weiri_pool_lock(pool);
     do {
         status = try_send(pool, send, &endings, &needed);
