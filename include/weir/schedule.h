@@ -82,10 +82,12 @@ struct weir_schedule {
     /** With missed WEIR_FIRING_SKIP, the latest missed firing is run if it is no later than this.
      * 0: a minute; WEIR_FOREVER: however late. */
     int64_t tolerance_ns;
-    size_t catch_up_max; /**< Of WEIR_FIRING_ALL; 0: 100; at most WEIR_CATCH_UP_LIMIT. */
-    uint32_t kind;       /**< Of enum weir_schedule_kind. */
-    uint32_t first;      /**< Of enum weir_first_run. */
-    uint32_t missed;     /**< Of enum weir_firing_policy: for firings that passed before a run. */
+    /** Of WEIR_FIRING_ALL; 0: 100; at most WEIR_CATCH_UP_LIMIT. Other calls on the pool wait while
+     * missed firings of an expression are counted: 10 ms twice for 10,000 of them. */
+    size_t catch_up_max;
+    uint32_t kind;   /**< Of enum weir_schedule_kind. */
+    uint32_t first;  /**< Of enum weir_first_run. */
+    uint32_t missed; /**< Of enum weir_firing_policy: for firings that passed before a run. */
     /** Of enum weir_firing_policy: for firings that passed during a run. Firings that pass while
      * missed ones are made up for count as these. */
     uint32_t overlap;

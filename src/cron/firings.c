@@ -54,6 +54,20 @@ struct weiri_firings weiri_firings_passed(const struct weiri_plan *plan, int64_t
     return passed;
 }
 
+/* The last firing before at_ns, a firing after first_ns. Tries how far back it is, from a guess on.
+ * With a good guess that takes two calls of the calendar; cron_last() over all would take forty. */
+static int64_t cron_before(const struct weiri_plan *plan, int64_t first_ns, int64_t at_ns,
+                           int64_t guess_ns)
+{
+    int64_t low_ns;
+    do {
+        int64_t from_ns = weiri_time_sub(at_ns, guess_ns);
+        low_ns = from_ns <= first_ns ? first_ns : weiri_firing_after(plan, from_ns - 1);
+        guess_ns = weiri_time_add(guess_ns, guess_ns);
+    } while (low_ns >= at_ns);
+    return cron_last(plan, low_ns, at_ns - 1);
+}
+
 int64_t weiri_firing_of_last(const struct weiri_plan *plan, int64_t first_ns, int64_t latest_ns,
                              uint64_t count)
 {
@@ -61,8 +75,11 @@ int64_t weiri_firing_of_last(const struct weiri_plan *plan, int64_t first_ns, in
         return (int64_t)((uint64_t)latest_ns - (count - 1) * (uint64_t)plan->interval_ns);
     }
     int64_t at_ns = latest_ns;
+    int64_t gap_ns = WEIR_SECONDS(1);
     for (uint64_t i = 1; i < count; i++) {
-        at_ns = cron_last(plan, first_ns, at_ns - 1);
+        int64_t before_ns = cron_before(plan, first_ns, at_ns, gap_ns);
+        gap_ns = at_ns - before_ns;
+        at_ns = before_ns;
     }
     return at_ns;
 }

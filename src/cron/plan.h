@@ -10,8 +10,9 @@
 #include <weir/status.h>
 
 /* When a periodic envelope runs next: plain functions of (plan, state, now), without clock, lock or
- * memory. They may take 0.1 s when 10,000 firings of an expression are made up for, so no lock is
- * held meanwhile. weir/schedule.h is the contract of the results. The life of an envelope:
+ * memory. They are called with the pool's mutex held, and take at most some 10 ms, when 10,000
+ * firings of an expression have passed. weir/schedule.h is the contract of the results. The life of
+ * an envelope:
  *
  *   weiri_plan_init()    it is made; weiri_plan_fini() when it is freed
  *   weiri_plan_start()   it is sent, and was not in flight: returns the wake time
