@@ -11,7 +11,6 @@
 #include "base/panic.h"
 #include "base/sync.h"
 #include "isolate/isolate.h"
-#include "pool/stamps.h"
 
 _Static_assert(offsetof(struct weir_envelope_options, isolation) + sizeof(void *) ==
                    sizeof(struct weir_envelope_options),

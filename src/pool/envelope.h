@@ -97,6 +97,9 @@ static inline weir_envelope *weiri_envelope_of(struct weir_item *item)
     return WEIRI_CONTAINER(item, struct weir_envelope, item);
 }
 
+/* Checks stamps of options (stamps.c). WEIR_EINVAL, WEIR_ERANGE. */
+WEIR_NODISCARD enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count);
+
 /* Ends the schedule, and forgets all sends. */
 void weiri_recur_reset(struct weiri_recurrence *recurrence);
 

@@ -9,7 +9,6 @@
 #include "base/options.h"
 #include "base/random.h"
 #include "pool/group.h"
-#include "pool/stamps.h"
 
 #define HOOK_MIN_NS WEIR_MS(800)
 #define HOOK_FRACTION 500 /* per mille */

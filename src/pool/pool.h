@@ -193,9 +193,10 @@ void weiri_pool_unlock(weir_pool *pool) WEIRI_RELEASE(pool->mutex);
 /* Wakes the threads, and sleeps once as a worker with nothing to run. */
 void weiri_pool_sleep_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 
-/* Queues an envelope that is in flight, as of a time. */
-void weiri_pool_requeue_locked(weir_pool *pool, weir_envelope *envelope,
-                               int64_t time_ns) WEIRI_POOL_LOCKED;
+/* Queues an envelope that is in flight, as of now_ns, or has it wait for a time. Cannot fail: its
+ * places in the ring and among the waiting ones are reserved while the core holds it. */
+struct weiri_added weiri_pool_again_locked(weir_pool *pool, weir_envelope *envelope,
+                                           int64_t time_ns, int64_t now_ns) WEIRI_POOL_LOCKED;
 
 /* A step of the pool's manual clock. */
 void weiri_pool_on_step(struct weiri_clock_user *user);

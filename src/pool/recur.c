@@ -89,7 +89,7 @@ void weiri_recur_pass_time(weir_pool *pool, weir_envelope *envelope, int64_t tim
         }
     }
     if (is_firing || is_sent) {
-        weiri_pool_requeue_locked(pool, envelope, time_ns);
+        (void)weiri_pool_again_locked(pool, envelope, WEIRI_AT_ONCE, time_ns);
     }
     set_pending_time(pool, envelope);
 }
@@ -144,7 +144,7 @@ void weiri_recur_again(weir_pool *pool, weir_envelope *envelope)
         recurrence->wake_ns = turn.wake_ns;
     }
     if (take_time(&recurrence->wake_ns, now.clock_ns)) {
-        weiri_pool_requeue_locked(pool, envelope, now.clock_ns);
+        (void)weiri_pool_again_locked(pool, envelope, WEIRI_AT_ONCE, now.clock_ns);
     }
     set_pending_time(pool, envelope);
 }

@@ -6,7 +6,6 @@
 
 #include "base/probe.h"
 #include "base/time.h"
-#include "pool/stamps.h"
 #include "queue/limiter.h"
 
 #define PER_MILLE 1000

@@ -36,6 +36,8 @@ struct weiri_run {
     uint32_t dropped;              /* runs that were to come after this one */
 };
 
+/* Runs the task of the context's envelope inside its stamps; their status (stamps.c). */
+int weiri_stamps_run(weir_context *context);
 /* Invokes the task of the context's envelope, in this process or in one of its own; its status
  * (isolation.c). Notes in the context how the run was lost, if it was. */
 int weiri_invoke(weir_context *context);

@@ -3,7 +3,6 @@
 /* After a run: counts, the next action, and the end of the run. The envelope stays in
  * flight until then, so what brings it back needs no slot and no memory. */
 
-#include "base/panic.h"
 #include "base/probe.h"
 #include "pool/group.h"
 #include "pool/recur.h"
@@ -43,15 +42,10 @@ static bool may_come_back_locked(weir_pool *pool, struct weiri_run *run) WEIRI_P
     return is_allowed;
 }
 
-/* Cannot fail: the item is held, so that it has its place among the waiting ones. */
 static void retry_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
     weir_envelope *envelope = run->envelope;
-    struct weiri_added added;
-    const struct weiri_order order = {.time_ns = run->retry_ns};
-    enum weir_status status =
-        weiri_core_add(&pool->core, weir_key_item(&envelope->item), &order, pool->now_ns, &added);
-    WEIRI_ASSERT(status == WEIR_OK);
+    struct weiri_added added = weiri_pool_again_locked(pool, envelope, run->retry_ns, pool->now_ns);
     WEIRI_PROBE4(retry, pool, envelope, envelope->options.id, run->status);
     pool->counts.retries++;
     pool->meter.retries += run->retry_ns != WEIRI_AT_ONCE;

@@ -1,8 +1,16 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/stamps.h"
+#include <weir/stamp.h>
 
 #include "pool/run.h"
+
+/* The inside of a stamp: the chain from an index on, which counts the pool's stamps before the
+ * envelope's. Each link is made on the worker's stack when it is called, so that the two arrays are
+ * never joined, and nothing is written that two workers share. */
+struct weir_next {
+    weir_context *context;
+    size_t index;
+};
 
 /* As many frames of the user's own are on a worker's stack at once. */
 #define STAMPS_MAX 1024

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "pool/stamps.h"
+#include "pool/run.h"
 
 #include "pool/script.h"
 

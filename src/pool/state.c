@@ -6,13 +6,15 @@
 #include "pool/pool.h"
 #include "pool/recur.h"
 
-void weiri_pool_requeue_locked(weir_pool *pool, weir_envelope *envelope, int64_t time_ns)
+struct weiri_added weiri_pool_again_locked(weir_pool *pool, weir_envelope *envelope,
+                                           int64_t time_ns, int64_t now_ns)
 {
     struct weiri_added added;
-    const struct weiri_order order = {.time_ns = WEIRI_AT_ONCE};
+    const struct weiri_order order = {.time_ns = time_ns};
     enum weir_status status =
-        weiri_core_add(&pool->core, weir_key_item(&envelope->item), &order, time_ns, &added);
-    WEIRI_ASSERT(status == WEIR_OK); /* it is held */
+        weiri_core_add(&pool->core, weir_key_item(&envelope->item), &order, now_ns, &added);
+    WEIRI_ASSERT(status == WEIR_OK);
+    return added;
 }
 
 /* Queues due envelopes. */
@@ -30,7 +32,7 @@ static void pass_time_locked(weir_pool *pool) WEIRI_POOL_LOCKED
         if (weiri_envelope_is_periodic(envelope)) {
             weiri_recur_pass_time(pool, envelope, time_ns);
         } else {
-            weiri_pool_requeue_locked(pool, envelope, time_ns);
+            (void)weiri_pool_again_locked(pool, envelope, WEIRI_AT_ONCE, time_ns);
             weiri_core_clear_time(core, &envelope->item);
         }
     }
