@@ -42,7 +42,7 @@ class Build:
         listing = subprocess.run(["ninja", "-C", str(self.folder), "-t", "deps"], capture_output=True, text=True, check=True)
         for line in listing.stdout.split("\n"):
             if line.startswith(" "):
-                self.needs[current].add(line.strip())
+                self.needs[current].add(os.path.normpath(self.folder / line.strip()))  # ccache may make it relative
             elif line:
                 current = line.partition(":")[0]
                 self.needs[current] = set()
