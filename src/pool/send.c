@@ -72,8 +72,9 @@ static bool displace_oldest(weir_pool *pool, struct weiri_endings *endings) WEIR
     return true;
 }
 
-/* Whether the send gets as many slots as it needs. Drops the oldest for it only now that nothing
- * else can refuse it but a lack of memory. */
+/* Whether the send gets as many slots as it needs. The oldest is dropped for it only here, since
+ * nothing refuses it after that: it takes the memory of the one dropped, and a core that shrinks
+ * keeps capacity for more than it holds. */
 static bool may_enter(weir_pool *pool, const struct weiri_send *send, size_t needed,
                       struct weiri_endings *endings) WEIRI_POOL_LOCKED
 {
