@@ -37,17 +37,6 @@ static uint64_t take_chunk(weir_crew *crew)
 
 static void helper_main(void *arg);
 
-static bool start_helper_locked(weir_crew *crew) WEIRI_REQUIRES(crew->mutex)
-{
-    struct weiri_helper *helper = &crew->helpers[crew->started];
-    helper->crew = crew;
-    weiri_cond_init(&helper->woken, &crew->mutex);
-    bool is_started =
-        weiri_thread_start_open(&helper->thread, "weir-crew", helper_main, helper) == WEIR_OK;
-    crew->started += is_started;
-    return is_started;
-}
-
 /* Wakes or starts a helper, unless one is on its way or the one on standby suffices. */
 static void wake_helper_locked(weir_crew *crew) WEIRI_REQUIRES(crew->mutex)
 {
@@ -64,7 +53,12 @@ static void wake_helper_locked(weir_crew *crew) WEIRI_REQUIRES(crew->mutex)
         helper->is_asleep = false;
         weiri_cond_signal(&helper->woken);
     } else if (crew->started < crew->helper_count) {
-        crew->is_waking = start_helper_locked(crew);
+        helper = &crew->helpers[crew->started];
+        helper->crew = crew;
+        weiri_cond_init(&helper->woken, &crew->mutex);
+        crew->is_waking =
+            weiri_thread_start_open(&helper->thread, "weir-crew", helper_main, helper) == WEIR_OK;
+        crew->started += crew->is_waking;
     }
 }
 
