@@ -41,33 +41,25 @@ static enum weir_status normalize(struct request *dst, const struct weir_add_opt
     return supersedes && (options.delay_ns > 0 || dst->is_limited) ? WEIR_EINVAL : WEIR_OK;
 }
 
-/* The order for the core. start_ns is the start of the delay. */
-static struct weiri_order order_locked(const weir_queue *queue, const struct request *request,
-                                       int64_t start_ns) WEIRI_REQUIRES(queue->mutex)
-{
-    struct weiri_order order = {.time_ns = WEIRI_AT_ONCE,
-                                .priority = request->priority,
-                                .replaces = request->replaces,
-                                .keeps_priority = request->is_limited};
-    if (request->delay_ns > 0) {
-        /* Another thread may have read a later time meanwhile. Items become due in the order of
-         * their times, so no new time may be earlier. */
-        int64_t time_ns = weiri_time_add(start_ns, request->delay_ns);
-        order.time_ns = time_ns > queue->now_ns ? time_ns : queue->now_ns;
-    }
-    return order;
-}
-
-/* Adds all keys or none. Every add goes through here. queue, keys and request have been checked;
- * added has count elements. */
+/* Adds all keys or none. Every add that takes the lock goes through here. queue, keys and request
+ * have been checked. start_ns is the start of the delay; added has count elements. */
 static enum weir_status add_all(weir_queue *queue, const struct weir_key *keys, size_t count,
                                 const struct request *request, int64_t start_ns,
                                 struct weiri_added *added)
 {
     enum weir_status status = WEIR_ESHUTDOWN;
+    struct weiri_order order = {.time_ns = WEIRI_AT_ONCE,
+                                .priority = request->priority,
+                                .replaces = request->replaces,
+                                .keeps_priority = request->is_limited};
     weiri_queue_lock(queue);
     if (!queue->shutting_down) {
-        struct weiri_order order = order_locked(queue, request, start_ns);
+        if (request->delay_ns > 0) {
+            /* Another thread may have read a later time meanwhile. Items become due in the order of
+             * their times, so no new time may be earlier. */
+            int64_t time_ns = weiri_time_add(start_ns, request->delay_ns);
+            order.time_ns = time_ns > queue->now_ns ? time_ns : queue->now_ns;
+        }
         status = count == 1 ? weiri_core_add(&queue->core, keys[0], &order, queue->now_ns, added)
                             : weiri_core_add_batch(&queue->core, keys, count, &order, queue->now_ns,
                                                    added);
@@ -125,20 +117,17 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     return status;
 }
 
-/* The lock-free read: whether an add at once of an embedded item is coalesced. */
-static bool is_coalesced(weir_queue *queue, struct weir_key key)
-{
-    weiri_sync_point();
-    return key.size == WEIR_KEY_ITEM &&
-           atomic_load_explicit(&queue->coalesces, memory_order_relaxed) &&
-           weiri_item_coalesces((struct weir_item *)(uintptr_t)key.data, &queue->core);
-}
-
 enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key)
 {
     enum weir_status status = weiri_queue_check(queue, key);
-    if (status != WEIR_OK || is_coalesced(queue, key)) {
+    if (status != WEIR_OK) {
         return status;
+    }
+    weiri_sync_point();
+    if (key.size == WEIR_KEY_ITEM &&
+        atomic_load_explicit(&queue->coalesces, memory_order_relaxed) &&
+        weiri_item_coalesces((struct weir_item *)(uintptr_t)key.data, &queue->core)) {
+        return WEIR_OK; /* without the lock */
     }
     struct weiri_added added;
     return add_all(queue, &key, 1, &(struct request){.delay_ns = 0}, 0, &added);

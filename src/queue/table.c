@@ -23,40 +23,27 @@ void weiri_table_init(struct weiri_table *table, size_t record_size, uint64_t se
     weiri_list_init(&table->unfilled);
 }
 
-static struct weiri_record *record_at(const struct weiri_table *table, struct weiri_chunk *chunk,
-                                      uint32_t index)
-{
-    return (void *)(chunk->records + index * table->record_size);
-}
-
-static struct weiri_chunk *chunk_of(const struct weiri_table *table, uint32_t number)
-{
-    return table->chunks[(number - 1) / CHUNK_RECORDS];
-}
-
 void *weiri_table_record(const struct weiri_table *table, uint32_t number)
 {
-    return record_at(table, chunk_of(table, number), (number - 1) % CHUNK_RECORDS);
+    struct weiri_chunk *chunk = table->chunks[(number - 1) / CHUNK_RECORDS];
+    return chunk->records + (number - 1) % CHUNK_RECORDS * table->record_size;
 }
 
 void *weiri_table_check(const struct weiri_table *table, uint64_t number)
 {
     if (number == 0 || (number - 1) / CHUNK_RECORDS >= table->chunk_capacity ||
-        chunk_of(table, (uint32_t)number) == NULL) {
+        table->chunks[(number - 1) / CHUNK_RECORDS] == NULL) {
         return NULL;
     }
     return weiri_table_record(table, (uint32_t)number);
 }
 
-/* The bytes that are compared: those of the key, or of an item's address. */
-static const void *bytes_of(const struct weir_key *key)
+/* The bytes that are hashed, compared and copied: those of the key, or of an item's address. The
+ * result refers to key. */
+static struct weir_key bytes_of(const struct weir_key *key)
 {
-    return key->size == WEIR_KEY_ITEM ? (const void *)&key->data : key->data;
-}
-
-static size_t count_of(size_t size)
-{
-    return size == WEIR_KEY_ITEM ? sizeof(const void *) : size;
+    bool is_item = key->size == WEIR_KEY_ITEM;
+    return is_item ? (struct weir_key){&key->data, sizeof(key->data)} : *key;
 }
 
 static const char *record_bytes(const struct weiri_record *record)
@@ -77,7 +64,8 @@ struct weir_key weiri_record_key(const struct weiri_record *record)
 
 uint32_t weiri_table_hash(const struct weiri_table *table, struct weir_key key)
 {
-    return (uint32_t)(weiri_hash(bytes_of(&key), count_of(key.size), table->seed) >> 32);
+    struct weir_key bytes = bytes_of(&key);
+    return (uint32_t)(weiri_hash(bytes.data, bytes.size, table->seed) >> 32);
 }
 
 uint32_t weiri_table_find(const struct weiri_table *table, struct weir_key key, uint32_t hash)
@@ -85,12 +73,13 @@ uint32_t weiri_table_find(const struct weiri_table *table, struct weir_key key, 
     if (table->count == 0) {
         return 0;
     }
+    struct weir_key bytes = bytes_of(&key);
     size_t mask = table->capacity - 1;
     for (size_t at = hash & mask; table->slots[at].number != 0; at = (at + 1) & mask) {
         if (table->slots[at].hash == hash) {
             const struct weiri_record *record = weiri_table_record(table, table->slots[at].number);
             if (record->size == (uint32_t)key.size &&
-                weiri_same_bytes(record_bytes(record), bytes_of(&key), count_of(key.size))) {
+                weiri_same_bytes(record_bytes(record), bytes.data, bytes.size)) {
                 return table->slots[at].number;
             }
         }
@@ -153,24 +142,26 @@ static size_t chunk_size(const struct weiri_table *table)
     return sizeof(struct weiri_chunk) + CHUNK_RECORDS * table->record_size;
 }
 
-static struct weiri_chunk *add_chunk(struct weiri_table *table,
-                                     const struct weir_allocator *allocator)
+/* Makes a chunk, so that there are free records. */
+static enum weir_status add_chunk(struct weiri_table *table, const struct weir_allocator *allocator)
 {
     find_index(table, allocator);
     if (table->chunk_low == table->chunk_capacity) {
-        return NULL;
+        return WEIR_ENOMEM;
     }
     struct weiri_chunk *chunk = weiri_alloc_zero(allocator, 1, chunk_size(table));
     if (chunk == NULL) {
-        return NULL;
+        return WEIR_ENOMEM;
     }
     chunk->index = table->chunk_low;
+    table->chunks[chunk->index] = chunk;
     for (uint32_t i = 0; i < CHUNK_RECORDS; i++) {
-        record_at(table, chunk, i)->hash = i + 1;
+        struct weiri_record *record =
+            weiri_table_record(table, chunk->index * CHUNK_RECORDS + i + 1);
+        record->hash = i + 1;
     }
     weiri_list_insert_before(table->unfilled.next, &chunk->link);
-    table->chunks[chunk->index] = chunk;
-    return chunk;
+    return WEIR_OK;
 }
 
 static void remove_chunk(struct weiri_table *table, const struct weir_allocator *allocator,
@@ -184,15 +175,6 @@ static void remove_chunk(struct weiri_table *table, const struct weir_allocator 
     weiri_release(allocator, chunk, chunk_size(table));
 }
 
-/* A chunk with a free record; NULL: no memory. */
-static struct weiri_chunk *find_chunk(struct weiri_table *table,
-                                      const struct weir_allocator *allocator)
-{
-    return weiri_list_is_empty(&table->unfilled)
-               ? add_chunk(table, allocator)
-               : WEIRI_CONTAINER(table->unfilled.next, struct weiri_chunk, link);
-}
-
 uint32_t weiri_table_insert(struct weiri_table *table, const struct weir_allocator *allocator,
                             struct weir_key key, uint32_t hash)
 {
@@ -202,15 +184,20 @@ uint32_t weiri_table_insert(struct weiri_table *table, const struct weir_allocat
             return 0;
         }
     }
-    size_t count = count_of(key.size);
-    struct weiri_chunk *chunk = find_chunk(table, allocator);
-    char *block = count > WEIRI_KEY_INLINE ? weiri_alloc(allocator, count) : NULL;
-    if (chunk == NULL || (count > WEIRI_KEY_INLINE && block == NULL)) {
-        weiri_release(allocator, block, count);
+    if (weiri_list_is_empty(&table->unfilled) && add_chunk(table, allocator) != WEIR_OK) {
         return 0;
     }
-    uint32_t index = chunk->free;
-    struct weiri_record *record = record_at(table, chunk, index);
+    struct weir_key bytes = bytes_of(&key);
+    char *block = NULL;
+    if (bytes.size > WEIRI_KEY_INLINE) {
+        block = weiri_alloc(allocator, bytes.size);
+        if (block == NULL) {
+            return 0;
+        }
+    }
+    struct weiri_chunk *chunk = WEIRI_CONTAINER(table->unfilled.next, struct weiri_chunk, link);
+    uint32_t number = chunk->index * CHUNK_RECORDS + chunk->free + 1;
+    struct weiri_record *record = weiri_table_record(table, number);
     chunk->free = record->hash;
     chunk->used++;
     if (chunk == table->spare) {
@@ -225,10 +212,9 @@ uint32_t weiri_table_insert(struct weiri_table *table, const struct weir_allocat
     if (block != NULL) {
         record->key.block = block;
     }
-    if (count > 0) {
-        memcpy(block != NULL ? block : record->key.bytes, bytes_of(&key), count);
+    if (bytes.size > 0) {
+        memcpy(block != NULL ? block : record->key.bytes, bytes.data, bytes.size);
     }
-    uint32_t number = chunk->index * CHUNK_RECORDS + index + 1;
     put(table->slots, table->capacity - 1, (struct weiri_slot){hash, number});
     table->count++;
     return number;
@@ -275,7 +261,7 @@ static void keep_spare(struct weiri_table *table, const struct weir_allocator *a
 void weiri_table_remove(struct weiri_table *table, const struct weir_allocator *allocator,
                         uint32_t number)
 {
-    struct weiri_chunk *chunk = chunk_of(table, number);
+    struct weiri_chunk *chunk = table->chunks[(number - 1) / CHUNK_RECORDS];
     struct weiri_record *record = weiri_table_record(table, number);
     remove_slot(table, record->hash, number);
     release_key(allocator, record);
