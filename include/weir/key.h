@@ -64,7 +64,11 @@ struct weir_item {
 #define WEIR_KEY_SIZE_LIMIT ((size_t)1 << 30)
 
 /** An item's identity. Two keys of bytes are the same item when their bytes are equal; two embedded
- * keys when their addresses are. Passed by value; the bytes are borrowed during the call. */
+ * keys when their addresses are. Passed by value; the bytes are borrowed during the call.
+ *
+ * Queues and limiters check keys alike. A key of more bytes than the queue or limiter takes is
+ * WEIR_ETOOBIG, whatever data is. Then these are WEIR_EINVAL: bytes at NULL, unless their count is
+ * 0; an embedded item at NULL or at an address that is not aligned. */
 struct weir_key {
     const void *data; /**< The bytes, or the struct weir_item. May be NULL where size is 0. */
     size_t size;      /**< Count of bytes; WEIR_KEY_ITEM for an embedded item. */

@@ -159,9 +159,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_default_new(
 WEIR_API enum weir_status weir_limiter_free(weir_limiter *limiter);
 
 /** Asks how long the item must wait at now_ns, and counts a try. An answer of less than 0, which a
- * user's own limiter may give, is taken for 0. Errors: WEIR_EINVAL (a NULL, a key without its
- * bytes), WEIR_ETOOBIG (key longer than WEIR_KEY_SIZE_LIMIT), WEIR_ENOMEM, or those of a user's own
- * limiter; then nothing was counted. */
+ * user's own limiter may give, is taken for 0. Errors: WEIR_EINVAL (a NULL, key), WEIR_ETOOBIG (key
+ * of more than WEIR_KEY_SIZE_LIMIT bytes), WEIR_ENOMEM, or those of a user's own limiter; then
+ * nothing was counted. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_when(weir_limiter *limiter,
                                                            struct weir_key key, int64_t now_ns,
                                                            int64_t *ret_delay_ns);

@@ -52,8 +52,8 @@ WEIR_BEGIN_DECLS
  *
  * What ends in _ns is in nanoseconds; times are readings of the queue's clock. Keys, arrays and
  * options are borrowed during the call; the queue copies the bytes of the keys that it keeps. NULL
- * where an object is required is WEIR_EINVAL, and so is a key without the bytes or the item that it
- * says it has. A call that fails has changed nothing, its results neither, unless it says so.
+ * where an object is required is WEIR_EINVAL; struct weir_key says which keys are refused. A call
+ * that fails has changed nothing, its results neither, unless it says so.
  *
  * After fork() the child cannot use the parent's queues: each call that returns a status is
  * WEIR_EFORKED, they count as empty and as shut down, and weir_queue_free() does nothing. It may

@@ -5,6 +5,7 @@
 #include "base/forked.h"
 #include "base/options.h"
 #include "base/sync.h"
+#include "queue/key.h"
 
 enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops, size_t self_size,
                                     const struct weir_allocator *allocator,
@@ -103,13 +104,9 @@ void weiri_limiter_forget(weir_limiter *limiter, struct weir_key key)
 
 static enum weir_status check(const weir_limiter *limiter, struct weir_key key)
 {
-    if (limiter == NULL || (key.data == NULL && key.size != 0)) {
-        return WEIR_EINVAL;
-    }
-    if (key.size > WEIR_KEY_SIZE_LIMIT && key.size != WEIR_KEY_ITEM) {
-        return WEIR_ETOOBIG;
-    }
-    return weiri_forked_since(limiter->process) ? WEIR_EFORKED : WEIR_OK;
+    enum weir_status status =
+        limiter == NULL ? WEIR_EINVAL : weiri_key_check(key, WEIR_KEY_SIZE_LIMIT);
+    return status == WEIR_OK && weiri_forked_since(limiter->process) ? WEIR_EFORKED : status;
 }
 
 enum weir_status weir_limiter_when(weir_limiter *limiter, struct weir_key key, int64_t now_ns,

@@ -7,6 +7,7 @@
 #include "base/panic.h"
 #include "base/processors.h"
 #include "base/random.h"
+#include "queue/key.h"
 #include "queue/limiter.h"
 
 #define KEY_SIZE_MAX_DEFAULT 65536
@@ -62,14 +63,7 @@ enum weir_status weiri_queue_check(const weir_queue *queue, struct weir_key key)
     if (!weiri_queue_is_valid(queue)) {
         return weiri_queue_refusal(queue);
     }
-    if (key.size == WEIR_KEY_ITEM) {
-        bool is_aligned = (uintptr_t)key.data % _Alignof(struct weir_item) == 0;
-        return key.data != NULL && is_aligned ? WEIR_OK : WEIR_EINVAL;
-    }
-    if (key.size > queue->key_size_max) {
-        return WEIR_ETOOBIG;
-    }
-    return key.data != NULL || key.size == 0 ? WEIR_OK : WEIR_EINVAL;
+    return weiri_key_check(key, queue->key_size_max);
 }
 
 void weiri_queue_pass_time_locked(weir_queue *queue)

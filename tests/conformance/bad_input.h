@@ -69,6 +69,7 @@ enum {
         CHECK_STATUS(call(w, w->queue, weir_key_bytes(&w->f.items[IS_QUEUED], SIZE_MAX)),          \
                      WEIR_ETOOBIG);                                                                \
         CHECK_STATUS(call(w, w->queue, weir_key_bytes((const void *)1, SIZE_MAX)), WEIR_ETOOBIG);  \
+        CHECK_STATUS(call(w, w->queue, weir_key_bytes(NULL, SIZE_MAX)), WEIR_ETOOBIG);             \
         CHECK_STATUS(call(w, w->queue, weir_key_bytes(large, WEIR_KEY_SIZE_LIMIT + 1)),            \
                      WEIR_ETOOBIG);                                                                \
         return call(w, w->queue, weir_key_bytes(large, sizeof(large)));                            \

@@ -78,9 +78,15 @@ static enum weir_status call_with(call_fn *call, struct weir_key key)
     {                                                                                              \
         return call_with(call, weir_key_item(NULL));                                               \
     }                                                                                              \
+    ROW(function, key, misaligned_item, invalid)                                                   \
+    {                                                                                              \
+        static struct weir_item item;                                                              \
+        return call_with(call, (struct weir_key){(const char *)&item + 1, WEIR_KEY_ITEM});         \
+    }                                                                                              \
     ROW(function, key, too_big, too_big_status)                                                    \
     {                                                                                              \
         CHECK_STATUS(call_with(call, weir_key_bytes("", SIZE_MAX - 1)), too_big_status);           \
+        CHECK_STATUS(call_with(call, weir_key_bytes(NULL, SIZE_MAX)), too_big_status);             \
         return call_with(call, weir_key_bytes("", WEIR_KEY_SIZE_LIMIT + 1));                       \
     }
 
