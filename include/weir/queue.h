@@ -45,10 +45,11 @@ WEIR_BEGIN_DECLS
  * consumer that the kernel does not let run, such as one of low priority on a busy processor, holds
  * up what is queued although others sleep: schedule the consumers of a queue alike.
  *
- * An add coalesces with an earlier one if it changes nothing because what was asked earlier is
- * still to come: an add at once, where the item is queued or processing-and-dirty; an add for a
- * time, where the item waits and keeps its pending time. A processing covers all adds that
- * coalesced.
+ * An add coalesces with an earlier one if it causes no processing of its own, because the one that
+ * was asked earlier is still to come: an add at once, where the item is queued or
+ * processing-and-dirty; an add for a time, where the item waits and keeps its pending time. A
+ * processing covers all adds that coalesced. One that coalesces may still raise the item's
+ * priority, and one at once that supersedes takes the pending time away.
  *
  * What ends in _ns is in nanoseconds; times are readings of the queue's clock. Keys, arrays and
  * options are borrowed during the call; the queue copies the bytes of the keys that it keeps. NULL
