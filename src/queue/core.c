@@ -36,8 +36,9 @@ enum weir_status weiri_core_reserve(struct weiri_core *core, size_t more)
     return status;
 }
 
-/* Shrinks the structures if far fewer items are held than before. */
-static void shrink(struct weiri_core *core)
+/* Shrinks the structures if far fewer items are held than before. Inline: a call would add
+ * 9 instructions to each done that makes an item free. */
+static inline void shrink(struct weiri_core *core)
 {
     size_t waiting = core->can_wait_all ? core->held : core->waiting.count;
     if (weiri_is_sparse(core->ring.capacity, core->held)) {
@@ -326,6 +327,9 @@ enum weir_status weiri_core_add_batch(struct weiri_core *core, const struct weir
                 dismiss(core, item);
             }
         }
+    }
+    if (status != WEIR_OK) {
+        shrink(core); /* capacity was reserved for all of the batch */
     }
     return status;
 }

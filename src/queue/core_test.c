@@ -412,6 +412,29 @@ TEST(batch_refused, "a batch with an item of another core is refused whole")
     fini();
 }
 
+TEST(batch_refused_memory, "a batch that is refused leaves no memory behind")
+{
+    static struct weir_item items[1000];
+    static struct weir_key keys[1001];
+    static struct weiri_added added[1001];
+    struct weir_item foreign = {.weir_word = (uintptr_t)names | WEIR_PLACE_QUEUED};
+    for (size_t i = 0; i < 1000; i++) {
+        keys[i] = weir_key_item(&items[i]);
+    }
+    keys[1000] = weir_key_item(&foreign);
+    for (int priorities = 0; priorities < 2; priorities++) {
+        init(priorities == 1);
+        for (int waits = 0; waits < 2; waits++) {
+            struct weiri_order order = {.time_ns = waits ? 10 : WEIRI_AT_ONCE};
+            CHECK_STATUS(weiri_core_add_batch(&core, keys, 1001, &order, 0, added), WEIR_EBUSY);
+            CHECK_INT(core.ring.capacity, <=, WEIRI_CAPACITY_MIN);
+            CHECK_INT(core.ready.capacity, <=, WEIRI_CAPACITY_MIN);
+            CHECK_INT(core.waiting.capacity, <=, WEIRI_CAPACITY_MIN);
+        }
+        fini();
+    }
+}
+
 TEST(works, "a work is known by its ticket, only while its item is processing")
 {
     struct weir_work stale[3];
