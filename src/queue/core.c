@@ -365,6 +365,7 @@ void weiri_core_start(struct weiri_core *core, struct weir_item *item, int64_t n
         item->weir_running_ns = now_ns;
     }
     if (core->meter != NULL) {
+        core->started_ns += (uint64_t)now_ns;
         weiri_histogram_observe(&core->meter->queue_duration,
                                 weiri_time_since(item->weir_queued_ns, now_ns));
     }
@@ -378,6 +379,7 @@ bool weiri_core_done(struct weiri_core *core, struct weir_item *item, int64_t no
         item->weir_previous;
     core->processing--;
     if (core->meter != NULL) {
+        core->started_ns -= (uint64_t)item->weir_running_ns;
         weiri_histogram_observe(&core->meter->work_duration,
                                 weiri_time_since(item->weir_running_ns, now_ns));
     }

@@ -481,6 +481,44 @@ TEST(processing_list, "the items that are processing stand in the order of their
     fini();
 }
 
+TEST(sample, "the ages of what is processing, their sum and the longest, are those of its items")
+{
+    struct weiri_queue_sample meter = {.adds = 0};
+    struct weiri_queue_sample got;
+    struct weir_item *item;
+    init(false);
+    core.meter = &meter;
+    core.times_items = true;
+    for (int64_t now_ns = 0; now_ns < 2000; now_ns += (int64_t)test_random_below(9)) {
+        struct weiri_order order = {.time_ns = WEIRI_AT_ONCE};
+        struct weiri_added added;
+        CHECK_STATUS(
+            weiri_core_add(&core, key_of(test_random_below(ITEMS)), &order, now_ns, &added),
+            WEIR_OK);
+        item = find(test_random_below(ITEMS));
+        if (item != NULL && weiri_item_is_processing(item)) {
+            (void)weiri_core_done(&core, item, now_ns);
+        }
+        item = weiri_core_first(&core);
+        if (item != NULL && test_random_below(3) > 0) {
+            weiri_core_start(&core, item, now_ns);
+        }
+        weiri_wide sum = 0;
+        int64_t longest = 0;
+        for (item = core.first_processing; item != NULL; item = item->weir_next) {
+            int64_t age_ns = now_ns + 7 - item->weir_running_ns;
+            sum += (uint64_t)age_ns;
+            longest = age_ns > longest ? age_ns : longest;
+        }
+        weiri_core_sample(&core, now_ns + 7, &got);
+        CHECK(got.unfinished_ns == sum);
+        CHECK_INT(got.longest_ns, ==, longest);
+        CHECK_INT(got.depth, ==, core.queued + core.dirty);
+    }
+    fini();
+    CHECK(core.started_ns == 0);
+}
+
 TEST(dropped, "all times are dropped and counted; what only waited is free")
 {
     init(false);

@@ -73,14 +73,9 @@ void weiri_core_describe(const struct weiri_core *core, const struct weir_item *
 void weiri_core_sample(const struct weiri_core *core, int64_t now_ns,
                        struct weiri_queue_sample *ret_sample)
 {
+    const struct weir_item *oldest = core->first_processing;
     *ret_sample = *core->meter;
     ret_sample->depth = core->queued + core->dirty;
-    ret_sample->unfinished_ns = 0;
-    ret_sample->longest_ns = 0;
-    for (const struct weir_item *item = core->first_processing; item != NULL;
-         item = item->weir_next) {
-        int64_t age_ns = weiri_time_since(item->weir_running_ns, now_ns);
-        ret_sample->unfinished_ns += (uint64_t)age_ns;
-        ret_sample->longest_ns = age_ns > ret_sample->longest_ns ? age_ns : ret_sample->longest_ns;
-    }
+    ret_sample->unfinished_ns = (weiri_wide)core->processing * (uint64_t)now_ns - core->started_ns;
+    ret_sample->longest_ns = oldest == NULL ? 0 : weiri_time_since(oldest->weir_running_ns, now_ns);
 }
