@@ -81,9 +81,11 @@ void weiri_queue_lock(weir_queue *queue)
     weiri_queue_pass_time_locked(queue);
 }
 
-/* Does what follows from the state. Returns the parker of a consumer that is to be woken after the
- * unlock, or NULL. */
-static struct weiri_parker *settle_locked(weir_queue *queue) WEIRI_REQUIRES(queue->mutex)
+/* Does what follows from the state. has_timer: the earliest pending time needs no other consumer.
+ * Returns the parker of a consumer that is to be woken after the unlock, or NULL. Inline: a call
+ * would add 9 instructions to the 21 of each unlock. */
+static inline struct weiri_parker *settle_locked(weir_queue *queue, bool has_timer)
+    WEIRI_REQUIRES(queue->mutex)
 {
     const struct weiri_core *core = &queue->core;
     if (!weiri_waiters_is_empty(&queue->drains) && core->queued + core->processing == 0) {
@@ -95,12 +97,12 @@ static struct weiri_parker *settle_locked(weir_queue *queue) WEIRI_REQUIRES(queu
     return weiri_waiters_is_empty(&queue->consumers)
                ? NULL
                : weiri_waiters_wake(&queue->consumers, core->queued + queue->interrupts,
-                                    weiri_core_next_time(core));
+                                    has_timer ? INT64_MAX : weiri_core_next_time(core));
 }
 
 void weiri_queue_unlock(weir_queue *queue)
 {
-    struct weiri_parker *parker = settle_locked(queue);
+    struct weiri_parker *parker = settle_locked(queue, false);
     weiri_mutex_unlock(&queue->mutex);
     if (parker != NULL) {
         weiri_parker_wake(parker);
@@ -109,9 +111,11 @@ void weiri_queue_unlock(weir_queue *queue)
 
 void weiri_queue_sleep_locked(weir_queue *queue, struct weiri_waiters *waiters, int64_t limit_ns)
 {
-    struct weiri_parker *parker = settle_locked(queue);
-    int64_t next_ns = waiters == &queue->consumers ? weiri_core_next_time(&queue->core) : INT64_MAX;
-    weiri_waiters_sleep(waiters, &queue->mutex, queue->clock, next_ns, limit_ns, parker);
+    /* A consumer becomes the timer itself if there is none. A drain sleeps only after the shutdown
+     * that dropped all pending times. */
+    struct weiri_parker *parker = settle_locked(queue, true);
+    weiri_waiters_sleep(waiters, &queue->mutex, queue->clock, weiri_core_next_time(&queue->core),
+                        limit_ns, parker);
     weiri_queue_pass_time_locked(queue);
 }
 

@@ -1,5 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include "queue/queue.h"
 #include "world.h"
 
 /* The queue in every order of its threads: delays, limits, clocks. */
@@ -131,6 +132,44 @@ TEST(timer_left_over, "pending times find another consumer when the one that wat
     int64_t delay = 10;
     explorer_must_pass(timer_left, &delay, &exact_time);
     explorer_must_pass(timer_left_done_get, &delay, &exact_time);
+}
+
+/* Time passes only when no other thread can run: all consumers sleep then. */
+static void sleep_until(int64_t time_ns)
+{
+    weiri_mutex_lock(&world.mutex);
+    while (weir_clock_now(world.clock) < time_ns) {
+        (void)weiri_cond_wait_until(&world.progress, time_ns);
+    }
+    weiri_mutex_unlock(&world.mutex);
+}
+
+/* The time that the timer sleeps for is cancelled, so it wakes up for nothing. It sleeps again as
+ * the timer for the next time. The waiter that comes last stands first in the list: that is the
+ * timer, unless it has woken the other one. */
+static void timer_wakes_for_nothing(void *arg)
+{
+    (void)arg;
+    struct weiri_thread consumers[2];
+    world_init();
+    int64_t start_ns = weir_clock_now(world.clock);
+    world_start_two(consumers, "consumer", world_consume);
+    CHECK_STATUS(weir_queue_add_after(world.queue, world_key(0), 10), WEIR_OK);
+    CHECK_STATUS(world_add_after(1, 1000), WEIR_OK);
+    sleep_until(start_ns + 5);
+    CHECK_STATUS(weir_queue_cancel(world.queue, world_key(0), NULL), WEIR_OK);
+    sleep_until(start_ns + 20);
+    weiri_mutex_lock(&world.queue->mutex);
+    CHECK(world.queue->consumers.timer_ns > start_ns + 20);
+    CHECK((void *)world.queue->consumers.list.next == (void *)world.queue->consumers.timer);
+    weiri_mutex_unlock(&world.queue->mutex);
+    world_end_consumers(consumers);
+}
+
+TEST(timer_wakes_nobody, "a consumer that goes on as the timer wakes no other one for it")
+{
+    struct explorer_options options = {.no_early_time = true, .no_spurious = true};
+    explorer_must_pass(timer_wakes_for_nothing, NULL, &options);
 }
 
 /* Each handler waits for the items with higher numbers. */
