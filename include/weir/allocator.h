@@ -10,8 +10,8 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * Memory comes from an allocator object given to the root objects (queue, pool, broker) in their
- * options; there is no process-wide hook. The default is malloc, realloc and free of libc. */
+ * Memory comes from an allocator that is given to an object (a queue, a pool, a limiter) when it is
+ * made; there is no process-wide hook. The default is malloc, realloc and free of libc. */
 
 /** The functions by which an object takes and returns memory.
  *

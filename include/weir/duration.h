@@ -13,15 +13,15 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * Durations and times are signed 64-bit nanoseconds everywhere in weir. A time is a reading of one
- * clock (weir/clock.h); only jobs (weir/job.h) use wall-clock times, in nanoseconds since the Unix
- * epoch. */
+ * clock (weir/clock.h). Jobs (weir/job.h) and cron expressions (weir/cron.h) use wall-clock times,
+ * in nanoseconds since the Unix epoch. */
 
-/** n as it is, where it is an integer; an error of the compiler where it is not (WEIR_MS(0.5) would
- * be 0): only integers have a remainder. n is evaluated once. For the macros below. */
+/** The integer n, evaluated once. Another number is a compiler error, since only integers have a
+ * remainder: WEIR_MS(0.5) would be 0 otherwise. For the macros below. */
 #define WEIR_INTEGER(n) ((int64_t)(n) + 0 * (int64_t)sizeof((n) % 1))
 
-/** n nanoseconds. Here and below n is an integer; n of the unit must fit into 64 bits with a sign,
- * which is not checked. All are constants where n is one. */
+/** n nanoseconds. Here and below n is an integer. The result must fit into 64 bits with a sign,
+ * which is not checked. It is a constant if n is one. */
 #define WEIR_NS(n) WEIR_INTEGER(n)
 /** n microseconds. */
 #define WEIR_US(n) (WEIR_INTEGER(n) * INT64_C(1000))
@@ -45,7 +45,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_duration_parse(const char *text, i
 
 /** Writes a duration for people: "0s", "250ns", "12.5ms", "1.5s", "3m20s", "2d1h", cut to three
  * decimals of its smallest unit; a negative one gets a sign, which weir_duration_parse() does not
- * read. What is in buffer always ends in NUL, unless size is 0 or buffer NULL. Returns the length
+ * read. The text in buffer always ends in NUL, unless size is 0 or buffer NULL. Returns the length
  * of the whole text, as snprintf does. Thread-safe, does not block or allocate. */
 WEIR_API size_t weir_duration_format(int64_t ns, char *buffer, size_t size);
 

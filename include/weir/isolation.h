@@ -33,8 +33,8 @@ WEIR_BEGIN_DECLS
  * | did not begin: no memory             | WEIR_ENOMEM                    | 0      | -1          |
  * | did not begin: another reason        | WEIR_EIO                       | 0      | -1          |
  *
- * Panics and crashes go to the pool's log, with the child's stack where it could still be read. A
- * task that returned has returned, also where the child was killed after that.
+ * Panics and crashes go to the pool's log, with the child's stack where it could still be read. The
+ * status of a task that returned counts, even if the child was killed after that.
  *
  * What the child begins with:
  *

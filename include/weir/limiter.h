@@ -56,10 +56,10 @@ struct weir_limiter_ops {
     uint64_t (*num_requeues)(void *self, struct weir_key key);
     /** Frees self; called once. */
     void (*destroy)(void *self);
-    /** The try that when() was asked for at now_ns coalesced with one that was queued or waiting
-     * already (weir/queue.h), or a pool's retry with an earlier send: a token that the answer
-     * reserved is free again. The try stays counted. Called at most once for a when(), soon after
-     * it. NULL: the limiter reserves nothing. */
+    /** The try that when() was asked for at now_ns coalesced with an earlier add (weir/queue.h), or
+     * a pool's retry with a send: a token that the answer reserved is free again. The try stays
+     * counted. Called at most once for a when(), soon after it. NULL: the limiter reserves nothing.
+     */
     void (*give_back)(void *self, struct weir_key key, int64_t now_ns);
     /** The try that when() was asked for at now_ns could not be made: as if it had not been asked.
      * Called at most once for a when(), soon after it, in place of give_back. NULL: the try stays
@@ -166,9 +166,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_when(weir_limiter *limiter
                                                            struct weir_key key, int64_t now_ns,
                                                            int64_t *ret_delay_ns);
 
-/** Tells that the try asked for at now_ns coalesced with one that was queued or waiting already:
- * tokens it reserved are free again, the count stays (see struct weir_limiter_ops). Once for a
- * when(). Queues call it for their own adds. NULL and invalid keys are ignored. */
+/** Tells that the try asked for at now_ns coalesced with an earlier add: tokens it reserved are
+ * free again, the count stays (see struct weir_limiter_ops). Once for a when(). Queues call it for
+ * their own adds. NULL and invalid keys are ignored. */
 WEIR_API void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
 
 /** Tells that the try asked for at now_ns was not made: tokens and count are as if it had not been

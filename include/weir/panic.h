@@ -16,8 +16,9 @@ WEIR_BEGIN_DECLS
  * to the pool's log at level WEIR_LOG_ERROR, with a line for each frame of the stack; and the
  * failure hook finds it in struct weir_failure. The worker lives on.
  *
- * It is a longjmp(): nothing is undone. Locks that the function took stay locked, memory that it
- * allocated stays allocated, and between the two no frame of C++ may have anything to destroy.
+ * It is a longjmp(): nothing is undone. Locks that the function took stay locked, and memory that
+ * it allocated stays allocated. No C++ frame from the function to this call may have anything to
+ * destroy.
  *
  * To be called on the worker's thread and stack, by the function or its callees, but not from
  * within a call of weir that calls back (an allocator, a limiter, a piece of a run of pieces, the

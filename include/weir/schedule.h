@@ -27,8 +27,9 @@ WEIR_BEGIN_DECLS
  * waits for the next firing and runs nothing twice. If it is set back further, the schedule begins
  * anew from the time that the clock shows. The pool notices within a minute that the clock was set.
  *
- * A run that returns WEIR_ESTOP ends the schedule. It also takes away what was sent for later
- * (weir_pool_send_after()) before that run began; what is sent during it begins a new schedule.
+ * A run that returns WEIR_ESTOP ends the schedule. It also drops a send for later
+ * (weir_pool_send_after()) that was made before the run began; a send during the run begins a new
+ * schedule.
  *
  * A run never begins before its firing. It may begin up to slack_ns later although a worker is
  * free: wake-ups are put off to common times, so that a hundred thousand envelopes do not wake a

@@ -37,8 +37,8 @@ struct weir_snapshot_item {
 };
 
 /** Looks one item up; one that the queue does not know is idle and has no pending time. The result
- * may be out of date at once, unless the caller knows that nobody adds the item: what is idle and
- * not waiting then stays so.
+ * may be out of date at once. Only an item that is idle and not waiting stays so if no thread adds
+ * it.
  *
  * Costs no more than an add; works after shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key),
  * WEIR_EBUSY (an embedded item that another queue holds). */
@@ -49,9 +49,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_lookup(weir_queue *queue, st
 typedef struct weir_snapshot weir_snapshot;
 
 /** Makes a snapshot: processing items first, in order of their starts; then queued ones, in the
- * order in which they will be handed out; then those that only wait, in no order. Due waiting items
- * are queued ones. The queue is locked while its items are copied, usually twice, but not while
- * memory is allocated for them, which comes from the queue's allocator.
+ * order in which they will be handed out; then those that only wait, in no order. Waiting items
+ * that are due count as queued. The queue is locked while its items are copied, usually twice, but
+ * not while memory is allocated for them, which comes from the queue's allocator.
  *
  * Returns owned: weir_snapshot_free(). Works after shutdown too. Errors: WEIR_EINVAL, WEIR_ENOMEM.
  */

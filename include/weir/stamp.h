@@ -10,8 +10,8 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * Stamps are what other libraries call middleware: functions around a task, which may do something
- * before and after it, change its status, leave it out or run it again. Those of a pool are around
- * those of the envelope, and of each list the first is the outermost. */
+ * before and after it, change its status, leave it out or run it again. A pool's stamps are outside
+ * an envelope's. The first stamp of a list is its outermost. */
 
 /** An envelope (weir/envelope.h). Opaque. */
 typedef struct weir_envelope weir_envelope;

@@ -172,8 +172,8 @@ void weiri_cond_broadcast(struct weiri_cond *cond)
     notify(cond, INT_MAX);
 }
 
-/* A function of the user's has ended a thread that the library needs: what the thread has begun is
- * never finished, and those who wait for it would wait for ever. */
+/* A function of the user's has ended a thread that the library needs. The thread's work would never
+ * be finished, and threads that wait for that would wait for ever. */
 static void panic_at_exit(void *arg)
 {
     (void)arg;

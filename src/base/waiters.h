@@ -17,7 +17,7 @@
  * consumers of a queue, the workers of a pool, threads that drain.
  *
  * - Each waiter sleeps on a parker of its own, so that a wake-up goes to one thread. The waiter
- * that came last is woken first: its caches are warm.
+ *   that came last is woken first: its caches are warm.
  * - One waiter, the timer, sleeps until the earliest pending time. The others sleep until they are
  *   woken, so that one time wakes one thread.
  * - A waiter that was woken is on its way until it holds the mutex again. Not more than woken_max

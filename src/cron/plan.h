@@ -50,8 +50,8 @@ struct weiri_plan {
     uint8_t overlap;
 };
 
-/* An envelope's state between its runs. Firings before next_ns are done with: run, given up, or
- * owed. The owed ones are firings in a row, and will be run whatever the time. */
+/* An envelope's state between its runs. Each firing before next_ns has been run or given up, or is
+ * owed. The owed firings follow one another, and will be run whatever the time. */
 struct weiri_plan_state {
     int64_t next_ns;
     int64_t owed_ns; /* the first of the owed */

@@ -10,8 +10,8 @@
 
 /* The messages between the three processes. The program sends signals to the supervisor. The task
  * and the supervisor write results into a pipe. The program reads it when the supervisor has ended,
- * and takes the first result: a task that returned has returned, also where it was killed after
- * that. */
+ * and takes the first result. So the result of a task that returned counts, even if the task was
+ * killed after that. */
 
 #define WEIRI_SIGNAL_BEGIN SIGUSR1 /* fork the task */
 #define WEIRI_SIGNAL_KILL SIGUSR2  /* kill the task */
