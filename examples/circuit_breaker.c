@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 
-/* A stamp that spares a service which is down: after three failures in a row, of whichever
- * envelopes, their tasks are not run for a minute; then one is let through, and with its success
- * all others. A manual clock takes the place of the real one. */
+/* A stamp that spares a service which is down. After three failures in a row, of any envelopes, no
+ * task is run for a minute. Then one task is run; if it succeeds, all are run again. A manual clock
+ * takes the place of the real one. */
 #include <pthread.h>
 #include <stdio.h>
 

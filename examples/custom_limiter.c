@@ -80,8 +80,8 @@ static enum weir_status pacer_when(void *self, struct weir_key key, int64_t now_
     return status;
 }
 
-/* The try joined one that waits already, or could not be made: its slot is free again. Were it
- * not, a task that is reported often would keep the others of its host away. */
+/* The try coalesced with an earlier one, or could not be made: its slot is free again. Otherwise a
+ * task that is reported often would hold up the others of its host. */
 static void pacer_give_back(void *self, struct weir_key key, int64_t now_ns)
 {
     struct pacer *pacer = (struct pacer *)self;

@@ -169,7 +169,7 @@ int main(void)
         (void)uv_run(&service.loop, UV_RUN_DEFAULT);
         note(&service, uv_loop_close(&service.loop) == 0 ? WEIR_OK : WEIR_EBUSY);
     }
-    /* Only now that the loop has let go of its descriptor. */
+    /* Only now: the loop no longer uses the queue's descriptor. */
     weir_queue_free(service.queue);
     if (service.status != WEIR_OK) {
         (void)fprintf(stderr, "libuv_loop: %s\n", weir_status_text((int)service.status));

@@ -60,9 +60,8 @@ _Noreturn void test_skip(const char *format, ...) __attribute__((format(printf, 
 #define CHECK(condition)                                                                           \
     ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "not true: %s", #condition))
 
-/* Called with the text of a failure, on the thread it came from, before that ends the process. It
- * may stay away for good (the schedule explorer leaves the failed schedule this way). NULL: none.
- */
+/* Called with the text of a failure, on the thread that failed, before that ends the process. It
+ * need not return: the schedule explorer leaves a failed schedule this way. NULL: none. */
 typedef void test_failure_fn(const char *text);
 void test_on_failure(test_failure_fn *hook);
 
@@ -115,8 +114,8 @@ void test_must_abort(void (*fn)(void *arg), void *arg, const char *text);
  * not. */
 _Noreturn void test_end_child(void);
 
-/* Counts and checks every block: sizes given back must match, nothing may be left at the end, freed
- * memory is overwritten. Thread-safe. Fails on command (--fail-alloc). */
+/* Counts and checks every block: a block must be released with its size, and none may be left at
+ * the end. Freed memory is overwritten. Thread-safe. Fails on command (--fail-alloc). */
 const struct weir_allocator *test_allocator(void);
 /* Blocks and bytes of test_allocator() in use now. */
 size_t test_allocated_blocks(void);
@@ -144,15 +143,15 @@ struct test_thread;
 struct test_thread *test_start(void (*fn)(void *arg), void *arg);
 void test_join(struct test_thread *thread);
 
-/* Returns once thread sleeps in the kernel (waiting for a lock, condition or the like): makes "a
- * consumer that sleeps" certain without a pause that hopes. */
+/* Returns once thread sleeps in the kernel (for a lock, a condition or the like). So a test can
+ * have a sleeping consumer without relying on a pause. */
 void test_wait_asleep(struct test_thread *thread);
 
 /* Whether fn has returned. */
 bool test_has_ended(struct test_thread *thread);
 
-/* How often a thread that test_wait_asleep() has seen asleep has gone to sleep so far: the same
- * number once more says that nothing woke it in between. */
+/* How often a thread has gone to sleep so far. Call it after test_wait_asleep(). If two calls
+ * return the same number, nothing woke the thread in between. */
 long test_sleeps(struct test_thread *thread);
 
 /* Threads of the process now, the test's and a sanitizer's own included. */
