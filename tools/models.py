@@ -5,13 +5,13 @@
 
 Usage: tools/models.py BUILD [FILTER...]     FILTER: only runs whose MODEL.NAME contains one of these
 
-Works in BUILD/models. What is run stands in each model's head comment, one run a line:
+Works in BUILD/models. The values of FAULT are numbered in the order in which they stand there. What is run stands in each model's head comment, one run a line:
 
   default MACRO=VALUE[: MEANING]           what a macro is in each run that does not say another value
   check NAME [MACRO[=VALUE]...]            no error in any state
   ends NAME [MACRO[=VALUE]...]             every run of the model comes to an end: no cycle
   fails NAME MACRO[=VALUE]... => TEXT      an error is found, and pan's line on it contains TEXT (spaces aside)
-  unreached PROCESS TEXT: REASON           a statement that no check needs to reach, nor does
+  unreached PROCESS,... TEXT: REASON       a statement that no check needs to reach, nor does
   refused KIND NAME ... => TEXT            a run of that KIND that this script must find fault with, and begin with TEXT
 
 A search that is cut short (by depth or memory) is an error, and so are a fault that is not found or is found otherwise
@@ -37,7 +37,7 @@ SECONDS_MOST = 900
 
 RUN = re.compile(r"^ \* (?:refused )?(check|ends|fails) ([\w-]+)((?: \w+(?:=\w+)?)*)(?: => (.+))?$")
 DEFAULT = re.compile(r"^ \* default (\w+)=(\w+)(?:: .+)?$")
-EXEMPT = re.compile(r"^ \* unreached (\w+) (.+): ")
+EXEMPT = re.compile(r"^ \* unreached ([\w,-]+) (.+): ")
 
 
 class Run:
@@ -67,14 +67,18 @@ def read_model(path):
         if RUN.match(line):
             runs.append(Run(path, line))
         elif EXEMPT.match(line):
-            exempt.append(EXEMPT.match(line).groups())
+            processes, text = EXEMPT.match(line).groups()
+            exempt += [(process, text) for process in processes.split(",")]
         elif DEFAULT.match(line):
             defaults.update([DEFAULT.match(line).groups()])
         elif re.match(r" \* (default|check|ends|fails|refused|unreached) ", line):
             sys.exit(f"{path.relative_to(ROOT)}: cannot be read: {line}")
+    faults = dict.fromkeys(macro for run in runs for macro in run.macros if macro.startswith("-DFAULT="))
+    numbers = [f"-D{fault.removeprefix('-DFAULT=')}={number}" for number, fault in enumerate(faults, 1)]
     for run in runs:
         given = {macro.split("=")[0].removeprefix("-D") for macro in run.macros}
         run.macros += [f"-D{macro}={value}" for macro, value in defaults.items() if macro not in given]
+        run.macros += [*numbers, "-DNO_FAULT=0"]
     return runs, exempt
 
 

@@ -17,20 +17,9 @@
  * fails wait-stores FAULT=WAIT_STORES => sees
  */
 
-#define MANY 255
+#include "common.h"
 
-/* weir/key.h: enum weir_place */
-#define IDLE 0
-#define QUEUED 1
-#define PROCESSING 2
-#define DIRTY 3
 #define IS_PENDING(place) ((place) == QUEUED || (place) == DIRTY)
-
-/* Whether FAULT is the planted fault. */
-#define PLANTED(fault) (FAULT == fault)
-mtype = {
-    NO_FAULT, LOAD_ONLY, RELAXED_SWAP, START_STORES, DONE_STORES, WAIT_STORES
-};
 
 byte word;
 bool carries; /* a thread that acquires the word sees what the adder wrote */

@@ -20,13 +20,8 @@
  * fails signal-for-two FAULT=SIGNAL_ONE WAITERS=2 => invalid end state
  */
 
-/* Whether FAULT is the planted fault. */
-#define PLANTED(fault) (FAULT == fault)
-mtype = {
-    NO_FAULT, NO_COMPARE, TAKES_AS_ONE, NO_WAKE, LATE_READ, NO_COUNT, SIGNAL_ONE
-};
+#include "common.h"
 
-#define MANY 255
 #define THREADS 3
 
 /* sync.h: struct weiri_mutex, struct weiri_cond */

@@ -37,7 +37,7 @@
  * fails start-beside-old FAULT=NO_WAIT_FOR_OLD STARTERS=2 ENDERS=2 => assertion violated
  * fails start-looks-once FAULT=LOOKS_ONCE STARTERS=2 ENDERS=2 => assertion violated
  * fails ender-is-not-busy FAULT=NO_BUSY TELLS STARTERS=2 ENDERS=2 => assertion violated
- * fails ender-is-not-counted FAULT=NO_ENDERS STARTERS=2 ENDERS=2 => state!=1
+ * fails ender-is-not-counted FAULT=NO_ENDERS STARTERS=2 ENDERS=2 => state!=
  * fails ender-wakes-nobody FAULT=NO_WAKE_ALL STARTERS=2 ENDERS=2 => invalid end state
  * fails end-keeps-the-running FAULT=NO_DROP_PENDING SENDERS=2 SENDS=MANY => keeps
  * fails termination-is-forgotten FAULT=NO_TERMINATING STARTERS=2 ENDERS=2 => assertion violated
@@ -47,48 +47,24 @@
  * fails teller-tells-nobody FAULT=QUIET_TELLER ENVELOPES=2 CANCELS PAUSERS=1 KEEPS TELLS => asleep
  * fails canceller-is-not-told FAULT=QUIET_RUN CANCELS => asleep
  * fails flight-has-no-reference FAULT=NO_REFERENCE SENDS=MANY => references[
+ * fails cancel-waits-for-the-task-only FAULT=EARLY_TICKET CANCELS TELLS => untold_run[
  */
 
-/* Whether FAULT is the planted fault. */
-#define PLANTED(fault) (FAULT == fault)
-mtype = {
-    NO_FAULT, NO_ANNOUNCEMENT, NO_REFUSAL, NO_WAIT_FOR_OLD, LOOKS_ONCE, NO_BUSY, NO_ENDERS,
-    NO_WAKE_ALL, NO_DROP_PENDING, NO_TERMINATING, PAUSED_DRAIN, PAUSE_IGNORED, NO_TELL_OF_RUNS,
-    QUIET_TELLER, QUIET_RUN, NO_REFERENCE
-};
-
-#define MANY 255
+#include "common.h"
 
 /* weir/lifecycle.h: enum weir_pool_state */
-#define INIT 0
-#define RUNNING 1
-#define STOPPING 2
-#define STOPPED 3
-#define TERMINATED 4
-
-/* weir/key.h: enum weir_place */
-#define IDLE 0
-#define QUEUED 1
-#define PROCESSING 2
-#define DIRTY 3
+mtype = { INIT, RUNNING, STOPPING, STOPPED, TERMINATED };
 
 #define IS_PROCESSING(e) (place[e] == PROCESSING || place[e] == DIRTY)
-#if ENVELOPES == 1
-#define OTHER 0
-#define QUEUED_COUNT (place[0] == QUEUED)
-#define RUNS_NONE (!IS_PROCESSING(0))
-#define HOLDS_NONE (place[0] == IDLE)
-#define IS_ALL_RELEASED (references[0] == 0)
-#else
-#define OTHER 1
+#define OTHER 1 /* unused where ENVELOPES is 1 */
 #define QUEUED_COUNT ((place[0] == QUEUED) + (place[1] == QUEUED))
 #define RUNS_NONE (!IS_PROCESSING(0) && !IS_PROCESSING(1))
 #define HOLDS_NONE (place[0] == IDLE && place[1] == IDLE)
 #define IS_ALL_RELEASED (references[0] == 0 && references[1] == 0)
-#endif
 
 /* pool.h: struct weir_pool */
-byte state, busy, enders;
+mtype state = INIT;
+byte busy, enders;
 bool is_paused, is_stop, keeps = true, is_terminating, has_run;
 byte sleepers; /* workers with nothing to run: a bit each */
 byte woken;
@@ -102,10 +78,10 @@ byte ticket[WORKERS]; /* of the run under way: 1 and 2 in turns; 0: none */
 byte recalled;        /* a bit each */
 
 /* envelope.h: struct weir_envelope */
-byte place[ENVELOPES];
-byte worker[ENVELOPES]; /* its bit, or 0 */
-byte references[ENVELOPES] = SENDERS, untold[ENVELOPES];
-byte list[ENVELOPES]; /* the thread that has it in its list of ends; 0: none */
+byte place[2];
+byte worker[2]; /* its bit, or 0 */
+byte references[2], untold[2];
+byte list[2]; /* the thread that has it in its list of ends; 0: none */
 
 byte holder; /* of the mutex, where a section has several steps; 0: none */
 
@@ -117,6 +93,7 @@ bool is_over;       /* a termination has ended */
 bool ends_nothing;  /* the end under way, or the last one, is of a pool without workers */
 bool is_held_back;  /* a pause has returned, and no resume or drain came since */
 byte idle_waiters;  /* threads that wait for idleness: a bit each */
+byte untold_run[WORKERS]; /* ticket of a run whose flight has ended and is not told of; 0: none */
 
 /* --- pool.h, state.c --- */
 
@@ -188,7 +165,8 @@ inline drop(e)
     note(e)
 }
 
-/* weiri_ended_tell_locked(), a step of it; then is what comes after the last. */
+/* weiri_ended_tell_locked(), a step of it; then is what comes after the last. The first step comes
+ * after tellers++. */
 inline tell(then)
 {
     if
@@ -340,19 +318,19 @@ proctype Worker(byte number; bool is_refused; bool generation)
         :: place[envelope] == DIRTY -> place[envelope] = QUEUED
         :: else -> place[envelope] = IDLE; note(envelope)
         fi;
+        untold_run[number] = (list[envelope] == _pid -> ticket[number] : 0);
+        ticket[number] = (PLANTED(EARLY_TICKET) -> 0 : ticket[number]);
         if
         :: RUNS_NONE && !PLANTED(NO_TELL_OF_RUNS) -> announce()
         :: else
         fi;
-        tellers = tellers + HAS_ENDINGS;
-        if
-        :: HAS_ENDINGS -> tell(told)
-        :: else -> GO_ON(told)
-        fi;
-        envelope = 0
+        envelope = 0;
+        tellers++;
+        tell(told)
        }
     TELL_STEPS(told)
     :: atomic { SECTION(told) ->
+        untold_run[number] = 0;
         ticket[number] = 0;
         if
         :: run_observers > 0 && !PLANTED(QUIET_RUN) -> announce()
@@ -400,18 +378,16 @@ proctype Sender(byte self; byte envelope)
             :: true -> observed = 0
             fi
         fi;
-        tellers = tellers + HAS_ENDINGS;
         run_observers = run_observers + (observed_run != 0);
-        if
-        :: HAS_ENDINGS -> tell(await)
-        :: else -> GO_ON(await)
-        fi
+        tellers++;
+        tell(await)
        }
     TELL_STEPS(await)
     :: atomic { SECTION(await) && IS_AWAKE ->
         if
         :: observed_run != 0 && ticket[observed] == observed_run -> wait()
         :: else ->
+            assert(observed_run == 0 || untold_run[observed] != observed_run); /* all is told */
             run_observers = run_observers - (observed_run != 0);
             observed = 0;
             observed_run = 0;
@@ -512,23 +488,19 @@ proctype Ender(byte self; bool is_last)
             is_held_back = is_held_back && is_stop;
             if
             :: !keeps && (is_stop || !has_workers) -> /* drop_rest_locked() */
-                if
-                :: place[0] == QUEUED -> drop(0)
-                :: else
-                fi;
-                if
-                :: OTHER != 0 && place[OTHER] == QUEUED -> drop(OTHER)
-                :: else
-                fi
+                for (telling : 0 .. OTHER) {
+                    if
+                    :: place[telling] == QUEUED -> drop(telling)
+                    :: else
+                    fi
+                }
+                telling = 0
             :: else
             fi;
             woken = woken + (PLANTED(NO_WAKE_ALL) -> 0 : (sleepers & 1) + (sleepers >> 1));
             sleepers = (PLANTED(NO_WAKE_ALL) -> sleepers : 0);
-            tellers = tellers + HAS_ENDINGS;
-            if
-            :: HAS_ENDINGS -> tell(leaving)
-            :: else -> GO_ON(leaving)
-            fi
+            tellers++;
+            tell(leaving)
         :: else ->
             is_late = (state == INIT); /* WEIR_ESTATE: there is nothing to wait for */
             GO_ON(await)
@@ -624,7 +596,10 @@ init
         for (i : 0 .. STARTERS - 1) { run Starter(STARTER(i)) }
         for (i : 0 .. ENDERS - 1) { run Ender(ENDER(i), false) }
         for (i : 0 .. PAUSERS - 1) { run Pauser(PAUSER(i)) }
-        for (i : 0 .. SENDERS * ENVELOPES - 1) { run Sender(SENDER(i), i % ENVELOPES) }
+        for (i : 0 .. SENDERS * ENVELOPES - 1) {
+            references[i % ENVELOPES]++;
+            run Sender(SENDER(i), i % ENVELOPES)
+        }
         i = 0
     }
     /* All is quiet: workers sleep, and threads that wait for idleness. A termination ends all. */

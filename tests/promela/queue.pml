@@ -57,7 +57,7 @@
  * fails interrupt-wakes-nobody FAULT=NO_WAKE_FOR_INTERRUPT INTERRUPTS=1 BOOKS_ONLY => interrupts_owed==0
  * fails interrupt-ends-two-gets FAULT=INTERRUPT_STAYS INTERRUPTS=1 BOOKS_ONLY => interrupts_owed>0
  * fails interrupt-before-item FAULT=INTERRUPT_BEFORE_ITEM INTERRUPTS=1 BOOKS_ONLY => q_len(ready)==0
- * fails gives-up-although-due FAULT=GIVES_UP_BLINDLY END=2 LAST_LIMIT=1 BOOKS_ONLY => status!=3
+ * fails gives-up-although-due FAULT=GIVES_UP_BLINDLY END=2 LAST_LIMIT=1 BOOKS_ONLY => status!=
  * fails interrupt-of-a-try FAULT=TRY_TAKES_INTERRUPT INTERRUPTS=1 TRIES=1 BOOKS_ONLY => interrupts_owed==0
  * fails time-wakes-nobody FAULT=NO_WAKE_FOR_TIME END=2 BOOKS_ONLY => pending[0]!=255
  * fails timer-is-not-replaced FAULT=NO_TAKEOVER EXACT END=3 BOOKS_ONLY => ==clock
@@ -77,16 +77,12 @@
  * ends few-calls CALLS=2 STALE=1
  * ends few-times CALLS=2 END=2 DRAINERS=1 ITEMS=1
  * unreached Kernel -end-: it does not end
- * unreached Clock &4)!=0: its steps wake all before the unlock
- * unreached Clock wakes = (wakes|chosen): its steps wake all before the unlock
- * unreached Clock chosen = 0: its steps wake all before the unlock
- * unreached Closer &4)!=0: a shutdown wakes all before the unlock
- * unreached Closer wakes = (wakes|chosen): a shutdown wakes all before the unlock
- * unreached Closer chosen = 0: a shutdown wakes all before the unlock
- * unreached Drainer &4)!=0: no consumer sleeps after the shutdown
- * unreached Drainer wakes = (wakes|chosen): no consumer sleeps after the shutdown
- * unreached Drainer chosen = 0: no consumer sleeps after the shutdown
+ * unreached Clock,Closer,Drainer &4)!=0: their unlocks find no consumer asleep
+ * unreached Clock,Closer,Drainer wakes = (wakes|chosen): their unlocks find no consumer asleep
+ * unreached Clock,Closer,Drainer chosen = 0: their unlocks find no consumer asleep
  */
+
+#include "common.h"
 
 #ifdef HANGS
 #define HAS_HANDLED (draining == 0)
@@ -94,53 +90,21 @@
 #define HAS_HANDLED true
 #endif
 
-/* Whether FAULT is the planted fault. */
-#define PLANTED(fault) (FAULT == fault)
-mtype = {
-    NO_FAULT, NO_WAKE, WAKES_FOR_FIRST_ONLY, WOKEN_STAYS, NO_SET, FORGETS_PROCESSING,
-    FORGETS_DIRTY, NO_TICKET, COALESCES_PROCESSING, NO_WAKE_FOR_INTERRUPT, INTERRUPT_STAYS,
-    INTERRUPT_BEFORE_ITEM, TRY_TAKES_INTERRUPT, GIVES_UP_BLINDLY, NO_WAKE_FOR_TIME, NO_TAKEOVER,
-    TIMER_STAYS, STEP_WAKES_NOBODY, LATER_WINS, EARLY, CANCEL_KEEPS_TIME,
-    SHUTDOWN_WAKES_NO_CONSUMERS, SHUTDOWN_KEEPS_TIMES, ADDS_AFTER_SHUTDOWN, NO_WAKE_OF_DRAINS, WAKES_ONE_DRAIN,
-    IDLE_IS_EMPTY, SHUTDOWN_WAKES_NO_DRAINS, EARLIER_SHUTDOWN
-};
-
 #define FOREVER 255
 #define AT_ONCE 254
-#define MANY 255
-
 /* A thread is a bit: consumers from the lowest on, then drainers. */
 #define CONSUMER(n) (1 << (n))
 #define DRAINER(n) (1 << (CONSUMERS + (n)))
 #define ALL_CONSUMERS ((1 << CONSUMERS) - 1)
 #define COUNT(set) (((set) & 1) + (((set) >> 1) & 1) + (((set) >> 2) & 1))
 
-/* weir/key.h: enum weir_place */
-#define IDLE 0
-#define QUEUED 1
-#define PROCESSING 2
-#define DIRTY 3
+/* enum weir_status; and of a call that sleeps: SLEEPS has released the mutex, and will be ASLEEP
+ * unless it is woken before. */
+mtype = { OK, ESHUTDOWN, EAGAIN, ETIMEDOUT, ECANCELED, SLEEPS, ASLEEP };
 
-/* enum weir_status, and two states of a call that sleeps */
-#define OK 0
-#define ESHUTDOWN 1
-#define EAGAIN 2
-#define ETIMEDOUT 3
-#define ECANCELED 4
-#define ENOTPROCESSING 5
-#define SLEEPS 6 /* has released the mutex, and will sleep unless it is woken before */
-#define ASLEEP 7
-
-#if ITEMS == 1
-#define OVER_ITEMS(x) (x(0))
-#define NEXT_ITEM 0
-#elif ITEMS == 2
-#define OVER_ITEMS(x) (x(0) + x(1))
-#define NEXT_ITEM (wait[0] <= wait[1] -> 0 : 1)
-#else
+#define MOST_ITEMS 3 /* of which ITEMS are used */
 #define OVER_ITEMS(x) (x(0) + x(1) + x(2))
 #define NEXT_ITEM (wait[0] <= wait[1] && wait[0] <= wait[2] -> 0 : (wait[1] <= wait[2] -> 1 : 2))
-#endif
 #define NEXT_TIME wait[NEXT_ITEM]
 #define IS_QUEUED(i) (place[i] == QUEUED)
 #define IS_PROCESSING(i) (place[i] == PROCESSING || place[i] == DIRTY)
@@ -150,9 +114,9 @@ mtype = {
 #define IS_MISJUDGED(i) (owed[i] != (place[i] == QUEUED || place[i] == DIRTY) || pending[i] != wait[i])
 
 /* item.h: struct weir_item */
-byte place[ITEMS];
-byte wait[ITEMS] = FOREVER; /* the pending time */
-byte ticket[ITEMS];         /* of a processing item; 0 is no ticket */
+byte place[MOST_ITEMS];
+byte wait[MOST_ITEMS] = FOREVER; /* the pending time */
+byte ticket[MOST_ITEMS];         /* of a processing item; 0 is no ticket */
 
 /* core.h: struct weiri_core */
 chan ready = [ITEMS] of { byte };
@@ -175,9 +139,9 @@ byte clock, spurious = SPURIOUS, stale = STALE, tries = TRIES;
 byte draining = DRAINERS; /* threads that have not drained yet */
 
 /* The books of what callers were promised. */
-bool owed[ITEMS];              /* an add was accepted, its time has come, and no run has begun */
-byte pending[ITEMS] = FOREVER; /* the time for which an add was accepted */
-byte busy[ITEMS];              /* consumers that have it */
+bool owed[MOST_ITEMS];         /* an add was accepted, its time has come, and no run has begun */
+byte pending[MOST_ITEMS] = FOREVER; /* the time for which an add was accepted */
+byte busy[MOST_ITEMS];         /* consumers that have it */
 byte interrupts_owed;          /* gets that are to end */
 byte timer_until;              /* how long the timer sleeps */
 
@@ -240,15 +204,15 @@ inline wake_all()
 #define IS_NEEDED                                                                                  \
     (WORK > woken && woken < WOKEN_MAX && !PLANTED(NO_WAKE) &&                                     \
      (!PLANTED(WAKES_FOR_FIRST_ONLY) || WORK == 1))
-#define LACKS_TIMER                                                                                \
-    (NEXT_TIME < timer_ns && woken == 0 && !PLANTED(NO_WAKE_FOR_TIME) &&                           \
+#define LACKS_TIMER(next)                                                                          \
+    ((next) < timer_ns && woken == 0 && !PLANTED(NO_WAKE_FOR_TIME) &&                           \
      (!PLANTED(NO_TAKEOVER) || timer == 0))
 
 /* weiri_waiters_wake(); the system call comes after the unlock. */
-inline waiters_wake()
+inline waiters_wake(next)
 {
     if
-    :: IS_NEEDED || LACKS_TIMER ->
+    :: IS_NEEDED || LACKS_TIMER(next) ->
         if
         :: consumers == timer -> chosen = timer
         :: (consumers & ~timer & 1) != 0 -> chosen = 1
@@ -394,23 +358,27 @@ inline lock()
     pass_time()
 }
 
-inline settle()
+/* next: the earliest pending time that may lack a timer */
+inline settle(next)
 {
     if
     :: drains != 0 && IS_IDLE && !PLANTED(NO_WAKE_OF_DRAINS) -> chosen = DRAINS; wake_all()
     :: else
     fi;
     if
-    :: consumers != 0 -> waiters_wake()
+    :: consumers != 0 -> waiters_wake(next)
     :: else
     fi
 }
 
 inline unlock()
 {
-    settle();
+    settle(NEXT_TIME);
     check_state()
 }
+
+/* weiri_queue_sleep_locked(): a consumer that goes to sleep becomes the timer itself */
+#define LACKING (status == SLEEPS -> FOREVER : NEXT_TIME)
 
 /* weiri_queue_is_past() reads the clock again: time has passed since, or not. */
 inline read_clock_again()
@@ -452,7 +420,7 @@ inline add_batch()
     unlock()
 }
 
-/* is_coalesced(), where it says so: the compare and swap has found the item queued or dirty (what
+/* weir_queue_add() without the lock: the compare and swap has found the item queued or dirty (what
  * it is for, item.pml shows). A thread may have read coalesces long before; so this may come after
  * a shutdown. */
 #define COALESCES                                                                                  \
@@ -537,7 +505,7 @@ inline get_locked(limit)
     fi;
     number = (status == OK -> number : 0);
     item = (status == OK -> item : 0);
-    settle();
+    settle(LACKING);
     if
     :: status == SLEEPS -> waiters_sleep(limit)
     :: status == ECANCELED ->
@@ -609,7 +577,7 @@ inline drain_locked(limit)
         read_clock_again();
         status = ((limit) != FOREVER && clock >= (limit) -> ETIMEDOUT : SLEEPS)
     fi;
-    settle();
+    settle(LACKING);
     if
     :: status == SLEEPS ->
         drains = drains | self;
@@ -626,7 +594,8 @@ proctype Consumer(byte self; byte limit; byte turns)
 {
     byte item;
     byte number; /* the ticket of the item, or of the one before */
-    byte status, until, chosen;
+    mtype status = OK;
+    byte until, chosen;
     byte goal; /* the limit of this call */
     bool has_item;
     do
@@ -695,7 +664,8 @@ proctype Producers()
 
 proctype Drainer(byte self; byte limit)
 {
-    byte status = EAGAIN, shutdowns_before;
+    mtype status = EAGAIN;
+    byte shutdowns_before;
     byte shutdowns_seen; /* the books' */
     byte until, chosen;
     do
