@@ -38,7 +38,7 @@ struct weir_crew {
     size_t working WEIRI_GUARDED_BY(mutex);         /* number of workers in it */
     size_t started WEIRI_GUARDED_BY(mutex);         /* number of helpers that have threads */
     struct weiri_helper *standby WEIRI_GUARDED_BY(mutex); /* sleeps for STANDBY_NS at most */
-    bool is_waking WEIRI_GUARDED_BY(mutex); /* a helper is on its way to the mutex */
+    bool is_waking WEIRI_GUARDED_BY(mutex);               /* a helper is on its way to the mutex */
     bool is_ending WEIRI_GUARDED_BY(mutex);
 
     _Atomic uint64_t next_chunk; /* written for each chunk; far from what each piece reads */
