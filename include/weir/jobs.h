@@ -6,6 +6,7 @@
 /** @file
  * Everything of libweir-jobs: durable delayed jobs. */
 
+#include <weir/admin.h>
 #include <weir/broker.h>
 #include <weir/consumer.h>
 #include <weir/job.h>

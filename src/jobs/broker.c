@@ -153,9 +153,8 @@ void weir_broker_close(weir_broker *broker)
     weiri_release(&memory, broker, sizeof(*broker));
 }
 
-/* The checks that every call begins with. */
-static enum weir_status enter(const weir_broker *broker, bool is_writing,
-                              struct weir_error *ret_error)
+enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
+                                    struct weir_error *ret_error)
 {
     weiri_error_clear(ret_error);
     if (broker == NULL) {
@@ -196,7 +195,7 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                  const struct weir_put_options *options,
                                  struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, true, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
@@ -216,25 +215,10 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
     return broker->ops->put(broker->store, &put, ret_ids, ret_error);
 }
 
-enum weir_status weir_broker_remove(weir_broker *broker, const char *const *ids, size_t count,
-                                    size_t *ret_count, struct weir_error *ret_error)
-{
-    enum weir_status status = enter(broker, true, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (ids == NULL || ids[i] == NULL) {
-            return weiri_fail(ret_error, WEIR_EINVAL, "job id %zu is NULL", i);
-        }
-    }
-    return broker->ops->remove(broker->store, ids, count, ret_count, ret_error);
-}
-
 enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t count,
                                   size_t *ret_count, struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, true, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
@@ -245,7 +229,7 @@ enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t 
 enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
                                    void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, false, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
     if (status == WEIR_OK && tube != NULL) {
         status = weiri_tube_check(tube, ret_error);
     }
@@ -259,7 +243,7 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
                                   size_t limit, weir_job_fn *fn, void *arg,
                                   struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, false, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
@@ -277,7 +261,7 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
 enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_job_fn *fn,
                                      void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, false, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
     if (status == WEIR_OK && (id == NULL || fn == NULL)) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "fn");
     }

@@ -40,6 +40,17 @@ struct weiri_put {
     int32_t priority;
 };
 
+/* An operator's event for jobs by id. */
+struct weiri_change {
+    enum weiri_job_event event; /* remove, kick or set aside */
+    const char *const *ids;
+    size_t count;
+    const char *reason; /* set aside; NULL: none */
+    /* Results, where the call succeeds: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY (reserved), WEIR_ESTATE
+     * (not in a state for the event), WEIR_EUNKNOWN (ret_error says more). */
+    enum weir_status *statuses;
+};
+
 /* A reserved job. One block of the broker's memory: weiri_reservation_free(). */
 struct weiri_reservation {
     struct weiri_list link; /* its holder's */
@@ -84,7 +95,7 @@ struct weiri_broker_ops {
 
     enum weir_status (*put)(void *store, const struct weiri_put *put, struct weir_job_id *ret_ids,
                             struct weir_error *ret_error);
-    enum weir_status (*remove)(void *store, const char *const *ids, size_t count, size_t *ret_count,
+    enum weir_status (*change)(void *store, const struct weiri_change *change,
                                struct weir_error *ret_error);
     enum weir_status (*kick)(void *store, const char *tube, size_t count, size_t *ret_count,
                              struct weir_error *ret_error);
@@ -131,6 +142,10 @@ enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_
 
 /* Whether this process opened the broker. */
 bool weiri_broker_is_ours(const weir_broker *broker);
+
+/* The checks that every public call begins with. Empties ret_error. */
+enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
+                                    struct weir_error *ret_error);
 
 /* weir_tube_check() in words. */
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <weir/admin.h>
 #include <weir/consumer.h>
 #include <weir/producer.h>
 
@@ -209,10 +210,14 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
     options.handler = ignore_run;
     weir_consumer *other;
     const char *id = "1";
+    enum weir_status result;
     const int statuses[] = {
         (int)weir_broker_put(broker, "t", &one, 1, NULL, NULL, NULL),
         (int)weir_broker_remove(broker, &id, 1, NULL, NULL),
         (int)weir_broker_kick(broker, "t", 1, NULL, NULL),
+        (int)weir_broker_remove_ids(broker, &id, 1, &result, NULL),
+        (int)weir_broker_kick_ids(broker, &id, 1, &result, NULL),
+        (int)weir_broker_bury_ids(broker, &id, 1, NULL, &result, NULL),
         (int)weir_broker_tubes(broker, NULL, ignore_tube, NULL, NULL),
         (int)weir_broker_peek(broker, "t", 0, 1, ignore_job, NULL, NULL),
         (int)weir_broker_peek_id(broker, "1", ignore_job, NULL, NULL),

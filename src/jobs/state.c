@@ -89,6 +89,8 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
         return move(job, state == WEIR_JOB_BURIED, WEIR_JOB_READY);
     case WEIRI_JOB_REMOVE:
         return move(job, state != WEIR_JOB_RESERVED && state != WEIRI_JOB_GONE, WEIRI_JOB_GONE);
+    case WEIRI_JOB_SET_ASIDE:
+        return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIR_JOB_BURIED);
     }
     return WEIR_ESTATE;
 }

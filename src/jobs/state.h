@@ -19,7 +19,8 @@
  *                              |                                    |
  *                              +---- kick ---- buried <-------------+ bury, expire
  *
- * remove: delayed, ready, buried -> gone. damage: ready -> buried. touch: reserved, for longer. */
+ * remove: delayed, ready, buried -> gone. damage: ready -> buried. set aside: delayed, ready ->
+ * buried. touch: reserved, for longer. */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
 #define WEIRI_JOB_GONE ((enum weir_job_state)0)
@@ -44,10 +45,11 @@ enum weiri_job_event {
     WEIRI_JOB_RETURN,  /* returned before it started, which is no attempt; not before run_at_ns */
     WEIRI_JOB_BURY,    /* failed for good */
     /* By any thread: */
-    WEIRI_JOB_EXPIRE, /* the reservation ended; buried after attempts_max attempts */
-    WEIRI_JOB_DAMAGE, /* its body has changed since the put */
-    WEIRI_JOB_KICK,   /* run again */
-    WEIRI_JOB_REMOVE  /* delete */
+    WEIRI_JOB_EXPIRE,   /* the reservation ended; buried after attempts_max attempts */
+    WEIRI_JOB_DAMAGE,   /* its body has changed since the put */
+    WEIRI_JOB_KICK,     /* run again */
+    WEIRI_JOB_REMOVE,   /* delete */
+    WEIRI_JOB_SET_ASIDE /* an operator buries it */
 };
 
 /* An event, with what some of them need. */

@@ -72,6 +72,7 @@ static const struct row {
     {WEIRI_JOB_DAMAGE, NOW, {NO, NO, TO(BURIED), NO, NO}},
     {WEIRI_JOB_KICK, NOW, {NO, NO, NO, NO, TO(READY)}},
     {WEIRI_JOB_REMOVE, NOW, {NO, TO(GONE), TO(GONE), NO, TO(GONE)}},
+    {WEIRI_JOB_SET_ASIDE, NOW, {NO, TO(BURIED), TO(BURIED), NO, NO}},
 #undef NO
 #undef LOST
 #undef TO

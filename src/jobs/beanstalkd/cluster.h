@@ -154,6 +154,8 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
                                    struct weir_job_id *ret_ids, struct weir_error *ret_error);
 enum weir_status weiri_cluster_remove(void *store, const char *const *ids, size_t count,
                                       size_t *ret_count, struct weir_error *ret_error);
+enum weir_status weiri_cluster_change(void *store, const struct weiri_change *change,
+                                      struct weir_error *ret_error);
 enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count, size_t *ret_count,
                                     struct weir_error *ret_error);
 enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn *fn, void *arg,

@@ -1,15 +1,17 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Commands for jobs: remove and kick. */
+/* Operators' commands for jobs. */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 
-struct remove_request {
+struct change_request {
+    const struct weiri_change *change;
     const int64_t *numbers;
-    size_t count;
-    size_t removed; /* result */
+    enum weir_status *statuses; /* result */
 };
 
 struct kick_request {
@@ -18,21 +20,23 @@ struct kick_request {
     size_t kicked; /* result */
 };
 
-static int run_remove(struct weiri_store *store, void *arg)
+static int run_change(struct weiri_store *store, void *arg)
 {
-    struct remove_request *request = arg;
-    const struct weiri_job_step step = {.event = WEIRI_JOB_REMOVE};
+    struct change_request *request = arg;
+    const struct weiri_change *change = request->change;
+    const struct weiri_job_step step = {.event = change->event};
     int64_t now = weiri_store_now(store);
     struct weiri_tally tally = {0};
-    request->removed = 0;
     int code = SQLITE_OK;
-    for (size_t i = 0; i < request->count && code == SQLITE_OK; i++) {
+    for (size_t i = 0; i < change->count && code == SQLITE_OK; i++) {
+        enum weir_status *status = &request->statuses[i];
         struct weiri_row row;
+        *status = WEIR_ENOTFOUND;
         code = weiri_row_load(store, request->numbers[i], &row);
         if (code == SQLITE_ROW) {
-            enum weir_status status;
-            code = weiri_row_step(store, &tally, &row, &step, now, NULL, &status);
-            request->removed += status == WEIR_OK;
+            bool is_reserved = row.facts.state == WEIR_JOB_RESERVED;
+            code = weiri_row_step(store, &tally, &row, &step, now, change->reason, status);
+            *status = *status != WEIR_OK && is_reserved ? WEIR_EBUSY : *status;
         } else if (code == SQLITE_DONE) {
             code = SQLITE_OK;
         }
@@ -40,30 +44,33 @@ static int run_remove(struct weiri_store *store, void *arg)
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
 }
 
-enum weir_status weiri_store_remove(void *arg, const char *const *ids, size_t count,
-                                    size_t *ret_count, struct weir_error *ret_error)
+enum weir_status weiri_store_change(void *arg, const struct weiri_change *change,
+                                    struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
     const struct weir_allocator *allocator = &store->config->allocator;
-    int64_t *numbers = count == 0 ? NULL : weiri_alloc_zero(allocator, count, sizeof(*numbers));
-    if (numbers == NULL && count > 0) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
+    size_t count = change->count;
+    int64_t *numbers = weiri_alloc_zero(allocator, count, sizeof(*numbers));
+    enum weir_status *statuses = weiri_alloc_zero(allocator, count, sizeof(*statuses));
     enum weir_status status = WEIR_OK;
+    if (numbers == NULL || statuses == NULL) {
+        status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        if (!weiri_number_parse(ids[i], &numbers[i])) {
+        if (!weiri_number_parse(change->ids[i], &numbers[i])) {
             status = weiri_fail(ret_error, WEIR_EINVAL,
-                                "job id \"%.40s\" is no decimal number from 1 on", ids[i]);
+                                "job id \"%.40s\" is no decimal number from 1 on", change->ids[i]);
         }
     }
-    struct remove_request request = {numbers, count, 0};
-    if (status == WEIR_OK && count > 0) {
-        status = weiri_commit(store, run_remove, &request, ret_error);
+    struct change_request request = {change, numbers, statuses};
+    if (status == WEIR_OK) {
+        status = weiri_commit(store, run_change, &request, ret_error);
+    }
+    if (status == WEIR_OK) {
+        memcpy(change->statuses, statuses, count * sizeof(*statuses));
     }
     weiri_release(allocator, numbers, count * sizeof(*numbers));
-    if (status == WEIR_OK && ret_count != NULL) {
-        *ret_count = request.removed;
-    }
+    weiri_release(allocator, statuses, count * sizeof(*statuses));
     return status;
 }
 

@@ -74,8 +74,8 @@ enum weir_status weiri_store_open(const char *location, const struct weiri_broke
 void weiri_store_close(void *store);
 enum weir_status weiri_store_put(void *store, const struct weiri_put *put,
                                  struct weir_job_id *ret_ids, struct weir_error *ret_error);
-enum weir_status weiri_store_remove(void *store, const char *const *ids, size_t count,
-                                    size_t *ret_count, struct weir_error *ret_error);
+enum weir_status weiri_store_change(void *store, const struct weiri_change *change,
+                                    struct weir_error *ret_error);
 enum weir_status weiri_store_kick(void *store, const char *tube, size_t count, size_t *ret_count,
                                   struct weir_error *ret_error);
 enum weir_status weiri_store_exchange(void *store, struct weiri_exchange *exchange,

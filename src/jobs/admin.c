@@ -1,0 +1,96 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The public functions for operators: each checks its arguments once, then calls the backend. */
+#include <weir/admin.h>
+
+#include "base/alloc.h"
+#include "jobs/broker.h"
+#include "jobs/error.h"
+
+static enum weir_status check_ids(const char *const *ids, size_t count,
+                                  struct weir_error *ret_error)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ids == NULL || ids[i] == NULL) {
+            return weiri_fail(ret_error, WEIR_EINVAL, "job id %zu is NULL", i);
+        }
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status change_ids(weir_broker *broker, const struct weiri_change *change,
+                                   struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = check_ids(change->ids, change->count, ret_error);
+    }
+    if (status == WEIR_OK && change->statuses == NULL && change->count > 0) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "ret_statuses is NULL");
+    }
+    return status == WEIR_OK && change->count > 0
+               ? broker->ops->change(broker->store, change, ret_error)
+               : status;
+}
+
+enum weir_status weir_broker_remove_ids(weir_broker *broker, const char *const *ids, size_t count,
+                                        enum weir_status *ret_statuses,
+                                        struct weir_error *ret_error)
+{
+    const struct weiri_change change = {
+        .event = WEIRI_JOB_REMOVE, .ids = ids, .count = count, .statuses = ret_statuses};
+    return change_ids(broker, &change, ret_error);
+}
+
+enum weir_status weir_broker_kick_ids(weir_broker *broker, const char *const *ids, size_t count,
+                                      enum weir_status *ret_statuses, struct weir_error *ret_error)
+{
+    const struct weiri_change change = {
+        .event = WEIRI_JOB_KICK, .ids = ids, .count = count, .statuses = ret_statuses};
+    return change_ids(broker, &change, ret_error);
+}
+
+enum weir_status weir_broker_bury_ids(weir_broker *broker, const char *const *ids, size_t count,
+                                      const char *reason, enum weir_status *ret_statuses,
+                                      struct weir_error *ret_error)
+{
+    const struct weiri_change change = {.event = WEIRI_JOB_SET_ASIDE,
+                                        .ids = ids,
+                                        .count = count,
+                                        .reason = reason,
+                                        .statuses = ret_statuses};
+    return change_ids(broker, &change, ret_error);
+}
+
+enum weir_status weir_broker_remove(weir_broker *broker, const char *const *ids, size_t count,
+                                    size_t *ret_count, struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = check_ids(ids, count, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    const struct weir_allocator *memory = &broker->config.allocator;
+    enum weir_status *statuses =
+        count == 0 ? NULL : weiri_alloc_zero(memory, count, sizeof(*statuses));
+    if (statuses == NULL && count > 0) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    const struct weiri_change change = {
+        .event = WEIRI_JOB_REMOVE, .ids = ids, .count = count, .statuses = statuses};
+    status = change_ids(broker, &change, ret_error);
+    size_t removed = 0;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        bool is_told =
+            statuses[i] == WEIR_OK || statuses[i] == WEIR_ENOTFOUND || statuses[i] == WEIR_EBUSY;
+        status = is_told ? WEIR_OK : statuses[i];
+        removed += statuses[i] == WEIR_OK;
+    }
+    weiri_release(memory, statuses, count * sizeof(*statuses));
+    if (status == WEIR_OK && ret_count != NULL) {
+        *ret_count = removed;
+    }
+    return status;
+}

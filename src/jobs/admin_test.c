@@ -1,0 +1,164 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What operators do with jobs of an SQLite store. */
+#include <weir/admin.h>
+
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+enum {
+    DELAYED,
+    READY,
+    RESERVED,
+    BURIED,
+    GONE,
+    KINDS
+};
+
+typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, size_t count,
+                                   enum weir_status *ret_statuses, struct weir_error *ret_error);
+
+static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
+                             enum weir_status *ret_statuses, struct weir_error *ret_error)
+{
+    return weir_broker_bury_ids(broker, ids, count, "by hand", ret_statuses, ret_error);
+}
+
+/* One job in each state, in the order of the enum; the last one is gone. */
+static weir_broker *fill(char ids[KINDS][24])
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    int64_t numbers[KINDS];
+    static const enum weiri_job_event events[] = {
+        [RESERVED] = WEIRI_JOB_TOUCH, [BURIED] = WEIRI_JOB_BURY, [GONE] = WEIRI_JOB_DONE};
+    for (int kind = RESERVED; kind < KINDS; kind++) {
+        numbers[kind] = jobs_put(broker, "t", "job", NULL);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        CHECK_STATUS(jobs_settle(broker, job, events[kind], 0, ""), WEIR_OK);
+        jobs_free_one(broker, job);
+    }
+    options.delay_ns = WEIR_SECONDS(60);
+    numbers[DELAYED] = jobs_put(broker, "t", "job", &options);
+    numbers[READY] = jobs_put(broker, "t", "job", NULL);
+    for (int kind = 0; kind < KINDS; kind++) {
+        (void)snprintf(ids[kind], sizeof(ids[kind]), "%lld", (long long)numbers[kind]);
+    }
+    return broker;
+}
+
+TEST(each_state, "remove, kick and bury by id say of each job what was done, and why not")
+{
+    static const struct {
+        change_fn *change;
+        enum weir_status statuses[KINDS];
+        uint64_t counts[4]; /* delayed, ready, reserved, buried afterwards */
+    } rows[] = {
+        {weir_broker_remove_ids,
+         {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_OK, WEIR_ENOTFOUND},
+         {0, 0, 1, 0}},
+        {weir_broker_kick_ids,
+         {WEIR_ESTATE, WEIR_ESTATE, WEIR_EBUSY, WEIR_OK, WEIR_ENOTFOUND},
+         {1, 2, 1, 0}},
+        {bury, {WEIR_OK, WEIR_OK, WEIR_EBUSY, WEIR_ESTATE, WEIR_ENOTFOUND}, {0, 0, 1, 3}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char texts[KINDS][24];
+        (void)remove("jobs.db");
+        (void)remove("jobs.db.lock");
+        weir_broker *broker = fill(texts);
+        CHECK_COUNTS(broker, "t", 1, 1, 1, 1);
+        const char *ids[KINDS];
+        enum weir_status statuses[KINDS];
+        for (int kind = 0; kind < KINDS; kind++) {
+            ids[kind] = texts[kind];
+            statuses[kind] = WEIR_EUSER;
+        }
+        CHECK_STATUS(rows[i].change(broker, ids, KINDS, statuses, NULL), WEIR_OK);
+        for (int kind = 0; kind < KINDS; kind++) {
+            CHECK_STATUS(statuses[kind], rows[i].statuses[kind]);
+        }
+        CHECK_COUNTS(broker, "t", rows[i].counts[0], rows[i].counts[1], rows[i].counts[2],
+                     rows[i].counts[3]);
+        weir_broker_close(broker);
+    }
+}
+
+static int keep_reason(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_REASON_SIZE, "%s", job->reason);
+    return 0;
+}
+
+TEST(reasons, "a job buried by hand has the reason that was given, and a kick runs it again")
+{
+    char ids[KINDS][24];
+    weir_broker *broker = fill(ids);
+    const char *id = ids[READY];
+    enum weir_status status;
+    char reason[WEIR_REASON_SIZE];
+    CHECK_STATUS(bury(broker, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_peek_id(broker, id, keep_reason, reason, NULL), WEIR_OK);
+    CHECK_STRING(reason, "by hand");
+    CHECK_STATUS(weir_broker_kick_ids(broker, &id, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_OK);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STRING(job->job.id, id);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
+TEST(refused, "calls that make no sense are refused, and change neither jobs nor results")
+{
+    static change_fn *const calls[] = {weir_broker_remove_ids, weir_broker_kick_ids, bury};
+    char texts[KINDS][24];
+    weir_broker *broker = fill(texts);
+    const char *const malformed[] = {texts[READY], "1x"};
+    const char *const missing[] = {texts[READY], NULL};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct weir_error error;
+        enum weir_status statuses[2] = {WEIR_EUSER, WEIR_EUSER};
+        CHECK_STATUS(calls[i](NULL, malformed, 2, statuses, &error), WEIR_EINVAL);
+        CHECK_STATUS(calls[i](broker, NULL, 2, statuses, &error), WEIR_EINVAL);
+        CHECK_STATUS(calls[i](broker, missing, 2, statuses, &error), WEIR_EINVAL);
+        CHECK(strstr(error.text, "job id 1 is NULL") != NULL);
+        CHECK_STATUS(calls[i](broker, malformed, 1, NULL, &error), WEIR_EINVAL);
+        CHECK_STATUS(calls[i](broker, malformed, 2, statuses, &error), WEIR_EINVAL);
+        CHECK(strstr(error.text, "\"1x\"") != NULL);
+        CHECK_STATUS(statuses[0], WEIR_EUSER);
+        CHECK_STATUS(statuses[1], WEIR_EUSER);
+        CHECK_STATUS(calls[i](broker, NULL, 0, NULL, &error), WEIR_OK);
+        CHECK_COUNTS(broker, "t", 1, 1, 1, 1);
+    }
+    weir_broker_close(broker);
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        enum weir_status status;
+        CHECK_STATUS(calls[i](broker, malformed, 1, &status, NULL), WEIR_EACCESS);
+    }
+    weir_broker_close(broker);
+}
+
+TEST_OOM(lacks_memory, "without memory nothing is changed")
+{
+    weir_broker *broker;
+    if (CHECK_OR_OOM(jobs_store_try_open("jobs.db", &wall, 0, &broker, NULL))) {
+        return;
+    }
+    struct weir_job_id id = {""};
+    const struct weir_body body = {"job", 3};
+    const char *text = id.text;
+    enum weir_status status = WEIR_EUSER;
+    enum weir_status result = weir_broker_put(broker, "t", &body, 1, NULL, &id, NULL);
+    if (result == WEIR_OK) {
+        result = weir_broker_bury_ids(broker, &text, 1, NULL, &status, NULL);
+    }
+    if (!CHECK_OR_OOM(result)) {
+        CHECK_STATUS(status, WEIR_OK);
+    } else {
+        CHECK_STATUS(status, WEIR_EUSER);
+    }
+    weir_broker_close(broker);
+}

@@ -1,0 +1,158 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What operators do with jobs of a cluster. */
+#include <weir/admin.h>
+
+#include "cluster/servers.h"
+#include "support/jobs.h"
+
+static weir_broker *open_on(const struct servers *servers, const char *parts)
+{
+    char url[512];
+    servers_url(servers, parts, url, sizeof(url));
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    if (weir_broker_open(url, &options, &broker, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s: %s", url, error.text);
+    }
+    return broker;
+}
+
+static struct weir_job_id put(weir_broker *broker, int64_t delay_ns)
+{
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    const struct weir_body body = {"job", 3};
+    struct weir_job_id id;
+    struct weir_error error;
+    options.delay_ns = delay_ns;
+    options.priority = 5;
+    if (weir_broker_put(broker, "t", &body, 1, &options, &id, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "put: %s", error.text);
+    }
+    return id;
+}
+
+typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, size_t count,
+                                   enum weir_status *ret_statuses, struct weir_error *ret_error);
+
+static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
+                             enum weir_status *ret_statuses, struct weir_error *ret_error)
+{
+    return weir_broker_bury_ids(broker, ids, count, NULL, ret_statuses, ret_error);
+}
+
+static enum weir_status change(change_fn *fn, weir_broker *broker, const struct weir_job_id *id)
+{
+    const char *text = id->text;
+    enum weir_status status = WEIR_EUSER;
+    struct weir_error error;
+    CHECK_STATUS(fn(broker, &text, 1, &status, &error), WEIR_OK);
+    return status;
+}
+
+static int keep_priority(const struct weir_job *job, void *arg)
+{
+    *(int32_t *)arg = job->priority;
+    return 0;
+}
+
+TEST(by_id, "a job's copies are buried, kicked and removed by its id, on nodes with claims and "
+            "without")
+{
+    static const char *const parts[] = {"", "claims=REDIS"};
+    struct servers servers;
+    servers_start(&servers);
+    for (size_t i = 0; i < 2; i++) {
+        weir_broker *broker = open_on(&servers, parts[i]);
+        struct weir_job_id ready = put(broker, 0);
+        struct weir_job_id delayed = put(broker, WEIR_SECONDS(60));
+        CHECK_STATUS(change(weir_broker_kick_ids, broker, &delayed), WEIR_ESTATE);
+        CHECK_COUNTS(broker, "t", 3, 3, 0, 0);
+        CHECK_STATUS(change(bury, broker, &ready), WEIR_OK);
+        CHECK_STATUS(change(bury, broker, &delayed), WEIR_OK);
+        CHECK_STATUS(change(bury, broker, &delayed), WEIR_ESTATE);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 6);
+        CHECK_STATUS(change(weir_broker_kick_ids, broker, &ready), WEIR_OK);
+        CHECK_COUNTS(broker, "t", 0, 3, 0, 3);
+        int32_t priority = 0;
+        CHECK_STATUS(weir_broker_peek_id(broker, ready.text, keep_priority, &priority, NULL),
+                     WEIR_OK);
+        CHECK_INT(priority, ==, 5);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, &ready), WEIR_OK);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, &delayed), WEIR_OK);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, &ready), WEIR_ENOTFOUND);
+        CHECK_STATUS(change(weir_broker_kick_ids, broker, &ready), WEIR_ENOTFOUND);
+        CHECK_STATUS(change(bury, broker, &ready), WEIR_ENOTFOUND);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+        weir_broker_close(broker);
+    }
+    servers_end(&servers);
+}
+
+/* Reserves one copy as a client that is none of ours; returns its connection. */
+static int hold_copy(const struct servers *servers, int node)
+{
+    static const char request[] = "watch t\r\nignore default\r\nreserve\r\n";
+    int fd = connect_port(servers->node[node].port);
+    CHECK(fd >= 0);
+    CHECK(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
+    char answer[256];
+    size_t used = 0;
+    while (used + 1 < sizeof(answer)) {
+        CHECK(read(fd, answer + used, 1) == 1);
+        answer[++used] = '\0';
+        if (strstr(answer, "/job\r\n") != NULL) {
+            return fd;
+        }
+    }
+    test_fail(__FILE__, __LINE__, "no job: %s", answer);
+    return -1;
+}
+
+TEST(while_it_runs, "a job of which a worker has a copy is busy, and its other copies stay as "
+                    "they are")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, "");
+    struct weir_job_id id = put(broker, 0);
+    int fd = hold_copy(&servers, 1);
+    CHECK_STATUS(change(bury, broker, &id), WEIR_EBUSY);
+    CHECK_COUNTS(broker, "t", 0, 2, 1, 0);
+    /* The copies that wait are deleted. The worker's is not, so that nothing is certain. */
+    CHECK_STATUS(change(weir_broker_remove_ids, broker, &id), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 0, 0, 1, 0);
+    CHECK_STATUS(change(weir_broker_remove_ids, broker, &id), WEIR_EBUSY);
+    CHECK_STATUS(change(weir_broker_kick_ids, broker, &id), WEIR_EBUSY);
+    (void)close(fd);
+    weir_broker_close(broker);
+    servers_end(&servers);
+}
+
+TEST(node_away, "what a node that is away has of a job is not known, and the answer names it")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, "time_limit=500ms");
+    struct weir_job_id id = put(broker, 0);
+    server_end(&servers.node[2]);
+    const char *text = id.text;
+    enum weir_status status = WEIR_OK;
+    struct weir_error error;
+    char name[32];
+    (void)snprintf(name, sizeof(name), "127.0.0.1:%d", servers.node[2].port);
+    static change_fn *const calls[] = {bury, weir_broker_remove_ids};
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_STATUS(calls[i](broker, &text, 1, &status, &error), WEIR_OK);
+        CHECK_STATUS(status, WEIR_EUNKNOWN);
+        CHECK(strstr(error.text, name) != NULL);
+    }
+    const char *bad[] = {"1", "x/t/1", ""};
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STATUS(bury(broker, &bad[i], 1, &status, &error), WEIR_EINVAL);
+    }
+    weir_broker_close(broker);
+    servers_end(&servers);
+}
