@@ -16,6 +16,7 @@
 
 #include "cli/report.h"
 #include "cli/table.h"
+#include "cli/timestamp.h"
 
 /* The time between two lines of progress. */
 #define PROGRESS_NS WEIR_MS(250)
@@ -90,7 +91,13 @@ static bool print_id(const struct batch *batch, const char *id)
     if (batch->output == BATCH_IDS) {
         return puts(id) >= 0;
     }
-    return table_print_json(json_pack("{s:s, s:s}", "id", id, "tube", batch->tube));
+    if (batch->options->run_at_ns == 0) {
+        return table_print_json(json_pack("{s:s, s:s}", "id", id, "tube", batch->tube));
+    }
+    char run_at[TIMESTAMP_SIZE];
+    timestamp_write(batch->options->run_at_ns, run_at);
+    return table_print_json(
+        json_pack("{s:s, s:s, s:s}", "id", id, "tube", batch->tube, "run_at", run_at));
 }
 
 static int print_ids(const struct batch *batch, const struct weir_job_id *ids)

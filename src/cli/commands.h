@@ -18,9 +18,12 @@ struct command {
 };
 
 extern const struct command command_put;
+extern const struct command command_at;
+extern const struct command command_revoke;
 extern const struct command command_work;
 extern const struct command command_stats;
 extern const struct command command_peek;
+extern const struct command command_kick;
 extern const struct command command_help;
 
 /* Every command in the order of the help; NULL at the end. */

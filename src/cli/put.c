@@ -11,50 +11,32 @@
 
 #include <weir/jobs.h>
 
-#include "cli/arguments.h"
 #include "cli/batch.h"
 #include "cli/lines.h"
+#include "cli/put.h"
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/timestamp.h"
 
-enum {
-    OPTION_AT = OPTION_OWN,
-    OPTION_DELAY,
-    OPTION_INPUT,
-    OPTION_JSON,
-    OPTION_LINES,
-    OPTION_NULL,
-    OPTION_PRIORITY,
-    OPTION_QUIET,
-    OPTION_TTR
-};
-
 static const struct poptOption put_options[] = {
-    OPTION_VALUE("delay", 'd', OPTION_DELAY, "Do not run it before this much time has passed",
+    OPTION_VALUE("delay", 'd', PUT_DELAY, "Do not run it before this much time has passed",
                  "DURATION"),
-    OPTION_VALUE("at", '\0', OPTION_AT,
+    OPTION_VALUE("at", '\0', PUT_AT,
                  "Do not run it before this time: RFC 3339 or @ and Unix seconds", "TIME"),
-    OPTION_VALUE("priority", 'p', OPTION_PRIORITY,
-                 "Smaller runs first; negative ones too (default: 0)", "N"),
-    OPTION_VALUE("ttr", '\0', OPTION_TTR,
-                 "A worker that gives no sign of life for so long has lost the job (default: 60s)",
-                 "DURATION"),
-    OPTION_FLAG("lines", 'l', OPTION_LINES, "Each line of the input is a job"),
-    OPTION_FLAG("null", '0', OPTION_NULL, "As --lines, but each ends in a NUL byte"),
-    OPTION_VALUE("input", 'i', OPTION_INPUT, "Read this file instead of standard input", "FILE"),
-    OPTION_FLAG("quiet", 'q', OPTION_QUIET, "Do not print the jobs' ids"),
-    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job instead of its bare id"),
+    PUT_OPTIONS,
     POPT_TABLEEND,
 };
 
 struct put {
     struct weir_put_options options;
     enum batch_output output;
-    bool pieces; /* The input holds many jobs. */
+    bool is_at;   /* The time is an operand. */
+    bool past_ok; /* A time that has passed means at once. */
+    bool pieces;  /* The input holds many jobs. */
     int separator;
     const char *input; /* NULL: standard input. */
-    const char *at;    /* The text of --at, or NULL. */
+    const char *body;  /* The operand, or NULL. */
+    const char *at;    /* The text of --at or TIME, or NULL. */
     const char *delay; /* The text of --delay, or NULL. */
 };
 
@@ -76,29 +58,32 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     int64_t number = 0;
     int code = EX_OK;
     switch (option) {
-    case OPTION_AT:
+    case PUT_AT:
         put->at = text;
         return read_time(name, text, &put->options.run_at_ns);
-    case OPTION_DELAY:
+    case PUT_DELAY:
         put->delay = text;
         return read_duration(name, text, 0, &put->options.delay_ns);
-    case OPTION_TTR:
+    case PUT_TTR:
         return read_duration(name, text, WEIR_MS(1), &put->options.ttr_ns);
-    case OPTION_PRIORITY:
+    case PUT_PRIORITY:
         code = read_number(name, text, INT32_MIN, INT32_MAX, &number);
         put->options.priority = (int32_t)number;
         return code;
-    case OPTION_INPUT:
+    case PUT_INPUT:
         put->input = text;
         return EX_OK;
-    case OPTION_LINES:
+    case PUT_LINES:
         put->pieces = true;
         return EX_OK;
-    case OPTION_NULL:
+    case PUT_NULL:
         put->pieces = true;
         put->separator = '\0';
         return EX_OK;
-    case OPTION_JSON:
+    case PUT_PAST_OK:
+        put->past_ok = true;
+        return EX_OK;
+    case PUT_JSON:
         put->output = BATCH_JSON;
         return EX_OK;
     default:
@@ -123,10 +108,14 @@ static int check_times(struct put *put)
     if (put->at != NULL && put->delay != NULL) {
         return report(EX_USAGE, "--delay and --at: both given; expected one of them");
     }
-    if (put->at != NULL && put->options.run_at_ns < now) {
+    if (put->at != NULL && put->options.run_at_ns < now && !put->past_ok) {
         timestamp_write(now, text);
-        return report(EX_USAGE, "--at: %s: has passed; expected a time after now, which is %s",
-                      quote(put->at).text, text);
+        return report(EX_USAGE, "%s: %s: has passed; expected a time after now, which is %s%s",
+                      put->is_at ? "time" : "--at", quote(put->at).text, text,
+                      put->is_at ? ", or --past-ok" : "");
+    }
+    if (put->at != NULL && put->options.run_at_ns < now) {
+        put->options.run_at_ns = now;
     }
     if (put->options.delay_ns > INT64_MAX - now) {
         timestamp_write(INT64_MAX, text);
@@ -140,18 +129,25 @@ static int check_times(struct put *put)
 /* Refuses operands and combinations that make no sense. */
 static int check(struct put *put, const struct arguments *arguments)
 {
-    static const char *const names[] = {"tube", "body"};
-    int code = arguments_expect(arguments, names, 2, 1);
+    static const char *const names[] = {"tube", "time", "body"};
+    static const char *const put_names[] = {"tube", "body"};
+    size_t needed = put->is_at ? 2 : 1;
+    int code = arguments_expect(arguments, put->is_at ? names : put_names, needed + 1, 1);
     if (code == EX_OK) {
         code = read_tube(arguments->operands[0]);
+    }
+    if (code == EX_OK && put->is_at) {
+        put->at = arguments->operands[1];
+        code = read_time("time", put->at, &put->options.run_at_ns);
     }
     if (code != EX_OK) {
         return code;
     }
-    bool has_body = arguments->count == 2 && strcmp(arguments->operands[1], "-") != 0;
-    if (has_body && (put->pieces || put->input != NULL)) {
-        return report(EX_USAGE, "%s: a body beside %s; expected one of them",
-                      quote(arguments->operands[1]).text,
+    if (arguments->count > needed && strcmp(arguments->operands[needed], "-") != 0) {
+        put->body = arguments->operands[needed];
+    }
+    if (put->body != NULL && (put->pieces || put->input != NULL)) {
+        return report(EX_USAGE, "%s: a body beside %s; expected one of them", quote(put->body).text,
                       put->input != NULL ? "--input" : "--lines");
     }
     return check_times(put);
@@ -248,9 +244,10 @@ static int put_body(const char *body, struct batch *batch, struct store *store,
     return code == EX_OK ? batch_flush(batch, store->broker) : code;
 }
 
-static int run_put(const struct command *command, int argc, char **argv)
+int put_run(const struct command *command, int argc, char **argv, bool is_at)
 {
-    struct put put = {.options = WEIR_PUT_OPTIONS_INIT, .output = BATCH_IDS, .separator = '\n'};
+    struct put put = {
+        .options = WEIR_PUT_OPTIONS_INIT, .output = BATCH_IDS, .separator = '\n', .is_at = is_at};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &put);
     if (code == EX_OK && !arguments.helped) {
@@ -259,15 +256,19 @@ static int run_put(const struct command *command, int argc, char **argv)
             struct store store = {0};
             struct batch batch;
             batch_init(&batch, arguments.operands[0], &put.options, put.output);
-            bool from_input = arguments.count < 2 || strcmp(arguments.operands[1], "-") == 0;
-            code = from_input ? put_input(&put, &batch, &store, &arguments)
-                              : put_body(arguments.operands[1], &batch, &store, &arguments);
+            code = put.body == NULL ? put_input(&put, &batch, &store, &arguments)
+                                    : put_body(put.body, &batch, &store, &arguments);
             batch_fini(&batch);
             store_close(&store);
         }
     }
     arguments_free(&arguments);
     return code;
+}
+
+static int run_put(const struct command *command, int argc, char **argv)
+{
+    return put_run(command, argc, argv, false);
 }
 
 const struct command command_put = {

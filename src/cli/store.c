@@ -115,7 +115,9 @@ int store_open(struct store *store, const struct arguments *arguments, enum stor
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     options.log = report_log;
     options.body_size_max = STORE_BODY_SIZE_MAX;
-    options.flags = use == STORE_READ ? WEIR_BROKER_READ_ONLY : 0;
+    options.flags = use == STORE_READ    ? WEIR_BROKER_READ_ONLY
+                    : use == STORE_ALTER ? WEIR_BROKER_EXISTING
+                                         : 0;
     struct weir_error error = {""};
     enum weir_status status = weir_broker_open(store->url, &options, &store->broker, &error);
     if (status == WEIR_OK) {

@@ -15,6 +15,7 @@
 /* A command's use of the broker. */
 enum store_use {
     STORE_READ,  /* Read only; it must exist. */
+    STORE_ALTER, /* It is changed; it must exist. */
     STORE_CHANGE /* It is made if it does not exist, with the default's folders. */
 };
 

@@ -37,6 +37,15 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
          "--delay and --at",
          "expected one of them",
          {"put", "--delay", "1s", "--at", "@9000000000", "t", "x"}},
+        {64, "no tube", "expected TUBE TIME [BODY]", {"at"}},
+        {64, "no time", "expected TUBE TIME [BODY]", {"at", "t"}},
+        {64, "\"z\"", "expected TUBE TIME [BODY]", {"at", "t", "@9000000000", "x", "z"}},
+        {64, "\"x\"", "expected one of them", {"at", "--lines", "t", "@9000000000", "x"}},
+        {64, "\"--delay\"", "expected one that", {"at", "--delay", "1s", "t", "@9000000000"}},
+        {64, "no id", "expected ID...", {"revoke"}},
+        {64, "no tube", "expected TUBE [N] | --ids ID...", {"kick"}},
+        {64, "\"u\"", "expected TUBE [N]", {"kick", "t", "1", "u"}},
+        {64, "no id", "expected TUBE [N] | --ids ID...", {"kick", "--ids"}},
     };
     make_folder();
     CHECK_ROWS(rows);
@@ -44,7 +53,7 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
 
 TEST(tubes, "names of tubes that are not allowed, in every command")
 {
-    static const char *const commands[] = {"put", "stats", "peek", "work"};
+    static const char *const commands[] = {"put", "stats", "peek", "work", "kick"};
     static const struct {
         const char *tube;
         const char *value;
@@ -91,6 +100,9 @@ TEST(times, "durations and times that are none, too long, or past")
          "--delay: \"100000d\"",
          "expected one that ends before 2262-04-11",
          {"put", "--delay", "100000d", "t", "x"}},
+        {64, "time: \"now\"", "expected one such as 2030-01-31", {"at", "t", "now", "x"}},
+        {64, "time: \"@5\": has passed", "expected a time after now", {"at", "t", "@5", "x"}},
+        {64, "time: \"@5\"", ", or --past-ok", {"at", "t", "@5", "x"}},
         {64, "--ttr: \"0\"", "at least 1ms", {"put", "--ttr", "0", "t", "x"}},
         {64, "--ttr: \"999us\"", "at least 1ms", {"put", "--ttr", "999us", "t", "x"}},
         {64, "--deadline: \"0\"", "at least 1ns", {"work", "--deadline", "0", "t", "--", "true"}},
@@ -184,6 +196,14 @@ TEST(numbers, "numbers that are none or out of their range, and other values")
     };
     make_folder();
     CHECK_ROWS(rows);
+    for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
+        bool is_option = numbers[j][0] == '-';
+        struct row row = {64,
+                          is_option ? numbers[j] : "count: ",
+                          is_option ? "expected one" : "expected a whole number from 1 to ",
+                          {"kick", "t", numbers[j]}};
+        check_rows(&row, 1);
+    }
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
         for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
             bool peek = strcmp(options[i], "--limit") == 0;
@@ -195,6 +215,42 @@ TEST(numbers, "numbers that are none or out of their range, and other values")
             check_rows(&row, 1);
         }
     }
+}
+
+TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another state")
+{
+    static const struct row rows[] = {
+        {64, "\"12x\"", "expected an id that `weir put` printed", {"revoke", "12x"}},
+        {64, "\"\"", "expected an id that `weir put` printed", {"revoke", ""}},
+        {64, "\"0\"", "expected an id that `weir put` printed", {"kick", "--ids", "0"}},
+        {64, "\"99999999999999999999\"", "expected an id", {"revoke", "1", "99999999999999999999"}},
+        {66, "no such tube", "expected one that a job was put into", {"kick", "nope"}},
+        {65, "\"1\": in another state", "expected a buried job", {"kick", "--ids", "1"}},
+    };
+    static const struct row no_store[] = {
+        {66,
+         "no.db does not exist",
+         "expected a weir store",
+         {"revoke", "--broker", "sqlite:no.db", "1"}},
+        {66,
+         "no.db does not exist",
+         "expected a weir store",
+         {"kick", "--broker", "sqlite:no.db", "t"}},
+    };
+    make_folder();
+    CHECK_ROWS(no_store);
+    char *before = read_file("jobs.db", NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ended ended = program_run(rows[i].words);
+        check_refusal(&ended, &rows[i]);
+        ended_free(&ended);
+    }
+    /* Only the lock file was written to. */
+    size_t size;
+    char *after = read_file("jobs.db", &size);
+    CHECK(memcmp(before, after, size) == 0);
+    free(before);
+    free(after);
 }
 
 TEST(missing_values, "every option with a value, at the end of the line without one")
@@ -216,6 +272,9 @@ TEST(missing_values, "every option with a value, at the end of the line without 
         {"peek", "--state"},     {"peek", "--limit"},
         {"peek", "--id"},        {"peek", "--broker"},
         {"stats", "--broker"},   {"help", "--broker"},
+        {"at", "--priority"},    {"at", "--ttr"},
+        {"at", "--input"},       {"at", "--broker"},
+        {"revoke", "--broker"},  {"kick", "--broker"},
     };
     make_folder();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

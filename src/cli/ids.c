@@ -1,0 +1,96 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/ids.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/table.h"
+
+/* Says why a job was left alone. Returns the exit status. */
+static int tell_left(const struct ids_verb *verb, const char *id, enum weir_status status,
+                     const struct weir_error *error)
+{
+    const struct quoted name = quote(id);
+    switch (status) {
+    case WEIR_ENOTFOUND:
+        return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",
+                      name.text);
+    case WEIR_EBUSY:
+        return report(EX_TEMPFAIL, "%s: a worker has it; expected %s", name.text, verb->expected);
+    case WEIR_ESTATE:
+        return report(EX_DATAERR, "%s: in another state; expected %s", name.text, verb->expected);
+    default:
+        return report_status(status, name.text, error);
+    }
+}
+
+static const char *result_name(const struct ids_verb *verb, enum weir_status status)
+{
+    switch (status) {
+    case WEIR_OK:
+        return verb->done;
+    case WEIR_ENOTFOUND:
+        return "not found";
+    case WEIR_EBUSY:
+        return "reserved";
+    case WEIR_ESTATE:
+        return "other state";
+    default:
+        return "unknown";
+    }
+}
+
+static bool print_result(const struct ids_verb *verb, const char *id, enum weir_status status,
+                         bool json)
+{
+    if (json) {
+        return table_print_json(
+            json_pack("{s:s, s:s}", "id", id, "result", result_name(verb, status)));
+    }
+    return status != WEIR_OK || printf("%s %s\n", verb->done, id) >= 0;
+}
+
+static int change(weir_broker *broker, const struct arguments *arguments,
+                  const struct ids_verb *verb, enum weir_status *statuses, bool json)
+{
+    struct weir_error error = {""};
+    enum weir_status status =
+        verb->change(broker, arguments->operands, arguments->count, statuses, &error);
+    if (status == WEIR_EINVAL) {
+        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
+    }
+    if (status != WEIR_OK) {
+        return report_status(status, "jobs", &error);
+    }
+    int code = EX_OK;
+    bool printed = true;
+    for (size_t i = 0; i < arguments->count && printed; i++) {
+        const char *id = arguments->operands[i];
+        printed = print_result(verb, id, statuses[i], json);
+        if (statuses[i] != WEIR_OK) {
+            int left = tell_left(verb, id, statuses[i], &error);
+            code = code == EX_OK ? left : code;
+        }
+    }
+    return printed ? code : table_refuse();
+}
+
+int ids_change(const struct arguments *arguments, const struct ids_verb *verb, bool json)
+{
+    struct store store;
+    int code = store_open(&store, arguments, STORE_ALTER);
+    if (code == EX_OK) {
+        enum weir_status *statuses = calloc(arguments->count, sizeof(*statuses));
+        code = statuses != NULL ? change(store.broker, arguments, verb, statuses, json)
+                                : report_status(WEIR_ENOMEM, "jobs", NULL);
+        free(statuses);
+    }
+    store_close(&store);
+    return code;
+}

@@ -1,0 +1,126 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sysexits.h>
+
+#include "cli/ids.h"
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/table.h"
+
+enum {
+    OPTION_IDS = OPTION_OWN,
+    OPTION_JSON
+};
+
+/* Jobs kicked in one transaction, so that others can write in between. */
+#define STEP 1000
+
+static const struct poptOption kick_options[] = {
+    OPTION_FLAG("ids", '\0', OPTION_IDS, "The operands are ids of jobs"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object instead of words"),
+    POPT_TABLEEND,
+};
+
+struct kick {
+    int64_t limit; /* INT64_MAX: all */
+    bool ids;
+    bool json;
+};
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    struct kick *kick = arg;
+    (void)name;
+    (void)text;
+    kick->ids = kick->ids || option == OPTION_IDS;
+    kick->json = kick->json || option == OPTION_JSON;
+    return EX_OK;
+}
+
+static int keep_counts(const struct weir_tube_counts *counts, void *arg)
+{
+    *(struct weir_tube_counts *)arg = *counts;
+    return 1;
+}
+
+/* Kicks those that are buried now. A job that fails again meanwhile is not kicked twice. */
+static int kick_tube(const struct kick *kick, const char *tube, weir_broker *broker)
+{
+    struct weir_tube_counts counts = {.tube = ""};
+    struct weir_error error = {""};
+    enum weir_status status = weir_broker_tubes(broker, tube, keep_counts, &counts, &error);
+    if (status == WEIR_OK && counts.tube[0] == '\0') {
+        return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
+                      quote(tube).text);
+    }
+    uint64_t most = (uint64_t)kick->limit < counts.buried ? (uint64_t)kick->limit : counts.buried;
+    uint64_t kicked = 0;
+    size_t step = 1;
+    while (status == WEIR_OK && step > 0 && kicked < most) {
+        size_t asked = most - kicked < STEP ? (size_t)(most - kicked) : STEP;
+        status = weir_broker_kick(broker, tube, asked, &step, &error);
+        kicked += status == WEIR_OK ? step : 0;
+    }
+    bool printed =
+        kick->json
+            ? table_print_json(json_pack("{s:s, s:I}", "tube", tube, "kicked", (json_int_t)kicked))
+            : printf("kicked %" PRIu64 " %s\n", kicked, kicked == 1 ? "job" : "jobs") >= 0;
+    if (status != WEIR_OK) {
+        return report_status(status, quote(tube).text, &error);
+    }
+    return printed ? EX_OK : table_refuse();
+}
+
+static int run_tube(struct kick *kick, const struct arguments *arguments)
+{
+    static const char *const names[] = {"tube", "count"};
+    struct store store = {0};
+    int code = arguments_expect(arguments, names, 2, 1);
+    if (code == EX_OK) {
+        code = read_tube(arguments->operands[0]);
+    }
+    if (code == EX_OK && arguments->count == 2) {
+        code = read_number("count", arguments->operands[1], 1, INT32_MAX, &kick->limit);
+    }
+    if (code == EX_OK) {
+        code = store_open(&store, arguments, STORE_ALTER);
+        if (code == EX_OK) {
+            code = kick_tube(kick, arguments->operands[0], store.broker);
+        }
+        store_close(&store);
+    }
+    return code;
+}
+
+static int run_kick(const struct command *command, int argc, char **argv)
+{
+    static const struct ids_verb verb = {"kicked", "a buried job", weir_broker_kick_ids};
+    struct kick kick = {.limit = INT64_MAX};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &kick);
+    if (code == EX_OK && !arguments.helped) {
+        if (!kick.ids) {
+            code = run_tube(&kick, &arguments);
+        } else if (arguments.count == 0) {
+            code = report(EX_USAGE, "no id; expected %s", command->operands);
+        } else {
+            code = ids_change(&arguments, &verb, kick.json);
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_kick = {
+    .name = "kick",
+    .operands = "TUBE [N] | --ids ID...",
+    .summary = "run buried jobs again",
+    .examples = "  weir kick img         all of the tube\n"
+                "  weir kick img 10      the ten that were put first\n"
+                "  weir kick --ids 17 18\n",
+    .options = kick_options,
+    .run = run_kick,
+};

@@ -1,0 +1,143 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "integration/program.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* `weir at`, `weir revoke`, `weir kick`: jobs at a time, taken back, and run again. */
+
+/* Puts a job and returns its id, to be freed. */
+static char *put(const char *const words[])
+{
+    struct ended ended = program_expect(__FILE__, __LINE__, 0, words);
+    ended.out[strcspn(ended.out, "\n")] = '\0';
+    free(ended.err);
+    return ended.out;
+}
+
+/* Buries so many jobs of a tube. */
+static void fill_buried(const char *tube, int count)
+{
+    for (int i = 0; i < count; i++) {
+        WEIR(0, "put", tube, "fails");
+    }
+    WEIR(1, "work", "-e", "--attempts", "1", tube, "--", "false");
+    CHECK_INT(program_count(tube, "buried"), ==, count);
+}
+
+TEST(at_a_time, "at puts jobs for a time, from operand, input and lines, and says so in JSON")
+{
+    program_init();
+    WEIR(0, "at", "t", "2030-01-31T08:00:00Z", "one");
+    struct ended ended =
+        program_run_with("two\nthree\n", 10, WORDS("at", "-l", "-q", "t", "@1896076801"));
+    CHECK_INT(ended.code, ==, 0);
+    CHECK_STRING(ended.out, "");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "at", "--json", "t", "2030-01-31T10:00:02.5+02:00", "four");
+    json_t *object = json_loads(ended.out, 0, NULL);
+    CHECK_STRING(json_string_value(json_object_get(object, "id")), "4");
+    CHECK_STRING(json_string_value(json_object_get(object, "run_at")),
+                 "2030-01-31T08:00:02.500000000Z");
+    json_decref(object);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "delayed"), ==, 4);
+    ended = WEIR_EXPECT(0, "peek", "--json", "t");
+    CHECK(strstr(ended.out, "\"run_at\":\"2030-01-31T08:00:00.000000000Z\"") != NULL);
+    CHECK(strstr(ended.out, "\"run_at\":\"2030-01-31T08:00:01.000000000Z\"") != NULL);
+    ended_free(&ended);
+}
+
+TEST(at_past, "a time that has passed is refused, or means at once where that is allowed")
+{
+    program_init();
+    WEIR(64, "at", "t", "@1000000000", "x");
+    CHECK_INT(program_count("t", "put"), ==, 0);
+    WEIR(0, "at", "--past-ok", "t", "@1000000000", "x");
+    WEIR(0, "at", "--past-ok", "t", "@0", "x");
+    CHECK_INT(program_count("t", "ready"), ==, 2);
+}
+
+TEST(revoke, "revoke takes jobs back that do not run, and tells what became of each")
+{
+    program_init();
+    char *delayed = put(WORDS("put", "--delay", "1h", "t", "x"));
+    char *ready = put(WORDS("put", "t", "x"));
+    char *kept = put(WORDS("put", "t", "x"));
+    struct ended ended = WEIR_EXPECT(66, "revoke", delayed, "999", ready);
+    char expected[128];
+    (void)snprintf(expected, sizeof(expected), "revoked %s\nrevoked %s\n", delayed, ready);
+    CHECK_STRING(ended.out, expected);
+    CHECK_STRING(ended.err, "weir revoke: \"999\": no such job; it is done, was removed or never "
+                            "was\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(66, "revoke", "--json", kept, ready);
+    (void)snprintf(expected, sizeof(expected),
+                   "{\"id\":\"%s\",\"result\":\"revoked\"}\n"
+                   "{\"id\":\"%s\",\"result\":\"not found\"}\n",
+                   kept, ready);
+    CHECK_STRING(ended.out, expected);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready"), ==, 0);
+    CHECK_INT(program_count("t", "delayed"), ==, 0);
+    free(delayed);
+    free(ready);
+    free(kept);
+}
+
+TEST(revoke_running, "a job that runs is left alone, and the exit status is 75")
+{
+    program_init();
+    CHECK_INT(mkfifo("go", 0600), ==, 0);
+    char *id = put(WORDS("put", "t", "x"));
+    struct running worker =
+        program_start("", 0, WORDS("work", "-e", "t", "--", "sh", "-c", "read -r line <go"));
+    WAIT_UNTIL(program_count("t", "reserved") == 1);
+    struct ended ended = WEIR_EXPECT(75, "revoke", id);
+    CHECK_STRING(ended.out, "");
+    CHECK(strstr(ended.err, "a worker has it; expected a job that is delayed, ready or buried") !=
+          NULL);
+    ended_free(&ended);
+    int go = open("go", O_WRONLY | O_CLOEXEC);
+    CHECK_INT(write(go, "\n", 1), ==, 1);
+    (void)close(go);
+    ended = program_wait(&worker);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    free(id);
+}
+
+TEST(kick_tube, "kick runs buried jobs of a tube again: so many, or all that are there")
+{
+    program_init();
+    fill_buried("t", 5);
+    struct ended ended = WEIR_EXPECT(0, "kick", "t", "2");
+    CHECK_STRING(ended.out, "kicked 2 jobs\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready"), ==, 2);
+    ended = WEIR_EXPECT(0, "kick", "--json", "t");
+    CHECK_STRING(ended.out, "{\"tube\":\"t\",\"kicked\":3}\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "kick", "t");
+    CHECK_STRING(ended.out, "kicked 0 jobs\n");
+    ended_free(&ended);
+    WEIR(0, "work", "-e", "t", "--", "true");
+    CHECK_INT(program_count("t", "done"), ==, 5);
+}
+
+TEST(kick_ids, "kick by id runs these jobs again, and no others")
+{
+    program_init();
+    fill_buried("t", 3);
+    struct ended ended = WEIR_EXPECT(66, "kick", "--ids", "1", "3", "17");
+    CHECK_STRING(ended.out, "kicked 1\nkicked 3\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready"), ==, 2);
+    CHECK_INT(program_count("t", "buried"), ==, 1);
+    WEIR(65, "kick", "--ids", "1");
+}
