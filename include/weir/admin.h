@@ -47,6 +47,52 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
+/** What a server of a cluster is. */
+enum weir_node_kind {
+    WEIR_NODE_BEANSTALKD = 1, /**< Keeps jobs. */
+    WEIR_NODE_REDIS           /**< Keeps claims. */
+};
+
+/** How a server of a cluster is. */
+enum weir_node_state {
+    WEIR_NODE_UP = 1,   /**< It answered. */
+    WEIR_NODE_DRAINING, /**< It answered, and takes no jobs: it is in drain mode. */
+    WEIR_NODE_AWAY      /**< It did not answer; all numbers are 0. */
+};
+
+/** "up", "draining", "away"; "?" for anything else. */
+WEIR_API const char *weir_node_state_name(enum weir_node_state state);
+
+/** A server of a cluster. Of a Redis all members after answer_ns are 0 or "". */
+struct weir_node {
+    const char *name;           /**< Its endpoint as in the URL, without user and password. */
+    enum weir_node_kind kind;   /**< What it is. */
+    enum weir_node_state state; /**< How it is. */
+    const char *why;            /**< Why it is away; "" where it is not. */
+    int64_t answer_ns;          /**< How long it took to answer. */
+    const char *version;        /**< Of the server. */
+    int64_t uptime_ns;          /**< Since its start. */
+    uint64_t job_size_max;      /**< Its limit on jobs, run time included. */
+    uint32_t has_binlog;        /**< 1: jobs survive its end. A binlog ends at its first error. */
+    uint32_t connections;       /**< Of all clients. */
+    uint64_t binlog_files;      /**< From the oldest one that is needed to the current one. */
+    uint64_t binlog_records;    /**< Written since its start. */
+    uint64_t delayed;           /**< Jobs of all tubes. */
+    uint64_t ready;             /**< Jobs of all tubes. */
+    uint64_t reserved;          /**< Jobs of all tubes. */
+    uint64_t buried;            /**< Jobs of all tubes. */
+};
+
+/** Receives one server, valid during the call; returns 0 to go on, anything else to end. On the
+ * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+typedef int weir_node_fn(const struct weir_node *node, void *arg);
+
+/** Asks every server of a cluster how it is, and calls back for each in the order of the URL. One
+ * that does not answer within the URL's time_limit is WEIR_NODE_AWAY, and no error. An SQLite store
+ * has no servers: there is no call. Errors: WEIR_EINVAL, WEIR_EFORKED, WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn,
+                                                           void *arg, struct weir_error *ret_error);
+
 WEIR_END_DECLS
 
 #endif

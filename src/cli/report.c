@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/report.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -77,10 +78,23 @@ void report_progress_end(void)
     }
 }
 
+/* A broker that asks the same nodes many times finds the same fault each time: one line is enough.
+ */
+static bool is_repeated(const char *message)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static char last[REPORT_LINE_SIZE];
+    (void)pthread_mutex_lock(&mutex);
+    bool is = strncmp(last, message, sizeof(last) - 1) == 0;
+    (void)snprintf(last, sizeof(last), "%s", message);
+    (void)pthread_mutex_unlock(&mutex);
+    return is;
+}
+
 void report_log(enum weir_log_level level, const char *message, void *arg)
 {
     (void)arg;
-    if (level <= WEIR_LOG_WARNING) {
+    if (level <= WEIR_LOG_WARNING && !is_repeated(message)) {
         (void)report(0, "%s", message);
     }
 }

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <sysexits.h>
 
-#include <weir/broker.h>
+#include <weir/admin.h>
+#include <weir/duration.h>
 
 #include "cli/arguments.h"
 #include "cli/report.h"
@@ -17,7 +18,7 @@ enum {
 };
 
 static const struct poptOption stats_options[] = {
-    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a tube instead of a table"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a tube, and a node, instead of tables"),
     POPT_TABLEEND,
 };
 
@@ -29,11 +30,22 @@ static const struct table_column columns[] = {
 
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
 
+static const struct table_column node_columns[] = {
+    {"NODE", false, false},    {"STATE", false, false},  {"ANSWERS IN", true, false},
+    {"BINLOG", false, false},  {"DELAYED", true, false}, {"READY", true, false},
+    {"RESERVED", true, false}, {"BURIED", true, false},  {"VERSION", false, false},
+    {"WHY", false, false},
+};
+
+#define NODE_COLUMN_COUNT (sizeof(node_columns) / sizeof(node_columns[0]))
+
 struct stats {
     bool json;
     bool found;
     bool failed;
+    bool has_nodes;
     struct libscols_table *table;
+    struct libscols_table *nodes;
 };
 
 static int set_option(int option, const char *name, const char *text, void *arg)
@@ -78,10 +90,99 @@ static int show(const struct weir_tube_counts *counts, void *arg)
     return stats->failed ? 1 : 0;
 }
 
+/* --- the servers of a cluster --- */
+
+static bool add_node(struct libscols_table *table, const struct weir_node *node)
+{
+    const uint64_t numbers[4] = {node->delayed, node->ready, node->reserved, node->buried};
+    bool is_up = node->state != WEIR_NODE_AWAY;
+    bool has_jobs = is_up && node->kind == WEIR_NODE_BEANSTALKD;
+    char texts[4][24];
+    char answer[32] = "";
+    if (is_up) {
+        (void)snprintf(answer, sizeof(answer), "%.2fms", (double)node->answer_ns / 1e6);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        (void)snprintf(texts[i], sizeof(texts[i]), "%" PRIu64, numbers[i]);
+    }
+    char name[512];
+    (void)snprintf(name, sizeof(name), "%s%s", node->kind == WEIR_NODE_REDIS ? "redis " : "",
+                   node->name);
+    const char *const cells[NODE_COLUMN_COUNT] = {name,
+                                                  weir_node_state_name(node->state),
+                                                  answer,
+                                                  !has_jobs          ? ""
+                                                  : node->has_binlog ? "on"
+                                                                     : "off",
+                                                  has_jobs ? texts[0] : "",
+                                                  has_jobs ? texts[1] : "",
+                                                  has_jobs ? texts[2] : "",
+                                                  has_jobs ? texts[3] : "",
+                                                  node->version,
+                                                  node->why};
+    return table_add(table, cells, NODE_COLUMN_COUNT);
+}
+
+static json_t *node_to_json(const struct weir_node *node)
+{
+    bool is_redis = node->kind == WEIR_NODE_REDIS;
+    json_t *object =
+        json_pack("{s:s, s:s, s:s}", "node", node->name, "kind", is_redis ? "redis" : "beanstalkd",
+                  "state", weir_node_state_name(node->state));
+    json_t *more =
+        node->state == WEIR_NODE_AWAY ? json_pack("{s:s}", "why", node->why)
+        : is_redis
+            ? json_pack("{s:I}", "answer_ns", (json_int_t)node->answer_ns)
+            : json_pack("{s:I, s:s, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "answer_ns",
+                        (json_int_t)node->answer_ns, "version", node->version, "uptime_ns",
+                        (json_int_t)node->uptime_ns, "job_size_max", (json_int_t)node->job_size_max,
+                        "connections", (json_int_t)node->connections, "binlog",
+                        (int)node->has_binlog, "binlog_files", (json_int_t)node->binlog_files,
+                        "binlog_records", (json_int_t)node->binlog_records, "delayed",
+                        (json_int_t)node->delayed, "ready", (json_int_t)node->ready, "reserved",
+                        (json_int_t)node->reserved, "buried", (json_int_t)node->buried);
+    if (object == NULL || json_object_update_new(object, more) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static int show_node(const struct weir_node *node, void *arg)
+{
+    struct stats *stats = arg;
+    stats->has_nodes = true;
+    stats->failed =
+        stats->json ? !table_print_json(node_to_json(node)) : !add_node(stats->nodes, node);
+    return stats->failed ? 1 : 0;
+}
+
+/* Prints the servers, and a line between them and the tubes. */
+static int print_nodes(struct stats *stats, weir_broker *broker)
+{
+    struct weir_error error = {""};
+    enum weir_status status = weir_broker_nodes(broker, show_node, stats, &error);
+    if (status != WEIR_OK) {
+        return report_status(status, "nodes", &error);
+    }
+    if (stats->failed) {
+        return table_refuse();
+    }
+    if (!stats->has_nodes || stats->json) {
+        return EX_OK;
+    }
+    int code = table_print(stats->nodes);
+    return code == EX_OK && putchar('\n') == EOF ? table_refuse() : code;
+}
+
 static int print_stats(struct stats *stats, const struct arguments *arguments, weir_broker *broker)
 {
     const char *tube = arguments->count > 0 ? arguments->operands[0] : NULL;
     struct weir_error error = {""};
+    int code = tube == NULL ? print_nodes(stats, broker) : EX_OK;
+    if (code != EX_OK) {
+        return code;
+    }
     enum weir_status status = weir_broker_tubes(broker, tube, show, stats, &error);
     if (status != WEIR_OK) {
         return report_status(status, tube != NULL ? tube : "tubes", &error);
@@ -102,9 +203,12 @@ static int run_checked(struct stats *stats, const struct arguments *arguments)
     int code = store_open(&store, arguments, STORE_READ);
     if (code == EX_OK) {
         stats->table = table_new(columns, COLUMN_COUNT);
-        code = stats->table != NULL ? print_stats(stats, arguments, store.broker)
-                                    : report_status(WEIR_ENOMEM, "table", NULL);
+        stats->nodes = table_new(node_columns, NODE_COLUMN_COUNT);
+        code = stats->table != NULL && stats->nodes != NULL
+                   ? print_stats(stats, arguments, store.broker)
+                   : report_status(WEIR_ENOMEM, "table", NULL);
         scols_unref_table(stats->table);
+        scols_unref_table(stats->nodes);
     }
     store_close(&store);
     return code;
@@ -113,7 +217,7 @@ static int run_checked(struct stats *stats, const struct arguments *arguments)
 static int run_stats(const struct command *command, int argc, char **argv)
 {
     static const char *const names[] = {"tube"};
-    struct stats stats = {false, false, false, NULL};
+    struct stats stats = {.json = false};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &stats);
     if (code == EX_OK && !arguments.helped) {
@@ -132,7 +236,7 @@ static int run_stats(const struct command *command, int argc, char **argv)
 const struct command command_stats = {
     .name = "stats",
     .operands = "[TUBE]",
-    .summary = "count the jobs of every tube, or of one",
+    .summary = "count the jobs of every tube, or of one; show the nodes of a cluster",
     .examples = "  weir stats\n"
                 "  weir stats --json img | jq .buried\n",
     .options = stats_options,

@@ -94,3 +94,28 @@ enum weir_status weir_broker_remove(weir_broker *broker, const char *const *ids,
     }
     return status;
 }
+
+const char *weir_node_state_name(enum weir_node_state state)
+{
+    switch (state) {
+    case WEIR_NODE_UP:
+        return "up";
+    case WEIR_NODE_DRAINING:
+        return "draining";
+    case WEIR_NODE_AWAY:
+        return "away";
+    }
+    return "?";
+}
+
+enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *arg,
+                                   struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status == WEIR_OK && fn == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
+    }
+    return status == WEIR_OK && broker->ops->nodes != NULL
+               ? broker->ops->nodes(broker->store, fn, arg, ret_error)
+               : status;
+}

@@ -141,6 +141,26 @@ TEST(refused, "calls that make no sense are refused, and change neither jobs nor
     weir_broker_close(broker);
 }
 
+static int refuse_node(const struct weir_node *node, void *arg)
+{
+    (void)node;
+    (void)arg;
+    test_fail(__FILE__, __LINE__, "a store has no servers");
+    return 1;
+}
+
+TEST(no_nodes, "a store of one host has no servers to tell of, and states have names")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_nodes(broker, refuse_node, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_nodes(broker, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STRING(weir_node_state_name(WEIR_NODE_UP), "up");
+    CHECK_STRING(weir_node_state_name(WEIR_NODE_DRAINING), "draining");
+    CHECK_STRING(weir_node_state_name(WEIR_NODE_AWAY), "away");
+    CHECK_STRING(weir_node_state_name((enum weir_node_state)9), "?");
+    weir_broker_close(broker);
+}
+
 TEST_OOM(lacks_memory, "without memory nothing is changed")
 {
     weir_broker *broker;

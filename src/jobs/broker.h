@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <weir/admin.h>
 #include <weir/broker.h>
 
 #include "base/list.h"
@@ -105,6 +106,10 @@ struct weiri_broker_ops {
                              weir_job_fn *fn, void *arg, struct weir_error *ret_error);
     enum weir_status (*peek_id)(void *store, const char *id, weir_job_fn *fn, void *arg,
                                 struct weir_error *ret_error);
+
+    /* NULL: the backend has no servers. */
+    enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
+                              struct weir_error *ret_error);
 
     /* May be called again with the same struct after it failed: nothing has happened then, but that
      * after WEIR_EIO nobody knows. */

@@ -23,6 +23,13 @@ static int ignore_tube(const struct weir_tube_counts *counts, void *arg)
     return 0;
 }
 
+static int ignore_node(const struct weir_node *node, void *arg)
+{
+    (void)node;
+    (void)arg;
+    return 0;
+}
+
 static int ignore_job(const struct weir_job *job, void *arg)
 {
     (void)job;
@@ -218,6 +225,7 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_broker_remove_ids(broker, &id, 1, &result, NULL),
         (int)weir_broker_kick_ids(broker, &id, 1, &result, NULL),
         (int)weir_broker_bury_ids(broker, &id, 1, NULL, &result, NULL),
+        (int)weir_broker_nodes(broker, ignore_node, NULL, NULL),
         (int)weir_broker_tubes(broker, NULL, ignore_tube, NULL, NULL),
         (int)weir_broker_peek(broker, "t", 0, 1, ignore_job, NULL, NULL),
         (int)weir_broker_peek_id(broker, "1", ignore_job, NULL, NULL),

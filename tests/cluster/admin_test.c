@@ -111,6 +111,73 @@ static int hold_copy(const struct servers *servers, int node)
     return -1;
 }
 
+struct seen {
+    int count;
+    struct weir_node nodes[4];
+    char whys[4][256];
+};
+
+static int keep_node(const struct weir_node *node, void *arg)
+{
+    struct seen *seen = arg;
+    CHECK_INT(seen->count, <, 4);
+    seen->nodes[seen->count] = *node;
+    (void)snprintf(seen->whys[seen->count], sizeof(seen->whys[0]), "%s", node->why);
+    seen->count++;
+    return 0;
+}
+
+TEST(nodes, "every server is told of with its state, its binlog and its jobs; one that hangs or is "
+            "gone is away")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, "time_limit=500ms&claims=REDIS");
+    (void)put(broker, 0);
+    (void)put(broker, WEIR_SECONDS(60));
+    struct weir_error error;
+    struct seen seen = {.count = 0};
+    CHECK_STATUS(weir_broker_nodes(broker, keep_node, &seen, &error), WEIR_OK);
+    CHECK_INT(seen.count, ==, 4);
+    for (int i = 0; i < 3; i++) {
+        const struct weir_node *node = &seen.nodes[i];
+        char name[32];
+        (void)snprintf(name, sizeof(name), "127.0.0.1:%d", servers.node[i].port);
+        CHECK_STRING(node->name, name);
+        CHECK_INT(node->kind, ==, WEIR_NODE_BEANSTALKD);
+        CHECK_INT(node->state, ==, WEIR_NODE_UP);
+        CHECK_STRING(weir_node_state_name(node->state), "up");
+        CHECK_INT(node->answer_ns, >, 0);
+        CHECK_INT(node->has_binlog, ==, 1);
+        CHECK_INT(node->binlog_files, >=, 1);
+        CHECK_INT(node->binlog_records, ==, 2);
+        CHECK_INT(node->delayed, ==, 1);
+        CHECK_INT(node->ready, ==, 1);
+        CHECK_INT(node->reserved + node->buried, ==, 0);
+    }
+    CHECK_INT(seen.nodes[3].kind, ==, WEIR_NODE_REDIS);
+    CHECK_INT(seen.nodes[3].state, ==, WEIR_NODE_UP);
+
+    CHECK(kill(servers.node[0].pid, SIGSTOP) == 0);
+    CHECK(kill(servers.node[1].pid, SIGUSR1) == 0); /* drain mode */
+    server_end(&servers.node[2]);
+    server_end(&servers.redis);
+    seen.count = 0;
+    CHECK_STATUS(weir_broker_nodes(broker, keep_node, &seen, &error), WEIR_OK);
+    CHECK_INT(seen.count, ==, 4);
+    CHECK_INT(seen.nodes[0].state, ==, WEIR_NODE_AWAY);
+    CHECK_INT(seen.nodes[1].state, ==, WEIR_NODE_DRAINING);
+    CHECK_INT(seen.nodes[2].state, ==, WEIR_NODE_AWAY);
+    CHECK_INT(seen.nodes[3].state, ==, WEIR_NODE_AWAY);
+    for (int i = 0; i < 4; i++) {
+        CHECK((seen.whys[i][0] != '\0') == (i != 1));
+    }
+    CHECK_STATUS(weir_broker_nodes(broker, NULL, NULL, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_nodes(NULL, keep_node, &seen, &error), WEIR_EINVAL);
+    weir_broker_close(broker);
+    servers_end(&servers);
+}
+
 TEST(while_it_runs, "a job of which a worker has a copy is busy, and its other copies stay as "
                     "they are")
 {

@@ -54,3 +54,56 @@ TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they d
     free(now);
     servers_end(&servers);
 }
+
+/* The n-th line of a text, cut out. */
+static char *line(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        text = strchr(text, '\n');
+        CHECK(text != NULL);
+        text++;
+    }
+    return strndup(text, strcspn(text, "\n"));
+}
+
+TEST(stats, "stats shows every server of a cluster with its state, then the tubes; in JSON too")
+{
+    struct servers servers;
+    begin(&servers, "claims=REDIS&time_limit=500ms");
+    free(put(WORDS("put", "t", "x")));
+    server_end(&servers.node[1]);
+    struct ended ended = WEIR_EXPECT(0, "stats");
+    static const char *const parts[][2] = {
+        {"NODE ", "STATE"}, {" up ", " on "}, {" away ", "refused"}, {" up ", " on "},
+        {"redis ", " up "}, {"", ""},         {"TUBE ", "DELAYED"},  {"t ", " 2 "}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char *found = line(ended.out, i);
+        if (strstr(found, parts[i][0]) == NULL || strstr(found, parts[i][1]) == NULL) {
+            test_fail(__FILE__, __LINE__, "line %zu: \"%s\"", i, found);
+        }
+        free(found);
+    }
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "stats", "--json");
+    char *second = line(ended.out, 1);
+    json_t *object = json_loads(second, 0, NULL);
+    CHECK_STRING(json_string_value(json_object_get(object, "state")), "away");
+    CHECK(json_string_length(json_object_get(object, "why")) > 0);
+    json_decref(object);
+    free(second);
+    char *third = line(ended.out, 2);
+    object = json_loads(third, 0, NULL);
+    CHECK(json_is_true(json_object_get(object, "binlog")));
+    CHECK_INT(json_integer_value(json_object_get(object, "ready")), ==, 1);
+    json_decref(object);
+    free(third);
+    ended_free(&ended);
+    for (int i = 0; i < SERVER_NODES; i++) {
+        server_end(&servers.node[i]);
+    }
+    ended = WEIR_EXPECT(69, "stats");
+    CHECK(strstr(ended.out, "redis ") != NULL);
+    CHECK(strstr(ended.err, "no node answered") != NULL);
+    ended_free(&ended);
+    servers_end(&servers);
+}

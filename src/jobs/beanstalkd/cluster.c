@@ -358,6 +358,7 @@ const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .tubes = weiri_cluster_tubes,
     .peek = weiri_cluster_peek,
     .peek_id = weiri_cluster_peek_id,
+    .nodes = weiri_cluster_nodes,
     .exchange = weiri_cluster_exchange,
     .let_go = weiri_cluster_let_go,
     .mark = weiri_cluster_mark,

@@ -166,6 +166,9 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
 enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
                                        struct weir_error *ret_error);
 
+enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
+                                     struct weir_error *ret_error);
+
 extern const struct weiri_broker_ops weiri_beanstalkd_ops;
 
 #endif

@@ -1,0 +1,134 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* How the servers of a cluster are. */
+#include <string.h>
+
+#include "base/time.h"
+#include "jobs/beanstalkd/cluster.h"
+#include "jobs/error.h"
+#include "jobs/redis/claims.h"
+
+static uint64_t number_of(const struct weiri_query *query, const char *name)
+{
+    uint64_t number = 0;
+    (void)weiri_stats_number(query->body, query->body_size, name, &number);
+    return number;
+}
+
+static void read_facts(const struct weiri_query *query, struct weir_node *node)
+{
+    char draining[8] = "";
+    uint64_t oldest = number_of(query, "binlog-oldest-index");
+    uint64_t current = number_of(query, "binlog-current-index");
+    uint64_t uptime = number_of(query, "uptime");
+    (void)weiri_stats_text(query->body, query->body_size, "draining", draining, sizeof(draining));
+    node->state = strcmp(draining, "true") == 0 ? WEIR_NODE_DRAINING : WEIR_NODE_UP;
+    node->uptime_ns = WEIR_SECONDS(uptime > UINT32_MAX ? UINT32_MAX : uptime);
+    node->job_size_max = number_of(query, "max-job-size");
+    node->has_binlog = current > 0;
+    node->connections = (uint32_t)number_of(query, "current-connections");
+    node->binlog_files = current > 0 && oldest > 0 && oldest <= current ? current - oldest + 1 : 0;
+    node->binlog_records = number_of(query, "binlog-records-written");
+    node->delayed = number_of(query, "current-jobs-delayed");
+    node->ready = number_of(query, "current-jobs-ready");
+    node->reserved = number_of(query, "current-jobs-reserved");
+    node->buried = number_of(query, "current-jobs-buried");
+}
+
+static const struct weiri_query *ask(struct weiri_queries *queries, size_t node)
+{
+    const struct weiri_request request = {.verb = WEIRI_STATS};
+    weiri_queries_clear(queries);
+    const struct weiri_query *query = weiri_queries_add(queries, node, &request, NULL);
+    weiri_queries_run(queries);
+    return query;
+}
+
+/* Asks one that has answered before, so that the time is not that of connecting. */
+static int tell_node(struct weiri_queries *queries, size_t index, const char *why, weir_node_fn *fn,
+                     void *arg)
+{
+    struct weir_node node = {.name = queries->cluster->url.nodes[index].text,
+                             .kind = WEIR_NODE_BEANSTALKD,
+                             .state = WEIR_NODE_AWAY,
+                             .why = why,
+                             .version = ""};
+    char text[200] = "";
+    char version[32] = "";
+    if (why[0] == '\0') {
+        int64_t start = weiri_monotonic_now();
+        const struct weiri_query *query = ask(queries, index);
+        if (query->kind == WEIRI_OK_BODY) {
+            node.answer_ns = weiri_monotonic_now() - start;
+            read_facts(query, &node);
+            (void)weiri_stats_text(query->body, query->body_size, "version", version,
+                                   sizeof(version));
+            node.version = version;
+        } else {
+            weiri_query_tell(query, text, sizeof(text));
+            node.why = text;
+        }
+    }
+    return fn(&node, arg);
+}
+
+/* Redis, by a command that changes nothing: to forget a claim of a body that no job has. */
+static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *arg)
+{
+    static const char body[] = "0/weir: is Redis there?";
+    const char *url = cluster->url.claims;
+    const char *scheme = strstr(url, "://");
+    const char *host = strrchr(url, '@');
+    struct weir_node node = {.name = host != NULL     ? host + 1
+                                     : scheme != NULL ? scheme + 3
+                                                      : url,
+                             .kind = WEIR_NODE_REDIS,
+                             .state = WEIR_NODE_UP,
+                             .why = "",
+                             .version = ""};
+    (void)weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0);
+    int64_t start = weiri_monotonic_now();
+    if (weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0) ==
+        WEIRI_CLAIM_AWAY) {
+        node.state = WEIR_NODE_AWAY;
+        node.why = "no answer, or an error: the log says which";
+    } else {
+        node.answer_ns = weiri_monotonic_now() - start;
+    }
+    (void)fn(&node, arg);
+}
+
+enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
+                                     struct weir_error *ret_error)
+{
+    struct weiri_cluster *cluster = store;
+    size_t count = cluster->url.node_count;
+    struct weiri_queries first;
+    struct weiri_queries second;
+    if (!weiri_queries_init(&first, cluster, count)) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    if (!weiri_queries_init(&second, cluster, 1)) {
+        weiri_queries_fini(&first);
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    const struct weiri_request request = {.verb = WEIRI_STATS};
+    for (size_t i = 0; i < count; i++) {
+        (void)weiri_queries_add(&first, i, &request, NULL);
+    }
+    weiri_queries_run(&first);
+    bool is_over = false;
+    for (size_t i = 0; i < count && !is_over; i++) {
+        const struct weiri_query *query = &first.query[i];
+        const char *why = query->kind == WEIRI_OK_BODY        ? ""
+                          : query->delivery == WEIRI_ANSWERED ? weiri_reply_name(query->kind)
+                                                              : query->why;
+        is_over = tell_node(&second, i, why, fn, arg) != 0;
+    }
+    if (cluster->claims != NULL && !is_over) {
+        tell_redis(cluster, fn, arg);
+    }
+    weiri_queries_fini(&second);
+    weiri_queries_fini(&first);
+    return WEIR_OK;
+}
