@@ -11,7 +11,7 @@
 
 const struct command *const commands[] = {
     &command_put,  &command_at,   &command_revoke, &command_work, &command_stats,
-    &command_peek, &command_kick, &command_help,   NULL,
+    &command_peek, &command_kick, &command_move,   &command_help, NULL,
 };
 
 const struct command *command_find(const char *name)

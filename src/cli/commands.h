@@ -24,6 +24,7 @@ extern const struct command command_work;
 extern const struct command command_stats;
 extern const struct command command_peek;
 extern const struct command command_kick;
+extern const struct command command_move;
 extern const struct command command_help;
 
 /* Every command in the order of the help; NULL at the end. */

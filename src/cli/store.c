@@ -87,31 +87,9 @@ static void block_size_signal(void)
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 
-int store_open(struct store *store, const struct arguments *arguments, enum store_use use)
+/* Opens store->url. */
+static int open_broker(struct store *store, const char *origin, enum store_use use)
 {
-    const char *environment = getenv("WEIR_BROKER");
-    const char *origin = from_option;
-    const char *given = arguments->broker;
-    memset(store, 0, sizeof(*store));
-    block_size_signal();
-    if (given == NULL && environment != NULL && environment[0] != '\0') {
-        origin = from_environment;
-        given = environment;
-    }
-    int code = EX_OK;
-    if (given != NULL) {
-        store->url = join(given, "", "");
-        code = store->url != NULL ? EX_OK : report_status(WEIR_ENOMEM, origin, NULL);
-    } else {
-        origin = from_default;
-        code = default_url(&store->url);
-        if (code == EX_OK && use == STORE_CHANGE) {
-            code = make_folders(store->url + sizeof(scheme) - 1);
-        }
-    }
-    if (code != EX_OK) {
-        return code;
-    }
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     options.log = report_log;
     options.body_size_max = STORE_BODY_SIZE_MAX;
@@ -119,12 +97,38 @@ int store_open(struct store *store, const struct arguments *arguments, enum stor
                     : use == STORE_ALTER ? WEIR_BROKER_EXISTING
                                          : 0;
     struct weir_error error = {""};
+    block_size_signal();
     enum weir_status status = weir_broker_open(store->url, &options, &store->broker, &error);
     if (status == WEIR_OK) {
         return EX_OK;
     }
     return report(open_exit_code(status, origin, use), "%s: %s", origin,
                   error.text[0] != '\0' ? error.text : weir_status_text((int)status));
+}
+
+int store_open_url(struct store *store, const char *url, const char *origin, enum store_use use)
+{
+    memset(store, 0, sizeof(*store));
+    store->url = join(url, "", "");
+    return store->url != NULL ? open_broker(store, origin, use)
+                              : report_status(WEIR_ENOMEM, origin, NULL);
+}
+
+int store_open(struct store *store, const struct arguments *arguments, enum store_use use)
+{
+    const char *environment = getenv("WEIR_BROKER");
+    memset(store, 0, sizeof(*store));
+    if (arguments->broker != NULL) {
+        return store_open_url(store, arguments->broker, from_option, use);
+    }
+    if (environment != NULL && environment[0] != '\0') {
+        return store_open_url(store, environment, from_environment, use);
+    }
+    int code = default_url(&store->url);
+    if (code == EX_OK && use == STORE_CHANGE) {
+        code = make_folders(store->url + sizeof(scheme) - 1);
+    }
+    return code == EX_OK ? open_broker(store, from_default, use) : code;
 }
 
 void store_close(struct store *store)

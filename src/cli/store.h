@@ -28,6 +28,8 @@ struct store {
  * after all other checks, since it may create files. Returns 0 or an exit status. store_close()
  * must follow in both cases. */
 int store_open(struct store *store, const struct arguments *arguments, enum store_use use);
+/* Opens the broker of a URL; origin is what gave it, for messages. The same otherwise. */
+int store_open_url(struct store *store, const char *url, const char *origin, enum store_use use);
 void store_close(struct store *store);
 
 #endif

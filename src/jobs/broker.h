@@ -39,7 +39,13 @@ struct weiri_put {
     int64_t run_at_ns;
     int64_t ttr_ns;
     int32_t priority;
+    /* Not NULL: one job, and none where the tube has one of this run time, priority and body that
+     * is delayed, ready or reserved; its id is the result then. A backend that cannot look for it
+     * puts it: claims tell the same. */
+    bool *ret_was_there;
 };
+
+struct weiri_move;
 
 /* An operator's event for jobs by id. */
 struct weiri_change {
@@ -110,6 +116,11 @@ struct weiri_broker_ops {
     /* NULL: the backend has no servers. */
     enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
                               struct weir_error *ret_error);
+
+    /* Moves jobs to another broker (jobs/move.h). */
+    enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);
+    /* How late a job may be found without being buried for it; 0, or no function: any time. */
+    int64_t (*late)(const void *store);
 
     /* May be called again with the same struct after it failed: nothing has happened then, but that
      * after WEIR_EIO nobody knows. */

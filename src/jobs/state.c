@@ -65,6 +65,16 @@ static enum weir_status move(struct weiri_job_facts *job, bool is_allowed, enum 
     return WEIR_OK;
 }
 
+static enum weir_status reschedule(struct weiri_job_facts *job, int64_t run_at_ns, int64_t now_ns)
+{
+    if (job->state != WEIR_JOB_DELAYED && job->state != WEIR_JOB_READY) {
+        return WEIR_ESTATE;
+    }
+    job->run_at_ns = run_at_ns;
+    job->state = run_at_ns > now_ns ? WEIR_JOB_DELAYED : WEIR_JOB_READY;
+    return WEIR_OK;
+}
+
 enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri_job_step *step,
                                  int64_t now_ns)
 {
@@ -91,6 +101,8 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
         return move(job, state != WEIR_JOB_RESERVED && state != WEIRI_JOB_GONE, WEIRI_JOB_GONE);
     case WEIRI_JOB_SET_ASIDE:
         return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIR_JOB_BURIED);
+    case WEIRI_JOB_RESCHEDULE:
+        return reschedule(job, step->run_at_ns, now_ns);
     }
     return WEIR_ESTATE;
 }

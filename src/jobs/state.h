@@ -19,8 +19,8 @@
  *                              |                                    |
  *                              +---- kick ---- buried <-------------+ bury, expire
  *
- * remove: delayed, ready, buried -> gone. damage: ready -> buried. set aside: delayed, ready ->
- * buried. touch: reserved, for longer. */
+ * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried -> gone.
+ * damage: ready -> buried. set aside: delayed, ready -> buried. touch: reserved, for longer. */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
 #define WEIRI_JOB_GONE ((enum weir_job_state)0)
@@ -45,11 +45,12 @@ enum weiri_job_event {
     WEIRI_JOB_RETURN,  /* returned before it started, which is no attempt; not before run_at_ns */
     WEIRI_JOB_BURY,    /* failed for good */
     /* By any thread: */
-    WEIRI_JOB_EXPIRE,   /* the reservation ended; buried after attempts_max attempts */
-    WEIRI_JOB_DAMAGE,   /* its body has changed since the put */
-    WEIRI_JOB_KICK,     /* run again */
-    WEIRI_JOB_REMOVE,   /* delete */
-    WEIRI_JOB_SET_ASIDE /* an operator buries it */
+    WEIRI_JOB_EXPIRE,    /* the reservation ended; buried after attempts_max attempts */
+    WEIRI_JOB_DAMAGE,    /* its body has changed since the put */
+    WEIRI_JOB_KICK,      /* run again */
+    WEIRI_JOB_REMOVE,    /* delete */
+    WEIRI_JOB_SET_ASIDE, /* an operator buries it */
+    WEIRI_JOB_RESCHEDULE /* to run at run_at_ns */
 };
 
 /* An event, with what some of them need. */
@@ -57,7 +58,7 @@ struct weiri_job_step {
     enum weiri_job_event event;
     uint32_t attempts_max; /* expire */
     uint64_t token;        /* by the holder: the reservation's token */
-    int64_t run_at_ns;     /* release, return: when it becomes ready */
+    int64_t run_at_ns;     /* release, return, reschedule: when it becomes ready */
 };
 
 /* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (the event is of a

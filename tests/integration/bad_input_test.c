@@ -17,7 +17,7 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "\"\"", "expected one", {""}},
         {64, "\"--frob\"", "expected --help, --version or a command", {"--frob"}},
         {64, "\"-x\"", "expected --help", {"-x", "put"}},
-        {64, "\"nope\"", "expected one that `weir help` lists", {"help", "nope"}},
+        {64, "\"nothing\"", "expected one that `weir help` lists", {"help", "nothing"}},
         {64, "\"--delya\"", "did you mean --delay?", {"put", "--delya", "5s", "t", "x"}},
         {64, "\"--frob\"", "expected one that `weir help put` lists", {"put", "--frob", "t"}},
         {64, "\"-Z\"", "expected one that `weir help work` lists", {"work", "-Z", "t"}},
@@ -46,6 +46,13 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "no tube", "expected TUBE [N] | --ids ID...", {"kick"}},
         {64, "\"u\"", "expected TUBE [N]", {"kick", "t", "1", "u"}},
         {64, "no id", "expected TUBE [N] | --ids ID...", {"kick", "--ids"}},
+        {64, "no tube", "expected --to URL TUBE", {"move", "--to", "sqlite:to.db"}},
+        {64, "no --to", "expected a broker to move to", {"move", "t"}},
+        {64, "\"u\"", "expected --to URL TUBE", {"move", "--to", "sqlite:to.db", "t", "u"}},
+        {64,
+         "--from and --broker",
+         "expected one of them",
+         {"move", "--from", "sqlite:a.db", "-b", "sqlite:b.db", "--to", "sqlite:to.db", "t"}},
     };
     make_folder();
     CHECK_ROWS(rows);
@@ -53,7 +60,7 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
 
 TEST(tubes, "names of tubes that are not allowed, in every command")
 {
-    static const char *const commands[] = {"put", "stats", "peek", "work", "kick"};
+    static const char *const commands[] = {"put", "stats", "peek", "work", "kick", "move"};
     static const struct {
         const char *tube;
         const char *value;
@@ -225,6 +232,18 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
         {64, "\"0\"", "expected an id that `weir put` printed", {"kick", "--ids", "0"}},
         {64, "\"99999999999999999999\"", "expected an id", {"revoke", "1", "99999999999999999999"}},
         {66, "no such tube", "expected one that a job was put into", {"kick", "nope"}},
+        {64,
+         "--to: broker URL \"sqlite\"",
+         "expected sqlite:PATH",
+         {"move", "--to", "sqlite", "t"}},
+        {64,
+         "--to: \"sqlite:jobs.db\"",
+         "expected another broker",
+         {"move", "--from", "sqlite:jobs.db", "--to", "sqlite:jobs.db", "t"}},
+        {73,
+         "--to: the folder no",
+         "expected one that exists",
+         {"move", "--to", "sqlite:no/such.db", "t"}},
         {65, "\"1\": in another state", "expected a buried job", {"kick", "--ids", "1"}},
     };
     static const struct row no_store[] = {
@@ -236,6 +255,10 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
          "no.db does not exist",
          "expected a weir store",
          {"kick", "--broker", "sqlite:no.db", "t"}},
+        {66,
+         "--from",
+         "expected a weir store",
+         {"move", "--from", "sqlite:no.db", "--to", "sqlite:to.db", "t"}},
     };
     make_folder();
     CHECK_ROWS(no_store);
@@ -275,6 +298,7 @@ TEST(missing_values, "every option with a value, at the end of the line without 
         {"at", "--priority"},    {"at", "--ttr"},
         {"at", "--input"},       {"at", "--broker"},
         {"revoke", "--broker"},  {"kick", "--broker"},
+        {"move", "--from"},      {"move", "--to"},
     };
     make_folder();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -107,3 +107,29 @@ TEST(stats, "stats shows every server of a cluster with its state, then the tube
     ended_free(&ended);
     servers_end(&servers);
 }
+
+TEST(move, "move takes a tube from a store to a cluster and back, and prints the ledger")
+{
+    struct servers servers;
+    begin(&servers, "claims=REDIS");
+    const char *cluster = getenv("WEIR_BROKER");
+    for (int i = 0; i < 4; i++) {
+        WEIR(0, "put", "--broker", "sqlite:jobs.db", "--delay", i < 2 ? "1h" : "0s", "t", "same");
+    }
+    WEIR(0, "put", "--broker", "sqlite:jobs.db", "--priority", "-9", "t", "stays");
+    struct ended ended = WEIR_EXPECT(75, "move", "--from", "sqlite:jobs.db", "--to", cluster, "t");
+    CHECK_STRING(ended.out, "t: 5 found, 4 moved, 0 repeated, 1 left, 0 in both\n");
+    CHECK(strstr(ended.err, "job 5: priority -9") != NULL);
+    CHECK(strstr(ended.err, "1 in the source still") != NULL);
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready") + program_count("t", "delayed"), ==, 12);
+    ended = WEIR_EXPECT(0, "move", "--json", "--to", "sqlite:back.db", "t");
+    CHECK_STRING(ended.out, "{\"tube\":\"t\",\"found\":12,\"moved\":4,\"repeated\":8,"
+                            "\"left\":0,\"both\":0}\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready") + program_count("t", "delayed"), ==, 0);
+    CHECK_INT(setenv("WEIR_BROKER", "sqlite:back.db", 1), ==, 0);
+    CHECK_INT(program_count("t", "ready"), ==, 2);
+    CHECK_INT(program_count("t", "delayed"), ==, 2);
+    servers_end(&servers);
+}

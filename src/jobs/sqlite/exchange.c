@@ -15,7 +15,7 @@ enum {
     PICK_MAX = 64
 };
 
-static const char damage_reason[] = "its body is damaged: the checksum does not match";
+const char weiri_damage_reason[] = "its body is damaged: the checksum does not match";
 
 struct exchange_request {
     struct weiri_exchange *exchange;
@@ -187,7 +187,7 @@ static int take(struct weiri_store *store, struct weiri_exchange *exchange,
                                                                      : WEIRI_JOB_RESERVE};
     enum weir_status status;
     int code = weiri_row_step(store, tally, &pick->row, &step, now_ns,
-                              reservation == NULL ? damage_reason : NULL, &status);
+                              reservation == NULL ? weiri_damage_reason : NULL, &status);
     if (code == SQLITE_OK && status != WEIR_OK) {
         code = SQLITE_CORRUPT;
     }

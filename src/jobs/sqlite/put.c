@@ -7,7 +7,8 @@
 
 struct put_request {
     const struct weiri_put *put;
-    int64_t first; /* result: the number of the first job; the others follow it */
+    int64_t first;  /* result: the number of the first job; the others follow it */
+    bool was_there; /* result */
 };
 
 static int find_or_add_tube(struct weiri_store *store, const char *name, int64_t *ret_tube)
@@ -53,6 +54,33 @@ static int add_body(struct weiri_store *store, int64_t number, const struct weir
     return code;
 }
 
+/* Looks for a job of the same run time, priority and body. SQLITE_ROW: found. */
+static int find_same(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
+                     int64_t *ret_number)
+{
+    const struct weir_body *body = &put->bodies[0];
+    const int64_t values[] = {tube, put->run_at_ns, put->priority,
+                              (int64_t)weiri_checksum(body->data, body->size)};
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_FIND_SAME, &statement);
+    for (int i = 0; i < 4 && code == SQLITE_OK; i++) {
+        code = sqlite3_bind_int64(statement, i + 1, values[i]);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_blob64(statement, 5, body->size == 0 ? "" : body->data, body->size,
+                                   SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            *ret_number = sqlite3_column_int64(statement, 0);
+        }
+        (void)sqlite3_reset(statement);
+        (void)sqlite3_bind_null(statement, 5);
+    }
+    return code;
+}
+
 static int run_put(struct weiri_store *store, void *arg)
 {
     struct put_request *request = arg;
@@ -65,6 +93,17 @@ static int run_put(struct weiri_store *store, void *arg)
     };
     int64_t tube;
     int code = find_or_add_tube(store, put->tube, &tube);
+    request->was_there = false;
+    if (code == SQLITE_OK && put->ret_was_there != NULL) {
+        code = find_same(store, tube, put, &request->first);
+        request->was_there = code == SQLITE_ROW;
+        if (code == SQLITE_ROW || code == SQLITE_DONE) {
+            code = SQLITE_OK;
+        }
+    }
+    if (request->was_there) {
+        return SQLITE_OK;
+    }
     struct weiri_tally tally = {0};
     for (size_t i = 0; i < put->count && code == SQLITE_OK; i++) {
         const int64_t values[] = {tube,           (int64_t)facts.state, put->priority,
@@ -93,6 +132,9 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
     struct weiri_store *store = arg;
     struct put_request request = {.put = put};
     enum weir_status status = weiri_commit(store, run_put, &request, ret_error);
+    if (status == WEIR_OK && put->ret_was_there != NULL) {
+        *put->ret_was_there = request.was_there;
+    }
     if (status == WEIR_OK && ret_ids != NULL) {
         for (size_t i = 0; i < put->count; i++) {
             weiri_number_format(request.first + (int64_t)i, &ret_ids[i]);

@@ -217,7 +217,7 @@ static int show_body(struct reading *reading, int64_t number, struct weir_job *j
     }
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
         if (!is_sound) {
-            job->reason = "its body is damaged: the checksum does not match";
+            job->reason = weiri_damage_reason;
         }
         reading->is_over = fn(job, arg) != 0;
     }
@@ -336,6 +336,35 @@ enum weir_status weiri_store_peek(void *arg, const char *tube, enum weir_job_sta
             code = report_state(&reading, order[i], number, limit, fn, fn_arg, &count);
             limit -= count;
         }
+    }
+    return finish(&reading, code, ret_error);
+}
+
+enum weir_status weiri_store_page(struct weiri_store *store, const char *tube, int64_t after,
+                                  int64_t *last, weir_job_fn *fn, void *arg,
+                                  struct weir_error *ret_error)
+{
+    struct reading reading;
+    enum weir_status status = begin(store, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int64_t values[] = {0, after, *last};
+    int code = weiri_tube_find(reading.reader, tube, &values[0]);
+    bool is_known = code == SQLITE_ROW;
+    code = code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    if (code == SQLITE_OK && *last < 0) {
+        code = weiri_sql_number(reading.reader, WEIRI_SQL_LAST_JOB, NULL, 0, last);
+        values[2] = *last;
+    }
+    if (code == SQLITE_OK && is_known) {
+        sqlite3_stmt *statement;
+        code = weiri_sql_start(reading.reader, WEIRI_SQL_PAGE, values, 3, &statement);
+        while (code == SQLITE_ROW && !reading.is_over) {
+            code = report_job(&reading, sqlite3_column_int64(statement, 0), fn, arg);
+            code = code == SQLITE_ROW && !reading.is_over ? sqlite3_step(statement) : code;
+        }
+        code = weiri_sql_end(statement, code);
     }
     return finish(&reading, code, ret_error);
 }

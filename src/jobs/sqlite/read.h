@@ -15,6 +15,13 @@ WEIR_NODISCARD enum weir_status weiri_reader_take(struct weiri_store *store,
 /* Keeps a connection for the next call. Closes it if one is kept already or it failed. */
 void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good);
 
+/* Calls back for jobs of a tube that are delayed or ready, in order of their numbers, until fn
+ * returns anything but 0: those after `after` and up to *last, which is set to the last number that
+ * there is where it is negative. */
+WEIR_NODISCARD enum weir_status weiri_store_page(struct weiri_store *store, const char *tube,
+                                                 int64_t after, int64_t *last, weir_job_fn *fn,
+                                                 void *arg, struct weir_error *ret_error);
+
 /* Closes one for good and frees it. */
 void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader);
 

@@ -10,6 +10,9 @@
  * makes of them, and they are written back, while the tube's counts follow. All functions return
  * SQLite's codes. */
 
+/* The reason of a job that was buried for its body, or is shown with a damaged one. */
+extern const char weiri_damage_reason[];
+
 struct weiri_row {
     int64_t number;
     int64_t tube;

@@ -71,4 +71,16 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
                                 "WHERE state = 3 AND tube = ?1 ORDER BY lease, id LIMIT ?3",
     [WEIRI_SQL_PEEK_BURIED] = "SELECT id FROM jobs INDEXED BY jobs_buried "
                               "WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
+
+    [WEIRI_SQL_LAST_JOB] = "SELECT coalesce(max(id), 0) FROM jobs",
+    [WEIRI_SQL_PAGE] = "SELECT id FROM jobs NOT INDEXED "
+                       "WHERE id > ?2 AND id <= ?3 AND tube = ?1 AND state IN (1, 2) ORDER BY id",
+    [WEIRI_SQL_FIND_SAME] =
+        "SELECT id FROM bodies WHERE checksum = ?4 AND body = ?5 AND id IN ("
+        "SELECT id FROM jobs INDEXED BY jobs_delayed "
+        "WHERE state = 1 AND tube = ?1 AND run_at = ?2 UNION ALL "
+        "SELECT id FROM jobs INDEXED BY jobs_ready "
+        "WHERE state = 2 AND tube = ?1 AND priority = ?3 AND run_at = ?2 UNION ALL "
+        "SELECT id FROM jobs INDEXED BY jobs_reserved "
+        "WHERE state = 3 AND tube = ?1 AND run_at = ?2)",
 };

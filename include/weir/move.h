@@ -1,0 +1,68 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_MOVE_H
+#define WEIR_MOVE_H
+
+#include <stdint.h>
+
+#include <weir/broker.h>
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * Moving jobs from one broker to another. */
+
+/** The ledger of a move: found is the sum of the others. Of a cluster it counts copies, so that a
+ * job with three copies is found three times, moved once and repeated twice. */
+struct weir_move_counts {
+    uint64_t found;    /**< Delayed and ready jobs of the source that the move came to. */
+    uint64_t moved;    /**< Put into the target, and deleted from the source. */
+    uint64_t repeated; /**< Deleted from the source: the target has them, or they were done. */
+    uint64_t left;     /**< In the source as before; the source's log says why. */
+    uint64_t both;     /**< Put into the target, perhaps, and not deleted from the source. */
+};
+
+/** What a move has just done. */
+enum weir_move_step {
+    WEIR_MOVE_READ = 1, /**< Read or reserved jobs of the source. */
+    WEIR_MOVE_PUT,      /**< Put a job into the target, durably. */
+    WEIR_MOVE_REMOVED   /**< Deleted jobs from the source. */
+};
+
+/** Tells of each step of a move; returns 0 to go on, anything else to end it before the next job.
+ * On the caller's thread, with no lock held. */
+typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts *counts,
+                         void *arg);
+
+/** Moves the jobs of a tube that are delayed or ready when it begins. Reserved and buried ones
+ * stay. Each job is put into the target durably before it is deleted from the source, so that none
+ * is lost whenever the move ends or is killed; a job that it was at is in both then. A move that is
+ * repeated puts such a job again under the same identity, which is its tube, run time and body: an
+ * SQLite target keeps one, and a cluster with claims runs it once. A cluster without claims may run
+ * it again.
+ *
+ * Body, run time, priority and TTR are kept. The id is a new one, and attempts begin anew. Jobs of
+ * an SQLite store may have equal bodies and run times, so each gets as many nanoseconds as its
+ * number (less than a second) added to its run time. A job that is overdue by more than half of the
+ * target's `late` gets the present as its run time, in the source first: it would be buried
+ * otherwise.
+ *
+ * Workers may go on meanwhile. A job that one of them takes from an SQLite source after it was put
+ * into the target is taken back there. Where that is too late, it is counted in both, and may run
+ * twice. One that is reserved in a cluster is not touched.
+ *
+ * fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the ledger, after a
+ * failure too. Errors: WEIR_EINVAL (NULL, tube, one broker as source and target), WEIR_ETOOBIG
+ * (tube), WEIR_EFORKED, WEIR_EACCESS, and those of weir_broker_put() and weir_broker_peek() that
+ * concern not one job but the broker; the move has ended there. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move(weir_broker *from, weir_broker *to,
+                                                          const char *tube, weir_move_fn *fn,
+                                                          void *arg,
+                                                          struct weir_move_counts *ret_counts,
+                                                          struct weir_error *ret_error);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,167 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <weir/clock.h>
+#include <weir/duration.h>
+#include <weir/move.h>
+
+#include "cli/arguments.h"
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/table.h"
+
+enum {
+    OPTION_FROM = OPTION_OWN,
+    OPTION_JSON,
+    OPTION_TO
+};
+
+#define PROGRESS_NS WEIR_MS(250)
+
+static const struct poptOption move_options[] = {
+    OPTION_VALUE("from", '\0', OPTION_FROM, "The broker to move from (default: that of --broker)",
+                 "URL"),
+    OPTION_VALUE("to", '\0', OPTION_TO, "The broker to move to", "URL"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print the ledger as an object"),
+    POPT_TABLEEND,
+};
+
+struct move {
+    const char *from; /* URL, or NULL. */
+    const char *to;   /* URL, or NULL. */
+    const char *tube;
+    bool json;
+    bool progress;
+    int64_t shown_ns;
+};
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    struct move *move = arg;
+    (void)name;
+    if (option == OPTION_FROM) {
+        move->from = text;
+    } else if (option == OPTION_TO) {
+        move->to = text;
+    } else {
+        move->json = true;
+    }
+    return EX_OK;
+}
+
+static int show_progress(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    struct move *move = arg;
+    int64_t now = weir_clock_now(weir_clock_monotonic());
+    (void)step;
+    if (move->progress && now - move->shown_ns >= PROGRESS_NS) {
+        move->shown_ns = now;
+        report_progress(true, "tube %s: %" PRIu64 " jobs found", quote(move->tube).text,
+                        counts->found);
+    }
+    return 0;
+}
+
+static bool print_ledger(const struct move *move, const struct weir_move_counts *counts)
+{
+    if (move->json) {
+        return table_print_json(
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "tube", move->tube, "found",
+                      (json_int_t)counts->found, "moved", (json_int_t)counts->moved, "repeated",
+                      (json_int_t)counts->repeated, "left", (json_int_t)counts->left, "both",
+                      (json_int_t)counts->both));
+    }
+    return printf("%s: %" PRIu64 " found, %" PRIu64 " moved, %" PRIu64 " repeated, %" PRIu64
+                  " left, %" PRIu64 " in both\n",
+                  move->tube, counts->found, counts->moved, counts->repeated, counts->left,
+                  counts->both) >= 0;
+}
+
+static int move_tube(struct move *move, weir_broker *from, weir_broker *to)
+{
+    struct weir_move_counts counts = {0};
+    struct weir_error error = {""};
+    move->progress = isatty(STDERR_FILENO) == 1;
+    move->shown_ns = weir_clock_now(weir_clock_monotonic());
+    enum weir_status status =
+        weir_broker_move(from, to, move->tube, show_progress, move, &counts, &error);
+    report_progress_end();
+    bool printed = print_ledger(move, &counts);
+    if (status != WEIR_OK) {
+        return report_status(status, quote(move->tube).text, &error);
+    }
+    if (!printed) {
+        return table_refuse();
+    }
+    if (counts.left + counts.both > 0) {
+        return report(EX_TEMPFAIL,
+                      "%s: %" PRIu64 " in the source still; the same command tries again",
+                      quote(move->tube).text, counts.left + counts.both);
+    }
+    return EX_OK;
+}
+
+/* Opens the source first, so that no target is made for one that is not there. */
+static int run_checked(struct move *move, const struct arguments *arguments)
+{
+    struct store from;
+    struct store to = {NULL, NULL};
+    int code = move->from != NULL ? store_open_url(&from, move->from, "--from", STORE_ALTER)
+                                  : store_open(&from, arguments, STORE_ALTER);
+    if (code == EX_OK && strcmp(from.url, move->to) == 0) {
+        code =
+            report(EX_USAGE, "--to: %s: the source; expected another broker", quote(move->to).text);
+    }
+    if (code == EX_OK) {
+        code = store_open_url(&to, move->to, "--to", STORE_CHANGE);
+    }
+    if (code == EX_OK) {
+        code = move_tube(move, from.broker, to.broker);
+    }
+    store_close(&to);
+    store_close(&from);
+    return code;
+}
+
+static int run_move(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"tube"};
+    struct move move = {.from = NULL};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &move);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 1, 0);
+        if (code == EX_OK) {
+            move.tube = arguments.operands[0];
+            code = read_tube(move.tube);
+        }
+        if (code == EX_OK && move.to == NULL) {
+            code = report(EX_USAGE, "no --to; expected a broker to move to");
+        }
+        if (code == EX_OK && move.from != NULL && arguments.broker != NULL) {
+            code = report(EX_USAGE, "--from and --broker: both given; expected one of them");
+        }
+        if (code == EX_OK) {
+            code = run_checked(&move, &arguments);
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_move = {
+    .name = "move",
+    .operands = "--to URL TUBE",
+    .summary = "move a tube's jobs to another broker",
+    .examples =
+        "  weir move --to 'beanstalk://a,b,c/?claims=redis://r' mail\n"
+        "  weir move --from 'beanstalk://a,b,c/?claims=redis://r' --to sqlite:jobs.db mail\n",
+    .options = move_options,
+    .run = run_move,
+};

@@ -1,0 +1,294 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A cluster as the source of a move. Each copy is reserved by its id on the node's control
+ * connection, claimed, put into the target, confirmed and deleted. When the connection ends, its
+ * node makes what was reserved ready again. */
+#include "jobs/move.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jobs/beanstalkd/cluster.h"
+#include "jobs/error.h"
+#include "jobs/redis/claims.h"
+
+/* How long a claim of the mover lasts. All movers have the same token, 0, so that a repeated move
+ * need not wait for the claims of one that was killed. */
+#define CLAIM_MS (INT64_C(10) * 1000)
+
+/* A copy that is left: reserved until its node is done, so that the next peek shows another. */
+struct held {
+    uint64_t id;
+    uint32_t priority;
+    int64_t run_at_ns;
+};
+
+struct mover {
+    struct weiri_cluster *cluster;
+    struct weiri_move *move;
+    struct weiri_queries queries; /* for one command */
+    size_t node;
+    struct held *held;
+    size_t held_count;
+    size_t held_capacity;
+    bool is_over; /* the caller wants to end */
+};
+
+/* The copy at hand. */
+struct at_hand {
+    uint64_t id;
+    char *body; /* with its run time */
+    size_t body_size;
+    struct weir_job job;
+    struct weir_job_id name;
+    uint32_t priority;
+};
+
+/* Sends one command and waits for its answer, which is valid until the next. */
+static struct weiri_query *ask(struct mover *mover, const struct weiri_request *request,
+                               const char *use)
+{
+    weiri_queries_clear(&mover->queries);
+    struct weiri_query *query = weiri_queries_add(&mover->queries, mover->node, request, use);
+    weiri_queries_run(&mover->queries);
+    return query;
+}
+
+/* Remembers a copy to be released. Without memory for that it stays reserved until the broker is
+ * closed. */
+static void hold(struct mover *mover, const struct at_hand *copy)
+{
+    const struct weir_allocator *memory = &mover->cluster->config->allocator;
+    if (mover->held_count == mover->held_capacity) {
+        size_t capacity = mover->held_capacity == 0 ? 16 : mover->held_capacity * 2;
+        void *grown = mover->held == NULL ? weiri_alloc_zero(memory, capacity, sizeof(*mover->held))
+                                          : weiri_resize(memory, mover->held, mover->held_capacity,
+                                                         capacity, sizeof(*mover->held));
+        if (grown == NULL) {
+            return;
+        }
+        mover->held = grown;
+        mover->held_capacity = capacity;
+    }
+    mover->held[mover->held_count++] = (struct held){copy->id, copy->priority, copy->job.run_at_ns};
+}
+
+static void release_held(struct mover *mover)
+{
+    for (size_t i = 0; i < mover->held_count; i++) {
+        int64_t now = weiri_cluster_now(mover->cluster);
+        int64_t wait = mover->held[i].run_at_ns > now ? mover->held[i].run_at_ns - now : 0;
+        int64_t delay = wait / WEIR_SECONDS(1);
+        const struct weiri_request request = {.verb = WEIRI_RELEASE,
+                                              .id = mover->held[i].id,
+                                              .priority = mover->held[i].priority,
+                                              .delay_s = delay > UINT32_MAX ? UINT32_MAX
+                                                                            : (uint32_t)delay};
+        (void)ask(mover, &request, NULL);
+    }
+    mover->held_count = 0;
+}
+
+static enum weiri_claim_answer claim(struct mover *mover, const struct at_hand *copy,
+                                     enum weiri_claim_verb verb)
+{
+    return mover->cluster->claims == NULL
+               ? WEIRI_CLAIM_MINE
+               : weiri_cluster_claim(mover->cluster, verb, copy->body, copy->body_size,
+                                     verb == WEIRI_CLAIM ? CLAIM_MS : 0);
+}
+
+/* Deletes the copy. True: it is gone. */
+static bool delete_copy(struct mover *mover, const struct at_hand *copy)
+{
+    const struct weiri_request request = {.verb = WEIRI_DELETE, .id = copy->id};
+    return ask(mover, &request, NULL)->kind == WEIRI_DELETED;
+}
+
+/* Learns the facts of a reserved copy. False: its node did not answer, or it is gone. */
+static bool learn(struct mover *mover, struct at_hand *copy)
+{
+    const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->id};
+    const struct weiri_query *query = ask(mover, &request, NULL);
+    uint64_t ttr = 0;
+    uint64_t priority = 0;
+    if (query->kind != WEIRI_OK_BODY ||
+        !weiri_stats_number(query->body, query->body_size, "ttr", &ttr) || ttr > UINT32_MAX ||
+        !weiri_stats_number(query->body, query->body_size, "pri", &priority) ||
+        priority > UINT32_MAX) {
+        return false;
+    }
+    int64_t shown = (int64_t)priority - WEIRI_PRIORITY_OFFSET;
+    copy->priority = (uint32_t)priority;
+    copy->job.priority = shown > INT32_MAX ? INT32_MAX : (int32_t)shown;
+    copy->job.ttr_ns = WEIR_SECONDS(ttr == 0 ? 1 : ttr);
+    return true;
+}
+
+static void leave(struct mover *mover, const struct at_hand *copy, const char *why)
+{
+    if (why != NULL) {
+        weiri_move_tell(mover->move, copy->name.text, why);
+    }
+    mover->move->counts.left++;
+    hold(mover, copy);
+}
+
+/* The copy is in the target: what is left is to confirm and delete it. */
+static void finish(struct mover *mover, const struct at_hand *copy, enum weiri_given given)
+{
+    struct weir_move_counts *counts = &mover->move->counts;
+    bool is_gone =
+        claim(mover, copy, WEIRI_CLAIM_CONFIRM) == WEIRI_CLAIM_MINE && delete_copy(mover, copy);
+    if (!is_gone) {
+        weiri_move_tell(mover->move, copy->name.text,
+                        "moved, but its node or Redis did not answer: it is in both");
+        counts->both++;
+        hold(mover, copy);
+        return;
+    }
+    counts->moved += given == WEIRI_GIVEN;
+    counts->repeated += given == WEIRI_GIVEN_AGAIN;
+    mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_REMOVED) || mover->is_over;
+}
+
+static enum weir_status give(struct mover *mover, struct at_hand *copy,
+                             struct weir_error *ret_error)
+{
+    enum weir_status status = WEIR_OK;
+    struct weir_job_id id = {""};
+    enum weiri_given given = weiri_move_give(mover->move, &copy->job, &id, &status, ret_error);
+    mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_PUT) || mover->is_over;
+    if (given == WEIRI_GIVEN || given == WEIRI_GIVEN_AGAIN) {
+        finish(mover, copy, given);
+        return WEIR_OK;
+    }
+    (void)claim(mover, copy, WEIRI_CLAIM_UNDO);
+    if (given == WEIRI_MAYBE_GIVEN) {
+        mover->move->counts.both++;
+        hold(mover, copy);
+    } else {
+        leave(mover, copy, NULL);
+    }
+    return status;
+}
+
+/* Moves a copy that is reserved. */
+static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
+                                  struct weir_error *ret_error)
+{
+    size_t stamp = 0;
+    mover->move->counts.found++;
+    (void)weiri_id_add(&copy->name, mover->cluster->url.nodes[mover->node].text, mover->move->tube,
+                       copy->id);
+    copy->job.id = copy->name.text;
+    copy->priority = WEIRI_PRIORITY_OFFSET;
+    if (!learn(mover, copy)) {
+        leave(mover, copy, "its node did not tell its facts");
+        return WEIR_OK;
+    }
+    if (!weiri_stamp_read(copy->body, copy->body_size, &copy->job.run_at_ns, &stamp)) {
+        leave(mover, copy, "its body does not begin with a run time and a slash");
+        return WEIR_OK;
+    }
+    copy->job.body = copy->body + stamp;
+    copy->job.body_size = copy->body_size - stamp;
+    mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_READ) || mover->is_over;
+    switch (claim(mover, copy, WEIRI_CLAIM)) {
+    case WEIRI_CLAIM_MINE:
+        return give(mover, copy, ret_error);
+    case WEIRI_CLAIM_BUSY:
+        leave(mover, copy, "another copy of it runs, or has just failed");
+        return WEIR_OK;
+    case WEIRI_CLAIM_DONE:
+        if (delete_copy(mover, copy)) {
+            mover->move->counts.repeated++;
+        } else {
+            leave(mover, copy, "done elsewhere, and its node did not answer");
+        }
+        return WEIR_OK;
+    case WEIRI_CLAIM_AWAY:
+        break;
+    }
+    leave(mover, copy, NULL);
+    return weiri_fail(ret_error, WEIR_EUNAVAILABLE, "Redis did not answer");
+}
+
+/* Takes the next copy that a peek shows. ret_is_more: there may be more. */
+static enum weir_status move_next(struct mover *mover, enum weiri_verb peek, bool *ret_is_more,
+                                  struct weir_error *ret_error)
+{
+    const struct weir_allocator *memory = &mover->cluster->config->allocator;
+    const struct weiri_request request = {.verb = peek};
+    struct weiri_query *found = ask(mover, &request, mover->move->tube);
+    *ret_is_more = found->kind == WEIRI_FOUND;
+    if (!*ret_is_more) {
+        if (found->delivery != WEIRI_ANSWERED) {
+            char text[300] = "what is on this node is not moved: ";
+            size_t used = strlen(text);
+            char told[200] = "";
+            weiri_query_tell(found, told, sizeof(told));
+            (void)strncpy(text + used, told, sizeof(text) - used - 1);
+            weiri_move_tell(mover->move, "of any id", text);
+        }
+        return WEIR_OK;
+    }
+    struct at_hand copy = {.id = found->id, .body = found->body, .body_size = found->body_size};
+    found->body = NULL;
+    const struct weiri_request reserve = {.verb = WEIRI_RESERVE_JOB, .id = copy.id};
+    enum weir_status status = WEIR_OK;
+    if (ask(mover, &reserve, NULL)->kind == WEIRI_RESERVED) {
+        status = move_copy(mover, &copy, ret_error);
+    }
+    weiri_release(memory, copy.body, copy.body_size + 1);
+    return status;
+}
+
+/* Moves what a node has. Jobs that are put meanwhile do not make it endless. */
+static enum weir_status move_node(struct mover *mover, struct weir_error *ret_error)
+{
+    static const enum weiri_verb peeks[] = {WEIRI_PEEK_DELAYED, WEIRI_PEEK_READY};
+    const struct weiri_request request = {.verb = WEIRI_STATS_TUBE, .tube = mover->move->tube};
+    const struct weiri_query *stats = ask(mover, &request, NULL);
+    uint64_t counts[2] = {0, 0};
+    if (stats->kind == WEIRI_OK_BODY) {
+        (void)weiri_stats_number(stats->body, stats->body_size, "current-jobs-delayed", &counts[0]);
+        (void)weiri_stats_number(stats->body, stats->body_size, "current-jobs-ready", &counts[1]);
+    } else if (stats->delivery == WEIRI_ANSWERED) {
+        return WEIR_OK; /* a tube that is not there */
+    }
+    uint64_t most = counts[0] + counts[1] + 1;
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < 2; i++) {
+        bool is_more = true;
+        while (status == WEIR_OK && is_more && most > 0 && !mover->is_over) {
+            most--;
+            status = move_next(mover, peeks[i], &is_more, ret_error);
+        }
+    }
+    release_held(mover);
+    return status;
+}
+
+enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
+                                    struct weir_error *ret_error)
+{
+    struct mover mover = {.cluster = store, .move = move};
+    const struct weir_allocator *memory = &mover.cluster->config->allocator;
+    if (!weiri_queries_init(&mover.queries, mover.cluster, 1)) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    enum weir_status status = WEIR_OK;
+    while (mover.node < mover.cluster->url.node_count && status == WEIR_OK && !mover.is_over) {
+        status = move_node(&mover, ret_error);
+        mover.node++;
+    }
+    weiri_queries_fini(&mover.queries);
+    weiri_release(memory, mover.held, mover.held_capacity * sizeof(*mover.held));
+    return status;
+}
+
+int64_t weiri_cluster_late(const void *store)
+{
+    return ((const struct weiri_cluster *)store)->url.late_ns;
+}

@@ -1,0 +1,42 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_JOBS_MOVE_H
+#define WEIRI_JOBS_MOVE_H
+
+#include <weir/move.h>
+
+#include "jobs/broker.h"
+
+/* A move. The source's backend finds the jobs, gives each to the target, and deletes it. */
+struct weiri_move {
+    const char *tube;
+    weir_broker *from;
+    weir_broker *to;
+    weir_move_fn *fn; /* NULL: none */
+    void *arg;
+    int64_t oldest_ns; /* a job with an earlier run time would be buried by the target */
+    struct weir_move_counts counts;
+};
+
+/* What became of a job that was given. */
+enum weiri_given {
+    WEIRI_GIVEN = 1,   /* the target has it */
+    WEIRI_GIVEN_AGAIN, /* the target had it before */
+    WEIRI_NOT_GIVEN,   /* the target cannot hold it: logged */
+    WEIRI_MAYBE_GIVEN, /* nobody knows: logged */
+    WEIRI_TARGET_FAILED
+};
+
+/* Puts a job into the target; job->run_at_ns is that of its identity. ret_id: its id there. The
+ * counts are the caller's. ret_error: of WEIRI_TARGET_FAILED; ret_status too. */
+enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
+                                 struct weir_job_id *ret_id, enum weir_status *ret_status,
+                                 struct weir_error *ret_error);
+/* Deletes a job from the target again. False: it runs there, or nobody knows. */
+bool weiri_move_take_back(struct weiri_move *move, const struct weir_job_id *id);
+/* Logs why a job is left. */
+void weiri_move_tell(const struct weiri_move *move, const char *id, const char *why);
+/* Tells of a step. False: the caller wants to end. */
+bool weiri_move_step(struct weiri_move *move, enum weir_move_step step);
+
+#endif

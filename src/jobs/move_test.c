@@ -1,0 +1,318 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Moves between SQLite stores: what is kept, what is told, and processes killed at each step. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include <weir/move.h>
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+enum {
+    BODIES = 5,
+    JOBS = 2 * BODIES /* two of each body, one of them delayed */
+};
+
+/* Puts JOBS jobs: equal bodies at equal times are different jobs. */
+static void fill(weir_broker *broker)
+{
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    for (int i = 0; i < JOBS; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof(text), "body %d", i / 2);
+        options.delay_ns = i % 2 == 0 ? 0 : WEIR_SECONDS(60);
+        options.priority = i;
+        options.ttr_ns = WEIR_SECONDS(7);
+        (void)jobs_put(broker, "t", text, &options);
+    }
+}
+
+static struct weir_move_counts move(weir_broker *from, weir_broker *to, weir_move_fn *fn, void *arg)
+{
+    struct weir_move_counts counts = {0};
+    struct weir_error error;
+    enum weir_status status = weir_broker_move(from, to, "t", fn, arg, &counts, &error);
+    if (status != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "move: %s", error.text);
+    }
+    CHECK_INT(counts.found, ==, counts.moved + counts.repeated + counts.left + counts.both);
+    return counts;
+}
+
+struct tally {
+    int bodies[BODIES];
+    int total;
+};
+
+static int count_body(const struct weir_job *job, void *arg)
+{
+    struct tally *tally = arg;
+    int body = ((const char *)job->body)[5] - '0';
+    CHECK(body >= 0 && body < BODIES);
+    tally->bodies[body]++;
+    tally->total++;
+    CHECK_INT(job->ttr_ns, ==, WEIR_SECONDS(7));
+    CHECK_INT(job->priority / 2, ==, body);
+    int64_t expected = JOBS_WALL_START + (job->priority % 2 == 0 ? 0 : WEIR_SECONDS(60));
+    CHECK_INT(job->run_at_ns, >=, expected);
+    CHECK_INT(job->run_at_ns, <, expected + WEIR_MS(1));
+    return 0;
+}
+
+static struct tally tally_of(weir_broker *broker)
+{
+    struct tally tally = {.total = 0};
+    CHECK_STATUS(weir_broker_peek(broker, "t", 0, SIZE_MAX, count_body, &tally, NULL), WEIR_OK);
+    return tally;
+}
+
+TEST(moves_all, "delayed and ready jobs are moved with their facts; reserved and buried ones stay")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    struct weiri_reservation *held[2];
+    for (int i = 0; i < 2; i++) {
+        (void)jobs_put(from, "t", "stays", NULL);
+        held[i] = jobs_reserve_one(from, "t");
+    }
+    CHECK_STATUS(jobs_settle(from, held[0], WEIRI_JOB_BURY, 0, "bad"), WEIR_OK);
+    fill(from);
+    (void)jobs_put(from, "other", "stays", NULL);
+    struct weir_move_counts counts = move(from, to, NULL, NULL);
+    CHECK_INT(counts.moved, ==, JOBS);
+    CHECK_INT(counts.found, ==, JOBS);
+    CHECK_COUNTS(from, "t", 0, 0, 1, 1);
+    CHECK_COUNTS(from, "other", 0, 1, 0, 0);
+    jobs_wall_step(&wall, WEIR_MS(1)); /* the numbers count as nanoseconds */
+    CHECK_COUNTS(to, "t", BODIES, BODIES, 0, 0);
+    struct tally tally = tally_of(to);
+    for (int i = 0; i < BODIES; i++) {
+        CHECK_INT(tally.bodies[i], ==, 2);
+    }
+    /* And back, and again where there is nothing. */
+    CHECK_INT(move(to, from, NULL, NULL).moved, ==, JOBS);
+    CHECK_COUNTS(to, "t", 0, 0, 0, 0);
+    CHECK_INT(move(to, from, NULL, NULL).found, ==, 0);
+    jobs_free_one(from, held[0]);
+    jobs_free_one(from, held[1]);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+TEST(many_pages, "jobs of several pages with equal bodies and times stay different jobs")
+{
+    enum {
+        COUNT = 200
+    };
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    static struct weir_body bodies[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i] = (struct weir_body){"same", 4};
+    }
+    CHECK_STATUS(weir_broker_put(from, "t", bodies, COUNT, NULL, NULL, NULL), WEIR_OK);
+    CHECK_INT(move(from, to, NULL, NULL).moved, ==, COUNT);
+    jobs_wall_step(&wall, WEIR_MS(1));
+    CHECK_COUNTS(to, "t", 0, COUNT, 0, 0);
+    CHECK_COUNTS(from, "t", 0, 0, 0, 0);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+/* Ends the process, or the move, at the n-th step. */
+struct stop {
+    int left;
+    bool is_kill;
+};
+
+static int stop_at(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    struct stop *stop = arg;
+    CHECK(step >= WEIR_MOVE_READ && step <= WEIR_MOVE_REMOVED);
+    CHECK_INT(counts->found, <=, JOBS);
+    if (--stop->left > 0) {
+        return 0;
+    }
+    if (stop->is_kill) {
+        (void)kill(getpid(), SIGKILL);
+    }
+    return 1;
+}
+
+TEST(killed_at_each_step, "a move that is killed loses nothing, and repeated it leaves each job in "
+                          "the target once")
+{
+    bool was_killed = true;
+    int kills = 0;
+    for (int n = 1; was_killed; n++) {
+        static const char *const files[] = {"from.db", "from.db-wal", "from.db-shm",
+                                            "to.db",   "to.db-wal",   "to.db-shm"};
+        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+            (void)unlink(files[i]);
+        }
+        weir_broker *from = jobs_store_open("from.db", &wall);
+        fill(from);
+        weir_broker_close(from);
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            struct stop stop = {n, true};
+            from = jobs_store_open("from.db", &wall);
+            weir_broker *to = jobs_store_open("to.db", &wall);
+            (void)move(from, to, stop_at, &stop);
+            weir_broker_close(from);
+            weir_broker_close(to);
+            _exit(0);
+        }
+        int status;
+        CHECK_INT(waitpid(child, &status, 0), ==, child);
+        was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+        CHECK(was_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+        kills += was_killed;
+        from = jobs_store_open("from.db", &wall);
+        weir_broker *to = jobs_store_open("to.db", &wall);
+        CHECK_INT(tally_of(from).total + tally_of(to).total, >=, JOBS);
+        struct weir_move_counts counts = move(from, to, NULL, NULL);
+        CHECK_INT(counts.left + counts.both, ==, 0);
+        CHECK_COUNTS(from, "t", 0, 0, 0, 0);
+        struct tally tally = tally_of(to);
+        CHECK_INT(tally.total, ==, JOBS);
+        for (int i = 0; i < BODIES; i++) {
+            CHECK_INT(tally.bodies[i], ==, 2);
+        }
+        weir_broker_close(from);
+        weir_broker_close(to);
+    }
+    CHECK_INT(kills, >, JOBS);
+}
+
+TEST(ended_by_its_caller, "a move that its caller ends has moved what it had put")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    fill(from);
+    struct stop stop = {4, false};
+    struct weir_move_counts counts = move(from, to, stop_at, &stop);
+    CHECK_INT(counts.moved, ==, 3);
+    CHECK_INT(tally_of(to).total, ==, 3);
+    CHECK_INT(tally_of(from).total, ==, JOBS - 3);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+/* Reserves a job of the source once the first job is in the target, and keeps it. */
+struct rival {
+    weir_broker *from;
+    struct weiri_reservation *job;
+};
+
+static int take_one(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    struct rival *rival = arg;
+    (void)counts;
+    if (step == WEIR_MOVE_PUT && rival->job == NULL) {
+        rival->job = jobs_reserve_one(rival->from, "t");
+    }
+    return 0;
+}
+
+TEST(a_worker_is_faster, "a job that a worker takes during the move is taken back from the target")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    struct rival rival = {from, NULL};
+    fill(from);
+    struct weir_move_counts counts = move(from, to, take_one, &rival);
+    CHECK_INT(counts.moved, ==, JOBS - 1);
+    CHECK_INT(counts.left, ==, 1);
+    CHECK_COUNTS(from, "t", 0, 0, 1, 0);
+    CHECK_INT(tally_of(to).total, ==, JOBS - 1);
+    jobs_free_one(from, rival.job);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+TEST(what_cannot_move, "a body that is too large for the target, or damaged, is left")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    struct weiri_store *store = from->store;
+    (void)jobs_put(from, "t", "good", NULL);
+    (void)jobs_put(from, "t", "damaged", NULL);
+    (void)jobs_put(from, "t", "too large a body", NULL);
+    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET body = x'64' WHERE id = 2", NULL,
+                           NULL, NULL),
+              ==, SQLITE_OK);
+    to->config.body_size_max = 10;
+    struct weir_move_counts counts = move(from, to, NULL, NULL);
+    CHECK_INT(counts.moved, ==, 1);
+    CHECK_INT(counts.left, ==, 2);
+    jobs_wall_step(&wall, WEIR_MS(1));
+    CHECK_COUNTS(from, "t", 0, 2, 0, 0);
+    CHECK_COUNTS(to, "t", 0, 1, 0, 0);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+TEST(refused, "moves that make no sense are refused, and move nothing")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    weir_broker *look;
+    struct weir_move_counts counts = {.found = 7};
+    struct weir_error error;
+    fill(from);
+    CHECK_STATUS(jobs_store_try_open("from.db", &wall, WEIR_BROKER_READ_ONLY, &look, NULL),
+                 WEIR_OK);
+    const struct {
+        weir_broker *from;
+        weir_broker *to;
+        const char *tube;
+        enum weir_status status;
+    } rows[] = {{NULL, to, "t", WEIR_EINVAL},   {from, NULL, "t", WEIR_EINVAL},
+                {from, from, "t", WEIR_EINVAL}, {from, to, NULL, WEIR_EINVAL},
+                {from, to, "a b", WEIR_EINVAL}, {from, to, "", WEIR_EINVAL},
+                {look, to, "t", WEIR_EACCESS},  {to, look, "t", WEIR_EACCESS}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CHECK_STATUS(
+            weir_broker_move(rows[i].from, rows[i].to, rows[i].tube, NULL, NULL, &counts, &error),
+            rows[i].status);
+        CHECK(error.text[0] != '\0');
+        CHECK_INT(counts.found, ==, 7);
+    }
+    CHECK_INT(tally_of(from).total, ==, JOBS);
+    weir_broker_close(look);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+TEST_OOM(lacks_memory, "a move without memory ends with an error, and every job is somewhere")
+{
+    weir_broker *from;
+    weir_broker *to;
+    if (CHECK_OR_OOM(jobs_store_try_open("from.db", &wall, 0, &from, NULL))) {
+        return;
+    }
+    if (CHECK_OR_OOM(jobs_store_try_open("to.db", &wall, 0, &to, NULL))) {
+        weir_broker_close(from);
+        return;
+    }
+    const struct weir_body body = {"job", 3};
+    enum weir_status status = weir_broker_put(from, "t", &body, 1, NULL, NULL, NULL);
+    if (!CHECK_OR_OOM(status)) {
+        struct weir_move_counts counts = {0};
+        status = weir_broker_move(from, to, "t", NULL, NULL, &counts, NULL);
+        if (!CHECK_OR_OOM(status)) {
+            CHECK_INT(counts.moved, ==, 1);
+        }
+        CHECK_INT(counts.found, ==, counts.moved + counts.repeated + counts.left + counts.both);
+    }
+    weir_broker_close(from);
+    weir_broker_close(to);
+}

@@ -1,0 +1,287 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Moves between an SQLite store and a cluster, killed at each step, and what then runs. */
+#include <weir/consumer.h>
+#include <weir/move.h>
+
+#include "cluster/servers.h"
+#include "support/jobs.h"
+
+#define CLAIMS "claims=REDIS"
+
+enum {
+    JOBS = 6
+};
+
+static weir_broker *open_url(const char *url)
+{
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    if (weir_broker_open(url, NULL, &broker, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s: %s", url, error.text);
+    }
+    return broker;
+}
+
+static weir_broker *open_cluster(const struct servers *servers, const char *parts)
+{
+    char url[512];
+    servers_url(servers, parts, url, sizeof(url));
+    return open_url(url);
+}
+
+/* Half of the jobs are for an hour later, and every two have the same body. */
+static void fill(weir_broker *broker)
+{
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    for (int i = 0; i < JOBS; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof(text), "job %d", i / 2);
+        options.delay_ns = i % 2 == 0 ? 0 : WEIR_SECONDS(3600);
+        (void)jobs_put(broker, "t", text, &options);
+    }
+}
+
+static struct weir_move_counts move(weir_broker *from, weir_broker *to, weir_move_fn *fn, void *arg)
+{
+    struct weir_move_counts counts = {0};
+    struct weir_error error;
+    enum weir_status status = weir_broker_move(from, to, "t", fn, arg, &counts, &error);
+    if (status != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "move: %s", error.text);
+    }
+    CHECK_INT(counts.found, ==, counts.moved + counts.repeated + counts.left + counts.both);
+    return counts;
+}
+
+static int kill_at(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    (void)step;
+    (void)counts;
+    if (--*(int *)arg <= 0) {
+        (void)kill(getpid(), SIGKILL);
+    }
+    return 0;
+}
+
+/* Moves in a child that is killed at its n-th step. Returns whether it was. */
+static bool move_until(const char *from_url, const char *to_url, int n)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        weir_broker *from = open_url(from_url);
+        weir_broker *to = open_url(to_url);
+        (void)move(from, to, kill_at, &n);
+        weir_broker_close(from);
+        weir_broker_close(to);
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+static int run_ready(weir_context *context, const struct weir_job *job, void *arg)
+{
+    _Atomic int *runs = arg;
+    (void)context;
+    atomic_fetch_add(&runs[((const char *)job->body)[4] - '0'], 1);
+    return WEIR_OK;
+}
+
+/* Runs what is ready. The others are for an hour later. */
+static void consume(weir_broker *broker, _Atomic int *runs, int expected)
+{
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = run_ready;
+    options.arg = runs;
+    weir_consumer *consumer = NULL;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    for (;;) {
+        struct weir_tube_counts counts = jobs_counts(broker, "t");
+        int total = 0;
+        for (int i = 0; i < JOBS / 2; i++) {
+            total += atomic_load(&runs[i]);
+        }
+        if (counts.ready + counts.reserved == 0 && total >= expected) {
+            break;
+        }
+    }
+    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    weir_consumer_free(consumer);
+}
+
+TEST(there_and_back, "jobs go to a cluster and back: none is lost, none is doubled, all facts are "
+                     "kept")
+{
+    static const char *const parts[] = {"claims=REDIS", ""};
+    struct servers servers;
+    servers_start(&servers);
+    for (size_t i = 0; i < 2; i++) {
+        weir_broker *store = open_url("sqlite:jobs.db");
+        weir_broker *cluster = open_cluster(&servers, parts[i]);
+        fill(store);
+        struct weir_move_counts counts = move(store, cluster, NULL, NULL);
+        CHECK_INT(counts.moved, ==, JOBS);
+        CHECK_COUNTS(store, "t", 0, 0, 0, 0);
+        CHECK_COUNTS(cluster, "t", JOBS / 2 * 3, JOBS / 2 * 3, 0, 0);
+        counts = move(cluster, store, NULL, NULL);
+        CHECK_INT(counts.found, ==, JOBS * 3);
+        CHECK_INT(counts.moved, ==, JOBS);
+        CHECK_INT(counts.repeated, ==, JOBS * 2);
+        CHECK_COUNTS(cluster, "t", 0, 0, 0, 0);
+        CHECK_COUNTS(store, "t", JOBS / 2, JOBS / 2, 0, 0);
+        counts = move(store, cluster, NULL, NULL);
+        CHECK_INT(counts.moved, ==, JOBS);
+        _Atomic int runs[JOBS / 2] = {0};
+        consume(cluster, runs, JOBS / 2);
+        for (int body = 0; body < JOBS / 2 && i == 0; body++) {
+            CHECK_INT(runs[body], ==, 1);
+        }
+        CHECK_COUNTS(cluster, "t", JOBS / 2 * 3, 0, 0, 0);
+        CHECK_INT(move(cluster, store, NULL, NULL).moved, ==, JOBS / 2);
+        CHECK_INT(move(store, cluster, NULL, NULL).moved, ==, JOBS / 2);
+        CHECK_INT(move(cluster, store, NULL, NULL).moved, ==, JOBS / 2);
+        weir_broker_close(cluster);
+        weir_broker_close(store);
+        CHECK(unlink("jobs.db") == 0);
+    }
+    servers_end(&servers);
+}
+
+TEST(killed_on_the_way_there, "a move to a cluster that is killed at any step and repeated runs "
+                              "each job once")
+{
+    struct servers servers;
+    servers_start(&servers);
+    char url[512];
+    servers_url(&servers, CLAIMS, url, sizeof(url));
+    bool was_killed = true;
+    for (int n = 1; was_killed; n++) {
+        weir_broker *store = open_url("sqlite:jobs.db");
+        fill(store);
+        weir_broker_close(store);
+        was_killed = move_until("sqlite:jobs.db", url, n);
+        store = open_url("sqlite:jobs.db");
+        weir_broker *cluster = open_url(url);
+        struct weir_move_counts counts = move(store, cluster, NULL, NULL);
+        CHECK_INT(counts.left + counts.both, ==, 0);
+        CHECK_COUNTS(store, "t", 0, 0, 0, 0);
+        _Atomic int runs[JOBS / 2] = {0};
+        consume(cluster, runs, JOBS / 2);
+        for (int body = 0; body < JOBS / 2; body++) {
+            CHECK_INT(runs[body], ==, 1);
+        }
+        /* Those for later come back as one each. */
+        CHECK_INT(move(cluster, store, NULL, NULL).moved, ==, JOBS / 2);
+        weir_broker_close(cluster);
+        weir_broker_close(store);
+        CHECK(unlink("jobs.db") == 0);
+    }
+    servers_end(&servers);
+}
+
+TEST(killed_on_the_way_back, "a move from a cluster that is killed at any step and repeated leaves "
+                             "each job in the store once")
+{
+    struct servers servers;
+    servers_start(&servers);
+    char url[512];
+    servers_url(&servers, CLAIMS, url, sizeof(url));
+    bool was_killed = true;
+    for (int n = 1; was_killed; n++) {
+        weir_broker *cluster = open_url(url);
+        fill(cluster);
+        weir_broker_close(cluster);
+        was_killed = move_until(url, "sqlite:jobs.db", n);
+        weir_broker *store = open_url("sqlite:jobs.db");
+        cluster = open_url(url);
+        struct weir_tube_counts there;
+        do { /* until the nodes have noticed that the child is gone */
+            (void)move(cluster, store, NULL, NULL);
+            there = jobs_counts(cluster, "t");
+        } while (there.delayed + there.ready + there.reserved > 0);
+        CHECK_COUNTS(store, "t", JOBS / 2, JOBS / 2, 0, 0);
+        weir_broker_close(cluster);
+        weir_broker_close(store);
+        CHECK(unlink("jobs.db") == 0);
+    }
+    servers_end(&servers);
+}
+
+TEST(overdue, "a job that is overdue for longer than the cluster bears runs there all the same")
+{
+    struct servers servers;
+    servers_start(&servers);
+    struct jobs_wall wall = {0};
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    atomic_store(&wall.now_ns, WEIR_SECONDS(now.tv_sec - 7200));
+    weir_broker *store = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(store, "t", "job 0", NULL);
+    weir_broker_close(store);
+    store = open_url("sqlite:jobs.db");
+    weir_broker *cluster = open_cluster(&servers, CLAIMS);
+    CHECK_INT(move(store, cluster, NULL, NULL).moved, ==, 1);
+    _Atomic int runs[JOBS / 2] = {0};
+    consume(cluster, runs, 1);
+    CHECK_COUNTS(cluster, "t", 0, 0, 0, 0);
+    weir_broker_close(cluster);
+    weir_broker_close(store);
+    servers_end(&servers);
+}
+
+TEST(what_stays, "a priority that a cluster does not have, and a foreign body, are left where they "
+                 "are")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *store = open_url("sqlite:jobs.db");
+    weir_broker *cluster = open_cluster(&servers, CLAIMS);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.priority = -7;
+    (void)jobs_put(store, "t", "job 0", &options);
+    (void)jobs_put(store, "t", "job 1", NULL);
+    struct weir_move_counts counts = move(store, cluster, NULL, NULL);
+    CHECK_INT(counts.moved, ==, 1);
+    CHECK_INT(counts.left, ==, 1);
+    CHECK_COUNTS(store, "t", 0, 1, 0, 0);
+    char answer[64];
+    node_say(&servers, 0, "use t\r\nput 1 0 60 7\r\nforeign\r\n", answer, sizeof(answer));
+    while (jobs_counts(cluster, "t").ready != 4) {
+    }
+    counts = move(cluster, store, NULL, NULL);
+    CHECK_INT(counts.moved, ==, 1);
+    CHECK_INT(counts.repeated, ==, 2);
+    CHECK_INT(counts.left, ==, 1);
+    CHECK_COUNTS(cluster, "t", 0, 1, 0, 0);
+    weir_broker_close(cluster);
+    weir_broker_close(store);
+    servers_end(&servers);
+}
+
+TEST(target_away, "a move to a cluster without enough nodes ends with an error, and moves nothing")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *store = open_url("sqlite:jobs.db");
+    fill(store);
+    server_end(&servers.node[0]);
+    server_end(&servers.node[1]);
+    weir_broker *cluster = open_cluster(&servers, "time_limit=500ms");
+    struct weir_move_counts counts = {0};
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_move(store, cluster, "t", NULL, NULL, &counts, &error),
+                 WEIR_EUNAVAILABLE);
+    CHECK(error.text[0] != '\0');
+    CHECK_INT(counts.moved, ==, 0);
+    CHECK_INT(counts.left, ==, counts.found);
+    CHECK_COUNTS(store, "t", JOBS / 2, JOBS / 2, 0, 0);
+    weir_broker_close(cluster);
+    weir_broker_close(store);
+    servers_end(&servers);
+}
