@@ -47,6 +47,37 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
+/** Which jobs to list. Zero means any, for every field. */
+struct weir_job_filter {
+    size_t size;               /**< Set by WEIR_JOB_FILTER_INIT. */
+    const char *tube;          /**< Of this tube. */
+    const char *after;         /**< Behind this job, to go on with a list. */
+    const void *text;          /**< With these bytes in body or reason. */
+    size_t text_size;          /**< Their count. */
+    int64_t created_before_ns; /**< Put before this time. */
+    uint32_t attempts_min;     /**< With at least so many attempts. */
+    enum weir_job_state state; /**< In this state. */
+};
+
+/** Initialiser of struct weir_job_filter. */
+#define WEIR_JOB_FILTER_INIT                                                                       \
+    {                                                                                              \
+        sizeof(struct weir_job_filter), 0, 0, 0, 0, 0, 0, (enum weir_job_state)0                   \
+    }
+
+/** Calls back for the jobs that a filter (may be NULL: all) lets through, in the order in which
+ * they were put, those of other tubes among them. Reads some at a time: each is as it was at one
+ * moment, the whole list is not. Jobs that are put meanwhile are not in it. Callbacks may take as
+ * long as they like, and may call anything but weir_broker_close(). Changes nothing.
+ *
+ * Errors: WEIR_EINVAL (NULL, filter, tube, malformed id), WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a
+ * cluster: beanstalkd shows the first job of each state only, as weir_broker_peek() does),
+ * WEIR_EFORKED, WEIR_ENOMEM, and those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
+                                                          const struct weir_job_filter *filter,
+                                                          weir_job_fn *fn, void *arg,
+                                                          struct weir_error *ret_error);
+
 /** What a server of a cluster is. */
 enum weir_node_kind {
     WEIR_NODE_BEANSTALKD = 1, /**< Keeps jobs. */

@@ -23,7 +23,10 @@ extern const struct command command_revoke;
 extern const struct command command_work;
 extern const struct command command_stats;
 extern const struct command command_peek;
+extern const struct command command_ls;
 extern const struct command command_kick;
+extern const struct command command_bury;
+extern const struct command command_rm;
 extern const struct command command_move;
 extern const struct command command_help;
 

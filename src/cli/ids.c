@@ -60,8 +60,13 @@ static int change(weir_broker *broker, const struct arguments *arguments,
                   const struct ids_verb *verb, enum weir_status *statuses, bool json)
 {
     struct weir_error error = {""};
+    const char *const *ids = arguments->operands;
+    size_t count = arguments->count;
     enum weir_status status =
-        verb->change(broker, arguments->operands, arguments->count, statuses, &error);
+        verb->what == IDS_REMOVE ? weir_broker_remove_ids(broker, ids, count, statuses, &error)
+        : verb->what == IDS_KICK
+            ? weir_broker_kick_ids(broker, ids, count, statuses, &error)
+            : weir_broker_bury_ids(broker, ids, count, verb->reason, statuses, &error);
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
     }

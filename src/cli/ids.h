@@ -11,11 +11,17 @@
 
 /* Commands that do one thing with jobs by their ids. */
 
+enum ids_what {
+    IDS_REMOVE = 1,
+    IDS_KICK,
+    IDS_BURY
+};
+
 struct ids_verb {
+    enum ids_what what;
     const char *done;     /* "revoked" */
     const char *expected; /* the states that it is for: "a buried job" */
-    enum weir_status (*change)(weir_broker *broker, const char *const *ids, size_t count,
-                               enum weir_status *ret_statuses, struct weir_error *ret_error);
+    const char *reason;   /* bury */
 };
 
 /* Does it with the operands, which are ids, and prints what became of each. Opens the broker.

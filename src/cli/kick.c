@@ -97,7 +97,8 @@ static int run_tube(struct kick *kick, const struct arguments *arguments)
 
 static int run_kick(const struct command *command, int argc, char **argv)
 {
-    static const struct ids_verb verb = {"kicked", "a buried job", weir_broker_kick_ids};
+    static const struct ids_verb verb = {
+        .what = IDS_KICK, .done = "kicked", .expected = "a buried job"};
     struct kick kick = {.limit = INT64_MAX};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &kick);

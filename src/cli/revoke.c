@@ -26,8 +26,9 @@ static int set_option(int option, const char *name, const char *text, void *arg)
 
 static int run_revoke(const struct command *command, int argc, char **argv)
 {
-    static const struct ids_verb verb = {"revoked", "a job that is delayed, ready or buried",
-                                         weir_broker_remove_ids};
+    static const struct ids_verb verb = {.what = IDS_REMOVE,
+                                         .done = "revoked",
+                                         .expected = "a job that is delayed, ready or buried"};
     struct arguments arguments;
     bool json = false;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &json);

@@ -4,6 +4,7 @@
 #include <weir/admin.h>
 
 #include "base/alloc.h"
+#include "base/options.h"
 #include "jobs/broker.h"
 #include "jobs/error.h"
 
@@ -118,4 +119,40 @@ enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *
     return status == WEIR_OK && broker->ops->nodes != NULL
                ? broker->ops->nodes(broker->store, fn, arg, ret_error)
                : status;
+}
+
+static enum weir_status check_filter(const struct weir_job_filter *filter,
+                                     struct weir_job_filter *ret_filter,
+                                     struct weir_error *ret_error)
+{
+    if (weiri_options_copy(ret_filter, sizeof(*ret_filter), filter) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the filter has an unknown size: start with WEIR_JOB_FILTER_INIT");
+    }
+    if ((int)ret_filter->state < 0 || (int)ret_filter->state > WEIR_JOB_BURIED) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "unknown job state %d", (int)ret_filter->state);
+    }
+    if (ret_filter->text == NULL && ret_filter->text_size > 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "text is NULL and has %zu bytes",
+                          ret_filter->text_size);
+    }
+    return ret_filter->tube == NULL ? WEIR_OK : weiri_tube_check(ret_filter->tube, ret_error);
+}
+
+enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_filter *filter,
+                                  weir_job_fn *fn, void *arg, struct weir_error *ret_error)
+{
+    struct weir_job_filter copy;
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status == WEIR_OK && fn == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
+    }
+    if (status == WEIR_OK) {
+        status = check_filter(filter, &copy, ret_error);
+    }
+    if (status == WEIR_OK && broker->ops->list == NULL) {
+        status = weiri_fail(ret_error, WEIR_ENOTSUP,
+                            "beanstalkd cannot list jobs: a peek shows the first of each state");
+    }
+    return status == WEIR_OK ? broker->ops->list(broker->store, &copy, fn, arg, ret_error) : status;
 }

@@ -161,6 +161,124 @@ TEST(no_nodes, "a store of one host has no servers to tell of, and states have n
     weir_broker_close(broker);
 }
 
+struct listing {
+    char text[512]; /* ids, each with a space behind */
+    int left;       /* jobs to take */
+};
+
+static int list_job(const struct weir_job *job, void *arg)
+{
+    struct listing *listing = arg;
+    size_t used = strlen(listing->text);
+    (void)snprintf(listing->text + used, sizeof(listing->text) - used, "%s ", job->id);
+    return --listing->left == 0 ? 1 : 0;
+}
+
+static void check_list(weir_broker *broker, const struct weir_job_filter *filter, int most,
+                       const char *expected)
+{
+    struct listing listing = {.left = most};
+    CHECK_STATUS(weir_broker_list(broker, filter, list_job, &listing, NULL), WEIR_OK);
+    CHECK_STRING(listing.text, expected);
+}
+
+TEST(filters, "a list has the jobs that its filter lets through, in order of their arrival")
+{
+    char ids[KINDS][24];
+    weir_broker *broker = fill(ids); /* 1 reserved, 2 buried, 3 gone, 4 delayed, 5 ready */
+    (void)jobs_put(broker, "other", "needle", NULL);
+    jobs_wall_step(&wall, WEIR_SECONDS(10));
+    (void)jobs_put(broker, "t", "a needle here", NULL);
+    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    check_list(broker, NULL, 0, "1 2 4 5 6 7 ");
+    check_list(broker, &filter, 2, "1 2 ");
+    filter.after = "2";
+    check_list(broker, &filter, 2, "4 5 ");
+    filter.after = NULL;
+    filter.tube = "t";
+    check_list(broker, &filter, 0, "1 2 4 5 7 ");
+    filter.tube = "unknown";
+    check_list(broker, &filter, 0, "");
+    filter.tube = NULL;
+    static const char *const by_state[] = {"4 ", "5 6 7 ", "1 ", "2 "};
+    for (int state = WEIR_JOB_DELAYED; state <= WEIR_JOB_BURIED; state++) {
+        filter.state = (enum weir_job_state)state;
+        check_list(broker, &filter, 0, by_state[state - 1]);
+    }
+    filter.state = (enum weir_job_state)0;
+    filter.attempts_min = 1;
+    check_list(broker, &filter, 0, "1 2 ");
+    filter.attempts_min = 0;
+    filter.text = "needle";
+    filter.text_size = 6;
+    check_list(broker, &filter, 0, "6 7 ");
+    filter.created_before_ns = jobs_wall_now(&wall);
+    check_list(broker, &filter, 0, "6 ");
+    /* What is due is shown as ready, though no consumer has filed it. */
+    struct weir_job_filter ready = WEIR_JOB_FILTER_INIT;
+    jobs_wall_step(&wall, WEIR_SECONDS(60));
+    ready.state = WEIR_JOB_READY;
+    check_list(broker, &ready, 0, "4 5 6 7 ");
+    ready.state = WEIR_JOB_DELAYED;
+    check_list(broker, &ready, 0, "");
+    weir_broker_close(broker);
+}
+
+/* Puts and removes while the list goes on, on the same store. */
+static int change_meanwhile(const struct weir_job *job, void *arg)
+{
+    weir_broker *broker = ((void **)arg)[0];
+    int *count = ((void **)arg)[1];
+    (void)job;
+    ++*count;
+    (void)jobs_put(broker, "t", "later", NULL);
+    return 0;
+}
+
+TEST(long_list, "a list goes over many pages, and does not come to what is put meanwhile")
+{
+    enum {
+        COUNT = 300
+    };
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    static struct weir_body bodies[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i] = (struct weir_body){"same", 4};
+    }
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, COUNT, NULL, NULL, NULL), WEIR_OK);
+    int count = 0;
+    void *arg[] = {broker, &count};
+    CHECK_STATUS(weir_broker_list(broker, NULL, change_meanwhile, arg, NULL), WEIR_OK);
+    CHECK_INT(count, ==, COUNT);
+    weir_broker_close(broker);
+}
+
+TEST(bad_filters, "a list that makes no sense is refused without a call")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", "job", NULL);
+    struct weir_job_filter rows[6];
+    for (int i = 0; i < 6; i++) {
+        rows[i] = (struct weir_job_filter)WEIR_JOB_FILTER_INIT;
+    }
+    rows[0].size = 3;
+    rows[1].tube = "a b";
+    rows[2].after = "1x";
+    rows[3].text_size = 1;
+    rows[4].state = (enum weir_job_state)5;
+    rows[5].state = (enum weir_job_state) - 1;
+    struct listing listing = {.left = 0};
+    for (int i = 0; i < 6; i++) {
+        struct weir_error error;
+        CHECK_STATUS(weir_broker_list(broker, &rows[i], list_job, &listing, &error), WEIR_EINVAL);
+        CHECK(error.text[0] != '\0');
+    }
+    CHECK_STATUS(weir_broker_list(broker, NULL, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_list(NULL, NULL, list_job, &listing, NULL), WEIR_EINVAL);
+    CHECK_STRING(listing.text, "");
+    weir_broker_close(broker);
+}
+
 TEST_OOM(lacks_memory, "without memory nothing is changed")
 {
     weir_broker *broker;
@@ -176,7 +294,9 @@ TEST_OOM(lacks_memory, "without memory nothing is changed")
         result = weir_broker_bury_ids(broker, &text, 1, NULL, &status, NULL);
     }
     if (!CHECK_OR_OOM(result)) {
+        struct listing listing = {.left = 0};
         CHECK_STATUS(status, WEIR_OK);
+        (void)CHECK_OR_OOM(weir_broker_list(broker, NULL, list_job, &listing, NULL));
     } else {
         CHECK_STATUS(status, WEIR_EUSER);
     }

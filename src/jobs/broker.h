@@ -117,6 +117,10 @@ struct weiri_broker_ops {
     enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
                               struct weir_error *ret_error);
 
+    /* NULL: the backend cannot list jobs. */
+    enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
+                             void *arg, struct weir_error *ret_error);
+
     /* Moves jobs to another broker (jobs/move.h). */
     enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);
     /* How late a job may be found without being buried for it; 0, or no function: any time. */

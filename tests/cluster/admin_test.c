@@ -216,6 +216,8 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
         CHECK_STATUS(status, WEIR_EUNKNOWN);
         CHECK(strstr(error.text, name) != NULL);
     }
+    CHECK_STATUS(weir_broker_list(broker, NULL, keep_priority, NULL, &error), WEIR_ENOTSUP);
+    CHECK(error.text[0] != '\0');
     const char *bad[] = {"1", "x/t/1", ""};
     for (size_t i = 0; i < 3; i++) {
         CHECK_STATUS(bury(broker, &bad[i], 1, &status, &error), WEIR_EINVAL);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* `weir at`, `weir revoke`, `weir kick`: jobs at a time, taken back, and run again. */
+/* What operators do with jobs: at a time, taken back, run again, set aside, deleted, listed. */
 
 /* Puts a job and returns its id, to be freed. */
 static char *put(const char *const words[])
@@ -140,4 +140,119 @@ TEST(kick_ids, "kick by id runs these jobs again, and no others")
     CHECK_INT(program_count("t", "ready"), ==, 2);
     CHECK_INT(program_count("t", "buried"), ==, 1);
     WEIR(65, "kick", "--ids", "1");
+}
+
+/* Puts `0` to `count - 1`, each in a job of its own. */
+static void put_many(const char *tube, int count)
+{
+    char *text = malloc((size_t)count * 12);
+    CHECK(text != NULL);
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        size += (size_t)sprintf(text + size, "%d\n", i);
+    }
+    struct ended ended = program_run_with(text, size, WORDS("put", "-l", "-q", tube));
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    free(text);
+}
+
+static size_t lines_of(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++) {
+        count += *text == '\n' ? 1 : 0;
+    }
+    return count;
+}
+
+TEST(bury, "bury sets jobs aside with a reason, and kick runs them again")
+{
+    program_init();
+    put_many("t", 3);
+    struct ended ended = WEIR_EXPECT(66, "bury", "--reason", "on fire", "1", "77", "2");
+    CHECK_STRING(ended.out, "buried 1\nburied 2\n");
+    ended_free(&ended);
+    WEIR(65, "bury", "1");
+    CHECK_INT(program_count("t", "buried"), ==, 2);
+    ended = WEIR_EXPECT(0, "peek", "--id", "1", "--json");
+    CHECK(strstr(ended.out, "\"reason\":\"on fire\"") != NULL);
+    ended_free(&ended);
+    WEIR(0, "bury", "3");
+    ended = WEIR_EXPECT(0, "peek", "--id", "3", "--json");
+    CHECK(strstr(ended.out, "\"reason\":\"buried by hand\"") != NULL);
+    ended_free(&ended);
+    WEIR(0, "work", "-e", "t", "--", "false");
+    WEIR(0, "kick", "t");
+    CHECK_INT(program_count("t", "ready"), ==, 3);
+}
+
+TEST(rm_ids, "rm deletes jobs by id, and says which are not there")
+{
+    program_init();
+    put_many("t", 3);
+    struct ended ended = WEIR_EXPECT(66, "rm", "1", "9", "3");
+    CHECK_STRING(ended.out, "removed 1\nremoved 3\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready"), ==, 1);
+}
+
+TEST(rm_tube, "rm deletes all jobs of a tube in one state, more than a step has, and no others")
+{
+    program_init();
+    put_many("t", 600);
+    WEIR(0, "put", "--delay", "1h", "t", "later");
+    WEIR(0, "put", "other", "x");
+    struct ended ended = WEIR_EXPECT(0, "rm", "--tube", "t", "--state", "ready", "--dry-run");
+    CHECK_STRING(ended.out, "would remove 600 jobs\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready"), ==, 600);
+    ended = WEIR_EXPECT(0, "rm", "--json", "--tube", "t", "--state", "ready");
+    CHECK_STRING(ended.out, "{\"tube\":\"t\",\"state\":\"ready\",\"removed\":600}\n");
+    ended_free(&ended);
+    CHECK_INT(program_count("t", "ready"), ==, 0);
+    CHECK_INT(program_count("t", "delayed"), ==, 1);
+    CHECK_INT(program_count("other", "ready"), ==, 1);
+}
+
+TEST(ls_tubes, "ls lists the tubes")
+{
+    program_init();
+    WEIR(0, "put", "b", "x");
+    WEIR(0, "put", "a", "x");
+    struct ended ended = WEIR_EXPECT(0, "ls");
+    CHECK_STRING(ended.out, "a\nb\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "ls", "--json");
+    CHECK_STRING(ended.out, "{\"tube\":\"a\"}\n{\"tube\":\"b\"}\n");
+    ended_free(&ended);
+}
+
+TEST(ls_jobs, "ls lists the jobs of a tube in order, filtered, a page at a time")
+{
+    program_init();
+    put_many("t", 250);
+    WEIR(0, "put", "--delay", "1h", "t", "a needle");
+    struct ended ended = WEIR_EXPECT(0, "ls", "--json", "t");
+    CHECK_INT(lines_of(ended.out), ==, 100);
+    CHECK_STRING(ended.err, "weir ls: there are more; --after 100 goes on\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "ls", "--json", "--after", "200", "t");
+    CHECK_INT(lines_of(ended.out), ==, 51);
+    CHECK_STRING(ended.err, "");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "ls", "--json", "--limit", "251", "--state", "ready", "t");
+    CHECK_INT(lines_of(ended.out), ==, 250);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "ls", "--body", "--text", "needle", "t");
+    CHECK_INT(lines_of(ended.out), ==, 2);
+    CHECK(strstr(ended.out, "a needle") != NULL);
+    ended_free(&ended);
+    static const char *const none[][2] = {
+        {"--attempts", "1"}, {"--older", "1h"}, {"--text", "haystack"}, {"--state", "buried"}};
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        ended = WEIR_EXPECT(0, "ls", none[i][0], none[i][1], "t");
+        CHECK_STRING(ended.out, "");
+        ended_free(&ended);
+    }
 }

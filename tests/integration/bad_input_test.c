@@ -46,6 +46,26 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "no tube", "expected TUBE [N] | --ids ID...", {"kick"}},
         {64, "\"u\"", "expected TUBE [N]", {"kick", "t", "1", "u"}},
         {64, "no id", "expected TUBE [N] | --ids ID...", {"kick", "--ids"}},
+        {64, "no id", "expected ID...", {"bury"}},
+        {64, "no id", "expected ID... | --tube TUBE", {"rm"}},
+        {64, "no --tube", "expected one beside --state", {"rm", "--state", "ready"}},
+        {64, "no --tube", "expected one beside --state", {"rm", "--dry-run"}},
+        {64, "--state: not given", "expected delayed, ready or buried", {"rm", "--tube", "t"}},
+        {64,
+         "--state: \"reserved\"",
+         "expected delayed, ready or buried",
+         {"rm", "--tube", "t", "--state", "reserved"}},
+        {64,
+         "\"1\": an id",
+         "expected one of them",
+         {"rm", "--tube", "t", "--state", "ready", "1"}},
+        {64, "\"a b\"", "expected 1 to 200 characters", {"rm", "--tube", "a b", "1"}},
+        {64, "no tube", "expected one beside options for jobs", {"ls", "--state", "ready"}},
+        {64, "--state: \"gone\"", "expected one of", {"ls", "--state", "gone", "t"}},
+        {64, "\"u\"", "expected [TUBE]", {"ls", "t", "u"}},
+        {64, "--attempts: \"0\"", "from 1 to", {"ls", "--attempts", "0", "t"}},
+        {64, "--limit: \"0\"", "from 1 to", {"ls", "--limit", "0", "t"}},
+        {64, "--older: \"1\"", "such as 250ms", {"ls", "--older", "1", "t"}},
         {64, "no tube", "expected --to URL TUBE", {"move", "--to", "sqlite:to.db"}},
         {64, "no --to", "expected a broker to move to", {"move", "t"}},
         {64, "\"u\"", "expected --to URL TUBE", {"move", "--to", "sqlite:to.db", "t", "u"}},
@@ -60,7 +80,7 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
 
 TEST(tubes, "names of tubes that are not allowed, in every command")
 {
-    static const char *const commands[] = {"put", "stats", "peek", "work", "kick", "move"};
+    static const char *const commands[] = {"put", "stats", "peek", "work", "kick", "move", "ls"};
     static const struct {
         const char *tube;
         const char *value;
@@ -244,6 +264,14 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
          "--to: the folder no",
          "expected one that exists",
          {"move", "--to", "sqlite:no/such.db", "t"}},
+        {64, "--after: job id \"x\"", "expected an id", {"ls", "--after", "x", "t"}},
+        {66, "\"nope\": no such tube", "expected one that", {"ls", "nope"}},
+        {66,
+         "\"nope\": no such tube",
+         "expected one that",
+         {"rm", "--tube", "nope", "--state", "ready"}},
+        {64, "\"x\"", "expected an id that", {"bury", "x"}},
+        {64, "\"x\"", "expected an id that", {"rm", "1", "x"}},
         {65, "\"1\": in another state", "expected a buried job", {"kick", "--ids", "1"}},
     };
     static const struct row no_store[] = {
@@ -299,6 +327,11 @@ TEST(missing_values, "every option with a value, at the end of the line without 
         {"at", "--input"},       {"at", "--broker"},
         {"revoke", "--broker"},  {"kick", "--broker"},
         {"move", "--from"},      {"move", "--to"},
+        {"bury", "--reason"},    {"rm", "--tube"},
+        {"rm", "--state"},       {"ls", "--state"},
+        {"ls", "--text"},        {"ls", "--attempts"},
+        {"ls", "--older"},       {"ls", "--after"},
+        {"ls", "--limit"},
     };
     make_folder();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

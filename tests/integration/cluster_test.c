@@ -50,6 +50,17 @@ TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they d
     CHECK_STRING(ended.out, "now");
     ended_free(&ended);
     WEIR(69, "peek", "--state", "reserved", "t");
+    char *aside = put(WORDS("put", "--delay", "1h", "t", "aside"));
+    WEIR(69, "ls", "t");
+    WEIR(0, "bury", aside);
+    CHECK_INT(program_count("t", "buried"), ==, 3);
+    ended = WEIR_EXPECT(0, "ls");
+    CHECK(strstr(ended.out, "t\n") != NULL);
+    ended_free(&ended);
+    WEIR(0, "rm", "--tube", "t", "--state", "buried");
+    CHECK_INT(program_count("t", "buried"), ==, 0);
+    WEIR(66, "rm", aside);
+    free(aside);
     free(at);
     free(now);
     servers_end(&servers);

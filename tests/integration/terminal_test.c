@@ -174,3 +174,28 @@ TEST(hint, "who is to type a body is told so")
     (void)close(terminal.ours);
     CHECK_INT(program_count("t", "ready"), ==, 1);
 }
+
+TEST(asks, "more than one job is removed only after a yes, where there is somebody to ask")
+{
+    static const char *const argv[] = {"weir", "rm", "--tube", "t", "--state", "ready", NULL};
+    static const struct {
+        const char *answer;
+        int code;
+        int64_t left;
+    } rows[] = {{"n\n", 75, 2}, {"\n", 75, 2}, {"y\n", 0, 0}};
+    program_init();
+    WEIR(0, "put", "t", "x");
+    WEIR(0, "put", "t", "y");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct terminal terminal;
+        pid_t pid = start_on_terminal(&terminal, STDIN_FILENO, argv);
+        CHECK_INT(write(terminal.ours, rows[i].answer, strlen(rows[i].answer)), ==,
+                  strlen(rows[i].answer));
+        int status = 0;
+        CHECK_INT(waitpid(pid, &status, 0), ==, pid);
+        (void)close(terminal.ours);
+        CHECK(WIFEXITED(status));
+        CHECK_INT(WEXITSTATUS(status), ==, rows[i].code);
+        CHECK_INT(program_count("t", "ready"), ==, rows[i].left);
+    }
+}

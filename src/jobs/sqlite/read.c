@@ -340,26 +340,27 @@ enum weir_status weiri_store_peek(void *arg, const char *tube, enum weir_job_sta
     return finish(&reading, code, ret_error);
 }
 
-enum weir_status weiri_store_page(struct weiri_store *store, const char *tube, int64_t after,
-                                  int64_t *last, weir_job_fn *fn, void *arg,
-                                  struct weir_error *ret_error)
+enum weir_status weiri_store_page(struct weiri_page *page, int64_t *until, weir_job_fn *fn,
+                                  void *arg, struct weir_error *ret_error)
 {
     struct reading reading;
-    enum weir_status status = begin(store, &reading, ret_error);
+    enum weir_status status = begin(page->store, &reading, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    int64_t values[] = {0, after, *last};
-    int code = weiri_tube_find(reading.reader, tube, &values[0]);
+    int64_t tube = 0; /* all */
+    int code = page->tube == NULL ? SQLITE_ROW : weiri_tube_find(reading.reader, page->tube, &tube);
     bool is_known = code == SQLITE_ROW;
     code = code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-    if (code == SQLITE_OK && *last < 0) {
-        code = weiri_sql_number(reading.reader, WEIRI_SQL_LAST_JOB, NULL, 0, last);
-        values[2] = *last;
+    if (code == SQLITE_OK && page->last < 0) {
+        code = weiri_sql_number(reading.reader, WEIRI_SQL_LAST_JOB, NULL, 0, &page->last);
     }
+    *until = *until < page->last && is_known ? *until : page->last;
     if (code == SQLITE_OK && is_known) {
+        const int64_t values[] = {
+            page->after, *until, tube, page->states, page->attempts_min, page->created_before_ns};
         sqlite3_stmt *statement;
-        code = weiri_sql_start(reading.reader, WEIRI_SQL_PAGE, values, 3, &statement);
+        code = weiri_sql_start(reading.reader, WEIRI_SQL_PAGE, values, 6, &statement);
         while (code == SQLITE_ROW && !reading.is_over) {
             code = report_job(&reading, sqlite3_column_int64(statement, 0), fn, arg);
             code = code == SQLITE_ROW && !reading.is_over ? sqlite3_step(statement) : code;

@@ -74,7 +74,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
 
     [WEIRI_SQL_LAST_JOB] = "SELECT coalesce(max(id), 0) FROM jobs",
     [WEIRI_SQL_PAGE] = "SELECT id FROM jobs NOT INDEXED "
-                       "WHERE id > ?2 AND id <= ?3 AND tube = ?1 AND state IN (1, 2) ORDER BY id",
+                       "WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "
+                       "AND (?4 >> state) & 1 AND attempts >= ?5 AND created < ?6 ORDER BY id",
     [WEIRI_SQL_FIND_SAME] =
         "SELECT id FROM bodies WHERE checksum = ?4 AND body = ?5 AND id IN ("
         "SELECT id FROM jobs INDEXED BY jobs_delayed "

@@ -1,0 +1,125 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/job_view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <weir/duration.h>
+
+#include "cli/report.h"
+#include "cli/text.h"
+#include "cli/timestamp.h"
+
+static const struct table_column columns[] = {
+    {"ID", true, false},       {"TUBE", false, false},    {"STATE", false, false},
+    {"PRIORITY", true, false}, {"ATTEMPTS", true, false}, {"RUN AT", false, false},
+    {"TTR", true, false},      {"SIZE", true, false},     {"REASON", false, true},
+    {"BODY", false, true},
+};
+
+#define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
+
+static bool add_row(const struct job_view *view, const struct weir_job *job)
+{
+    char priority[16];
+    char attempts[16];
+    char run_at[TIMESTAMP_SIZE];
+    char ttr[32];
+    char size[24];
+    char *reason = text_escape(job->reason, strlen(job->reason));
+    char *body = view->body ? text_escape(job->body, job->body_size) : NULL;
+    (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
+    (void)snprintf(attempts, sizeof(attempts), "%" PRIu32, job->attempts);
+    (void)snprintf(size, sizeof(size), "%zu", job->body_size);
+    timestamp_write(job->run_at_ns, run_at);
+    (void)weir_duration_format(job->ttr_ns, ttr, sizeof(ttr));
+    const char *const cells[COLUMN_COUNT] = {
+        job->id, job->tube, weir_job_state_name(job->state), priority, attempts, run_at, ttr, size,
+        reason,  body};
+    bool added = reason != NULL && (body != NULL || !view->body) &&
+                 table_add(view->table, cells, view->body ? COLUMN_COUNT : COLUMN_COUNT - 1);
+    free(reason);
+    free(body);
+    return added;
+}
+
+/* The body as text if it is text, else in base64; "encoding" says which. */
+static bool add_body(json_t *object, const struct weir_job *job)
+{
+    json_t *text = json_stringn(job->body, job->body_size);
+    const char *encoding = "utf-8";
+    if (text == NULL) {
+        char *encoded = text_base64(job->body, job->body_size);
+        encoding = "base64";
+        text = encoded != NULL ? json_string(encoded) : NULL;
+        free(encoded);
+    }
+    return json_object_set_new(object, "body", text) == 0 &&
+           json_object_set_new(object, "encoding", json_string(encoding)) == 0;
+}
+
+static bool print_object(const struct job_view *view, const struct weir_job *job)
+{
+    char created_at[TIMESTAMP_SIZE];
+    char run_at[TIMESTAMP_SIZE];
+    timestamp_write(job->created_ns, created_at);
+    timestamp_write(job->run_at_ns, run_at);
+    char *reason = text_escape(job->reason, strlen(job->reason));
+    json_t *object =
+        reason == NULL
+            ? NULL
+            : json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s}", "id", job->id, "tube",
+                        job->tube, "state", weir_job_state_name(job->state), "priority",
+                        (json_int_t)job->priority, "attempts", (json_int_t)job->attempts,
+                        "created_at", created_at, "run_at", run_at, "ttr_ns",
+                        (json_int_t)job->ttr_ns, "size", (json_int_t)job->body_size, "reason",
+                        reason);
+    free(reason);
+    if (object != NULL && view->body && !add_body(object, job)) {
+        json_decref(object);
+        return false;
+    }
+    return table_print_json(object);
+}
+
+bool job_view_init(struct job_view *view)
+{
+    view->table = table_new(columns, view->body ? COLUMN_COUNT : COLUMN_COUNT - 1);
+    return view->table != NULL;
+}
+
+void job_view_fini(struct job_view *view)
+{
+    scols_unref_table(view->table);
+}
+
+int job_view_show(struct job_view *view, const struct weir_job *job)
+{
+    view->failed = view->json ? !print_object(view, job) : !add_row(view, job);
+    return view->failed ? 1 : 0;
+}
+
+int job_view_print(struct job_view *view)
+{
+    if (view->failed) {
+        return table_refuse();
+    }
+    return view->json ? EX_OK : table_print(view->table);
+}
+
+int read_state(const char *name, const char *text, enum weir_job_state *ret_state)
+{
+    for (enum weir_job_state state = WEIR_JOB_DELAYED; state <= WEIR_JOB_BURIED; state++) {
+        if (strcmp(text, weir_job_state_name(state)) == 0) {
+            *ret_state = state;
+            return EX_OK;
+        }
+    }
+    return report(EX_USAGE,
+                  "%s: %s: unknown state; expected one of delayed, ready, reserved, buried", name,
+                  quote(text).text);
+}

@@ -1,0 +1,197 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#include <weir/admin.h>
+#include <weir/duration.h>
+
+#include "cli/arguments.h"
+#include "cli/job_view.h"
+#include "cli/report.h"
+#include "cli/store.h"
+
+enum {
+    OPTION_AFTER = OPTION_OWN,
+    OPTION_ATTEMPTS,
+    OPTION_BODY,
+    OPTION_JSON,
+    OPTION_LIMIT,
+    OPTION_OLDER,
+    OPTION_STATE,
+    OPTION_TEXT
+};
+
+#define LIMIT_DEFAULT 100
+
+static const struct poptOption ls_options[] = {
+    OPTION_VALUE("state", 's', OPTION_STATE,
+                 "Only jobs that are delayed, ready, reserved or buried (default: all)", "STATE"),
+    OPTION_VALUE("text", 't', OPTION_TEXT, "Only jobs with this text in body or reason", "TEXT"),
+    OPTION_VALUE("attempts", '\0', OPTION_ATTEMPTS, "Only jobs with at least so many attempts",
+                 "N"),
+    OPTION_VALUE("older", '\0', OPTION_OLDER, "Only jobs that were put so long ago", "DURATION"),
+    OPTION_VALUE("after", '\0', OPTION_AFTER, "Go on behind this job", "ID"),
+    OPTION_VALUE("limit", 'n', OPTION_LIMIT, "At most so many jobs (default: 100)", "N"),
+    OPTION_FLAG("body", '\0', OPTION_BODY, "Show bodies too, control characters escaped"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job or tube"),
+    POPT_TABLEEND,
+};
+
+struct ls {
+    struct weir_job_filter filter;
+    struct job_view view;
+    int64_t limit;
+    int64_t shown;
+    bool is_filtered; /* An option is for jobs only. */
+    bool has_tube;    /* One was told of. */
+    bool is_more;
+    char last[WEIR_JOB_ID_SIZE];
+};
+
+static int64_t wall_now(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
+}
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    struct ls *ls = arg;
+    int64_t number = 0;
+    int code = EX_OK;
+    ls->is_filtered = ls->is_filtered || option != OPTION_JSON;
+    switch (option) {
+    case OPTION_STATE:
+        return read_state(name, text, &ls->filter.state);
+    case OPTION_TEXT:
+        ls->filter.text = text;
+        ls->filter.text_size = strlen(text);
+        return EX_OK;
+    case OPTION_ATTEMPTS:
+        code = read_number(name, text, 1, UINT32_MAX, &number);
+        ls->filter.attempts_min = (uint32_t)number;
+        return code;
+    case OPTION_OLDER:
+        code = read_duration(name, text, 0, &number);
+        number = wall_now() - number;
+        ls->filter.created_before_ns = number > 0 ? number : 1;
+        return code;
+    case OPTION_AFTER:
+        ls->filter.after = text;
+        return EX_OK;
+    case OPTION_LIMIT:
+        return read_number(name, text, 1, INT32_MAX, &ls->limit);
+    case OPTION_BODY:
+        ls->view.body = true;
+        return EX_OK;
+    default:
+        ls->view.json = true;
+        return EX_OK;
+    }
+}
+
+static int show_tube(const struct weir_tube_counts *counts, void *arg)
+{
+    struct ls *ls = arg;
+    ls->has_tube = true;
+    ls->view.failed = ls->filter.tube != NULL ? false
+                      : ls->view.json ? !table_print_json(json_pack("{s:s}", "tube", counts->tube))
+                                      : puts(counts->tube) < 0;
+    return ls->view.failed ? 1 : 0;
+}
+
+static int show_job(const struct weir_job *job, void *arg)
+{
+    struct ls *ls = arg;
+    if (ls->shown == ls->limit) {
+        ls->is_more = true;
+        return 1;
+    }
+    ls->shown++;
+    (void)snprintf(ls->last, sizeof(ls->last), "%s", job->id);
+    return job_view_show(&ls->view, job);
+}
+
+static int list_jobs(struct ls *ls, weir_broker *broker)
+{
+    struct weir_error error = {""};
+    enum weir_status status = weir_broker_list(broker, &ls->filter, show_job, ls, &error);
+    if (status == WEIR_EINVAL) {
+        return report(EX_USAGE, "--after: %s; expected an id that `weir put` printed", error.text);
+    }
+    if (status != WEIR_OK) {
+        return report_status(status, quote(ls->filter.tube).text, &error);
+    }
+    int code = job_view_print(&ls->view);
+    if (code == EX_OK && ls->is_more) {
+        (void)report(EX_OK, "there are more; --after %s goes on", ls->last);
+    }
+    return code;
+}
+
+/* The names of all tubes, or the jobs of one. */
+static int list(struct ls *ls, weir_broker *broker)
+{
+    struct weir_error error = {""};
+    const char *tube = ls->filter.tube;
+    enum weir_status status = weir_broker_tubes(broker, tube, show_tube, ls, &error);
+    if (status != WEIR_OK) {
+        return report_status(status, tube != NULL ? quote(tube).text : "tubes", &error);
+    }
+    if (ls->view.failed) {
+        return table_refuse();
+    }
+    if (tube == NULL) {
+        return EX_OK;
+    }
+    if (!ls->has_tube) {
+        return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
+                      quote(tube).text);
+    }
+    int code = job_view_init(&ls->view) ? list_jobs(ls, broker)
+                                        : report_status(WEIR_ENOMEM, "table", NULL);
+    job_view_fini(&ls->view);
+    return code;
+}
+
+static int run_ls(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"tube"};
+    struct ls ls = {.filter = WEIR_JOB_FILTER_INIT, .limit = LIMIT_DEFAULT};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &ls);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 1, 1);
+        if (code == EX_OK && arguments.count > 0) {
+            ls.filter.tube = arguments.operands[0];
+            code = read_tube(ls.filter.tube);
+        } else if (code == EX_OK && ls.is_filtered) {
+            code = report(EX_USAGE, "no tube; expected one beside options for jobs");
+        }
+        if (code == EX_OK) {
+            struct store store;
+            code = store_open(&store, &arguments, STORE_READ);
+            code = code == EX_OK ? list(&ls, store.broker) : code;
+            store_close(&store);
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_ls = {
+    .name = "ls",
+    .operands = "[TUBE]",
+    .summary = "list the tubes, or the jobs of one",
+    .examples = "  weir ls\n"
+                "  weir ls img --state buried --older 1d\n"
+                "  weir ls img --text photo.jpg --json\n",
+    .options = ls_options,
+    .run = run_ls,
+};
