@@ -47,6 +47,23 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
+/** Pauses a tube: no job of it is reserved for duration_ns, or until it is resumed (WEIR_FOREVER).
+ * Jobs that are reserved go on to their end, puts go on. A second pause replaces the first. An
+ * SQLite store keeps it, and wakes consumers when it ends. A cluster's nodes pause for whole
+ * seconds, rounded up, and forget it when they end; jobs that a consumer has reserved already still
+ * run.
+ *
+ * Errors: WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG (tube), WEIR_ERANGE (less than 1 ns),
+ * WEIR_ENOTFOUND (no job was ever put into the tube), in a cluster WEIR_EUNAVAILABLE (no node
+ * answered) and WEIR_EUNKNOWN (some did not: ret_error says which); those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_pause(weir_broker *broker, const char *tube,
+                                                           int64_t duration_ns,
+                                                           struct weir_error *ret_error);
+
+/** Ends the pause of a tube; one that is not paused stays so. Errors: as weir_broker_pause(). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_resume(weir_broker *broker, const char *tube,
+                                                            struct weir_error *ret_error);
+
 /** Which jobs to list. Zero means any, for every field. */
 struct weir_job_filter {
     size_t size;               /**< Set by WEIR_JOB_FILTER_INIT. */

@@ -159,6 +159,8 @@ struct weir_tube_counts {
     uint64_t done;                     /**< Jobs deleted after their handler succeeded, ever. */
     uint64_t retried;                  /**< Releases after a failure, ever. */
     uint64_t expired;                  /**< Reservations that ended by their TTR, ever. */
+    int64_t paused_until_ns;           /**< weir_broker_pause(): no job is reserved before; 0: not
+                                            paused; WEIR_FOREVER: until it is resumed. */
 };
 
 /** Receives one tube's counts; returns 0 to go on, anything else to end. On the caller's thread,

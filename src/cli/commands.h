@@ -27,6 +27,8 @@ extern const struct command command_ls;
 extern const struct command command_kick;
 extern const struct command command_bury;
 extern const struct command command_rm;
+extern const struct command command_pause;
+extern const struct command command_resume;
 extern const struct command command_move;
 extern const struct command command_help;
 

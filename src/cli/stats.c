@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sysexits.h>
 
 #include <weir/admin.h>
@@ -12,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
+#include "cli/timestamp.h"
 
 enum {
     OPTION_JSON = OPTION_OWN
@@ -23,9 +25,10 @@ static const struct poptOption stats_options[] = {
 };
 
 static const struct table_column columns[] = {
-    {"TUBE", false, false},    {"DELAYED", true, false}, {"READY", true, false},
-    {"RESERVED", true, false}, {"BURIED", true, false},  {"PUT", true, false},
-    {"DONE", true, false},     {"RETRIED", true, false}, {"EXPIRED", true, false},
+    {"TUBE", false, false},         {"DELAYED", true, false}, {"READY", true, false},
+    {"RESERVED", true, false},      {"BURIED", true, false},  {"PUT", true, false},
+    {"DONE", true, false},          {"RETRIED", true, false}, {"EXPIRED", true, false},
+    {"PAUSED UNTIL", false, false},
 };
 
 #define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
@@ -44,6 +47,7 @@ struct stats {
     bool found;
     bool failed;
     bool has_nodes;
+    bool has_pauses;
     struct libscols_table *table;
     struct libscols_table *nodes;
 };
@@ -58,33 +62,61 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     return EX_OK;
 }
 
+/* The counts in the order of the columns. */
+#define NUMBER_COUNT 8
+
+static void write_pause(int64_t until_ns, char text[TIMESTAMP_SIZE])
+{
+    if (until_ns == WEIR_FOREVER) {
+        (void)strcpy(text, "resumed");
+    } else {
+        timestamp_write(until_ns, text);
+    }
+}
+
 static bool add_row(struct libscols_table *table, const struct weir_tube_counts *counts)
 {
-    const uint64_t numbers[COLUMN_COUNT - 1] = {counts->delayed, counts->ready,  counts->reserved,
-                                                counts->buried,  counts->put,    counts->done,
-                                                counts->retried, counts->expired};
-    char texts[COLUMN_COUNT - 1][24];
+    const uint64_t numbers[NUMBER_COUNT] = {counts->delayed, counts->ready,  counts->reserved,
+                                            counts->buried,  counts->put,    counts->done,
+                                            counts->retried, counts->expired};
+    char texts[NUMBER_COUNT][24];
+    char pause[TIMESTAMP_SIZE] = "";
     const char *cells[COLUMN_COUNT] = {counts->tube};
-    for (size_t i = 0; i < COLUMN_COUNT - 1; i++) {
+    for (size_t i = 0; i < NUMBER_COUNT; i++) {
         (void)snprintf(texts[i], sizeof(texts[i]), "%" PRIu64, numbers[i]);
         cells[i + 1] = texts[i];
     }
+    if (counts->paused_until_ns != 0) {
+        write_pause(counts->paused_until_ns, pause);
+    }
+    cells[COLUMN_COUNT - 1] = pause;
     return table_add(table, cells, COLUMN_COUNT);
 }
 
 static json_t *to_json(const struct weir_tube_counts *counts)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tube", counts->tube,
-                     "delayed", (json_int_t)counts->delayed, "ready", (json_int_t)counts->ready,
-                     "reserved", (json_int_t)counts->reserved, "buried", (json_int_t)counts->buried,
-                     "put", (json_int_t)counts->put, "done", (json_int_t)counts->done, "retried",
-                     (json_int_t)counts->retried, "expired", (json_int_t)counts->expired);
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tube", counts->tube, "delayed",
+                  (json_int_t)counts->delayed, "ready", (json_int_t)counts->ready, "reserved",
+                  (json_int_t)counts->reserved, "buried", (json_int_t)counts->buried, "put",
+                  (json_int_t)counts->put, "done", (json_int_t)counts->done, "retried",
+                  (json_int_t)counts->retried, "expired", (json_int_t)counts->expired);
+    if (object != NULL && counts->paused_until_ns != 0) {
+        char pause[TIMESTAMP_SIZE];
+        write_pause(counts->paused_until_ns, pause);
+        if (json_object_set_new(object, "paused_until", json_string(pause)) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
 }
 
 static int show(const struct weir_tube_counts *counts, void *arg)
 {
     struct stats *stats = arg;
     stats->found = true;
+    stats->has_pauses = stats->has_pauses || counts->paused_until_ns != 0;
     stats->failed =
         stats->json ? !table_print_json(to_json(counts)) : !add_row(stats->table, counts);
     return stats->failed ? 1 : 0;
@@ -194,7 +226,13 @@ static int print_stats(struct stats *stats, const struct arguments *arguments, w
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);
     }
-    return stats->json ? EX_OK : table_print(stats->table);
+    if (stats->json) {
+        return EX_OK;
+    }
+    if (!stats->has_pauses) {
+        table_hide_last(stats->table);
+    }
+    return table_print(stats->table);
 }
 
 static int run_checked(struct stats *stats, const struct arguments *arguments)

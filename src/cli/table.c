@@ -59,6 +59,12 @@ bool table_add(struct libscols_table *table, const char *const *cells, size_t co
     return added;
 }
 
+void table_hide_last(struct libscols_table *table)
+{
+    struct libscols_column *last = scols_table_get_column(table, scols_table_get_ncols(table) - 1);
+    (void)scols_column_set_flags(last, scols_column_get_flags(last) | SCOLS_FL_HIDDEN);
+}
+
 int table_print(struct libscols_table *table)
 {
     return scols_print_table(table) == 0 ? EX_OK : table_refuse();

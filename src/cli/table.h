@@ -23,6 +23,9 @@ struct libscols_table *table_new(const struct table_column *columns, size_t coun
 /* Adds a line of cells, copied. */
 bool table_add(struct libscols_table *table, const char *const *cells, size_t count);
 
+/* Leaves the last column out. */
+void table_hide_last(struct libscols_table *table);
+
 /* Prints a table on standard output. Returns 0 or an exit status, after saying why. */
 int table_print(struct libscols_table *table);
 

@@ -156,3 +156,30 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
     }
     return status == WEIR_OK ? broker->ops->list(broker->store, &copy, fn, arg, ret_error) : status;
 }
+
+static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_t duration_ns,
+                                   struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    return status == WEIR_OK ? broker->ops->pause(broker->store, tube, duration_ns, ret_error)
+                             : status;
+}
+
+enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_t duration_ns,
+                                   struct weir_error *ret_error)
+{
+    if (duration_ns <= 0) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "duration_ns is %lld: expected at least 1",
+                          (long long)duration_ns);
+    }
+    return pause_tube(broker, tube, duration_ns, ret_error);
+}
+
+enum weir_status weir_broker_resume(weir_broker *broker, const char *tube,
+                                    struct weir_error *ret_error)
+{
+    return pause_tube(broker, tube, 0, ret_error);
+}

@@ -117,6 +117,10 @@ struct weiri_broker_ops {
     enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
                               struct weir_error *ret_error);
 
+    /* Nothing of the tube is reserved for so long; WEIR_FOREVER: until it is resumed; 0: resumes.
+     */
+    enum weir_status (*pause)(void *store, const char *tube, int64_t duration_ns,
+                              struct weir_error *ret_error);
     /* NULL: the backend cannot list jobs. */
     enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
                              void *arg, struct weir_error *ret_error);

@@ -227,6 +227,8 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_broker_kick_ids(broker, &id, 1, &result, NULL),
         (int)weir_broker_bury_ids(broker, &id, 1, NULL, &result, NULL),
         (int)weir_broker_nodes(broker, ignore_node, NULL, NULL),
+        (int)weir_broker_pause(broker, "t", 1, NULL),
+        (int)weir_broker_resume(broker, "t", NULL),
         (int)weir_broker_list(broker, NULL, ignore_job, NULL, NULL),
         (int)weir_broker_move(broker, broker, "t", NULL, NULL, NULL, NULL),
         (int)weir_broker_tubes(broker, NULL, ignore_tube, NULL, NULL),

@@ -225,3 +225,52 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     weir_broker_close(broker);
     servers_end(&servers);
 }
+
+/* Whether a client that is none of ours gets a job of the tube without waiting. */
+static bool gives_a_job(const struct servers *servers, int node)
+{
+    static const char request[] = "watch t\r\nignore default\r\nreserve-with-timeout 0\r\n";
+    int fd = connect_port(servers->node[node].port);
+    CHECK(fd >= 0);
+    CHECK(write(fd, request, strlen(request)) == (ssize_t)strlen(request));
+    char answer[256] = "";
+    size_t used = 0;
+    while (strstr(answer, "TIMED_OUT\r\n") == NULL && strstr(answer, "/job\r\n") == NULL) {
+        CHECK(used + 1 < sizeof(answer) && read(fd, answer + used, 1) == 1);
+        answer[++used] = '\0';
+    }
+    (void)close(fd);
+    return strstr(answer, "/job\r\n") != NULL;
+}
+
+TEST(pauses, "every node pauses a tube and resumes it; what a node that is away does is not known")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, "time_limit=500ms");
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_pause(broker, "t", 1, &error), WEIR_ENOTFOUND);
+    (void)put(broker, 0);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_FOREVER, &error), WEIR_OK);
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, WEIR_FOREVER);
+    for (int i = 0; i < SERVER_NODES; i++) {
+        CHECK(!gives_a_job(&servers, i));
+    }
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(3600), &error), WEIR_OK);
+    CHECK(jobs_counts(broker, "t").paused_until_ns < WEIR_FOREVER);
+    CHECK(jobs_counts(broker, "t").paused_until_ns > 0);
+    CHECK_STATUS(weir_broker_resume(broker, "t", &error), WEIR_OK);
+    for (int i = 0; i < SERVER_NODES; i++) {
+        while (!gives_a_job(&servers, i)) {
+        }
+    }
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, 0);
+    server_end(&servers.node[0]);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 1, &error), WEIR_EUNKNOWN);
+    server_end(&servers.node[1]);
+    server_end(&servers.node[2]);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 1, &error), WEIR_EUNAVAILABLE);
+    CHECK(error.text[0] != '\0');
+    weir_broker_close(broker);
+    servers_end(&servers);
+}

@@ -256,3 +256,30 @@ TEST(ls_jobs, "ls lists the jobs of a tube in order, filtered, a page at a time"
         ended_free(&ended);
     }
 }
+
+TEST(pause, "pause holds a tube back, for a time or until resume; stats shows it")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    WEIR(0, "put", "u", "x");
+    struct ended ended = WEIR_EXPECT(0, "stats");
+    CHECK(strstr(ended.out, "PAUSED") == NULL);
+    ended_free(&ended);
+    WEIR(0, "pause", "t");
+    ended = WEIR_EXPECT(0, "stats");
+    CHECK(strstr(ended.out, "EXPIRED PAUSED UNTIL\n") != NULL);
+    CHECK(strstr(ended.out, " resumed\n") != NULL);
+    ended_free(&ended);
+    WEIR(0, "pause", "t", "1h");
+    ended = WEIR_EXPECT(0, "stats", "--json", "t");
+    CHECK(strstr(ended.out, "\"paused_until\":\"20") != NULL);
+    ended_free(&ended);
+    WEIR(0, "pause", "t", "100ms");
+    WEIR(0, "work", "-e", "t", "--", "true");
+    CHECK_INT(program_count("t", "done"), ==, 1);
+    WEIR(0, "pause", "t");
+    WEIR(0, "resume", "t");
+    WEIR(0, "put", "t", "x");
+    WEIR(0, "work", "-e", "t", "--", "true");
+    CHECK_INT(program_count("t", "done"), ==, 2);
+}

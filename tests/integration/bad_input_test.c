@@ -66,6 +66,12 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "--attempts: \"0\"", "from 1 to", {"ls", "--attempts", "0", "t"}},
         {64, "--limit: \"0\"", "from 1 to", {"ls", "--limit", "0", "t"}},
         {64, "--older: \"1\"", "such as 250ms", {"ls", "--older", "1", "t"}},
+        {64, "no tube", "expected TUBE [DURATION]", {"pause"}},
+        {64, "\"u\"", "expected TUBE [DURATION]", {"pause", "t", "1s", "u"}},
+        {64, "duration: \"5\"", "such as 250ms", {"pause", "t", "5"}},
+        {64, "duration: \"0s\"", "at least 1ns", {"pause", "t", "0s"}},
+        {64, "no tube", "expected TUBE", {"resume"}},
+        {64, "\"u\"", "expected TUBE", {"resume", "t", "u"}},
         {64, "no tube", "expected --to URL TUBE", {"move", "--to", "sqlite:to.db"}},
         {64, "no --to", "expected a broker to move to", {"move", "t"}},
         {64, "\"u\"", "expected --to URL TUBE", {"move", "--to", "sqlite:to.db", "t", "u"}},
@@ -80,7 +86,8 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
 
 TEST(tubes, "names of tubes that are not allowed, in every command")
 {
-    static const char *const commands[] = {"put", "stats", "peek", "work", "kick", "move", "ls"};
+    static const char *const commands[] = {"put",  "stats", "peek",  "work",  "kick",
+                                           "move", "ls",    "pause", "resume"};
     static const struct {
         const char *tube;
         const char *value;
@@ -266,6 +273,8 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
          {"move", "--to", "sqlite:no/such.db", "t"}},
         {64, "--after: job id \"x\"", "expected an id", {"ls", "--after", "x", "t"}},
         {66, "\"nope\": no such tube", "expected one that", {"ls", "nope"}},
+        {66, "\"nope\": no such tube", "expected one that", {"pause", "nope"}},
+        {66, "\"nope\": no such tube", "expected one that", {"resume", "nope"}},
         {66,
          "\"nope\": no such tube",
          "expected one that",

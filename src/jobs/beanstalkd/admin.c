@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
 #include "jobs/redis/claims.h"
+
+/* A longer pause has no end. */
+#define FOREVER_S (UINT64_C(100) * 365 * 24 * 3600)
 
 /* --- counts --- */
 
@@ -92,6 +96,7 @@ static bool sum_tube(const struct weiri_queries *queries, const char *tube,
                      struct weir_tube_counts *ret_counts)
 {
     struct weir_tube_counts counts;
+    uint64_t pause = 0; /* the longest */
     bool is_known = false;
     memset(&counts, 0, sizeof(counts));
     memcpy(counts.tube, tube, strlen(tube));
@@ -105,7 +110,17 @@ static bool sum_tube(const struct weiri_queries *queries, const char *tube,
             add_number(query, "current-jobs-buried", &counts.buried);
             add_number(query, "total-jobs", &counts.put);
             add_number(query, "cmd-delete", &counts.done);
+            uint64_t left = 0;
+            add_number(query, "pause-time-left", &left);
+            pause = left > pause ? left : pause;
         }
+    }
+    if (pause > 0) {
+        /* One for ever was for 2^32 seconds. */
+        counts.paused_until_ns =
+            pause > FOREVER_S
+                ? WEIR_FOREVER
+                : weiri_time_add(weiri_cluster_now(queries->cluster), WEIR_SECONDS((int64_t)pause));
     }
     *ret_counts = counts;
     bool is_own_default = strcmp(tube, "default") == 0 && counts.put == 0;

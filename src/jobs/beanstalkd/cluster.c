@@ -358,6 +358,7 @@ const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .tubes = weiri_cluster_tubes,
     .peek = weiri_cluster_peek,
     .peek_id = weiri_cluster_peek_id,
+    .pause = weiri_cluster_pause,
     .nodes = weiri_cluster_nodes,
     .move = weiri_cluster_move,
     .late = weiri_cluster_late,

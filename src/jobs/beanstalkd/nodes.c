@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* How the servers of a cluster are. */
+/* How the servers of a cluster are, and what all of them are told: pauses. */
 #include <string.h>
 
 #include "base/time.h"
@@ -131,4 +131,43 @@ enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
     weiri_queries_fini(&second);
     weiri_queries_fini(&first);
     return WEIR_OK;
+}
+
+enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t duration_ns,
+                                     struct weir_error *ret_error)
+{
+    struct weiri_cluster *cluster = store;
+    struct weiri_queries queries;
+    if (!weiri_queries_init(&queries, cluster, cluster->url.node_count)) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    int64_t seconds = duration_ns / WEIR_SECONDS(1) + (duration_ns % WEIR_SECONDS(1) != 0);
+    const struct weiri_request request = {.verb = WEIRI_PAUSE_TUBE,
+                                          .tube = tube,
+                                          .delay_s = seconds > UINT32_MAX ? UINT32_MAX
+                                                                          : (uint32_t)seconds};
+    for (size_t i = 0; i < cluster->url.node_count; i++) {
+        (void)weiri_queries_add(&queries, i, &request, NULL);
+    }
+    weiri_queries_run(&queries);
+    enum weir_status status = WEIR_ENOTFOUND;
+    size_t away = 0;
+    char text[400] = "";
+    for (size_t i = 0; i < queries.count; i++) {
+        const struct weiri_query *query = &queries.query[i];
+        status = query->kind == WEIRI_PAUSED ? WEIR_OK : status;
+        if (query->delivery != WEIRI_ANSWERED) {
+            away++;
+            weiri_query_tell(query, text, sizeof(text));
+        }
+    }
+    if (away == queries.count) {
+        status = weiri_fail(ret_error, WEIR_EUNAVAILABLE, "no node answered: %s", text);
+    } else if (away > 0) {
+        status = weiri_fail(ret_error, WEIR_EUNKNOWN, "not all nodes answered: %s", text);
+    } else if (status != WEIR_OK) {
+        status = weiri_fail(ret_error, status, "there is no tube %.200s", tube);
+    }
+    weiri_queries_fini(&queries);
+    return status;
 }

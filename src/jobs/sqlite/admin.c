@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
@@ -108,6 +109,40 @@ enum weir_status weiri_store_kick(void *arg, const char *tube, size_t count, siz
     }
     if (status == WEIR_OK && ret_count != NULL) {
         *ret_count = request.kicked;
+    }
+    return status;
+}
+
+struct pause_request {
+    const char *tube;
+    int64_t duration_ns; /* 0: resume */
+    bool is_known;       /* result */
+};
+
+static int run_pause(struct weiri_store *store, void *arg)
+{
+    struct pause_request *request = arg;
+    int64_t tube;
+    int code = weiri_tube_find(&store->writer, request->tube, &tube);
+    request->is_known = code == SQLITE_ROW;
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    const int64_t values[] = {tube, weiri_time_add(weiri_store_now(store), request->duration_ns)};
+    code = request->duration_ns == 0 ? weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, values, 1)
+                                     : weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, values, 2);
+    /* Consumers look again, and find jobs, or when to look next. */
+    weiri_commit_notify(store, request->tube, false);
+    return code;
+}
+
+enum weir_status weiri_store_pause(void *arg, const char *tube, int64_t duration_ns,
+                                   struct weir_error *ret_error)
+{
+    struct pause_request request = {tube, duration_ns, false};
+    enum weir_status status = weiri_commit(arg, run_pause, &request, ret_error);
+    if (status == WEIR_OK && !request.is_known) {
+        status = weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no tube %.200s", tube);
     }
     return status;
 }

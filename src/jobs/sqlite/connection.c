@@ -62,9 +62,10 @@ static int set_wal(sqlite3 *db)
     return code;
 }
 
-static enum weir_status set_up(sqlite3 *db, const char *path, enum weiri_connection_kind kind,
-                               struct weir_error *ret_error)
+static enum weir_status set_up(struct weiri_connection *connection, const char *path,
+                               enum weiri_connection_kind kind, struct weir_error *ret_error)
 {
+    sqlite3 *db = connection->db;
     int code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
     if (code == SQLITE_OK && kind == WEIRI_CONNECTION_READER) {
         code = sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL);
@@ -78,7 +79,14 @@ static enum weir_status set_up(sqlite3 *db, const char *path, enum weiri_connect
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    return weiri_schema_check(db, path, ret_error);
+    int version = 0;
+    enum weir_status status = weiri_schema_check(db, path, &version, ret_error);
+    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && version < WEIRI_SCHEMA_VERSION) {
+        status = weiri_schema_migrate(db, path, ret_error);
+        version = WEIRI_SCHEMA_VERSION;
+    }
+    connection->has_pauses = version >= WEIRI_SCHEMA_PAUSES;
+    return status;
 }
 
 /* Whether there is a WAL of earlier connections. */
@@ -129,7 +137,7 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
     }
     if (status == WEIR_OK) {
         connection->has_made_log = !has_wal(path);
-        status = set_up(db, path, kind, ret_error);
+        status = set_up(connection, path, kind, ret_error);
     }
     return status;
 }

@@ -17,6 +17,7 @@
 struct weiri_connection {
     sqlite3 *db;
     bool has_made_log;                              /* there was no WAL before */
+    bool has_pauses;                                /* the store is of version 2 */
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
 

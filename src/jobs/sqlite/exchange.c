@@ -242,6 +242,15 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     return code;
 }
 
+/* Finds when the pause of a tube ends; 0: it is not paused. */
+static int find_pause(struct weiri_store *store, int64_t tube, int64_t now_ns, int64_t *ret_until)
+{
+    int64_t until = 0;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_PAUSED, &tube, 1, &until);
+    *ret_until = code == SQLITE_OK && until > now_ns ? until : 0;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
 static int collect(struct weiri_store *store, struct exchange_request *request,
                    struct weiri_tally *tally, int64_t now_ns)
 {
@@ -253,7 +262,13 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
     code = promote(store, tally, tube, exchange->attempts_max, now_ns, &request->has_more);
-    if (code == SQLITE_OK && !request->has_more) {
+    int64_t paused_until = 0;
+    if (code == SQLITE_OK) {
+        code = find_pause(store, tube, now_ns, &paused_until);
+    }
+    if (code == SQLITE_OK && paused_until > 0) {
+        exchange->next_ns = paused_until;
+    } else if (code == SQLITE_OK && !request->has_more) {
         code = reserve(store, exchange, tally, tube, now_ns);
     }
     if (code == SQLITE_OK) {

@@ -131,11 +131,11 @@ TEST(foreign, "files of others are refused and unchanged")
 TEST(versions, "a store of another version is refused and unchanged")
 {
     make_store("newer.db");
-    run_sql("newer.db", "PRAGMA user_version=2");
-    expect_refusal("newer.db", WEIR_ESCHEMA, "version 2: expected version 1; a newer weir made it");
+    run_sql("newer.db", "PRAGMA user_version=3");
+    expect_refusal("newer.db", WEIR_ESCHEMA, "version 3: expected version 2; a newer weir made it");
     make_store("zero.db");
     run_sql("zero.db", "PRAGMA user_version=0");
-    expect_refusal("zero.db", WEIR_ESCHEMA, "version 0: expected version 1");
+    expect_refusal("zero.db", WEIR_ESCHEMA, "version 0: expected version 2");
 }
 
 TEST(tampered, "a store with other tables, triggers or views is refused and unchanged")

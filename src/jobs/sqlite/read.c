@@ -156,6 +156,14 @@ static int report_tube(struct reading *reading, sqlite3_stmt *statement, weir_tu
                                       .done = (uint64_t)numbers[5],
                                       .retried = (uint64_t)numbers[6],
                                       .expired = (uint64_t)numbers[7]};
+    if (reading->reader->has_pauses) {
+        int64_t until = 0;
+        code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, values, 1, &until);
+        if (code != SQLITE_OK && code != SQLITE_DONE) {
+            return code;
+        }
+        counts.paused_until_ns = until > reading->now_ns ? until : 0;
+    }
     size_t length = strnlen(name, WEIR_TUBE_SIZE_MAX);
     if (numbers[0] < due) {
         return SQLITE_CORRUPT;

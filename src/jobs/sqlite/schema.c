@@ -19,44 +19,56 @@
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
+    int since; /* version */
     const char *name;
     const char *sql;
 } objects[] = {
-    {"tubes", "CREATE TABLE tubes("
-              "id INTEGER PRIMARY KEY, "
-              "name TEXT NOT NULL UNIQUE, "
-              "delayed INTEGER NOT NULL DEFAULT 0, "
-              "ready INTEGER NOT NULL DEFAULT 0, "
-              "reserved INTEGER NOT NULL DEFAULT 0, "
-              "buried INTEGER NOT NULL DEFAULT 0, "
-              "put INTEGER NOT NULL DEFAULT 0, "
-              "done INTEGER NOT NULL DEFAULT 0, "
-              "retried INTEGER NOT NULL DEFAULT 0, "
-              "expired INTEGER NOT NULL DEFAULT 0"
-              ") STRICT"},
-    {"jobs", "CREATE TABLE jobs("
-             "id INTEGER PRIMARY KEY AUTOINCREMENT, "
-             "tube INTEGER NOT NULL, "
-             "state INTEGER NOT NULL, "
-             "priority INTEGER NOT NULL, "
-             "run_at INTEGER NOT NULL, "
-             "ttr INTEGER NOT NULL, "
-             "attempts INTEGER NOT NULL, "
-             "created INTEGER NOT NULL, "
-             "lease INTEGER NOT NULL, "
-             "token INTEGER NOT NULL, "
-             "owner INTEGER NOT NULL, "
-             "reason TEXT NOT NULL"
-             ") STRICT"},
-    {"bodies", "CREATE TABLE bodies("
-               "id INTEGER PRIMARY KEY, "
-               "checksum INTEGER NOT NULL, "
-               "body BLOB NOT NULL"
-               ") STRICT"},
-    {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
-    {"jobs_ready", "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
-    {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
-    {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
+    {WEIRI_SCHEMA_FIRST, "tubes",
+     "CREATE TABLE tubes("
+     "id INTEGER PRIMARY KEY, "
+     "name TEXT NOT NULL UNIQUE, "
+     "delayed INTEGER NOT NULL DEFAULT 0, "
+     "ready INTEGER NOT NULL DEFAULT 0, "
+     "reserved INTEGER NOT NULL DEFAULT 0, "
+     "buried INTEGER NOT NULL DEFAULT 0, "
+     "put INTEGER NOT NULL DEFAULT 0, "
+     "done INTEGER NOT NULL DEFAULT 0, "
+     "retried INTEGER NOT NULL DEFAULT 0, "
+     "expired INTEGER NOT NULL DEFAULT 0"
+     ") STRICT"},
+    {WEIRI_SCHEMA_FIRST, "jobs",
+     "CREATE TABLE jobs("
+     "id INTEGER PRIMARY KEY AUTOINCREMENT, "
+     "tube INTEGER NOT NULL, "
+     "state INTEGER NOT NULL, "
+     "priority INTEGER NOT NULL, "
+     "run_at INTEGER NOT NULL, "
+     "ttr INTEGER NOT NULL, "
+     "attempts INTEGER NOT NULL, "
+     "created INTEGER NOT NULL, "
+     "lease INTEGER NOT NULL, "
+     "token INTEGER NOT NULL, "
+     "owner INTEGER NOT NULL, "
+     "reason TEXT NOT NULL"
+     ") STRICT"},
+    {WEIRI_SCHEMA_FIRST, "bodies",
+     "CREATE TABLE bodies("
+     "id INTEGER PRIMARY KEY, "
+     "checksum INTEGER NOT NULL, "
+     "body BLOB NOT NULL"
+     ") STRICT"},
+    {WEIRI_SCHEMA_FIRST, "jobs_delayed",
+     "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
+    {WEIRI_SCHEMA_FIRST, "jobs_ready",
+     "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
+    {WEIRI_SCHEMA_FIRST, "jobs_reserved",
+     "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
+    {WEIRI_SCHEMA_FIRST, "jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
+    {WEIRI_SCHEMA_PAUSES, "pauses",
+     "CREATE TABLE pauses("
+     "tube INTEGER PRIMARY KEY, "
+     "until INTEGER NOT NULL"
+     ") STRICT"},
 };
 
 enum {
@@ -74,11 +86,14 @@ enum {
     HEADER_APPLICATION = 68
 };
 
-static int build(sqlite3 *db)
+/* Makes what versions after this one (0: none) have, and sets the version. */
+static int build(sqlite3 *db, int version)
 {
     int code = SQLITE_OK;
     for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
-        code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
+        if (objects[i].since > version) {
+            code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
+        }
     }
     if (code == SQLITE_OK) {
         char pragmas[96];
@@ -96,7 +111,7 @@ enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size)
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK) {
-        code = build(db);
+        code = build(db, 0);
     }
     sqlite3_int64 size = 0;
     unsigned char *bytes = NULL;
@@ -157,6 +172,15 @@ enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
                                          path, (long long)size, (long long)expected);
 }
 
+static enum weir_status refuse_version(const char *path, int64_t version,
+                                       struct weir_error *ret_error)
+{
+    return weiri_fail(ret_error, WEIR_ESCHEMA,
+                      "%s is a weir store of version %lld: expected version %d%s", path,
+                      (long long)version, WEIRI_SCHEMA_VERSION,
+                      version > WEIRI_SCHEMA_VERSION ? "; a newer weir made it" : "");
+}
+
 enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                                            struct weir_error *ret_error)
 {
@@ -186,13 +210,9 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                           path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
     }
     uint32_t version = big_endian(header + HEADER_USER_VERSION);
-    if (version != WEIRI_SCHEMA_VERSION) {
-        return weiri_fail(ret_error, WEIR_ESCHEMA,
-                          "%s is a weir store of version %u: expected version %d%s", path,
-                          (unsigned)version, WEIRI_SCHEMA_VERSION,
-                          version > WEIRI_SCHEMA_VERSION ? "; a newer weir made it" : "");
-    }
-    return WEIR_OK;
+    return version >= WEIRI_SCHEMA_FIRST && version <= WEIRI_SCHEMA_VERSION
+               ? WEIR_OK
+               : refuse_version(path, version, ret_error);
 }
 
 /* The object with this name and text; OBJECT_COUNT: none. */
@@ -206,14 +226,32 @@ static int find_object(const char *name, const char *sql)
     return i;
 }
 
-static enum weir_status refuse(const char *path, const char *name, struct weir_error *ret_error)
+static enum weir_status refuse(const char *path, const char *name, int version,
+                               struct weir_error *ret_error)
 {
     return weiri_fail(ret_error, WEIR_ESCHEMA,
                       "%s: \"%.60s\" is not as a weir store of version %d has it", path, name,
-                      WEIRI_SCHEMA_VERSION);
+                      version);
 }
 
-enum weir_status weiri_schema_check(sqlite3 *db, const char *path, struct weir_error *ret_error)
+/* Reads the version as of the log, where the header may be older. */
+static int read_version(sqlite3 *db, int *ret_version)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            *ret_version = sqlite3_column_int(statement, 0);
+            code = SQLITE_OK;
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+static enum weir_status check_objects(sqlite3 *db, const char *path, int version,
+                                      struct weir_error *ret_error)
 {
     /* SQLite's own objects have no text (indexes of constraints) or a reserved name. */
     sqlite3_stmt *statement = NULL;
@@ -233,8 +271,8 @@ enum weir_status weiri_schema_check(sqlite3 *db, const char *path, struct weir_e
                 break;
             }
             int i = find_object(name, sql);
-            if (i == OBJECT_COUNT) {
-                status = refuse(path, name, ret_error);
+            if (i == OBJECT_COUNT || objects[i].since > version) {
+                status = refuse(path, name, version, ret_error);
                 break;
             }
             found |= 1u << i;
@@ -245,9 +283,47 @@ enum weir_status weiri_schema_check(sqlite3 *db, const char *path, struct weir_e
     }
     (void)sqlite3_finalize(statement);
     for (int i = 0; i < OBJECT_COUNT && status == WEIR_OK; i++) {
-        if ((found & (1u << i)) == 0) {
-            status = refuse(path, objects[i].name, ret_error);
+        if ((found & (1u << i)) == 0 && objects[i].since <= version) {
+            status = refuse(path, objects[i].name, version, ret_error);
         }
+    }
+    return status;
+}
+
+enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_version,
+                                    struct weir_error *ret_error)
+{
+    int version = 0;
+    int code = read_version(db, &version);
+    if (code != SQLITE_OK) {
+        return weiri_sqlite_fail(ret_error, db, code, path);
+    }
+    if (version < WEIRI_SCHEMA_FIRST || version > WEIRI_SCHEMA_VERSION) {
+        return refuse_version(path, version, ret_error);
+    }
+    *ret_version = version;
+    return check_objects(db, path, version, ret_error);
+}
+
+enum weir_status weiri_schema_migrate(sqlite3 *db, const char *path, struct weir_error *ret_error)
+{
+    int version = 0;
+    int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (code == SQLITE_OK) {
+        code = read_version(db, &version);
+    }
+    if (code == SQLITE_OK) {
+        code = build(db, version);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+    }
+    if (code == SQLITE_OK) {
+        return WEIR_OK;
+    }
+    enum weir_status status = weiri_sqlite_fail(ret_error, db, code, path);
+    if (sqlite3_get_autocommit(db) == 0) {
+        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     }
     return status;
 }

@@ -12,7 +12,9 @@
 /* The schema of a store's file, and checks whether a file is a store. */
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
-#define WEIRI_SCHEMA_VERSION 1
+#define WEIRI_SCHEMA_VERSION 2
+#define WEIRI_SCHEMA_FIRST 1  /* the oldest one that is read, and migrated when it is written */
+#define WEIRI_SCHEMA_PAUSES 2 /* the first one with pauses of tubes */
 
 /* The bytes of a new, empty store. To be freed by sqlite3_free(). */
 WEIR_NODISCARD enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size);
@@ -28,8 +30,14 @@ WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const cha
 WEIR_NODISCARD enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
                                                         struct weir_error *ret_error);
 
-/* Checks that the tables are those of this version, without other triggers, views or tables. */
-WEIR_NODISCARD enum weir_status weiri_schema_check(sqlite3 *db, const char *path,
+/* Checks that the tables are those of the store's version, without other triggers, views or tables.
+ */
+WEIR_NODISCARD enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_version,
                                                    struct weir_error *ret_error);
+
+/* Brings a store of an older version to this one, in one transaction. Called under the store's
+ * lock, on a store that was checked. */
+WEIR_NODISCARD enum weir_status weiri_schema_migrate(sqlite3 *db, const char *path,
+                                                     struct weir_error *ret_error);
 
 #endif

@@ -82,7 +82,7 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
     } rows[] = {
         {"journal_mode", "wal"}, {"synchronous", "2"},      {"wal_autocheckpoint", "0"},
         {"trusted_schema", "0"}, {"cell_size_check", "1"},  {"application_id", "2003134834"},
-        {"user_version", "1"},   {"integrity_check", "ok"},
+        {"user_version", "2"},   {"integrity_check", "ok"},
     };
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_store *store = broker->store;

@@ -72,6 +72,11 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PEEK_BURIED] = "SELECT id FROM jobs INDEXED BY jobs_buried "
                               "WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
 
+    [WEIRI_SQL_PAUSED] = "SELECT until FROM pauses WHERE tube = ?1",
+    [WEIRI_SQL_PAUSE] = "INSERT INTO pauses(tube, until) VALUES(?1, ?2) "
+                        "ON CONFLICT(tube) DO UPDATE SET until = excluded.until",
+    [WEIRI_SQL_RESUME] = "DELETE FROM pauses WHERE tube = ?1",
+
     [WEIRI_SQL_LAST_JOB] = "SELECT coalesce(max(id), 0) FROM jobs",
     [WEIRI_SQL_PAGE] = "SELECT id FROM jobs NOT INDEXED "
                        "WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "

@@ -34,6 +34,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .tubes = weiri_store_tubes,
     .peek = weiri_store_peek,
     .peek_id = weiri_store_peek_id,
+    .pause = weiri_store_pause,
     .list = weiri_store_list,
     .move = weiri_store_move,
     .exchange = weiri_store_exchange,

@@ -78,6 +78,8 @@ enum weir_status weiri_store_change(void *store, const struct weiri_change *chan
                                     struct weir_error *ret_error);
 enum weir_status weiri_store_kick(void *store, const char *tube, size_t count, size_t *ret_count,
                                   struct weir_error *ret_error);
+enum weir_status weiri_store_pause(void *store, const char *tube, int64_t duration_ns,
+                                   struct weir_error *ret_error);
 enum weir_status weiri_store_list(void *store, const struct weir_job_filter *filter,
                                   weir_job_fn *fn, void *arg, struct weir_error *ret_error);
 enum weir_status weiri_store_move(void *store, struct weiri_move *move,

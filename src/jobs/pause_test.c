@@ -1,0 +1,210 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Pauses of tubes, and stores of the version before there were any. */
+#include <weir/admin.h>
+#include <weir/consumer.h>
+
+#include <time.h>
+#include <unistd.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static size_t reserve_some(weir_broker *broker, const char *tube, int64_t *ret_next)
+{
+    struct weiri_list list;
+    struct weiri_exchange exchange = jobs_reserve(broker, tube, 10, 1000, &list);
+    jobs_free(broker, &list);
+    CHECK(!exchange.is_empty);
+    *ret_next = exchange.next_ns;
+    return exchange.reserved_count;
+}
+
+TEST(pauses, "nothing of a paused tube is reserved until its time, and other tubes go on")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    int64_t next = 0;
+    (void)jobs_put(broker, "t", "x", NULL);
+    (void)jobs_put(broker, "u", "x", NULL);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(60), NULL), WEIR_OK);
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, JOBS_WALL_START + WEIR_SECONDS(60));
+    CHECK_INT(jobs_counts(broker, "u").paused_until_ns, ==, 0);
+    CHECK_INT(reserve_some(broker, "t", &next), ==, 0);
+    CHECK_INT(next, ==, JOBS_WALL_START + WEIR_SECONDS(60));
+    CHECK_INT(reserve_some(broker, "u", &next), ==, 1);
+    /* The store keeps it. */
+    weir_broker_close(broker);
+    broker = jobs_store_open("jobs.db", &wall);
+    jobs_wall_step(&wall, WEIR_SECONDS(60) - 1);
+    CHECK_INT(reserve_some(broker, "t", &next), ==, 0);
+    jobs_wall_step(&wall, 1);
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, 0);
+    CHECK_INT(reserve_some(broker, "t", &next), ==, 1);
+    weir_broker_close(broker);
+}
+
+TEST(resumes, "a pause without end is ended by a resume, and a second pause replaces the first")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    int64_t next = 0;
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 1, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_FOREVER, NULL), WEIR_OK);
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, WEIR_FOREVER);
+    jobs_wall_step(&wall, WEIR_SECONDS(1000000));
+    CHECK_INT(reserve_some(broker, "t", &next), ==, 0);
+    CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_OK);
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, 0);
+    CHECK_INT(reserve_some(broker, "t", &next), ==, 1);
+    weir_broker_close(broker);
+}
+
+TEST(refused, "pauses that make no sense are refused, and pause nothing")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_error error;
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 0, &error), WEIR_ERANGE);
+    CHECK_STATUS(weir_broker_pause(broker, "t", -1, &error), WEIR_ERANGE);
+    CHECK_STATUS(weir_broker_pause(NULL, "t", 1, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_pause(broker, NULL, 1, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_pause(broker, "a b", 1, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_pause(broker, "nope", 1, &error), WEIR_ENOTFOUND);
+    CHECK_STATUS(weir_broker_resume(NULL, "t", &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_resume(broker, "nope", &error), WEIR_ENOTFOUND);
+    CHECK(error.text[0] != '\0');
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, 0);
+    weir_broker_close(broker);
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 1, NULL), WEIR_EACCESS);
+    CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_EACCESS);
+    weir_broker_close(broker);
+}
+
+static int run(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct timespec now;
+    (void)context;
+    (void)job;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    *(int64_t *)arg = WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
+    return WEIR_OK;
+}
+
+/* Runs the one job of the tube; returns when it ran. */
+static int64_t run_one(weir_broker *broker, bool is_resumed)
+{
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    int64_t ran_ns = 0;
+    weir_consumer *consumer = NULL;
+    options.handler = run;
+    options.arg = &ran_ns;
+    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    if (is_resumed) {
+        CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_OK);
+    }
+    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    weir_consumer_free(consumer);
+    return ran_ns;
+}
+
+TEST(consumers, "a consumer runs jobs at the end of a pause and not before, or when it is resumed")
+{
+    weir_broker *broker = NULL;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_MS(200), NULL), WEIR_OK);
+    int64_t until = jobs_counts(broker, "t").paused_until_ns;
+    CHECK(until > 0);
+    CHECK(run_one(broker, false) >= until);
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_FOREVER, NULL), WEIR_OK);
+    CHECK(run_one(broker, true) > 0);
+    weir_broker_close(broker);
+}
+
+/* Makes a store of version 1 with a job in it. */
+static void make_first_version(const char *path)
+{
+    weir_broker *broker = jobs_store_open(path, &wall);
+    (void)jobs_put(broker, "t", "kept", NULL);
+    struct weiri_store *store = broker->store;
+    CHECK_INT(sqlite3_exec(store->writer.db, "DROP TABLE pauses; PRAGMA user_version = 1", NULL,
+                           NULL, NULL),
+              ==, SQLITE_OK);
+    weir_broker_close(broker);
+}
+
+static int64_t version_of(weir_broker *broker)
+{
+    struct weiri_store *store = broker->store;
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db, "PRAGMA user_version", -1, &statement, NULL), ==,
+              SQLITE_OK);
+    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+    int64_t version = sqlite3_column_int64(statement, 0);
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    return version;
+}
+
+TEST(first_version,
+     "a store of version 1 is read as it is, and migrated when it is opened to write")
+{
+    make_first_version("jobs.db");
+    weir_broker *broker;
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                     WEIR_OK);
+        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+        CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, 0);
+        weir_broker_close(broker);
+    }
+    for (int i = 0; i < 2; i++) {
+        broker = jobs_store_open("jobs.db", &wall);
+        CHECK_INT(version_of(broker), ==, 2);
+        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+        weir_broker_close(broker);
+    }
+    broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_FOREVER, NULL), WEIR_OK);
+    weir_broker_close(broker);
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, WEIR_FOREVER);
+    weir_broker_close(broker);
+}
+
+TEST(mixed_versions, "a store that says one version and has the tables of the other is refused")
+{
+    static const char *const sqls[] = {"PRAGMA user_version = 1", "DROP TABLE pauses"};
+    for (int i = 0; i < 2; i++) {
+        char path[16];
+        (void)snprintf(path, sizeof(path), "%d.db", i);
+        weir_broker *broker = jobs_store_open(path, &wall);
+        struct weiri_store *store = broker->store;
+        CHECK_INT(sqlite3_exec(store->writer.db, sqls[i], NULL, NULL, NULL), ==, SQLITE_OK);
+        weir_broker_close(broker);
+        struct weir_error error;
+        CHECK_STATUS(jobs_store_try_open(path, &wall, 0, &broker, &error), WEIR_ESCHEMA);
+        CHECK(strstr(error.text, "pauses") != NULL);
+    }
+}
+
+TEST_OOM(lacks_memory, "a pause without memory is refused, and pauses nothing")
+{
+    weir_broker *broker;
+    if (CHECK_OR_OOM(jobs_store_try_open("jobs.db", &wall, 0, &broker, NULL))) {
+        return;
+    }
+    const struct weir_body body = {"x", 1};
+    if (!CHECK_OR_OOM(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL))) {
+        (void)CHECK_OR_OOM(weir_broker_pause(broker, "t", WEIR_SECONDS(1), NULL));
+    }
+    weir_broker_close(broker);
+}
