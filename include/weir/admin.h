@@ -95,6 +95,32 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
+/** Why a job does not run now. */
+enum weir_why_reason {
+    WEIR_WHY_TIME = 1, /**< Its run time, or that of its next run after a failure, has not come. */
+    WEIR_WHY_PAUSED,   /**< Its tube is paused. */
+    WEIR_WHY_WORKER,   /**< No worker has taken it yet. */
+    WEIR_WHY_RESERVED, /**< It runs, or its worker died. */
+    WEIR_WHY_BURIED    /**< It was set aside. */
+};
+
+/** The answer of weir_broker_why(). */
+struct weir_why {
+    enum weir_why_reason reason; /**< Why. */
+    enum weir_job_state state;   /**< The job's state. */
+    int64_t start_ns; /**< When it can start: at once where that has passed; WEIR_FOREVER: when its
+                           tube is resumed. Of a reserved job: when it is taken back; 0: not known.
+                           Of a buried one 0: when it is kicked. */
+    int64_t owner;    /**< The process that has it; 0: none, or not known. */
+    char text[512];   /**< The same in words, with what its last run said. */
+};
+
+/** Tells why a job does not run, and when it can. Of a cluster it is one copy that is told of.
+ * Errors: WEIR_EINVAL (NULL, malformed id), WEIR_ENOTFOUND, WEIR_EFORKED, those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_why(weir_broker *broker, const char *id,
+                                                         struct weir_why *ret_why,
+                                                         struct weir_error *ret_error);
+
 /** What a server of a cluster is. */
 enum weir_node_kind {
     WEIR_NODE_BEANSTALKD = 1, /**< Keeps jobs. */

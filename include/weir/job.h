@@ -56,6 +56,9 @@ struct weir_job {
     enum weir_job_state state; /**< Where it is. */
     uint32_t reserved0;        /**< Zero. */
     const char *reason;        /**< Why it was buried or last failed; "" where there is none. */
+    int64_t reserved_until_ns; /**< Of a look at a reserved job: when its reservation ends unless it
+                                    is renewed; else 0. */
+    int64_t owner;             /**< The same: the process that has it; 0: not known. */
 };
 
 /** Checks a tube's name: 1 to 200 bytes out of A-Z, a-z, 0-9 and - + / ; . $ _ ( ), the first of

@@ -3,6 +3,8 @@
 /* What operators do with jobs of an SQLite store. */
 #include <weir/admin.h>
 
+#include <unistd.h>
+
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -279,6 +281,66 @@ TEST(bad_filters, "a list that makes no sense is refused without a call")
     weir_broker_close(broker);
 }
 
+static struct weir_why why_of(weir_broker *broker, const char *id)
+{
+    struct weir_why why;
+    struct weir_error error;
+    if (weir_broker_why(broker, id, &why, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s: %s", id, error.text);
+    }
+    return why;
+}
+
+TEST(why, "of a job in each state it is told why it does not run, and when it can")
+{
+    char ids[KINDS][24];
+    weir_broker *broker = fill(ids);
+    int64_t now = jobs_wall_now(&wall);
+    struct weir_why why = why_of(broker, ids[DELAYED]);
+    CHECK_INT(why.reason, ==, WEIR_WHY_TIME);
+    CHECK_INT(why.start_ns, ==, now + WEIR_SECONDS(60));
+    CHECK_STRING(why.text, "its time has not come");
+    why = why_of(broker, ids[READY]);
+    CHECK_INT(why.reason, ==, WEIR_WHY_WORKER);
+    CHECK(why.start_ns <= now);
+    CHECK_STRING(why.text, "no worker has taken it yet: tube t has 1 ready, 1 reserved");
+    why = why_of(broker, ids[RESERVED]);
+    CHECK_INT(why.reason, ==, WEIR_WHY_RESERVED);
+    CHECK_INT(why.owner, ==, (int64_t)getpid());
+    CHECK_INT(why.start_ns, ==, now + WEIR_SECONDS(60));
+    why = why_of(broker, ids[BURIED]);
+    CHECK_INT(why.reason, ==, WEIR_WHY_BURIED);
+    CHECK_INT(why.start_ns, ==, 0);
+    CHECK_INT(why.state, ==, WEIR_JOB_BURIED);
+
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(600), NULL), WEIR_OK);
+    why = why_of(broker, ids[READY]);
+    CHECK_INT(why.reason, ==, WEIR_WHY_PAUSED);
+    CHECK_INT(why.start_ns, ==, now + WEIR_SECONDS(600));
+    CHECK_INT(why_of(broker, ids[DELAYED]).reason, ==, WEIR_WHY_PAUSED);
+    CHECK_INT(why_of(broker, ids[BURIED]).reason, ==, WEIR_WHY_BURIED);
+    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(1), NULL), WEIR_OK);
+    CHECK_INT(why_of(broker, ids[DELAYED]).reason, ==, WEIR_WHY_TIME);
+    CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_OK);
+
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(
+        jobs_settle(broker, job, WEIRI_JOB_RELEASE, now + WEIR_SECONDS(5), "exit status 3"),
+        WEIR_OK);
+    why = why_of(broker, job->job.id);
+    CHECK_INT(why.reason, ==, WEIR_WHY_TIME);
+    CHECK_STRING(why.text, "it waits for its next run, after run 1: exit status 3");
+    jobs_free_one(broker, job);
+
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_why(broker, ids[GONE], &why, &error), WEIR_ENOTFOUND);
+    CHECK_STATUS(weir_broker_why(broker, "x", &why, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_why(broker, NULL, &why, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_why(NULL, "1", &why, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_why(broker, ids[READY], NULL, &error), WEIR_EINVAL);
+    weir_broker_close(broker);
+}
+
 TEST_OOM(lacks_memory, "without memory nothing is changed")
 {
     weir_broker *broker;
@@ -296,7 +358,9 @@ TEST_OOM(lacks_memory, "without memory nothing is changed")
     if (!CHECK_OR_OOM(result)) {
         struct listing listing = {.left = 0};
         CHECK_STATUS(status, WEIR_OK);
+        struct weir_why why;
         (void)CHECK_OR_OOM(weir_broker_list(broker, NULL, list_job, &listing, NULL));
+        (void)CHECK_OR_OOM(weir_broker_why(broker, text, &why, NULL));
     } else {
         CHECK_STATUS(status, WEIR_EUSER);
     }

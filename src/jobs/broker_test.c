@@ -219,6 +219,7 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
     weir_consumer *other;
     const char *id = "1";
     enum weir_status result;
+    struct weir_why why;
     const int statuses[] = {
         (int)weir_broker_put(broker, "t", &one, 1, NULL, NULL, NULL),
         (int)weir_broker_remove(broker, &id, 1, NULL, NULL),
@@ -229,6 +230,7 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_broker_nodes(broker, ignore_node, NULL, NULL),
         (int)weir_broker_pause(broker, "t", 1, NULL),
         (int)weir_broker_resume(broker, "t", NULL),
+        (int)weir_broker_why(broker, "1", &why, NULL),
         (int)weir_broker_list(broker, NULL, ignore_job, NULL, NULL),
         (int)weir_broker_move(broker, broker, "t", NULL, NULL, NULL, NULL),
         (int)weir_broker_tubes(broker, NULL, ignore_tube, NULL, NULL),

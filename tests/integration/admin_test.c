@@ -283,3 +283,39 @@ TEST(pause, "pause holds a tube back, for a time or until resume; stats shows it
     WEIR(0, "work", "-e", "t", "--", "true");
     CHECK_INT(program_count("t", "done"), ==, 2);
 }
+
+static void check_why(const char *id, const char *begin, const char *end)
+{
+    struct ended ended = WEIR_EXPECT(0, "why", id);
+    size_t size = strlen(ended.out);
+    if (strncmp(ended.out, begin, strlen(begin)) != 0 || size < strlen(end) ||
+        strcmp(ended.out + size - strlen(end), end) != 0) {
+        test_fail(__FILE__, __LINE__, "expected \"%s...%s\", found \"%s\"", begin, end, ended.out);
+    }
+    ended_free(&ended);
+}
+
+TEST(why, "why tells in a sentence why a job does not run, and when it can")
+{
+    program_init();
+    WEIR(0, "at", "t", "2030-01-31T08:00:00Z", "x");
+    WEIR(0, "put", "t", "x");
+    check_why("1", "1 is delayed: its time has not come; it can start at 2030-01-31T08:00:00",
+              "Z\n");
+    check_why("2", "2 is ready: no worker has taken it yet: tube t has 1 ready, 0 reserved",
+              "; it can start now\n");
+    WEIR(0, "pause", "t");
+    check_why("2", "2 is ready: tube t is paused; ", "it can start when that is resumed\n");
+    WEIR(0, "pause", "t", "1h");
+    check_why("2", "2 is ready: tube t is paused; it can start at 20", "Z\n");
+    WEIR(0, "resume", "t");
+    WEIR(0, "bury", "2");
+    check_why("2", "2 is buried: buried after run 0: buried by hand; ",
+              "it starts when it is kicked\n");
+    struct ended ended = WEIR_EXPECT(0, "why", "--json", "2");
+    CHECK_STRING(ended.out, "{\"id\":\"2\",\"state\":\"buried\",\"reason\":\"buried\",\"text\":"
+                            "\"buried after run 0: buried by hand\"}\n");
+    ended_free(&ended);
+    WEIR(66, "why", "9");
+    WEIR(64, "why", "x");
+}

@@ -52,6 +52,14 @@ TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they d
     WEIR(69, "peek", "--state", "reserved", "t");
     char *aside = put(WORDS("put", "--delay", "1h", "t", "aside"));
     WEIR(69, "ls", "t");
+    ended = WEIR_EXPECT(0, "why", aside);
+    CHECK(strstr(ended.out, " is delayed: its time has not come; it can start at 20") != NULL);
+    ended_free(&ended);
+    WEIR(0, "pause", "t");
+    ended = WEIR_EXPECT(0, "why", aside);
+    CHECK(strstr(ended.out, "tube t is paused; it can start when that is resumed") != NULL);
+    ended_free(&ended);
+    WEIR(0, "resume", "t");
     WEIR(0, "bury", aside);
     CHECK_INT(program_count("t", "buried"), ==, 3);
     ended = WEIR_EXPECT(0, "ls");

@@ -179,13 +179,13 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
     weiri_queries_run(&queries);
     char tube[WEIR_TUBE_SIZE_MAX + 1] = "";
     char state[16] = "";
-    uint64_t numbers[4] = {0};
-    static const char *const names[] = {"pri", "age", "ttr", "reserves"};
+    uint64_t numbers[5] = {0};
+    static const char *const names[] = {"pri", "age", "ttr", "reserves", "time-left"};
     enum weir_status status = weiri_queries_check(&queries, "stats-job", ret_error);
     if (status == WEIR_OK && facts->kind == WEIRI_OK_BODY &&
         weiri_stats_text(facts->body, facts->body_size, "tube", tube, sizeof(tube)) &&
         weiri_stats_text(facts->body, facts->body_size, "state", state, sizeof(state))) {
-        for (size_t i = 0; i < 4; i++) {
+        for (size_t i = 0; i < 5; i++) {
             (void)weiri_stats_number(facts->body, facts->body_size, names[i], &numbers[i]);
             numbers[i] = numbers[i] > UINT32_MAX ? UINT32_MAX : numbers[i];
         }
@@ -207,6 +207,9 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
         job.body_size = found->body_size - stamp;
         for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_BURIED; i++) {
             job.state = strcmp(states[i], state) == 0 ? (enum weir_job_state)i : job.state;
+        }
+        if (job.state == WEIR_JOB_RESERVED) {
+            job.reserved_until_ns = weiri_cluster_now(cluster) + WEIR_SECONDS(numbers[4]);
         }
         *ret_is_over = fn(&job, arg) != 0;
     }

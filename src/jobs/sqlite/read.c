@@ -266,6 +266,10 @@ static int report_job(struct reading *reading, int64_t number, weir_job_fn *fn, 
                                .attempts = row.facts.attempts,
                                .state = row.facts.state,
                                .reason = reason};
+        if (job.state == WEIR_JOB_RESERVED) {
+            job.reserved_until_ns = row.facts.lease_ns;
+            job.owner = sqlite3_column_int64(statement, 12);
+        }
         code = show_body(reading, number, &job, fn, arg);
     }
     code = weiri_sql_end(statement, code);

@@ -55,7 +55,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
                             "WHERE state = 1 AND tube = ?1 AND run_at <= ?2",
     [WEIRI_SQL_PEEK] =
         "SELECT j.id, j.tube, j.state, j.run_at, j.ttr, j.attempts, j.lease, j.token, "
-        "j.priority, j.created, j.reason, t.name FROM jobs j JOIN tubes t ON t.id = j.tube "
+        "j.priority, j.created, j.reason, t.name, j.owner FROM jobs j JOIN tubes t ON t.id = "
+        "j.tube "
         "WHERE j.id = ?1",
     [WEIRI_SQL_PEEK_DELAYED] =
         "SELECT id FROM jobs INDEXED BY jobs_delayed "

@@ -1,0 +1,162 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <weir/admin.h>
+#include <weir/duration.h>
+
+#include "cli/arguments.h"
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "cli/timestamp.h"
+
+enum {
+    OPTION_JSON = OPTION_OWN
+};
+
+static const struct poptOption why_options[] = {
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object instead of words"),
+    POPT_TABLEEND,
+};
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    (void)option;
+    (void)name;
+    (void)text;
+    *(bool *)arg = true;
+    return EX_OK;
+}
+
+static const char *reason_name(enum weir_why_reason reason)
+{
+    switch (reason) {
+    case WEIR_WHY_TIME:
+        return "time";
+    case WEIR_WHY_PAUSED:
+        return "paused";
+    case WEIR_WHY_WORKER:
+        return "worker";
+    case WEIR_WHY_RESERVED:
+        return "reserved";
+    case WEIR_WHY_BURIED:
+        return "buried";
+    }
+    return "?";
+}
+
+/* What follows the reason: when it can start. */
+static void tell_start(const struct weir_why *why, char *text, size_t size)
+{
+    char time[TIMESTAMP_SIZE];
+    timestamp_write(why->start_ns > 0 ? why->start_ns : 0, time);
+    switch (why->reason) {
+    case WEIR_WHY_TIME:
+        (void)snprintf(text, size, "it can start at %s", time);
+        break;
+    case WEIR_WHY_PAUSED:
+        (void)snprintf(text, size, "it can start %s%s",
+                       why->start_ns == WEIR_FOREVER ? "when that is resumed" : "at ",
+                       why->start_ns == WEIR_FOREVER ? "" : time);
+        break;
+    case WEIR_WHY_RESERVED:
+        (void)snprintf(text, size, "unless that renews it, it is taken back at %s", time);
+        break;
+    case WEIR_WHY_BURIED:
+        (void)snprintf(text, size, "it starts when it is kicked");
+        break;
+    default:
+        (void)snprintf(text, size, "it can start now");
+        break;
+    }
+}
+
+static bool print_words(const char *id, const struct weir_why *why)
+{
+    char start[128];
+    char owner[48] = "";
+    char *text = text_escape(why->text, strlen(why->text));
+    tell_start(why, start, sizeof(start));
+    if (why->owner > 0) {
+        (void)snprintf(owner, sizeof(owner), " (process %lld)", (long long)why->owner);
+    }
+    bool printed = text != NULL && printf("%s is %s: %s%s; %s\n", id,
+                                          weir_job_state_name(why->state), text, owner, start) >= 0;
+    free(text);
+    return printed;
+}
+
+static bool print_json(const char *id, const struct weir_why *why)
+{
+    char *text = text_escape(why->text, strlen(why->text));
+    json_t *object = text == NULL ? NULL
+                                  : json_pack("{s:s, s:s, s:s, s:s}", "id", id, "state",
+                                              weir_job_state_name(why->state), "reason",
+                                              reason_name(why->reason), "text", text);
+    free(text);
+    bool is_known = why->start_ns > 0 && why->start_ns != WEIR_FOREVER;
+    if (object != NULL && is_known) {
+        char time[TIMESTAMP_SIZE];
+        timestamp_write(why->start_ns, time);
+        (void)json_object_set_new(object,
+                                  why->reason == WEIR_WHY_RESERVED ? "reserved_until" : "start_at",
+                                  json_string(time));
+    }
+    if (object != NULL && why->owner > 0) {
+        (void)json_object_set_new(object, "process", json_integer((json_int_t)why->owner));
+    }
+    return table_print_json(object);
+}
+
+static int explain(const char *id, weir_broker *broker, bool json)
+{
+    struct weir_why why;
+    struct weir_error error = {""};
+    enum weir_status status = weir_broker_why(broker, id, &why, &error);
+    if (status == WEIR_ENOTFOUND) {
+        return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",
+                      quote(id).text);
+    }
+    if (status == WEIR_EINVAL) {
+        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
+    }
+    if (status != WEIR_OK) {
+        return report_status(status, quote(id).text, &error);
+    }
+    bool printed = json ? print_json(id, &why) : print_words(id, &why);
+    return printed ? EX_OK : table_refuse();
+}
+
+static int run_why(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"id"};
+    struct arguments arguments;
+    bool json = false;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &json);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 1, 0);
+        if (code == EX_OK) {
+            struct store store;
+            code = store_open(&store, &arguments, STORE_READ);
+            code = code == EX_OK ? explain(arguments.operands[0], store.broker, json) : code;
+            store_close(&store);
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_why = {
+    .name = "why",
+    .operands = "ID",
+    .summary = "tell why a job does not run, and when it can",
+    .examples = "  weir why 17\n",
+    .options = why_options,
+    .run = run_why,
+};

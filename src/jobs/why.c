@@ -1,0 +1,113 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Why a job does not run. */
+#include <weir/admin.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jobs/broker.h"
+#include "jobs/error.h"
+
+struct facts {
+    enum weir_job_state state;
+    int64_t run_at_ns;
+    int64_t reserved_until_ns;
+    int64_t owner;
+    uint32_t attempts;
+    char tube[WEIR_TUBE_SIZE_MAX + 1];
+    char reason[WEIR_REASON_SIZE];
+};
+
+static int keep_job(const struct weir_job *job, void *arg)
+{
+    struct facts *facts = arg;
+    facts->state = job->state;
+    facts->run_at_ns = job->run_at_ns;
+    facts->reserved_until_ns = job->reserved_until_ns;
+    facts->owner = job->owner;
+    facts->attempts = job->attempts;
+    (void)snprintf(facts->tube, sizeof(facts->tube), "%s", job->tube);
+    (void)snprintf(facts->reason, sizeof(facts->reason), "%s", job->reason);
+    return 0;
+}
+
+static int keep_counts(const struct weir_tube_counts *counts, void *arg)
+{
+    *(struct weir_tube_counts *)arg = *counts;
+    return 1;
+}
+
+/* ": what happened before", or nothing. */
+static void add_reason(struct weir_why *why, const char *reason)
+{
+    size_t used = strlen(why->text);
+    if (reason[0] != '\0') {
+        (void)snprintf(why->text + used, sizeof(why->text) - used, ": %s", reason);
+    }
+}
+
+/* For a job that waits. */
+static void explain_wait(struct weir_why *why, const struct facts *facts,
+                         const struct weir_tube_counts *counts)
+{
+    bool is_paused = counts->paused_until_ns > facts->run_at_ns;
+    why->start_ns = is_paused ? counts->paused_until_ns : facts->run_at_ns;
+    if (is_paused) {
+        why->reason = WEIR_WHY_PAUSED;
+        (void)snprintf(why->text, sizeof(why->text), "tube %s is paused", facts->tube);
+    } else if (facts->state == WEIR_JOB_READY) {
+        why->reason = WEIR_WHY_WORKER;
+        (void)snprintf(why->text, sizeof(why->text),
+                       "no worker has taken it yet: tube %s has %" PRIu64 " ready, %" PRIu64
+                       " reserved",
+                       facts->tube, counts->ready, counts->reserved);
+    } else if (facts->attempts > 0) {
+        why->reason = WEIR_WHY_TIME;
+        (void)snprintf(why->text, sizeof(why->text), "it waits for its next run, after run %u",
+                       (unsigned)facts->attempts);
+        add_reason(why, facts->reason);
+    } else {
+        why->reason = WEIR_WHY_TIME;
+        (void)snprintf(why->text, sizeof(why->text), "its time has not come");
+    }
+}
+
+enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct weir_why *ret_why,
+                                 struct weir_error *ret_error)
+{
+    struct facts facts = {.state = WEIRI_JOB_GONE};
+    struct weir_tube_counts counts;
+    memset(&counts, 0, sizeof(counts));
+    enum weir_status status = weir_broker_peek_id(broker, id, keep_job, &facts, ret_error);
+    if (status == WEIR_OK && ret_why == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "ret_why is NULL");
+    }
+    if (status == WEIR_OK) {
+        status = weir_broker_tubes(broker, facts.tube, keep_counts, &counts, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weir_why why = {.state = facts.state};
+    switch (facts.state) {
+    case WEIR_JOB_RESERVED:
+        why.reason = WEIR_WHY_RESERVED;
+        why.owner = facts.owner;
+        why.start_ns = facts.reserved_until_ns;
+        (void)snprintf(why.text, sizeof(why.text), "a worker has it, run %u",
+                       (unsigned)facts.attempts);
+        break;
+    case WEIR_JOB_BURIED:
+        why.reason = WEIR_WHY_BURIED;
+        (void)snprintf(why.text, sizeof(why.text), "buried after run %u", (unsigned)facts.attempts);
+        add_reason(&why, facts.reason);
+        break;
+    default:
+        explain_wait(&why, &facts, &counts);
+        break;
+    }
+    *ret_why = why;
+    return WEIR_OK;
+}
