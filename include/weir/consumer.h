@@ -98,6 +98,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *cons
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
                                                             struct weir_error *ret_error);
 
+/** Counts the jobs that an SQLite store has buried for this consumer without a run, each told of in
+ * the log: workers died in all of their attempts, or their bodies were damaged. Of a cluster 0: its
+ * log tells of each. 0 for NULL. Thread-safe, also after the end. */
+WEIR_API uint64_t weir_consumer_buried(const weir_consumer *consumer);
+
 /** Asks the consumer to end: nothing more is reserved, running handlers go on to their end (a
  * second call cancels their contexts), jobs reserved but not started go back at once. Does not
  * block; thread-safe; to be followed by weir_consumer_wait(). Not async-signal-safe. */

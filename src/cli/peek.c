@@ -36,6 +36,7 @@ struct peek {
     enum weir_job_state state; /* 0: all. */
     int64_t limit;
     const char *id;
+    bool has_jobs; /* One was shown. */
     struct job_view view;
 };
 
@@ -62,7 +63,29 @@ static int set_option(int option, const char *name, const char *text, void *arg)
 static int show(const struct weir_job *job, void *arg)
 {
     struct peek *peek = arg;
+    peek->has_jobs = true;
     return job_view_show(&peek->view, job);
+}
+
+static int note_tube(const struct weir_tube_counts *counts, void *arg)
+{
+    (void)counts;
+    *(bool *)arg = true;
+    return 1;
+}
+
+/* Where there are no jobs to show, a tube that never was is told from one that is empty. */
+static int check_tube(const char *tube, weir_broker *broker)
+{
+    struct weir_error error = {""};
+    bool is_known = false;
+    enum weir_status status = weir_broker_tubes(broker, tube, note_tube, &is_known, &error);
+    if (status != WEIR_OK) {
+        return report_status(status, quote(tube).text, &error);
+    }
+    return is_known ? EX_OK
+                    : report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
+                             quote(tube).text);
 }
 
 static int print_jobs(struct peek *peek, const char *tube, weir_broker *broker)
@@ -82,6 +105,9 @@ static int print_jobs(struct peek *peek, const char *tube, weir_broker *broker)
     }
     if (status != WEIR_OK) {
         return report_status(status, peek->id != NULL ? "--id" : tube, &error);
+    }
+    if (!peek->has_jobs && peek->id == NULL) {
+        return check_tube(tube, broker);
     }
     return job_view_print(&peek->view);
 }

@@ -90,8 +90,9 @@ struct weiri_exchange {
     /* Results, where the call succeeds. */
     struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
     size_t reserved_count;
-    int64_t next_ns; /* wall time at which a job may become ready; WEIR_FOREVER: none known */
-    bool is_empty;   /* no job is delayed, ready or reserved */
+    size_t buried_count; /* jobs that the backend buried without a run */
+    int64_t next_ns;     /* wall time at which a job may become ready; WEIR_FOREVER: none known */
+    bool is_empty;       /* no job is delayed, ready or reserved */
 };
 
 struct weiri_broker_ops {

@@ -82,6 +82,7 @@ struct weir_consumer {
     struct weir_error end_error WEIRI_GUARDED_BY(mutex);
 
     /* Statistics. Relaxed: they order nothing. */
+    _Atomic uint64_t buried;      /* jobs that the broker buried for it without a run */
     _Atomic uint64_t exchanges;   /* transactions of the fetcher */
     _Atomic uint64_t long_sleeps; /* sleeps that lasted for WEIRI_WAIT_MAX_NS */
     _Atomic uint64_t
@@ -98,6 +99,9 @@ void weiri_fetcher_wake(weir_consumer *consumer);
 /* Ends the consumer: it reserves no more jobs. The first reason stays. */
 void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
                         const struct weir_error *error);
+
+/* Counts and tells of the jobs that an exchange buried without a run. */
+void weiri_consumer_count_buried(weir_consumer *consumer, const struct weiri_exchange *exchange);
 
 /* Whether the same call may succeed later. */
 bool weiri_consumer_is_transient(enum weir_status status);

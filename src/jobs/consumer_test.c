@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* A consumer's handling of jobs, and the arguments that it refuses. */
+#include "jobs/sqlite/store.h"
 #include "support/consumer.h"
 
 TEST(all_are_run, "every job is run once and deleted; the consumer ends with its tube")
@@ -126,6 +127,31 @@ static void expect_none_reserved(const struct weir_job *job, enum weir_run_outco
         CHECK_INT(jobs_counts(scene->broker, "t").reserved, ==, 0);
     }
     scene_note_run(job, outcome, status, run_ns, delay_ns, scene);
+}
+
+TEST(buried_without_a_run, "jobs that the store buries for a consumer are counted: a worker that "
+                           "died in its last attempt, a damaged body")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    put.ttr_ns = WEIR_MS(1);
+    (void)jobs_put(scene.broker, "t", "lost", &put);
+    jobs_free_one(scene.broker, jobs_reserve_one(scene.broker, "t"));
+    (void)jobs_put(scene.broker, "t", "damaged", NULL);
+    struct weiri_store *store = scene.broker->store;
+    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET body = x'64' WHERE id = 2", NULL,
+                           NULL, NULL),
+              ==, SQLITE_OK);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.attempts_max = 1;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 0);
+    CHECK_INT(weir_consumer_buried(scene.consumer), ==, 2);
+    CHECK_INT(weir_consumer_buried(NULL), ==, 0);
+    CHECK_COUNTS(scene.broker, "t", 0, 0, 0, 2);
+    scene_close(&scene);
 }
 
 TEST(late_start, "a handler that cannot start is no attempt; job and worker wait for a second")

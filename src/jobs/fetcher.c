@@ -184,6 +184,7 @@ static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass, bool *
         back_off(consumer, status, &error);
         return false;
     }
+    weiri_consumer_count_buried(consumer, &exchange);
     pass->reserved = exchange.reserved_count;
     pass->is_full = pass->reserved == pass->wanted;
     *ret_is_empty = !pass->is_full && exchange.is_empty;

@@ -157,6 +157,7 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_ac
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
         if (status == WEIR_OK) {
+            weiri_consumer_count_buried(consumer, ret_exchange);
             return action->settlement.status;
         }
         weiri_list_init(&ret_exchange->reserved);

@@ -112,6 +112,10 @@ TEST(unknown_tube, "a tube that never was is an error, which names it")
                             "into\n");
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
+    ended = WEIR_EXPECT(66, "peek", "imgs");
+    CHECK_STRING(ended.err, "weir peek: \"imgs\": no such tube; expected one that a job was put "
+                            "into\n");
+    ended_free(&ended);
 }
 
 TEST(peek_json,
@@ -151,7 +155,7 @@ TEST(peek_limit, "--limit limits it; without a state those of every state are sh
     ended = WEIR_EXPECT(0, "peek", "--json", "--limit", "3", "img");
     CHECK_INT(lines_of(ended.out), ==, 3);
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "peek", "nothing-here");
+    ended = WEIR_EXPECT(0, "peek", "--state", "delayed", "mail");
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
 }

@@ -21,6 +21,7 @@ struct exchange_request {
     struct weiri_exchange *exchange;
     bool is_settled; /* an earlier transaction of this call settled */
     bool has_more;   /* result: not all due jobs were made ready; nothing was reserved */
+    uint64_t buried; /* result: of this transaction */
 };
 
 static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
@@ -300,11 +301,13 @@ static int run_exchange(struct weiri_store *store, void *arg)
     struct weiri_exchange *exchange = request->exchange;
     int64_t now = weiri_store_now(store);
     struct weiri_tally tally = {0};
+    uint64_t buried_before = store->buried;
     reset(store, request);
     int code = request->is_settled ? SQLITE_OK : settle(store, exchange, &tally, now);
     if (code == SQLITE_OK && exchange->wanted > 0) {
         code = collect(store, request, &tally, now);
     }
+    request->buried = store->buried - buried_before;
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
 }
 
@@ -314,6 +317,7 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
     struct weiri_store *store = arg;
     struct exchange_request request = {.exchange = exchange};
     weiri_list_init(&exchange->reserved);
+    exchange->buried_count = 0;
     enum weir_status status;
     do {
         status = weiri_commit(store, run_exchange, &request, ret_error);
@@ -329,6 +333,7 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
             return status;
         }
         request.is_settled = true;
+        exchange->buried_count += request.buried;
     } while (request.has_more);
     return WEIR_OK;
 }

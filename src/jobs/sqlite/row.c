@@ -125,6 +125,8 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     tally->done += step->event == WEIRI_JOB_DONE;
     tally->retried += step->event == WEIRI_JOB_RELEASE;
     tally->expired += step->event == WEIRI_JOB_EXPIRE;
+    store->buried += row->facts.state == WEIR_JOB_BURIED &&
+                     (step->event == WEIRI_JOB_EXPIRE || step->event == WEIRI_JOB_DAMAGE);
     if (step->event != WEIRI_JOB_TOUCH) {
         note_arrival(tally, &row->facts);
     }
