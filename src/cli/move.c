@@ -114,7 +114,7 @@ static int run_checked(struct move *move, const struct arguments *arguments)
     struct store to = {NULL, NULL};
     int code = move->from != NULL ? store_open_url(&from, move->from, "--from", STORE_ALTER)
                                   : store_open(&from, arguments, STORE_ALTER);
-    if (code == EX_OK && strcmp(from.url, move->to) == 0) {
+    if (code == EX_OK && move->to != NULL && strcmp(from.url, move->to) == 0) {
         code =
             report(EX_USAGE, "--to: %s: the source; expected another broker", quote(move->to).text);
     }

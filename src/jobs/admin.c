@@ -150,11 +150,14 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
     if (status == WEIR_OK) {
         status = check_filter(filter, &copy, ret_error);
     }
-    if (status == WEIR_OK && broker->ops->list == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOTSUP,
-                            "beanstalkd cannot list jobs: a peek shows the first of each state");
+    if (status != WEIR_OK) {
+        return status;
     }
-    return status == WEIR_OK ? broker->ops->list(broker->store, &copy, fn, arg, ret_error) : status;
+    if (broker->ops->list == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP,
+                          "beanstalkd cannot list jobs: a peek shows the first of each state");
+    }
+    return broker->ops->list(broker->store, &copy, fn, arg, ret_error);
 }
 
 static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_t duration_ns,

@@ -88,7 +88,7 @@ static enum weir_status remove_job(struct copies *copies, const char *id,
 {
     static const char *const reserved[] = {"reserved"};
     size_t removed = 0;
-    bool mask[WEIRI_NODES_MAX];
+    bool mask[WEIRI_NODES_MAX] = {false};
     enum weir_status status = weiri_cluster_remove(copies->cluster, &id, 1, &removed, ret_error);
     if (status != WEIR_OK || removed > 0) {
         return status;
@@ -105,7 +105,7 @@ static enum weir_status kick_job(struct copies *copies, const char *id,
                                  struct weir_error *ret_error)
 {
     static const char *const buried[] = {"buried"};
-    bool mask[WEIRI_NODES_MAX];
+    bool mask[WEIRI_NODES_MAX] = {false};
     size_t others;
     bool is_reserved;
     size_t away = find_state(copies, buried, 1, mask, &others, &is_reserved);
@@ -144,7 +144,7 @@ static enum weir_status bury_job(struct copies *copies, const char *id,
                                  struct weir_error *ret_error)
 {
     static const char *const waiting[] = {"delayed", "ready"};
-    bool mask[WEIRI_NODES_MAX];
+    bool mask[WEIRI_NODES_MAX] = {false};
     size_t others;
     bool is_reserved;
     size_t away = find_state(copies, waiting, 2, mask, &others, &is_reserved);

@@ -55,7 +55,9 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
     enum weir_status *statuses = weiri_alloc_zero(allocator, count, sizeof(*statuses));
     enum weir_status status = WEIR_OK;
     if (numbers == NULL || statuses == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+        weiri_release(allocator, numbers, count * sizeof(*numbers));
+        weiri_release(allocator, statuses, count * sizeof(*statuses));
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         if (!weiri_number_parse(change->ids[i], &numbers[i])) {
