@@ -68,12 +68,9 @@ int64_t weiri_cron_label(const struct weiri_cron_fields *f, int64_t from_s)
     return WEIRI_LABEL_NEVER;
 }
 
-/* The first second not before from_s at which the expression fires. A span shows one label a
- * second. With real time a label fires each time it is shown. Otherwise each label fires once:
- * - Labels below the span's fresh_s were shown or skipped earlier, and do not fire again.
- * - Labels from fresh_s to the label of the span's start were skipped by the change of the clocks,
- *   and fire at the start.
- * - All higher labels fire when they are shown. */
+/* The first second not before from_s at which the expression fires. With real time a label fires
+ * each time a clock shows it. Otherwise it fires once: labels below a span's fresh_s fired earlier;
+ * labels from there to the label of the span's start were skipped, and fire at the start. */
 static int64_t next_second(const weir_cron *cron, int64_t from_s)
 {
     const struct weiri_zone *zone = cron->zone;
