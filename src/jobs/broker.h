@@ -76,6 +76,8 @@ struct weiri_settlement {
     int64_t run_at_ns;          /* release, return; of a return the past means at once */
     const char *reason;         /* release and bury; NULL: as it was */
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
+    struct weiri_list link;     /* the backend's while the call lasts */
+    void *call;                 /* the backend's */
 };
 
 /* Settles some reservations, then makes others, in one transaction. */
