@@ -71,14 +71,10 @@ enum weir_broker_flags {
  * network file system), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure
  * nothing is created or changed.
  *
- * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a NODE is HOST, HOST:PORT (11300), [IPV6]:PORT, or a
- * unix socket's path with its slashes written %2F. Connects in the background: a node that is away
- * is no error here. The names: `replicas` (copies of a job; 3, or as many as there are nodes),
- * `min_written` (2: so many must take it), `time_limit` (5s, of each step of the network), `late`
- * (30m: a job found later after its run time is buried; 0: none is), `claims` (a Redis, `redis://`
- * or `redis+unix://`, that lets the copies of a job run once; without it each runs) and
- * `claims_away` (`wait`, or `run` while Redis is away). Fewer than 2 nodes, or one twice, are
- * WEIR_EINVAL unless replicas is 1.
+ * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster; the names are those of struct
+ * weir_cluster_options: `replicas`, `min_written`, `claims`, `time_limit`, `late` (0: none is),
+ * `lease`, and `claims_away` (`wait`, or `run` as WEIR_CLUSTER_RUN_UNCLAIMED). Connects in the
+ * background: a node that is away is no error here.
  *
  * A call on a cluster that too few nodes answered, and that did nothing, is WEIR_EUNAVAILABLE; one
  * that may have been done is WEIR_EUNKNOWN. Of a put: with claims it is safe to put the same body
@@ -89,6 +85,41 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           const struct weir_broker_options *options,
                                                           weir_broker **ret_broker,
                                                           struct weir_error *ret_error);
+
+/** Where a cluster of beanstalkds is and how it is used. Zero means the default of every field. */
+struct weir_cluster_options {
+    size_t size;              /**< Set by WEIR_CLUSTER_OPTIONS_INIT. */
+    const char *const *nodes; /**< Each HOST, HOST:PORT (11300), [IPV6]:PORT, or a unix socket's
+                                 path with its slashes written %2F; borrowed during the call. */
+    size_t node_count;        /**< At most 64; at least 2, and none twice, unless replicas is 1. */
+    uint32_t replicas;        /**< Copies of a job; 0: 3, or as many as there are nodes. */
+    uint32_t min_written;     /**< So many nodes must take a job; 0: 2, or 1 where replicas is 1. */
+    const char *claims;       /**< A Redis, `redis://` or `redis+unix://`, that lets the copies of a
+                                 job run once; NULL: each runs. Borrowed during the call. */
+    int64_t time_limit_ns;    /**< Of each step of the network; 0: 5 s. */
+    int64_t late_ns;          /**< A job found later after its run time is buried; 0: 30 minutes;
+                                 WEIR_FOREVER: none is. */
+    int64_t lease_ns;   /**< A claim that is not renewed lasts for the TTR and so long; 0: 5 s. */
+    uint32_t flags;     /**< Of enum weir_cluster_flags. */
+    uint32_t reserved0; /**< Zero. */
+};
+
+/** Flags of a cluster. */
+enum weir_cluster_flags {
+    WEIR_CLUSTER_RUN_UNCLAIMED = 1 /**< While Redis is away jobs run unclaimed, so that each copy
+                                      may run, instead of waiting. */
+};
+
+/** Initialiser of struct weir_cluster_options. */
+#define WEIR_CLUSTER_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(struct weir_cluster_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                          \
+    }
+
+/** Opens a cluster without a URL. Errors: as weir_broker_open() of a `beanstalk:` URL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open_cluster(
+    const struct weir_cluster_options *cluster, const struct weir_broker_options *options,
+    weir_broker **ret_broker, struct weir_error *ret_error);
 
 /** Closes a broker. Producers and consumers of it must be gone. Takes NULL. In a child after fork()
  * it does nothing: all is the parent's. */

@@ -46,4 +46,14 @@ static inline void weiri_list_remove(struct weiri_list *link)
     weiri_list_init(link);
 }
 
+/* Moves all of a list to the end of another. */
+static inline void weiri_list_move(struct weiri_list *from, struct weiri_list *to)
+{
+    while (!weiri_list_is_empty(from)) {
+        struct weiri_list *link = from->next;
+        weiri_list_remove(link);
+        weiri_list_insert_before(to, link);
+    }
+}
+
 #endif

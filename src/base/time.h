@@ -31,6 +31,11 @@ static inline int64_t weiri_time_sub(int64_t a, int64_t b)
     return b < 0 ? INT64_MAX : INT64_MIN;
 }
 
+static inline int64_t weiri_time_earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* How long ago since was; 0 where it is not before now. */
 static inline int64_t weiri_time_since(int64_t since, int64_t now)
 {

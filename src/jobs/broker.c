@@ -97,6 +97,41 @@ static const struct weiri_broker_ops *find_backend(const struct weiri_url *url)
     return NULL;
 }
 
+/* A broker without a store. */
+static enum weir_status make_broker(const struct weir_broker_options *options,
+                                    int64_t (*now)(void *arg), void *now_arg,
+                                    weir_broker **ret_broker, struct weir_error *ret_error)
+{
+    struct weiri_broker_config config;
+    enum weir_status status = normalize_options(options, &config, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    weir_broker *broker = weiri_alloc_zero(&config.allocator, 1, sizeof(*broker));
+    if (broker == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    config.now = now;
+    config.now_arg = now_arg;
+    broker->pid = getpid();
+    broker->config = config;
+    *ret_broker = broker;
+    return WEIR_OK;
+}
+
+/* Hands a broker out whose store was opened, or frees it. */
+static enum weir_status finish_open(weir_broker *broker, enum weir_status status,
+                                    weir_broker **ret_broker)
+{
+    if (status != WEIR_OK) {
+        const struct weir_allocator memory = broker->config.allocator;
+        weiri_release(&memory, broker, sizeof(*broker));
+        return status;
+    }
+    *ret_broker = broker;
+    return WEIR_OK;
+}
+
 enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
                                       int64_t (*now)(void *arg), void *now_arg,
                                       weir_broker **ret_broker, struct weir_error *ret_error)
@@ -105,35 +140,37 @@ enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_
     if (ret_broker == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "ret_broker is NULL");
     }
-    struct weiri_broker_config config;
     struct weiri_url parts;
-    enum weir_status status = normalize_options(options, &config, ret_error);
+    weir_broker *broker;
+    enum weir_status status = make_broker(options, now, now_arg, &broker, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_url_parse(url, &parts, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_url_parse(url, &parts, ret_error);
+        broker->ops = find_backend(&parts);
+        status = broker->ops->open(parts.location, &broker->config, &broker->store, ret_error);
     }
+    return finish_open(broker, status, ret_broker);
+}
+
+enum weir_status weir_broker_open_cluster(const struct weir_cluster_options *cluster,
+                                          const struct weir_broker_options *options,
+                                          weir_broker **ret_broker, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    if (ret_broker == NULL || cluster == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
+                          ret_broker == NULL ? "ret_broker" : "cluster");
+    }
+    weir_broker *broker;
+    enum weir_status status = make_broker(options, wall_now, NULL, &broker, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    config.now = now;
-    config.now_arg = now_arg;
-    const struct weiri_broker_ops *ops = find_backend(&parts);
-    if (ops == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "no backend for broker URL \"%.200s\"", url);
-    }
-    weir_broker *broker = weiri_alloc_zero(&config.allocator, 1, sizeof(*broker));
-    if (broker == NULL) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
-    broker->ops = ops;
-    broker->pid = getpid();
-    broker->config = config;
-    status = ops->open(parts.location, &broker->config, &broker->store, ret_error);
-    if (status != WEIR_OK) {
-        weiri_release(&config.allocator, broker, sizeof(*broker));
-        return status;
-    }
-    *ret_broker = broker;
-    return WEIR_OK;
+    broker->ops = &weiri_beanstalkd_ops;
+    status = weiri_cluster_open(cluster, &broker->config, &broker->store, ret_error);
+    return finish_open(broker, status, ret_broker);
 }
 
 enum weir_status weir_broker_open(const char *url, const struct weir_broker_options *options,

@@ -40,7 +40,7 @@ static void turn(struct world *world)
     one.events = weiri_claims_events(world->claims, &one.fd);
     int64_t wait_ms = next <= now ? 0 : (next - now) / WEIR_MS(1) + 1;
     if (poll(&one, 1, wait_ms > 100 ? 100 : (int)wait_ms) > 0) {
-        weiri_claims_ready(world->claims, one.revents, weiri_monotonic_now());
+        weiri_claims_ready(world->claims, one.revents);
     }
 }
 

@@ -177,19 +177,19 @@ enum weir_status weiri_cluster_change(void *store, const struct weiri_change *ch
                                       struct weir_error *ret_error)
 {
     struct copies copies = {.cluster = store};
-    for (size_t i = 0; i < change->count; i++) {
-        enum weir_status status =
-            weiri_id_parse(store, change->ids[i], copies.ids, &copies.count, ret_error);
-        if (status != WEIR_OK) {
-            return status;
-        }
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < change->count && status == WEIR_OK; i++) {
+        status = weiri_id_parse(store, change->ids[i], copies.ids, &copies.count, ret_error);
     }
-    if (!weiri_queries_init(&copies.queries, store, WEIRI_NODES_MAX)) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    if (status == WEIR_OK) {
+        status = weiri_queries_init(&copies.queries, store, WEIRI_NODES_MAX, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
     }
     for (size_t i = 0; i < change->count; i++) {
         const char *id = change->ids[i];
-        enum weir_status status = weiri_id_parse(store, id, copies.ids, &copies.count, ret_error);
+        status = weiri_id_parse(store, id, copies.ids, &copies.count, ret_error);
         if (status == WEIR_OK) {
             status = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, id, ret_error)
                      : change->event == WEIRI_JOB_KICK ? kick_job(&copies, id, ret_error)

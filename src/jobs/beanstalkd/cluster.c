@@ -3,7 +3,6 @@
 /* Opening and closing a cluster, and its thread. */
 #include "jobs/beanstalkd/cluster.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -17,8 +16,10 @@
 
 /* Statistics of a node are bodies too, and longer than many jobs. */
 #define STATS_SIZE ((size_t)1 << 20)
-
-const struct weiri_broker_ops weiri_beanstalkd_ops;
+/* How often a node is asked about its binlog. */
+#define CHECK_NS WEIR_SECONDS(10)
+/* Descriptors polled before those of the connections: the wake-up and Redis. */
+#define FIRST_POLLS 2
 
 void weiri_cluster_wake_locked(struct weiri_cluster *cluster)
 {
@@ -31,153 +32,41 @@ void weiri_cluster_wake_locked(struct weiri_cluster *cluster)
     }
 }
 
-void weiri_cluster_submit_locked(struct weiri_cluster *cluster, struct weiri_command *command)
+bool weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *conn)
 {
-    weiri_list_insert_before(&cluster->submitted, &command->link);
-    weiri_cluster_wake_locked(cluster);
-}
-
-void weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *conn)
-{
-    weiri_list_insert_before(&cluster->conns, &conn->link);
-}
-
-int weiri_cluster_find_node(const struct weiri_cluster *cluster, const char *text)
-{
-    for (size_t i = 0; i < cluster->url.node_count; i++) {
-        size_t size = strlen(cluster->url.nodes[i].text);
-        if (strncmp(cluster->url.nodes[i].text, text, size) == 0 && text[size] == '/') {
-            return (int)i;
+    size_t needed = FIRST_POLLS + cluster->conn_count + 1;
+    if (needed > cluster->poll_capacity) {
+        struct pollfd *polls = weiri_resize(&cluster->config->allocator, cluster->polls,
+                                            cluster->poll_capacity, needed * 2, sizeof(*polls));
+        if (polls == NULL) {
+            return false;
         }
+        cluster->polls = polls;
+        cluster->poll_capacity = needed * 2;
     }
-    return -1;
+    cluster->conn_count++;
+    weiri_list_insert_before(&cluster->conns, &conn->link);
+    return true;
 }
 
 /* --- the thread --- */
 
-/* Moves what other threads handed in to the connections. False: the cluster is closing. */
-static bool take_submitted(struct weiri_cluster *cluster, int64_t now_ns)
+/* Begins the calls that other threads handed in. False: the cluster is closing. */
+static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
 {
-    struct weiri_list taken;
-    struct weiri_list claims;
-    weiri_list_init(&taken);
-    weiri_list_init(&claims);
+    struct weiri_list calls;
+    weiri_list_init(&calls);
     weiri_mutex_lock(&cluster->mutex);
     bool is_closing = cluster->is_closing;
     cluster->is_woken = false;
-    weiri_list_move(&cluster->submitted, &taken);
-    weiri_list_move(&cluster->submitted_claims, &claims);
+    weiri_list_move(&cluster->calls, &calls);
     weiri_mutex_unlock(&cluster->mutex);
-    while (!weiri_list_is_empty(&taken)) {
-        struct weiri_command *command = WEIRI_CONTAINER(taken.next, struct weiri_command, link);
-        weiri_list_remove(&command->link);
-        weiri_conn_push(command->conn, command, now_ns);
-    }
-    while (!weiri_list_is_empty(&claims)) {
-        struct weiri_claim *claim = WEIRI_CONTAINER(claims.next, struct weiri_claim, link);
-        weiri_list_remove(&claim->link);
-        weiri_claims_push(cluster->claims, claim, now_ns);
+    while (!weiri_list_is_empty(&calls)) {
+        struct weiri_call *call = WEIRI_CONTAINER(calls.next, struct weiri_call, link);
+        weiri_list_remove(&call->link);
+        call->begin(call, now_ns);
     }
     return !is_closing;
-}
-
-/* Tells of nodes that went away or came back, or write no binlog any more. */
-static void watch_nodes(struct weiri_cluster *cluster)
-{
-    for (size_t i = 0; i < cluster->url.node_count; i++) {
-        struct weiri_node *node = &cluster->nodes[i];
-        const struct weiri_conn *conn = &node->control;
-        const char *name = conn->config.endpoint->text;
-        bool is_away = conn->failures > 0;
-        atomic_store_explicit(&node->is_away, is_away || conn->facts.is_draining,
-                              memory_order_relaxed);
-        if (is_away != node->was_away) {
-            node->was_away = is_away;
-            weiri_broker_log(cluster->config, is_away ? WEIR_LOG_WARNING : WEIR_LOG_INFO,
-                             is_away ? "node %s is away: %s" : "node %s is back%s", name,
-                             is_away ? conn->why : "");
-        }
-        if (conn->state == WEIRI_CONN_UP && node->had_binlog && !conn->facts.has_binlog) {
-            weiri_broker_log(cluster->config, WEIR_LOG_WARNING,
-                             "node %s writes no binlog: what it takes is lost with its process; "
-                             "expected beanstalkd -b DIR -f 0",
-                             name);
-        }
-        if (conn->state == WEIRI_CONN_UP) {
-            node->had_binlog = conn->facts.has_binlog;
-        }
-    }
-}
-
-/* Advances every connection. Returns when to do so again. */
-static int64_t advance(struct weiri_cluster *cluster, int64_t now_ns, size_t *ret_count)
-{
-    int64_t next = weiri_subscriptions_advance(cluster, now_ns);
-    size_t count = 0;
-    struct weiri_list *end = &cluster->conns;
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
-        int64_t time = weiri_conn_advance(conn, now_ns);
-        next = time < next ? time : next;
-        count++;
-    }
-    if (cluster->claims != NULL) {
-        int64_t time = weiri_claims_advance(cluster->claims, now_ns);
-        next = time < next ? time : next;
-    }
-    watch_nodes(cluster);
-    *ret_count = count;
-    return next;
-}
-
-/* Room for so many descriptors. Where memory lacks, the first of them are polled, and the others a
- * little later. */
-static size_t reserve_polls(struct weiri_cluster *cluster, size_t count)
-{
-    if (count > cluster->poll_capacity) {
-        struct pollfd *polls = weiri_resize(&cluster->config->allocator, cluster->polls,
-                                            cluster->poll_capacity, count * 2, sizeof(*polls));
-        if (polls != NULL) {
-            cluster->polls = polls;
-            cluster->poll_capacity = count * 2;
-        }
-    }
-    return cluster->poll_capacity;
-}
-
-/* The first two are the wake-up and Redis. */
-static size_t fill_polls(struct weiri_cluster *cluster, size_t capacity)
-{
-    size_t count = 2;
-    cluster->polls[0] = (struct pollfd){.fd = cluster->wake_fd, .events = POLLIN};
-    cluster->polls[1] = (struct pollfd){.fd = -1};
-    if (cluster->claims != NULL) {
-        cluster->polls[1].events = weiri_claims_events(cluster->claims, &cluster->polls[1].fd);
-    }
-    struct weiri_list *end = &cluster->conns;
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
-        short events = weiri_conn_events(conn);
-        conn->poll_index = 0;
-        if (events != 0 && count < capacity) {
-            conn->poll_index = count;
-            cluster->polls[count++] = (struct pollfd){.fd = conn->fd, .events = events};
-        }
-    }
-    return count;
-}
-
-static void serve_conns(struct weiri_cluster *cluster)
-{
-    int64_t now = weiri_monotonic_now();
-    struct weiri_list *end = &cluster->conns;
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
-        short events = conn->poll_index == 0 ? 0 : cluster->polls[conn->poll_index].revents;
-        if (events != 0) {
-            weiri_conn_ready(conn, events, cluster->buffer, sizeof(cluster->buffer), now);
-        }
-    }
 }
 
 /* Wakes the threads whose calls were answered. A call is gone once the mutex is released. */
@@ -196,47 +85,142 @@ static void wake_finished(struct weiri_cluster *cluster)
     weiri_mutex_unlock(&cluster->mutex);
 }
 
+static void checked(struct weiri_command *command, enum weiri_delivery delivery,
+                    struct weiri_reply *reply)
+{
+    struct weiri_node *node = WEIRI_CONTAINER(command, struct weiri_node, check);
+    node->is_checked = false;
+    if (delivery == WEIRI_ANSWERED && reply->kind == WEIRI_OK_BODY) {
+        weiri_conn_read_facts(&node->control, reply);
+    }
+}
+
+/* Tells of a node that went away or came back, or writes no binlog any more. */
+static void tell_of_node(struct weiri_cluster *cluster, struct weiri_node *node)
+{
+    const struct weiri_conn *conn = &node->control;
+    const char *name = conn->config.endpoint->text;
+    bool is_away = conn->failures > 0;
+    if (is_away != node->was_away) {
+        node->was_away = is_away;
+        weiri_broker_log(cluster->config, is_away ? WEIR_LOG_WARNING : WEIR_LOG_INFO,
+                         is_away ? "node %s is away: %s" : "node %s is back%s", name,
+                         is_away ? conn->why : "");
+    }
+    if (node->had_binlog && !conn->facts.has_binlog) {
+        weiri_broker_log(cluster->config, WEIR_LOG_WARNING,
+                         "node %s writes no binlog: what it takes is lost with its process; "
+                         "expected beanstalkd -b DIR -f 0, and space on its disk",
+                         name);
+    }
+    node->had_binlog = conn->facts.has_binlog;
+}
+
+/* Asks nodes how they are, now and then. Returns when to do so again. */
+static int64_t watch_nodes(struct weiri_cluster *cluster, int64_t now_ns)
+{
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < cluster->options.node_count; i++) {
+        struct weiri_node *node = &cluster->nodes[i];
+        struct weiri_conn *conn = &node->control;
+        tell_of_node(cluster, node);
+        weiri_mutex_lock(&cluster->mutex);
+        node->is_suspect = conn->failures > 0 || conn->facts.is_draining || !conn->facts.has_binlog;
+        weiri_mutex_unlock(&cluster->mutex);
+        if (conn->state == WEIRI_CONN_UP && !node->is_checked && node->check_ns <= now_ns) {
+            node->is_checked = true;
+            node->check_ns = weiri_time_add(now_ns, CHECK_NS);
+            node->check = (struct weiri_command){
+                .conn = conn, .request = {.verb = WEIRI_STATS}, .done = checked};
+            weiri_list_init(&node->check.link);
+            weiri_conn_push(conn, &node->check, now_ns);
+        }
+        next = weiri_time_earlier(next, node->is_checked ? INT64_MAX : node->check_ns);
+    }
+    return next;
+}
+
+/* Does all that is due. Returns when something will be. */
+static int64_t advance(struct weiri_cluster *cluster, int64_t now_ns)
+{
+    int64_t next = weiri_subscriptions_advance(cluster, now_ns);
+    next = weiri_time_earlier(next, watch_nodes(cluster, now_ns));
+    struct weiri_list *end = &cluster->conns;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
+        next = weiri_time_earlier(next, weiri_conn_advance(conn, now_ns));
+    }
+    if (cluster->claims != NULL) {
+        next = weiri_time_earlier(next, weiri_claims_advance(cluster->claims, now_ns));
+    }
+    return next;
+}
+
+/* Every connection has a place, in the order of the list; poll() skips those below zero. */
+static void fill_polls(struct weiri_cluster *cluster)
+{
+    struct pollfd *one = cluster->polls;
+    *one++ = (struct pollfd){.fd = cluster->wake_fd, .events = POLLIN};
+    *one = (struct pollfd){.fd = -1};
+    if (cluster->claims != NULL) {
+        one->events = weiri_claims_events(cluster->claims, &one->fd);
+    }
+    struct weiri_list *end = &cluster->conns;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        const struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
+        short events = weiri_conn_events(conn);
+        *++one = (struct pollfd){.fd = events != 0 ? conn->fd : -1, .events = events};
+    }
+}
+
+/* Does what poll() found. No connection is added meanwhile. */
+static void serve_polls(struct weiri_cluster *cluster)
+{
+    int64_t now = weiri_monotonic_now();
+    const struct pollfd *one = cluster->polls;
+    if (one->revents != 0) {
+        uint64_t drained;
+        ssize_t ignored = read(cluster->wake_fd, &drained, sizeof(drained));
+        (void)ignored;
+    }
+    one++;
+    if (one->revents != 0) {
+        weiri_claims_ready(cluster->claims, one->revents);
+    }
+    struct weiri_list *end = &cluster->conns;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
+        one++;
+        if (one->revents != 0) {
+            weiri_conn_ready(conn, one->revents, cluster->buffer, sizeof(cluster->buffer), now);
+        }
+    }
+}
+
 /* Rounded up, so that a time has come when poll() returns; at most the bound of every wait. */
 static int poll_timeout(int64_t now_ns, int64_t next_ns)
 {
     int64_t most = weiri_time_add(now_ns, WEIRI_WAIT_MAX_NS);
-    int64_t wait = weiri_time_sub(next_ns < most ? next_ns : most, now_ns);
+    int64_t wait = weiri_time_sub(weiri_time_earlier(next_ns, most), now_ns);
     return wait <= 0 ? 0 : (int)((wait + WEIR_MS(1) - 1) / WEIR_MS(1));
 }
 
 static void run(void *arg)
 {
     struct weiri_cluster *cluster = arg;
-    for (;;) {
-        int64_t now = weiri_monotonic_now();
-        if (!take_submitted(cluster, now)) {
-            break;
-        }
-        size_t conns;
-        int64_t next = advance(cluster, now, &conns);
+    int64_t now = weiri_monotonic_now();
+    while (begin_calls(cluster, now)) {
+        int64_t next = advance(cluster, now);
         wake_finished(cluster);
-        size_t capacity = reserve_polls(cluster, conns + 2);
-        size_t count = fill_polls(cluster, capacity);
-        if (capacity < conns + 2) {
-            next = weiri_time_add(now, WEIR_MS(20));
-        }
-        int ready = poll(cluster->polls, count, poll_timeout(now, next));
-        if (ready > 0) {
-            if (cluster->polls[0].revents != 0) {
-                uint64_t drained;
-                ssize_t ignored = read(cluster->wake_fd, &drained, sizeof(drained));
-                (void)ignored;
-            }
-            if (cluster->polls[1].revents != 0) {
-                weiri_claims_ready(cluster->claims, cluster->polls[1].revents,
-                                   weiri_monotonic_now());
-            }
-            serve_conns(cluster);
+        fill_polls(cluster);
+        if (poll(cluster->polls, FIRST_POLLS + cluster->conn_count, poll_timeout(now, next)) > 0) {
+            serve_polls(cluster);
             wake_finished(cluster);
         }
+        now = weiri_monotonic_now();
     }
     weiri_subscriptions_end(cluster);
-    for (size_t i = 0; i < cluster->url.node_count; i++) {
+    for (size_t i = 0; i < cluster->options.node_count; i++) {
         weiri_conn_fini(&cluster->nodes[i].control);
     }
 }
@@ -246,94 +230,112 @@ static void run(void *arg)
 static void release(struct weiri_cluster *cluster)
 {
     const struct weir_allocator memory = cluster->config->allocator;
-    size_t count = cluster->url.node_count;
+    size_t count = cluster->options.node_count;
     if (cluster->wake_fd >= 0) {
         (void)close(cluster->wake_fd);
     }
+    weiri_claims_close(cluster->claims);
     weiri_release(&memory, cluster->nodes, count * sizeof(*cluster->nodes));
     weiri_release(&memory, cluster->polls, cluster->poll_capacity * sizeof(*cluster->polls));
-    weiri_cluster_url_free(&memory, &cluster->url);
+    weiri_cluster_options_free(&memory, &cluster->options);
     weiri_mutex_fini(&cluster->mutex);
     weiri_release(&memory, cluster, sizeof(*cluster));
 }
 
-static void init_nodes(struct weiri_cluster *cluster)
+static enum weir_status init_nodes(struct weiri_cluster *cluster)
 {
+    size_t count = cluster->options.node_count;
     size_t body_max = cluster->config->body_size_max + WEIRI_STAMP_SIZE;
-    for (size_t i = 0; i < cluster->url.node_count; i++) {
+    cluster->nodes = weiri_alloc_zero(&cluster->config->allocator, count, sizeof(*cluster->nodes));
+    if (cluster->nodes == NULL) {
+        return WEIR_ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
         const struct weiri_conn_config config = {.allocator = &cluster->config->allocator,
-                                                 .endpoint = &cluster->url.nodes[i],
+                                                 .endpoint = &cluster->options.nodes[i],
                                                  .body_size_max =
                                                      body_max > STATS_SIZE ? body_max : STATS_SIZE,
-                                                 .time_limit_ns = cluster->url.time_limit_ns,
+                                                 .time_limit_ns = cluster->options.time_limit_ns,
                                                  .wake_fd = cluster->wake_fd};
-        weiri_conn_init(&cluster->nodes[i].control, &config);
-        cluster->nodes[i].control.is_wanted = true;
-        cluster->nodes[i].had_binlog = true;
-        weiri_cluster_add_conn(cluster, &cluster->nodes[i].control);
+        struct weiri_node *node = &cluster->nodes[i];
+        weiri_conn_init(&node->control, &config);
+        node->control.is_wanted = true;
+        node->had_binlog = true;
+        if (!weiri_cluster_add_conn(cluster, &node->control)) {
+            return WEIR_ENOMEM;
+        }
     }
+    return WEIR_OK;
 }
 
 static enum weir_status init_parts(struct weiri_cluster *cluster, struct weir_error *ret_error)
 {
-    const struct weir_allocator *memory = &cluster->config->allocator;
-    size_t count = cluster->url.node_count;
-    cluster->nodes = weiri_alloc_zero(memory, count, sizeof(*cluster->nodes));
-    cluster->polls = weiri_alloc_zero(memory, count + 2, sizeof(*cluster->polls));
-    cluster->poll_capacity = cluster->polls == NULL ? 0 : count + 2;
-    if (cluster->nodes == NULL || cluster->polls == NULL) {
-        return WEIR_ENOMEM;
-    }
+    enum weir_status status = WEIR_OK;
     cluster->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (cluster->wake_fd < 0) {
-        return WEIR_EIO;
+        return weiri_fail(ret_error, WEIR_EIO, "no descriptor for the cluster's thread");
     }
-    if (cluster->url.claims != NULL) {
-        enum weir_status status =
-            weiri_claims_open(cluster->config, cluster->url.claims, cluster->url.time_limit_ns,
-                              &cluster->claims, ret_error);
+    if (cluster->options.claims != NULL) {
+        status = weiri_claims_open(cluster->config, cluster->options.claims,
+                                   cluster->options.time_limit_ns, &cluster->claims, ret_error);
+    }
+    if (status == WEIR_OK && init_nodes(cluster) != WEIR_OK) {
+        status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    if (status == WEIR_OK) {
+        status = weiri_thread_start(&cluster->thread, "weir-cluster", run, cluster);
         if (status != WEIR_OK) {
-            return status;
+            return weiri_fail(ret_error, status, "the cluster's thread cannot be started");
         }
     }
-    init_nodes(cluster);
-    return weiri_thread_start(&cluster->thread, "weir-cluster", run, cluster);
+    return status;
 }
 
-static enum weir_status open_cluster(const char *location, const struct weiri_broker_config *config,
-                                     void **ret_store, struct weir_error *ret_error)
+/* Takes the options. */
+static enum weir_status open_cluster(struct weiri_cluster_options *options,
+                                     const struct weiri_broker_config *config, void **ret_store,
+                                     struct weir_error *ret_error)
 {
-    struct weiri_cluster_url url;
-    enum weir_status status =
-        weiri_cluster_url_parse(&config->allocator, location, &url, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
     struct weiri_cluster *cluster = weiri_alloc_zero(&config->allocator, 1, sizeof(*cluster));
     if (cluster == NULL) {
-        weiri_cluster_url_free(&config->allocator, &url);
+        weiri_cluster_options_free(&config->allocator, options);
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     weiri_mutex_init(&cluster->mutex);
     cluster->config = config;
-    cluster->url = url;
+    cluster->options = *options;
     cluster->wake_fd = -1;
     cluster->random = weiri_random_seed();
-    weiri_list_init(&cluster->submitted);
-    weiri_list_init(&cluster->submitted_claims);
+    weiri_list_init(&cluster->calls);
     weiri_list_init(&cluster->subscriptions);
     weiri_list_init(&cluster->conns);
     weiri_list_init(&cluster->finished);
-    (void)weiri_fail(ret_error, WEIR_OK, "the cluster's thread cannot be started");
-    status = init_parts(cluster, ret_error);
+    enum weir_status status = init_parts(cluster, ret_error);
     if (status != WEIR_OK) {
-        weiri_claims_close(cluster->claims);
         release(cluster);
         return status;
     }
-    weiri_error_clear(ret_error);
     *ret_store = cluster;
     return WEIR_OK;
+}
+
+static enum weir_status open_url(const char *location, const struct weiri_broker_config *config,
+                                 void **ret_store, struct weir_error *ret_error)
+{
+    struct weiri_cluster_options options;
+    enum weir_status status =
+        weiri_cluster_url_parse(&config->allocator, location, &options, ret_error);
+    return status == WEIR_OK ? open_cluster(&options, config, ret_store, ret_error) : status;
+}
+
+enum weir_status weiri_cluster_open(const struct weir_cluster_options *given,
+                                    const struct weiri_broker_config *config, void **ret_store,
+                                    struct weir_error *ret_error)
+{
+    struct weiri_cluster_options options;
+    enum weir_status status =
+        weiri_cluster_options_read(&config->allocator, given, NULL, &options, ret_error);
+    return status == WEIR_OK ? open_cluster(&options, config, ret_store, ret_error) : status;
 }
 
 static void close_cluster(void *store)
@@ -350,7 +352,7 @@ static void close_cluster(void *store)
 
 const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .scheme = "beanstalk",
-    .open = open_cluster,
+    .open = open_url,
     .close = close_cluster,
     .put = weiri_cluster_put,
     .change = weiri_cluster_change,

@@ -6,35 +6,38 @@
 #include <poll.h>
 
 #include "base/sync.h"
-#include "jobs/beanstalkd/cluster_url.h"
+#include "jobs/beanstalkd/cluster_options.h"
 #include "jobs/beanstalkd/connection.h"
 #include "jobs/broker.h"
 #include "jobs/redis/claims.h"
 
 /* All nodes of a broker, driven by poll() from one thread, the cluster's. Connections belong to
- * that thread. Other threads hand in commands and wait; one mutex guards what they share. It is
- * never held during I/O. docs/internals/cluster.md. */
+ * that thread. Other threads hand in calls and wait; one mutex guards what they share. It is never
+ * held during I/O. docs/internals/cluster.md. */
 
 struct weiri_node {
     struct weiri_conn control; /* everything but reserving */
-    atomic_bool is_away;       /* the last connection failed, or the node takes no puts */
-    bool was_away;             /* the cluster thread's, for the log */
+    bool is_suspect;           /* guarded by the mutex: away, draining or without its binlog */
+    /* The cluster thread's. */
+    bool was_away; /* for the log */
     bool had_binlog;
+    bool is_checked;  /* a `stats` is under way */
+    int64_t check_ns; /* when to send the next */
+    struct weiri_command check;
 };
 
 struct weiri_cluster {
     /* Immutable. */
     const struct weiri_broker_config *config;
-    struct weiri_cluster_url url;
-    struct weiri_node *nodes;    /* url.node_count */
+    struct weiri_cluster_options options;
+    struct weiri_node *nodes;    /* options.node_count */
     struct weiri_claims *claims; /* NULL: none */
     int wake_fd;
     struct weiri_thread thread;
 
     struct weiri_mutex mutex;
     /* Guarded by the mutex. */
-    struct weiri_list submitted WEIRI_GUARDED_BY(mutex); /* commands for the cluster thread */
-    struct weiri_list submitted_claims WEIRI_GUARDED_BY(mutex);
+    struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* handed in, not begun */
     struct weiri_list subscriptions WEIRI_GUARDED_BY(mutex); /* added to, never removed from */
     uint64_t random WEIRI_GUARDED_BY(mutex);
     bool is_woken WEIRI_GUARDED_BY(mutex);
@@ -42,76 +45,85 @@ struct weiri_cluster {
 
     /* The cluster thread's. */
     struct weiri_list conns;
+    size_t conn_count;
     struct weiri_list finished; /* calls whose threads are to be woken */
-    struct pollfd *polls;
+    struct pollfd *polls;       /* one for each connection and two more */
     size_t poll_capacity;
     char buffer[65536];
 };
 
-/* Hands in a command; command->conn says where to. */
-void weiri_cluster_submit_locked(struct weiri_cluster *cluster, struct weiri_command *command)
-    WEIRI_REQUIRES(cluster->mutex);
 /* Makes the cluster thread do a round soon. */
 void weiri_cluster_wake_locked(struct weiri_cluster *cluster) WEIRI_REQUIRES(cluster->mutex);
-/* The cluster thread's: adds a connection to those that it drives, or takes it away. */
-void weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *conn);
-
-/* The node of an endpoint that text begins with, followed by '/'; -1: none. */
-int weiri_cluster_find_node(const struct weiri_cluster *cluster, const char *text);
+/* The cluster thread's: adds a connection to those that it drives. False for lack of memory. */
+bool weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *conn);
 
 static inline int64_t weiri_cluster_now(const struct weiri_cluster *cluster)
 {
     return cluster->config->now(cluster->config->now_arg);
 }
 
-/* A call that waits for answers. The cluster's thread wakes all that were answered in one round
- * under one hold of the mutex, each by a condition of its own. */
+/* A call of another thread, which waits for so many answers. */
 struct weiri_call {
     struct weiri_list link;
+    struct weiri_cluster *cluster;
+    /* On the cluster's thread: sends what the call is about. */
+    void (*begin)(struct weiri_call *call, int64_t now_ns);
+    size_t left;
     struct weiri_cond woken;
-    size_t left;  /* the cluster thread's, once its commands are handed in */
     bool is_done; /* guarded by the mutex */
 };
 
-/* For so many answers. */
-void weiri_call_init(struct weiri_call *call, struct weiri_cluster *cluster, size_t left);
-void weiri_call_wait_locked(struct weiri_call *call);
+/* Hands the call in and waits for its last answer. */
+void weiri_call_run(struct weiri_call *call);
 /* On the cluster's thread: one answer came. The call may end with the round. */
-void weiri_call_answer(struct weiri_cluster *cluster, struct weiri_call *call);
+void weiri_call_answer(struct weiri_call *call);
 
 #define WEIRI_STAMP_SIZE 24
 
-/* A command that a thread waits for. */
+/* One copy of a job, as its id names it. */
+struct weiri_copy_id {
+    size_t node;
+    uint64_t number;
+};
+
+/* A request to a node, and its answer. */
 struct weiri_query {
     struct weiri_command command;
-    struct weiri_queries *queries;
     enum weiri_delivery delivery;
     enum weiri_reply_kind kind; /* 0 unless answered */
     uint64_t id;
-    uint64_t count;
-    char *body; /* taken; weiri_queries_free() */
+    char *body; /* taken; weiri_queries_clear() */
     size_t body_size;
     char why[96];                 /* not sent or lost: why */
     char stamp[WEIRI_STAMP_SIZE]; /* of a put */
 };
 
+/* Requests that are sent together. */
 struct weiri_queries {
-    struct weiri_cluster *cluster;
     struct weiri_call call;
     struct weiri_query *query;
     size_t count;
     size_t capacity;
 };
 
-/* Space for so many; false for lack of memory. */
-bool weiri_queries_init(struct weiri_queries *queries, struct weiri_cluster *cluster,
-                        size_t capacity);
+/* Space for so many; WEIR_ENOMEM in words. */
+enum weir_status weiri_queries_init(struct weiri_queries *queries, struct weiri_cluster *cluster,
+                                    size_t capacity, struct weir_error *ret_error);
 /* Adds one for a node's control connection. */
 struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node,
                                       const struct weiri_request *request, const char *use);
 /* Sends all and waits until each is answered or has failed, which the connections' time limits
  * bound. */
 void weiri_queries_run(struct weiri_queries *queries);
+/* Forgets all, keeping the space. */
+void weiri_queries_clear(struct weiri_queries *queries);
+/* The same request to one node, or to all (WEIRI_ALL_NODES), instead of what was asked before. */
+void weiri_queries_ask(struct weiri_queries *queries, size_t node,
+                       const struct weiri_request *request, const char *use);
+#define WEIRI_ALL_NODES SIZE_MAX
+/* The same for each copy of a job. */
+void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
+                              size_t count, enum weiri_verb verb);
 /* Forgets all, keeping the space. */
 void weiri_queries_clear(struct weiri_queries *queries);
 void weiri_queries_fini(struct weiri_queries *queries);
@@ -128,13 +140,12 @@ enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
                                             enum weiri_claim_verb verb, const char *body,
                                             size_t size, int64_t time_ms);
 
-/* Ids: endpoint/tube/number joined by commas. */
-struct weiri_copy_id {
-    size_t node;
-    uint64_t number;
-};
+/* Sums what the nodes count of a tube, asking them by queries for all nodes. False: none of them
+ * knows it, or it is empty and nobody's. */
+bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
+                         struct weir_tube_counts *ret_counts);
 
-/* Adds a copy to an id. False: it does not fit. */
+/* Ids: endpoint/tube/number joined by commas. Adds a copy; false: it does not fit. */
 bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number);
 /* Reads an id. ret_copies has WEIRI_NODES_MAX members. */
 enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char *text,
@@ -146,8 +157,22 @@ size_t weiri_stamp_write(int64_t run_at_ns, char text[WEIRI_STAMP_SIZE]);
 /* False: these bytes do not begin so. ret_size: of the number and the slash. */
 bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, size_t *ret_size);
 
+/* What a job is, as `stats-job` tells it. */
+struct weiri_job_stats {
+    char tube[WEIR_TUBE_SIZE_MAX + 1];
+    uint32_t priority; /* the node's */
+    uint64_t kicks;
+};
+
+/* Reads the body of `stats-job`; fills in ret_job's state, priority, TTR, attempts, time of
+ * creation and end of its reservation. False: a fact lacks. */
+bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
+                          struct weiri_job_stats *ret_facts, struct weir_job *ret_job);
+
 /* Priorities as go-queue's dq has them: weir's 0 is its usual 2. */
 #define WEIRI_PRIORITY_OFFSET 2
+/* Why a body that is none of ours is set aside. */
+#define WEIRI_NO_STAMP "its body does not begin with a run time and a slash"
 
 /* The operations: functions of struct weiri_broker_ops. */
 enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
@@ -173,6 +198,10 @@ enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t dura
 enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
                                     struct weir_error *ret_error);
 int64_t weiri_cluster_late(const void *store);
+/* Opens a cluster without a URL. */
+enum weir_status weiri_cluster_open(const struct weir_cluster_options *given,
+                                    const struct weiri_broker_config *config, void **ret_store,
+                                    struct weir_error *ret_error);
 
 extern const struct weiri_broker_ops weiri_beanstalkd_ops;
 

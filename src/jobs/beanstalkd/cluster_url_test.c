@@ -1,18 +1,19 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/beanstalkd/cluster_url.h"
+#include "jobs/beanstalkd/cluster_options.h"
 
 #include "support/harness.h"
 
 TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
 {
-    struct weiri_cluster_url url;
+    struct weiri_cluster_options url;
     struct weir_error error;
-    enum weir_status status = weiri_cluster_url_parse(
-        test_allocator(),
-        "//A.example:1,[::1],%2Frun%2Fb.sock/?replicas=2&min_written=1&time_limit=250ms&late=0&"
-        "claims=redis://u:p%40ss@h:6379/2&claims_away=run",
-        &url, &error);
+    enum weir_status status =
+        weiri_cluster_url_parse(test_allocator(),
+                                "//A.example:1,[::1],%2Frun%2Fb.sock/"
+                                "?replicas=2&min_written=1&time_limit=250ms&late=0&lease=30s&"
+                                "claims=redis://u:p%40ss@h:6379/2&claims_away=run",
+                                &url, &error);
     if (CHECK_OR_OOM(status)) {
         return;
     }
@@ -28,21 +29,22 @@ TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
     CHECK_INT(url.replicas, ==, 2);
     CHECK_INT(url.min_written, ==, 1);
     CHECK_INT(url.time_limit_ns, ==, WEIR_MS(250));
-    CHECK_INT(url.late_ns, ==, 0);
+    CHECK_INT(url.late_ns, ==, WEIR_FOREVER);
+    CHECK_INT(url.lease_ns, ==, WEIR_SECONDS(30));
     CHECK_STRING(url.claims, "redis://u:p@ss@h:6379/2");
     CHECK(url.runs_unclaimed);
-    weiri_cluster_url_free(test_allocator(), &url);
+    weiri_cluster_options_free(test_allocator(), &url);
 }
 
 static void check_defaults(const char *location, size_t replicas, size_t min_written)
 {
-    struct weiri_cluster_url url;
+    struct weiri_cluster_options url;
     struct weir_error error;
     CHECK_STATUS(weiri_cluster_url_parse(test_allocator(), location, &url, &error), WEIR_OK);
     CHECK_INT(url.replicas, ==, replicas);
     CHECK_INT(url.min_written, ==, min_written);
     CHECK(url.claims == NULL && !url.runs_unclaimed);
-    weiri_cluster_url_free(test_allocator(), &url);
+    weiri_cluster_options_free(test_allocator(), &url);
 }
 
 TEST(has_defaults, "three copies of which two must be written; all nodes where there are fewer")
@@ -103,7 +105,7 @@ TEST(names_the_bad_piece, "a malformed URL is refused with the piece and its off
         {"//a%2Fb,c", "offset 12"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weiri_cluster_url url;
+        struct weiri_cluster_options url;
         struct weir_error error;
         enum weir_status status =
             weiri_cluster_url_parse(test_allocator(), rows[i].location, &url, &error);

@@ -105,6 +105,9 @@ struct weiri_reply {
     size_t body_size;
 };
 
+/* The block of memory that a body is in: its CR LF is read with it. */
+#define WEIRI_BODY_BLOCK(body_size) ((body_size) + 2)
+
 /* The word of a reply, as the node sends it. */
 const char *weiri_reply_name(enum weiri_reply_kind kind);
 
@@ -122,22 +125,14 @@ enum weiri_parse {
     WEIRI_PARSE_NO_MEMORY /* for a body */
 };
 
-enum weiri_parse_stage {
-    WEIRI_STAGE_LINE = 0,
-    WEIRI_STAGE_BODY,
-    WEIRI_STAGE_CR, /* that ends a body */
-    WEIRI_STAGE_LF
-};
-
 /* An incremental parser of replies. It holds at most one line and one body. */
 struct weiri_parser {
     const struct weir_allocator *allocator;
     size_t body_size_max;
     const char *why;
     struct weiri_reply reply;
-    enum weiri_parse_stage stage;
     size_t line_size;
-    size_t body_used;
+    size_t body_used; /* of the body and its CR LF */
     char line[WEIRI_LINE_SIZE];
 };
 
@@ -147,14 +142,12 @@ void weiri_parser_init(struct weiri_parser *parser, const struct weir_allocator 
 void weiri_parser_fini(struct weiri_parser *parser);
 
 /* Reads bytes up to the end of one reply. ret_used is how many were read. After WEIRI_PARSE_REPLY
- * the reply is the parser's until weiri_parser_next(); after BAD or NO_MEMORY only
- * weiri_parser_reset() may follow. */
+ * the reply is the parser's until weiri_parser_next(), which alone may follow
+ * BAD and NO_MEMORY. */
 enum weiri_parse weiri_parser_feed(struct weiri_parser *parser, const char *bytes, size_t size,
                                    size_t *ret_used);
-/* Frees the reply and begins the next. */
+/* Frees the reply and begins the next; also for a new connection. */
 void weiri_parser_next(struct weiri_parser *parser);
-/* For a new connection. */
-void weiri_parser_reset(struct weiri_parser *parser);
 
 /* The number of `name: 123` in the body of stats, stats-job or stats-tube. False: there is none. */
 bool weiri_stats_number(const char *body, size_t size, const char *name, uint64_t *ret_number);

@@ -18,16 +18,6 @@
  * anything but a reply that fits, the connection is closed and made anew after a pause that grows.
  * The node's name is resolved again each time. */
 
-/* Moves all of a list behind the members of another. */
-static inline void weiri_list_move(struct weiri_list *from, struct weiri_list *to)
-{
-    while (!weiri_list_is_empty(from)) {
-        struct weiri_list *link = from->next;
-        weiri_list_remove(link);
-        weiri_list_insert_before(to, link);
-    }
-}
-
 /* Where a node is. */
 struct weiri_endpoint {
     const char *text; /* as in ids: host:port, or a path with its slashes written %2F */
@@ -65,12 +55,16 @@ enum weiri_conn_state {
 };
 
 #define WEIRI_CONN_OUT_SIZE 32768
-#define WEIRI_CONN_GREETINGS 2
 
-/* What a node told about itself when it was greeted. */
+/* The tube that every connection uses and watches at first. */
+#define WEIRI_DEFAULT_TUBE "default"
+
+/* What a node told about itself last. */
 struct weiri_node_facts {
     char version[32];
     uint64_t max_job_size; /* 0: not known */
+    uint64_t puts;         /* since it was started */
+    uint64_t records;      /* written to its binlog since then */
     bool is_draining;
     bool has_binlog;
 };
@@ -109,18 +103,16 @@ struct weiri_conn {
     struct weiri_node_facts facts;
 
     int fd;
-    size_t poll_index; /* the loop's */
     struct weiri_resolver resolver;
     struct addrinfo *addresses;
     struct addrinfo *address; /* the one being tried */
 
     struct weiri_list waiting; /* commands that are not encoded */
     struct weiri_list sent;    /* commands that are, in part at least */
-    struct weiri_command greetings[WEIRI_CONN_GREETINGS];
-    size_t greetings_left;
-    struct weiri_command use;
+    enum weiri_verb greeting;  /* the step to send next, or under way; 0: greeted */
+    struct weiri_command own;  /* of the greeting, or `use` */
+    bool is_own_sent;          /* nothing else is encoded before it is answered */
     char used[WEIR_TUBE_SIZE_MAX + 1];
-    struct weiri_command *barrier; /* nothing is encoded before this one is answered */
 
     /* The command whose bytes are being copied to out. */
     struct weiri_command *writing;
@@ -155,5 +147,30 @@ void weiri_conn_ready(struct weiri_conn *conn, short events, char *buffer, size_
 /* Closes without a failure; commands that are left are done. The next advance connects again where
  * it is wanted. */
 void weiri_conn_close(struct weiri_conn *conn);
+
+/* Reads the body of `stats`. */
+void weiri_conn_read_facts(struct weiri_conn *conn, const struct weiri_reply *reply);
+
+/* Parts of a connection: connection.c, stream.c, resolve.c. */
+
+/* Closes the connection, to be made again after a pause. */
+void weiri_conn_fail(struct weiri_conn *conn, int64_t now_ns, const char *what, const char *why);
+void weiri_conn_fail_errno(struct weiri_conn *conn, int64_t now_ns, const char *what, int error);
+/* Encodes what waits and sends what the socket takes. */
+void weiri_conn_send(struct weiri_conn *conn, int64_t now_ns);
+/* Reads once, and does what the replies ask for. */
+void weiri_conn_receive(struct weiri_conn *conn, char *buffer, size_t size, int64_t now_ns);
+
+/* Begins to resolve an endpoint. Numbers and paths are done at once; a name takes a thread, which
+ * writes to wake_fd at its end. Where an earlier one still runs, its answer is awaited. False: no
+ * thread could be had. */
+bool weiri_resolver_begin(struct weiri_resolver *resolver, const struct weiri_endpoint *endpoint,
+                          int wake_fd);
+/* Takes the addresses: weiri_addresses_free(). Returns 0 or an error of getaddrinfo(). */
+int weiri_resolver_take(struct weiri_resolver *resolver, struct addrinfo **ret_addresses);
+/* Waits for a thread that still runs, and frees what it found. */
+void weiri_resolver_end(struct weiri_resolver *resolver);
+/* Takes NULL. */
+void weiri_addresses_free(struct addrinfo *addresses);
 
 #endif

@@ -199,15 +199,20 @@ TEST(ignores_default, "a connection that reserves watches its tube alone before 
     start(&world, "t");
     turn(&world);
     accept_one(&world);
-    expect(&world, "watch t\r\nignore default\r\n");
-    say(&world, "WATCHING 2\r\nWATCHING 2\r\n");
+    expect(&world, "watch t\r\n");
+    say(&world, "WATCHING 2\r\n");
+    expect(&world, "ignore default\r\n");
+    say(&world, "WATCHING 2\r\n");
     CHECK_INT(world.conn.failures, ==, 1);
     CHECK_INT(world.conn.state, ==, WEIRI_CONN_DOWN);
     world.now_ns += WEIR_SECONDS(1);
     turn(&world);
     accept_one(&world);
-    expect(&world, "watch t\r\nignore default\r\n");
-    say(&world, "WATCHING 2\r\nWATCHING 1\r\n");
+    expect(&world, "watch t\r\n");
+    say(&world, "WATCHING 2\r\n");
+    CHECK_INT(world.conn.state, ==, WEIRI_CONN_GREETING);
+    expect(&world, "ignore default\r\n");
+    say(&world, "WATCHING 1\r\n");
     CHECK_INT(world.conn.state, ==, WEIRI_CONN_UP);
     end(&world);
 }
@@ -351,5 +356,45 @@ TEST(connects_by_name, "a name is resolved by a thread of its own; one that does
     (void)weiri_conn_advance(&world.conn, world.now_ns);
     CHECK_INT(world.conn.failures, ==, 1);
     CHECK(strstr(world.conn.why, "resolve") != NULL);
+    end(&world);
+}
+
+static void say_stats(struct world *world, int puts, int records, int index)
+{
+    char body[160];
+    char bytes[200];
+    (void)snprintf(body, sizeof(body),
+                   "---\ntotal-jobs: %d\nbinlog-records-written: %d\nbinlog-current-index: %d\n",
+                   puts, records, index);
+    (void)snprintf(bytes, sizeof(bytes), "OK %zu\r\n%s\r\n", strlen(body), body);
+    struct weiri_parser parser;
+    size_t used;
+    weiri_parser_init(&parser, test_allocator(), 1000);
+    CHECK_INT(weiri_parser_feed(&parser, bytes, strlen(bytes), &used), ==, WEIRI_PARSE_REPLY);
+    weiri_conn_read_facts(&world->conn, &parser.reply);
+    weiri_parser_fini(&parser);
+}
+
+TEST(sees_a_binlog_that_stands_still, "a node that takes jobs and writes no record has lost its "
+                                      "binlog, until it writes one or is started anew")
+{
+    static const struct {
+        int puts;
+        int records;
+        int index;
+        bool has_binlog;
+    } rows[] = {
+        {0, 0, 1, true},    {5, 9, 1, true},   {5, 9, 1, true},   {6, 10, 1, true},
+        {7, 10, 1, false},  {7, 10, 1, false}, {9, 10, 1, false}, {9, 11, 1, true},
+        {12, 11, 1, false}, {1, 2, 1, true},   {1, 2, 0, false},  {2, 3, 0, false},
+    };
+    struct world world;
+    start(&world, NULL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        say_stats(&world, rows[i].puts, rows[i].records, rows[i].index);
+        if (world.conn.facts.has_binlog != rows[i].has_binlog) {
+            test_fail(__FILE__, __LINE__, "row %zu", i);
+        }
+    }
     end(&world);
 }

@@ -48,10 +48,8 @@ struct at_hand {
 static struct weiri_query *ask(struct mover *mover, const struct weiri_request *request,
                                const char *use)
 {
-    weiri_queries_clear(&mover->queries);
-    struct weiri_query *query = weiri_queries_add(&mover->queries, mover->node, request, use);
-    weiri_queries_run(&mover->queries);
-    return query;
+    weiri_queries_ask(&mover->queries, mover->node, request, use);
+    return mover->queries.query;
 }
 
 /* Remembers a copy to be released. Without memory for that it stays reserved until the broker is
@@ -110,18 +108,13 @@ static bool learn(struct mover *mover, struct at_hand *copy)
 {
     const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->id};
     const struct weiri_query *query = ask(mover, &request, NULL);
-    uint64_t ttr = 0;
-    uint64_t priority = 0;
+    struct weiri_job_stats facts;
     if (query->kind != WEIRI_OK_BODY ||
-        !weiri_stats_number(query->body, query->body_size, "ttr", &ttr) || ttr > UINT32_MAX ||
-        !weiri_stats_number(query->body, query->body_size, "pri", &priority) ||
-        priority > UINT32_MAX) {
+        !weiri_job_stats_read(query->body, query->body_size, weiri_cluster_now(mover->cluster),
+                              &facts, &copy->job)) {
         return false;
     }
-    int64_t shown = (int64_t)priority - WEIRI_PRIORITY_OFFSET;
-    copy->priority = (uint32_t)priority;
-    copy->job.priority = shown > INT32_MAX ? INT32_MAX : (int32_t)shown;
-    copy->job.ttr_ns = WEIR_SECONDS(ttr == 0 ? 1 : ttr);
+    copy->priority = facts.priority;
     return true;
 }
 
@@ -179,8 +172,8 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
 {
     size_t stamp = 0;
     mover->move->counts.found++;
-    (void)weiri_id_add(&copy->name, mover->cluster->url.nodes[mover->node].text, mover->move->tube,
-                       copy->id);
+    (void)weiri_id_add(&copy->name, mover->cluster->options.nodes[mover->node].text,
+                       mover->move->tube, copy->id);
     copy->job.id = copy->name.text;
     copy->priority = WEIRI_PRIORITY_OFFSET;
     if (!learn(mover, copy)) {
@@ -188,7 +181,7 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
         return WEIR_OK;
     }
     if (!weiri_stamp_read(copy->body, copy->body_size, &copy->job.run_at_ns, &stamp)) {
-        leave(mover, copy, "its body does not begin with a run time and a slash");
+        leave(mover, copy, WEIRI_NO_STAMP);
         return WEIR_OK;
     }
     copy->job.body = copy->body + stamp;
@@ -240,7 +233,7 @@ static enum weir_status move_next(struct mover *mover, enum weiri_verb peek, boo
     if (ask(mover, &reserve, NULL)->kind == WEIRI_RESERVED) {
         status = move_copy(mover, &copy, ret_error);
     }
-    weiri_release(memory, copy.body, copy.body_size + 1);
+    weiri_release(memory, copy.body, WEIRI_BODY_BLOCK(copy.body_size));
     return status;
 }
 
@@ -275,11 +268,8 @@ enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
 {
     struct mover mover = {.cluster = store, .move = move};
     const struct weir_allocator *memory = &mover.cluster->config->allocator;
-    if (!weiri_queries_init(&mover.queries, mover.cluster, 1)) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
-    enum weir_status status = WEIR_OK;
-    while (mover.node < mover.cluster->url.node_count && status == WEIR_OK && !mover.is_over) {
+    enum weir_status status = weiri_queries_init(&mover.queries, mover.cluster, 1, ret_error);
+    while (mover.node < mover.cluster->options.node_count && status == WEIR_OK && !mover.is_over) {
         status = move_node(&mover, ret_error);
         mover.node++;
     }
@@ -290,5 +280,5 @@ enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
 
 int64_t weiri_cluster_late(const void *store)
 {
-    return ((const struct weiri_cluster *)store)->url.late_ns;
+    return ((const struct weiri_cluster *)store)->options.late_ns;
 }

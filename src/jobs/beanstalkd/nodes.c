@@ -35,20 +35,11 @@ static void read_facts(const struct weiri_query *query, struct weir_node *node)
     node->buried = number_of(query, "current-jobs-buried");
 }
 
-static const struct weiri_query *ask(struct weiri_queries *queries, size_t node)
-{
-    const struct weiri_request request = {.verb = WEIRI_STATS};
-    weiri_queries_clear(queries);
-    const struct weiri_query *query = weiri_queries_add(queries, node, &request, NULL);
-    weiri_queries_run(queries);
-    return query;
-}
-
 /* Asks one that has answered before, so that the time is not that of connecting. */
 static int tell_node(struct weiri_queries *queries, size_t index, const char *why, weir_node_fn *fn,
                      void *arg)
 {
-    struct weir_node node = {.name = queries->cluster->url.nodes[index].text,
+    struct weir_node node = {.name = queries->call.cluster->options.nodes[index].text,
                              .kind = WEIR_NODE_BEANSTALKD,
                              .state = WEIR_NODE_AWAY,
                              .why = why,
@@ -57,7 +48,9 @@ static int tell_node(struct weiri_queries *queries, size_t index, const char *wh
     char version[32] = "";
     if (why[0] == '\0') {
         int64_t start = weiri_monotonic_now();
-        const struct weiri_query *query = ask(queries, index);
+        const struct weiri_request request = {.verb = WEIRI_STATS};
+        const struct weiri_query *query = queries->query;
+        weiri_queries_ask(queries, index, &request, NULL);
         if (query->kind == WEIRI_OK_BODY) {
             node.answer_ns = weiri_monotonic_now() - start;
             read_facts(query, &node);
@@ -76,7 +69,7 @@ static int tell_node(struct weiri_queries *queries, size_t index, const char *wh
 static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *arg)
 {
     static const char body[] = "0/weir: is Redis there?";
-    const char *url = cluster->url.claims;
+    const char *url = cluster->options.claims;
     const char *scheme = strstr(url, "://");
     const char *host = strrchr(url, '@');
     struct weir_node node = {.name = host != NULL     ? host + 1
@@ -102,21 +95,20 @@ enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
                                      struct weir_error *ret_error)
 {
     struct weiri_cluster *cluster = store;
-    size_t count = cluster->url.node_count;
+    size_t count = cluster->options.node_count;
     struct weiri_queries first;
     struct weiri_queries second;
-    if (!weiri_queries_init(&first, cluster, count)) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    enum weir_status status = weiri_queries_init(&first, cluster, count, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
-    if (!weiri_queries_init(&second, cluster, 1)) {
+    status = weiri_queries_init(&second, cluster, 1, ret_error);
+    if (status != WEIR_OK) {
         weiri_queries_fini(&first);
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+        return status;
     }
     const struct weiri_request request = {.verb = WEIRI_STATS};
-    for (size_t i = 0; i < count; i++) {
-        (void)weiri_queries_add(&first, i, &request, NULL);
-    }
-    weiri_queries_run(&first);
+    weiri_queries_ask(&first, WEIRI_ALL_NODES, &request, NULL);
     bool is_over = false;
     for (size_t i = 0; i < count && !is_over; i++) {
         const struct weiri_query *query = &first.query[i];
@@ -138,19 +130,18 @@ enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t dura
 {
     struct weiri_cluster *cluster = store;
     struct weiri_queries queries;
-    if (!weiri_queries_init(&queries, cluster, cluster->url.node_count)) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    enum weir_status status =
+        weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
     int64_t seconds = duration_ns / WEIR_SECONDS(1) + (duration_ns % WEIR_SECONDS(1) != 0);
     const struct weiri_request request = {.verb = WEIRI_PAUSE_TUBE,
                                           .tube = tube,
                                           .delay_s = seconds > UINT32_MAX ? UINT32_MAX
                                                                           : (uint32_t)seconds};
-    for (size_t i = 0; i < cluster->url.node_count; i++) {
-        (void)weiri_queries_add(&queries, i, &request, NULL);
-    }
-    weiri_queries_run(&queries);
-    enum weir_status status = WEIR_ENOTFOUND;
+    weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, NULL);
+    status = WEIR_ENOTFOUND;
     size_t away = 0;
     char text[400] = "";
     for (size_t i = 0; i < queries.count; i++) {

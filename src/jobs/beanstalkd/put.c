@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Redundant puts, and taking jobs back. */
+/* Redundant puts. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,10 +11,6 @@
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/beanstalkd/quorum.h"
 #include "jobs/error.h"
-#include "jobs/redis/claims.h"
-
-/* How long a tombstone outlives the run time. */
-#define TOMBSTONE_MS (INT64_C(24) * 3600 * 1000)
 
 struct put_call {
     struct weiri_cluster *cluster;
@@ -23,38 +19,24 @@ struct put_call {
     struct weiri_request request;
 };
 
-/* Orders the nodes at random, those that are away last. */
+/* Orders the nodes at random, the suspect ones last. */
 static void choose_nodes(struct put_call *call)
 {
     struct weiri_cluster *cluster = call->cluster;
-    size_t count = cluster->url.node_count;
-    WEIRI_ASSERT(count > 0);
-    for (size_t i = 0; i < count; i++) {
-        call->nodes[i] = i;
-    }
-    if (count == cluster->url.replicas) {
-        return;
-    }
+    uint64_t ranks[WEIRI_NODES_MAX];
     weiri_mutex_lock(&cluster->mutex);
-    for (size_t i = count - 1; i > 0; i--) {
-        size_t other = (size_t)(weiri_random_next(&cluster->random) % (i + 1));
-        size_t node = call->nodes[i];
-        call->nodes[i] = call->nodes[other];
-        call->nodes[other] = node;
+    for (size_t i = 0; i < cluster->options.node_count; i++) {
+        uint64_t rank = weiri_random_next(&cluster->random) >> 1;
+        rank |= (uint64_t)cluster->nodes[i].is_suspect << 63;
+        size_t at = i;
+        for (; at > 0 && ranks[at - 1] > rank; at--) {
+            ranks[at] = ranks[at - 1];
+            call->nodes[at] = call->nodes[at - 1];
+        }
+        ranks[at] = rank;
+        call->nodes[at] = i;
     }
     weiri_mutex_unlock(&cluster->mutex);
-    size_t sorted[WEIRI_NODES_MAX];
-    size_t filled = 0;
-    for (int away = 0; away < 2; away++) {
-        for (size_t i = 0; i < count; i++) {
-            bool is_away =
-                atomic_load_explicit(&cluster->nodes[call->nodes[i]].is_away, memory_order_relaxed);
-            if ((int)is_away == away) {
-                sorted[filled++] = call->nodes[i];
-            }
-        }
-    }
-    memcpy(call->nodes, sorted, filled * sizeof(sorted[0]));
 }
 
 /* Checks what a node can hold, before anything is sent. */
@@ -74,8 +56,8 @@ static enum weir_status prepare(struct put_call *call, struct weir_error *ret_er
                           put->priority, WEIRI_PRIORITY_OFFSET);
     }
     struct weir_job_id id = {""};
-    for (size_t i = 0; i < call->cluster->url.replicas; i++) {
-        const char *endpoint = call->cluster->url.nodes[call->nodes[i]].text;
+    for (size_t i = 0; i < call->cluster->options.replicas; i++) {
+        const char *endpoint = call->cluster->options.nodes[call->nodes[i]].text;
         if (!weiri_id_add(&id, endpoint, put->tube, UINT64_MAX)) {
             return weiri_fail(ret_error, WEIR_ETOOBIG,
                               "the ids of tube %.60s... would have more than %d bytes", put->tube,
@@ -104,23 +86,19 @@ static bool take_back(struct weiri_queries *puts)
 {
     bool is_all_gone = true;
     size_t kept = 0;
-    for (size_t i = 0; i < puts->count; i++) {
-        struct weiri_query *query = &puts->query[i];
+    for (size_t i = 0, count = puts->count; i < count; i++) {
+        const struct weiri_query *query = &puts->query[i];
         if (weiri_copy_has_id(query->delivery, query->kind)) {
             const struct weiri_request request = {.verb = WEIRI_DELETE, .id = query->id};
-            struct weiri_query *delete = &puts->query[kept++];
-            delete->command.conn = query->command.conn;
-            delete->command.request = request;
-            delete->command.use = NULL;
-            delete->kind = 0;
+            size_t node = weiri_query_node(query);
+            puts->count = kept++;
+            (void)weiri_queries_add(puts, node, &request, NULL);
         } else if (weiri_copy_of_put(query->delivery, query->kind) != WEIRI_COPY_ABSENT) {
             is_all_gone = false;
         }
     }
     puts->count = kept;
-    if (kept > 0) {
-        weiri_queries_run(puts);
-    }
+    weiri_queries_run(puts);
     for (size_t i = 0; i < kept; i++) {
         const struct weiri_query *query = &puts->query[i];
         is_all_gone =
@@ -133,7 +111,7 @@ static bool take_back(struct weiri_queries *puts)
 static enum weir_status refuse(struct put_call *call, struct weiri_queries *puts, size_t first,
                                struct weir_error *ret_error)
 {
-    size_t replicas = call->cluster->url.replicas;
+    size_t replicas = call->cluster->options.replicas;
     char text[420] = "";
     bool is_too_big = false;
     for (size_t i = 0; i < replicas; i++) {
@@ -146,26 +124,27 @@ static enum weir_status refuse(struct put_call *call, struct weiri_queries *puts
     }
     return weiri_fail(ret_error, is_too_big ? WEIR_ETOOBIG : WEIR_EUNAVAILABLE,
                       "job %zu has fewer than %zu copies, none is left: %s", first,
-                      call->cluster->url.min_written, text);
+                      call->cluster->options.min_written, text);
 }
 
 static enum weir_status judge(struct put_call *call, struct weiri_queries *puts,
                               struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
-    const struct weiri_cluster_url *url = &call->cluster->url;
+    const struct weiri_cluster_options *options = &call->cluster->options;
     enum weiri_copy_state copies[WEIRI_NODES_MAX];
     for (size_t job = 0; job < call->put->count; job++) {
-        read_copies(&puts->query[job * url->replicas], url->replicas, copies);
-        if (weiri_quorum_judge(copies, url->replicas, url->min_written) != WEIRI_PUT_ACCEPTED) {
+        read_copies(&puts->query[job * options->replicas], options->replicas, copies);
+        if (weiri_quorum_judge(copies, options->replicas, options->min_written) !=
+            WEIRI_PUT_ACCEPTED) {
             return refuse(call, puts, job, ret_error);
         }
     }
     for (size_t job = 0; job < call->put->count && ret_ids != NULL; job++) {
         ret_ids[job].text[0] = '\0';
-        for (size_t i = 0; i < url->replicas; i++) {
-            const struct weiri_query *query = &puts->query[job * url->replicas + i];
+        for (size_t i = 0; i < options->replicas; i++) {
+            const struct weiri_query *query = &puts->query[job * options->replicas + i];
             if (query->kind == WEIRI_INSERTED) {
-                (void)weiri_id_add(&ret_ids[job], url->nodes[weiri_query_node(query)].text,
+                (void)weiri_id_add(&ret_ids[job], options->nodes[weiri_query_node(query)].text,
                                    call->put->tube, query->id);
             }
         }
@@ -178,7 +157,7 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
 {
     struct weiri_cluster *cluster = store;
     struct put_call call = {.cluster = cluster, .put = put};
-    size_t replicas = cluster->url.replicas;
+    size_t replicas = cluster->options.replicas;
     choose_nodes(&call);
     enum weir_status status = prepare(&call, ret_error);
     if (status != WEIR_OK) {
@@ -186,9 +165,12 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     }
     size_t count;
     struct weiri_queries puts;
-    if (__builtin_mul_overflow(put->count, replicas, &count) ||
-        !weiri_queries_init(&puts, cluster, count)) {
+    if (__builtin_mul_overflow(put->count, replicas, &count)) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    status = weiri_queries_init(&puts, cluster, count, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
     for (size_t job = 0; job < put->count; job++) {
         call.request.body = put->bodies[job].data;
@@ -205,106 +187,5 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     weiri_queries_run(&puts);
     status = judge(&call, &puts, ret_ids, ret_error);
     weiri_queries_fini(&puts);
-    return status;
-}
-
-/* --- remove --- */
-
-/* Adds a request for each copy. */
-static void query_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
-                         size_t count, enum weiri_verb verb)
-{
-    weiri_queries_clear(queries);
-    for (size_t i = 0; i < count; i++) {
-        const struct weiri_request request = {.verb = verb, .id = copies[i].number};
-        (void)weiri_queries_add(queries, copies[i].node, &request, NULL);
-    }
-}
-
-/* Leaves a tombstone for copies on nodes that are away. False: none could be left. */
-static bool bury_in_claims(struct weiri_cluster *cluster, struct weiri_queries *queries)
-{
-    const struct weiri_query *found = NULL;
-    bool is_away = false;
-    for (size_t i = 0; i < queries->count; i++) {
-        const struct weiri_query *query = &queries->query[i];
-        is_away = is_away || query->delivery != WEIRI_ANSWERED;
-        found = query->kind == WEIRI_FOUND ? query : found;
-    }
-    if (!is_away) {
-        return true;
-    }
-    if (found == NULL) {
-        return false;
-    }
-    int64_t run_at = 0;
-    size_t size = 0;
-    (void)weiri_stamp_read(found->body, found->body_size, &run_at, &size);
-    int64_t now = weiri_cluster_now(cluster);
-    int64_t wait_ms = run_at > now ? (run_at - now) / WEIR_MS(1) : 0;
-    return weiri_cluster_claim(cluster, WEIRI_CLAIM_REVOKE, found->body, found->body_size,
-                               wait_ms + TOMBSTONE_MS) == WEIRI_CLAIM_MINE;
-}
-
-static enum weir_status remove_one(struct weiri_cluster *cluster, struct weiri_queries *queries,
-                                   const char *id, size_t *count, struct weir_error *ret_error)
-{
-    struct weiri_copy_id copies[WEIRI_NODES_MAX];
-    size_t copy_count;
-    enum weir_status status = weiri_id_parse(cluster, id, copies, &copy_count, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    bool has_tombstone = false;
-    if (cluster->claims != NULL) {
-        query_copies(queries, copies, copy_count, WEIRI_PEEK);
-        weiri_queries_run(queries);
-        has_tombstone = bury_in_claims(cluster, queries);
-    }
-    query_copies(queries, copies, copy_count, WEIRI_DELETE);
-    weiri_queries_run(queries);
-    char text[300] = "";
-    bool is_deleted = false;
-    bool is_sure = true;
-    for (size_t i = 0; i < queries->count; i++) {
-        const struct weiri_query *query = &queries->query[i];
-        is_deleted = is_deleted || query->kind == WEIRI_DELETED;
-        if (query->delivery != WEIRI_ANSWERED) {
-            is_sure = false;
-            weiri_query_tell(query, text, sizeof(text));
-        }
-    }
-    if (!is_sure && !has_tombstone) {
-        return weiri_fail(ret_error, WEIR_EUNKNOWN, "job %.80s may run still: %s", id, text);
-    }
-    *count += is_deleted;
-    return WEIR_OK;
-}
-
-enum weir_status weiri_cluster_remove(void *store, const char *const *ids, size_t count,
-                                      size_t *ret_count, struct weir_error *ret_error)
-{
-    struct weiri_cluster *cluster = store;
-    struct weiri_copy_id copies[WEIRI_NODES_MAX];
-    struct weiri_queries queries;
-    size_t ignored;
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = weiri_id_parse(cluster, ids[i], copies, &ignored, ret_error);
-    }
-    if (status == WEIR_OK && !weiri_queries_init(&queries, cluster, WEIRI_NODES_MAX)) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    size_t removed = 0;
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = remove_one(cluster, &queries, ids[i], &removed, ret_error);
-    }
-    weiri_queries_fini(&queries);
-    if (status == WEIR_OK && ret_count != NULL) {
-        *ret_count = removed;
-    }
     return status;
 }

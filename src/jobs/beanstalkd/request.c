@@ -3,61 +3,50 @@
 /* Requests to bytes, and which replies they may have. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/panic.h"
 #include "jobs/beanstalkd/codec.h"
 
-/* What follows the word. */
-enum arguments {
-    NOTHING,
-    ID,
-    TUBE,
-    COUNT,
-    JOB,         /* priority, delay, TTR, size */
-    ID_RELEASE,  /* id, priority, delay */
-    ID_PRIORITY, /* id, priority */
-    TUBE_DELAY
-};
-
 #define MASK(kind) (UINT32_C(1) << (kind))
 
+/* Arguments, in their order: i id, p priority, d delay, t TTR, c count, s size of the body, T tube.
+ * Every verb may also be answered by an error. */
 static const struct {
     const char *name;
-    enum arguments arguments;
-    uint32_t replies; /* beside the errors that every verb may have */
+    const char *arguments;
+    uint32_t replies;
 } verbs[] = {
-    [WEIRI_PUT] = {"put", JOB,
+    [WEIRI_PUT] = {"put", "pdts",
                    MASK(WEIRI_INSERTED) | MASK(WEIRI_BURIED) | MASK(WEIRI_EXPECTED_CRLF) |
                        MASK(WEIRI_JOB_TOO_BIG) | MASK(WEIRI_DRAINING)},
-    [WEIRI_USE] = {"use", TUBE, MASK(WEIRI_USING)},
-    [WEIRI_RESERVE] = {"reserve", NOTHING,
+    [WEIRI_USE] = {"use", "T", MASK(WEIRI_USING)},
+    [WEIRI_RESERVE] = {"reserve", "",
                        MASK(WEIRI_RESERVED) | MASK(WEIRI_DEADLINE_SOON) | MASK(WEIRI_TIMED_OUT)},
-    [WEIRI_RESERVE_TIMEOUT] = {"reserve-with-timeout", COUNT,
+    [WEIRI_RESERVE_TIMEOUT] = {"reserve-with-timeout", "c",
                                MASK(WEIRI_RESERVED) | MASK(WEIRI_DEADLINE_SOON) |
                                    MASK(WEIRI_TIMED_OUT)},
-    [WEIRI_RESERVE_JOB] = {"reserve-job", ID, MASK(WEIRI_RESERVED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_DELETE] = {"delete", ID, MASK(WEIRI_DELETED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_RELEASE] = {"release", ID_RELEASE,
+    [WEIRI_RESERVE_JOB] = {"reserve-job", "i", MASK(WEIRI_RESERVED) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_DELETE] = {"delete", "i", MASK(WEIRI_DELETED) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_RELEASE] = {"release", "ipd",
                        MASK(WEIRI_RELEASED) | MASK(WEIRI_BURIED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_BURY] = {"bury", ID_PRIORITY, MASK(WEIRI_BURIED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_TOUCH] = {"touch", ID, MASK(WEIRI_TOUCHED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_WATCH] = {"watch", TUBE, MASK(WEIRI_WATCHING)},
-    [WEIRI_IGNORE] = {"ignore", TUBE, MASK(WEIRI_WATCHING) | MASK(WEIRI_NOT_IGNORED)},
-    [WEIRI_PEEK] = {"peek", ID, MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_PEEK_READY] = {"peek-ready", NOTHING, MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_PEEK_DELAYED] = {"peek-delayed", NOTHING, MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_PEEK_BURIED] = {"peek-buried", NOTHING, MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_KICK] = {"kick", COUNT, MASK(WEIRI_KICKED)},
-    [WEIRI_KICK_JOB] = {"kick-job", ID, MASK(WEIRI_KICKED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_STATS] = {"stats", NOTHING, MASK(WEIRI_OK_BODY)},
-    [WEIRI_STATS_JOB] = {"stats-job", ID, MASK(WEIRI_OK_BODY) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_STATS_TUBE] = {"stats-tube", TUBE, MASK(WEIRI_OK_BODY) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_LIST_TUBES] = {"list-tubes", NOTHING, MASK(WEIRI_OK_BODY)},
-    [WEIRI_LIST_TUBE_USED] = {"list-tube-used", NOTHING, MASK(WEIRI_USING)},
-    [WEIRI_LIST_TUBES_WATCHED] = {"list-tubes-watched", NOTHING, MASK(WEIRI_OK_BODY)},
-    [WEIRI_PAUSE_TUBE] = {"pause-tube", TUBE_DELAY, MASK(WEIRI_PAUSED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_QUIT] = {"quit", NOTHING, 0},
+    [WEIRI_BURY] = {"bury", "ip", MASK(WEIRI_BURIED) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_TOUCH] = {"touch", "i", MASK(WEIRI_TOUCHED) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_WATCH] = {"watch", "T", MASK(WEIRI_WATCHING)},
+    [WEIRI_IGNORE] = {"ignore", "T", MASK(WEIRI_WATCHING) | MASK(WEIRI_NOT_IGNORED)},
+    [WEIRI_PEEK] = {"peek", "i", MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_PEEK_READY] = {"peek-ready", "", MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_PEEK_DELAYED] = {"peek-delayed", "", MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_PEEK_BURIED] = {"peek-buried", "", MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_KICK] = {"kick", "c", MASK(WEIRI_KICKED)},
+    [WEIRI_KICK_JOB] = {"kick-job", "i", MASK(WEIRI_KICKED) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_STATS] = {"stats", "", MASK(WEIRI_OK_BODY)},
+    [WEIRI_STATS_JOB] = {"stats-job", "i", MASK(WEIRI_OK_BODY) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_STATS_TUBE] = {"stats-tube", "T", MASK(WEIRI_OK_BODY) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_LIST_TUBES] = {"list-tubes", "", MASK(WEIRI_OK_BODY)},
+    [WEIRI_LIST_TUBE_USED] = {"list-tube-used", "", MASK(WEIRI_USING)},
+    [WEIRI_LIST_TUBES_WATCHED] = {"list-tubes-watched", "", MASK(WEIRI_OK_BODY)},
+    [WEIRI_PAUSE_TUBE] = {"pause-tube", "Td", MASK(WEIRI_PAUSED) | MASK(WEIRI_NOT_FOUND)},
+    [WEIRI_QUIT] = {"quit", "", 0},
 };
 
 /* The node counts the body with a signed number of 32 bits, and its CR LF with it. */
@@ -68,58 +57,49 @@ const char *weiri_verb_name(enum weiri_verb verb)
     return verbs[verb].name;
 }
 
-static bool has_tube(enum arguments arguments)
-{
-    return arguments == TUBE || arguments == TUBE_DELAY;
-}
-
 bool weiri_request_write(const struct weiri_request *request, char line[WEIRI_LINE_SIZE],
                          size_t *ret_size)
 {
     const struct weiri_request *r = request;
-    const char *name = verbs[r->verb].name;
-    enum arguments arguments = verbs[r->verb].arguments;
-    if (has_tube(arguments) && weir_tube_check(r->tube, NULL) != WEIR_OK) {
-        return false;
+    int used = snprintf(line, WEIRI_LINE_SIZE, "%s", verbs[r->verb].name);
+    for (const char *argument = verbs[r->verb].arguments; *argument != '\0'; argument++) {
+        uint64_t number = 0;
+        size_t size = 0;
+        switch (*argument) {
+        case 'i':
+            number = r->id;
+            break;
+        case 'p':
+            number = r->priority;
+            break;
+        case 'd':
+            number = r->delay_s;
+            break;
+        case 't':
+            number = r->ttr_s;
+            break;
+        case 'c':
+            number = r->count;
+            break;
+        case 's':
+            if (__builtin_add_overflow(r->prefix_size, r->body_size, &size) ||
+                size > BODY_SIZE_MAX) {
+                return false;
+            }
+            number = size;
+            break;
+        default:
+            if (weir_tube_check(r->tube, NULL) != WEIR_OK) {
+                return false;
+            }
+            used += snprintf(line + used, WEIRI_LINE_SIZE - (size_t)used, " %s", r->tube);
+            continue;
+        }
+        used += snprintf(line + used, WEIRI_LINE_SIZE - (size_t)used, " %" PRIu64, number);
     }
-    size_t size = 0;
-    if (arguments == JOB &&
-        (__builtin_add_overflow(r->prefix_size, r->body_size, &size) || size > BODY_SIZE_MAX)) {
-        return false;
-    }
-    int length = 0;
-    switch (arguments) {
-    case NOTHING:
-        length = snprintf(line, WEIRI_LINE_SIZE, "%s\r\n", name);
-        break;
-    case ID:
-        length = snprintf(line, WEIRI_LINE_SIZE, "%s %" PRIu64 "\r\n", name, r->id);
-        break;
-    case TUBE:
-        length = snprintf(line, WEIRI_LINE_SIZE, "%s %s\r\n", name, r->tube);
-        break;
-    case COUNT:
-        length = snprintf(line, WEIRI_LINE_SIZE, "%s %" PRIu32 "\r\n", name, r->count);
-        break;
-    case JOB:
-        length = snprintf(line, WEIRI_LINE_SIZE, "%s %" PRIu32 " %" PRIu32 " %" PRIu32 " %zu\r\n",
-                          name, r->priority, r->delay_s, r->ttr_s, size);
-        break;
-    case ID_RELEASE:
-        length = snprintf(line, WEIRI_LINE_SIZE, "%s %" PRIu64 " %" PRIu32 " %" PRIu32 "\r\n", name,
-                          r->id, r->priority, r->delay_s);
-        break;
-    case ID_PRIORITY:
-        length = snprintf(line, WEIRI_LINE_SIZE, "%s %" PRIu64 " %" PRIu32 "\r\n", name, r->id,
-                          r->priority);
-        break;
-    case TUBE_DELAY:
-        length =
-            snprintf(line, WEIRI_LINE_SIZE, "%s %s %" PRIu32 "\r\n", name, r->tube, r->delay_s);
-        break;
-    }
-    WEIRI_ASSERT(length > 0 && length < WEIRI_LINE_SIZE);
-    *ret_size = (size_t)length;
+    used += snprintf(line + used, WEIRI_LINE_SIZE - (size_t)used, "\r\n");
+    WEIRI_ASSERT(used < WEIRI_LINE_SIZE);
+    *ret_size = (size_t)used;
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/beanstalkd/resolve.h"
+#include "jobs/beanstalkd/connection.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,11 +84,6 @@ bool weiri_resolver_begin(struct weiri_resolver *resolver, const struct weiri_en
         return resolver->is_running;
     }
     return true;
-}
-
-bool weiri_resolver_is_done(const struct weiri_resolver *resolver)
-{
-    return atomic_load(&resolver->is_done);
 }
 
 int weiri_resolver_take(struct weiri_resolver *resolver, struct addrinfo **ret_addresses)

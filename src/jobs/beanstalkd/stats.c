@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jobs/beanstalkd/codec.h"
+#include "jobs/number.h"
 
 /* The line at *offset without its newline; moves *offset behind it. False: there is none. */
 static bool next_line(const char *body, size_t size, size_t *offset, const char **ret_line,
@@ -54,18 +55,7 @@ bool weiri_stats_number(const char *body, size_t size, const char *name, uint64_
 {
     const char *value;
     size_t length;
-    if (!find(body, size, name, &value, &length) || length == 0) {
-        return false;
-    }
-    uint64_t number = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (value[i] < '0' || value[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, (uint64_t)(value[i] - '0'), &number)) {
-            return false;
-        }
-    }
-    *ret_number = number;
-    return true;
+    return find(body, size, name, &value, &length) && weiri_number_read(value, length, ret_number);
 }
 
 bool weiri_stats_text(const char *body, size_t size, const char *name, char *text, size_t text_size)

@@ -7,74 +7,55 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "jobs/beanstalkd/copy.h"
 
 /* How long a reserve waits on the node. */
 #define WAIT_SECONDS 30
 /* A job in the stock that nobody takes for so long goes back to its node. */
 #define STOCK_MAX_NS WEIR_SECONDS(1)
-/* How often to ask where every lane holds jobs, and whether a tube is empty. */
+/* How often to ask where every lane holds jobs. */
 #define POLL_NS WEIR_MS(20)
-#define CHECK_NS WEIR_MS(100)
 
-static int64_t earlier(int64_t a, int64_t b)
+/* --- lanes --- */
+
+static void reserved(struct weiri_command *command, enum weiri_delivery delivery,
+                     struct weiri_reply *reply)
 {
-    return a < b ? a : b;
-}
-
-/* --- replies to reserve --- */
-
-static void reserved(struct weiri_lane *lane, enum weiri_delivery delivery,
-                     const struct weiri_reply *reply)
-{
+    struct weiri_lane *lane = WEIRI_CONTAINER(command->conn, struct weiri_lane, conn);
     struct weiri_branch *branch = &lane->subscription->branches[lane->node];
+    branch->asked--;
     branch->is_hot = delivery == WEIRI_ANSWERED && reply->kind == WEIRI_RESERVED;
     if (branch->is_hot) {
         weiri_copy_arrive(lane, reply);
     }
 }
 
-static void waited(struct weiri_command *command, enum weiri_delivery delivery,
-                   struct weiri_reply *reply)
+/* Sends reserves on a lane; each waits for so long on the node. */
+static void ask(struct weiri_lane *lane, size_t count, uint32_t seconds, int64_t now_ns)
 {
-    struct weiri_lane *lane = WEIRI_CONTAINER(command, struct weiri_lane, wait);
     struct weiri_branch *branch = &lane->subscription->branches[lane->node];
-    lane->is_waiting = false;
-    reserved(lane, delivery, reply);
-    for (size_t i = 0; i < branch->lane_count && branch->is_hot; i++) {
-        if (branch->lanes[i] == lane) {
-            branch->active = i;
-        }
+    branch->last = lane;
+    branch->asked = count;
+    for (size_t i = 0; i < count; i++) {
+        struct weiri_command *command = &branch->reserves[i];
+        *command =
+            (struct weiri_command){.conn = &lane->conn,
+                                   .request = {.verb = WEIRI_RESERVE_TIMEOUT, .count = seconds},
+                                   .done = reserved};
+        weiri_list_init(&command->link);
+        weiri_conn_push(&lane->conn, command, now_ns);
     }
 }
 
-static void asked(struct weiri_command *command, enum weiri_delivery delivery,
-                  struct weiri_reply *reply)
-{
-    struct weiri_lane *lane = WEIRI_CONTAINER(command->conn, struct weiri_lane, conn);
-    lane->asked--;
-    reserved(lane, delivery, reply);
-}
-
-static void push_reserve(struct weiri_lane *lane, struct weiri_command *command, uint32_t seconds,
-                         void (*done)(struct weiri_command *, enum weiri_delivery,
-                                      struct weiri_reply *),
-                         int64_t now_ns)
-{
-    *command = (struct weiri_command){.conn = &lane->conn,
-                                      .request = {.verb = WEIRI_RESERVE_TIMEOUT, .count = seconds},
-                                      .done = done};
-    weiri_list_init(&command->link);
-    lane->conn.is_wanted = true;
-    weiri_conn_push(&lane->conn, command, now_ns);
-}
-
-/* --- lanes --- */
-
-static struct weiri_lane *add_lane(struct weiri_subscription *subscription, size_t node)
+/* A lane that holds no job; NULL: there is none, and there cannot be one more. */
+static struct weiri_lane *idle_lane(struct weiri_subscription *subscription, size_t node)
 {
     struct weiri_cluster *cluster = subscription->cluster;
     struct weiri_branch *branch = &subscription->branches[node];
+    for (size_t i = 0; i < branch->lane_count; i++) {
+        if (atomic_load(&branch->lanes[i]->held) == 0) {
+            return branch->lanes[i];
+        }
+    }
     if (branch->lane_count == WEIRI_LANES_MAX) {
         return NULL;
     }
@@ -87,82 +68,50 @@ static struct weiri_lane *add_lane(struct weiri_subscription *subscription, size
     weiri_conn_init(&lane->conn, &config);
     lane->subscription = subscription;
     lane->node = node;
+    if (!weiri_cluster_add_conn(cluster, &lane->conn)) {
+        weiri_release(&cluster->config->allocator, lane, sizeof(*lane));
+        return NULL;
+    }
     branch->lanes[branch->lane_count++] = lane;
-    weiri_cluster_add_conn(cluster, &lane->conn);
     return lane;
 }
 
-static bool is_idle(const struct weiri_lane *lane)
-{
-    return atomic_load(&lane->held) == 0 && lane->asked == 0 && !lane->is_waiting;
-}
-
-/* Waits for a job on a lane that has none; where all have, asks now and then. */
-static int64_t wait_on_branch(struct weiri_subscription *subscription, size_t node, int64_t now_ns)
-{
-    struct weiri_branch *branch = &subscription->branches[node];
-    struct weiri_lane *idle = NULL;
-    for (size_t i = 0; i < branch->lane_count; i++) {
-        if (branch->lanes[i]->is_waiting) {
-            return INT64_MAX;
-        }
-        if (idle == NULL && is_idle(branch->lanes[i])) {
-            idle = branch->lanes[i];
-        }
-    }
-    if (idle == NULL) {
-        idle = add_lane(subscription, node);
-    }
-    if (idle != NULL) {
-        if (idle->conn.failures > 0) {
-            idle->conn.is_wanted = true; /* it connects again by itself, and then it can wait */
-            return INT64_MAX;
-        }
-        idle->is_waiting = true;
-        push_reserve(idle, &idle->wait, WAIT_SECONDS, waited, now_ns);
-        return INT64_MAX;
-    }
-    if (branch->poll_ns <= now_ns) {
-        branch->poll_ns = weiri_time_add(now_ns, POLL_NS);
-        branch->is_hot = true;
-    }
-    return branch->poll_ns;
-}
-
-/* Asks for up to need jobs of one node. Returns when to ask again. */
+/* Asks for up to need jobs of one node: while they come, on the lane that they come on; else one
+ * idle lane waits. Where all hold jobs, one asks now and then. Returns when to ask again. */
 static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, size_t need,
                           int64_t now_ns)
 {
     struct weiri_branch *branch = &subscription->branches[node];
-    if (branch->lane_count > 0 && branch->is_hot) {
-        struct weiri_lane *lane = branch->lanes[branch->active];
-        if (lane->is_waiting || lane->asked > 0) {
-            return INT64_MAX;
-        }
-        if (lane->conn.state == WEIRI_CONN_UP) {
-            lane->asked = need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX;
-            for (size_t i = 0, count = lane->asked; i < count; i++) {
-                push_reserve(lane, &lane->reserves[i], 0, asked, now_ns);
-            }
-            return INT64_MAX;
-        }
-        branch->is_hot = false;
+    if (branch->asked > 0) {
+        return INT64_MAX;
     }
-    return wait_on_branch(subscription, node, now_ns);
+    if (branch->is_hot && branch->last->conn.state == WEIRI_CONN_UP) {
+        ask(branch->last, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
+        return INT64_MAX;
+    }
+    struct weiri_lane *idle = idle_lane(subscription, node);
+    if (idle != NULL) {
+        idle->conn.is_wanted = true;
+        if (idle->conn.failures == 0) {
+            ask(idle, 1, WAIT_SECONDS, now_ns);
+        } /* else it connects again by itself, and then it can wait */
+        return INT64_MAX;
+    }
+    if (branch->last != NULL && branch->poll_ns <= now_ns) {
+        ask(branch->last, 1, 0, now_ns);
+        branch->poll_ns = weiri_time_add(now_ns, POLL_NS);
+    }
+    return branch->last != NULL ? branch->poll_ns : weiri_time_add(now_ns, POLL_NS);
 }
 
 /* Closes lanes that nobody needs; a job that one was given at this moment goes back to ready. */
 static void rest(struct weiri_subscription *subscription)
 {
-    for (size_t node = 0; node < subscription->cluster->url.node_count; node++) {
+    for (size_t node = 0; node < subscription->cluster->options.node_count; node++) {
         struct weiri_branch *branch = &subscription->branches[node];
         for (size_t i = 0; i < branch->lane_count; i++) {
             struct weiri_lane *lane = branch->lanes[i];
-            bool was_waiting = lane->is_waiting;
-            lane->is_waiting = false;
-            bool may_close = is_idle(lane);
-            lane->is_waiting = was_waiting;
-            if (may_close && lane->conn.is_wanted) {
+            if (atomic_load(&lane->held) == 0 && lane->conn.is_wanted) {
                 lane->conn.is_wanted = false;
                 weiri_conn_close(&lane->conn);
             }
@@ -170,41 +119,39 @@ static void rest(struct weiri_subscription *subscription)
     }
 }
 
-/* --- copies that wait --- */
+/* --- copies --- */
 
-/* Touches, claims and drops copies whose time has come. Returns when the next will have. */
-static int64_t advance_arriving(struct weiri_subscription *subscription, int64_t now_ns)
+/* Advances the copies that are early. Returns when to do so again, and counts the others. */
+static int64_t advance_copies(struct weiri_subscription *subscription, int64_t now_ns,
+                              size_t *ret_coming)
 {
-    int64_t wall = weiri_cluster_now(subscription->cluster);
     int64_t next = INT64_MAX;
-    struct weiri_list *end = &subscription->arriving;
+    size_t coming = 0;
+    size_t early = 0;
+    struct weiri_list *end = &subscription->copies;
     struct weiri_list *following;
     for (struct weiri_list *link = end->next; link != end; link = following) {
         struct weiri_copy *copy = WEIRI_CONTAINER(link, struct weiri_copy, link);
         following = link->next;
-        if (copy->stage != WEIRI_COPY_EARLY || copy->is_busy) {
-            continue;
-        }
-        if (!weiri_copy_is_alive(copy)) {
-            weiri_copy_drop(copy);
-        } else if (copy->run_at_ns <= wall && copy->look_ns <= now_ns) {
-            weiri_copy_claim(copy);
-        } else if (copy->touch_ns <= now_ns) {
-            weiri_copy_touch(copy);
-        } else {
-            int64_t due = weiri_time_add(now_ns, weiri_time_sub(copy->run_at_ns, wall));
-            due = due > copy->look_ns ? due : copy->look_ns;
-            next = earlier(next, earlier(due, copy->touch_ns));
+        early += copy->is_early;
+        coming += !copy->is_early;
+        if (copy->is_early) {
+            next = weiri_time_earlier(next, weiri_copy_advance(copy, now_ns));
         }
     }
+    subscription->early_count = early;
+    *ret_coming = coming;
     return next;
 }
 
-/* Takes copies out of the stock that nobody took, or whose connection is gone. */
-static int64_t advance_stock(struct weiri_subscription *subscription, int64_t now_ns)
+/* Gives back copies of the stock that nobody took, or whose connection is gone; all of them where
+ * the cluster is closing. Returns when to do so again, and counts those that stay. */
+static int64_t advance_stock(struct weiri_subscription *subscription, int64_t now_ns,
+                             bool is_closing, size_t *ret_stock)
 {
     struct weiri_cluster *cluster = subscription->cluster;
     int64_t next = INT64_MAX;
+    size_t stock = 0;
     struct weiri_list taken;
     weiri_list_init(&taken);
     weiri_mutex_lock(&cluster->mutex);
@@ -214,201 +161,109 @@ static int64_t advance_stock(struct weiri_subscription *subscription, int64_t no
         struct weiri_copy *copy = WEIRI_CONTAINER(link, struct weiri_copy, link);
         following = link->next;
         int64_t limit = weiri_time_add(copy->ready_ns, STOCK_MAX_NS);
-        if (limit <= now_ns || !weiri_copy_is_alive(copy)) {
+        if (is_closing || limit <= now_ns || !weiri_copy_is_alive(copy)) {
             weiri_list_remove(link);
             weiri_list_insert_before(&taken, link);
-            subscription->stock_count--;
         } else {
-            next = earlier(next, limit);
+            next = weiri_time_earlier(next, limit);
+            stock++;
         }
     }
     weiri_mutex_unlock(&cluster->mutex);
     while (!weiri_list_is_empty(&taken)) {
-        struct weiri_copy *copy = WEIRI_CONTAINER(taken.next, struct weiri_copy, link);
-        weiri_list_remove(&copy->link);
-        weiri_list_insert_before(&subscription->arriving, &copy->link);
-        weiri_copy_return(copy);
+        weiri_copy_leave(WEIRI_CONTAINER(taken.next, struct weiri_copy, link), WEIRI_JOB_RETURN, 0);
     }
+    *ret_stock = stock;
     return next;
 }
 
-/* --- emptiness --- */
-
-static void checked(struct weiri_command *command, enum weiri_delivery delivery,
-                    struct weiri_reply *reply)
-{
-    static const char *const names[] = {"current-jobs-ready", "current-jobs-reserved",
-                                        "current-jobs-delayed"};
-    const struct weiri_node *node = WEIRI_CONTAINER(command->conn, struct weiri_node, control);
-    /* The command stands at its node's place in an array of the subscription's. */
-    struct weiri_subscription *subscription = command->owner;
-    struct weiri_cluster *cluster = subscription->cluster;
-    (void)node;
-    if (delivery != WEIRI_ANSWERED) {
-        subscription->checks_away++;
-    } else if (reply->kind == WEIRI_OK_BODY) {
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-            uint64_t count = 1;
-            (void)weiri_stats_number(reply->body, reply->body_size, names[i], &count);
-            subscription->is_check_empty = subscription->is_check_empty && count == 0;
-        }
-    }
-    subscription->checks_left--;
-    /* Each accepted job has min_written copies, so that one is on a node that answered. */
-    if (subscription->checks_left == 0 && subscription->is_check_empty &&
-        subscription->checks_away < cluster->url.min_written) {
-        weiri_mutex_lock(&cluster->mutex);
-        subscription->is_empty = true;
-        subscription->signals++;
-        weiri_cond_broadcast(&subscription->changed);
-        weiri_mutex_unlock(&cluster->mutex);
-    }
-}
-
-static int64_t check_emptiness(struct weiri_subscription *subscription, int64_t now_ns)
-{
-    struct weiri_cluster *cluster = subscription->cluster;
-    if (subscription->checks_left > 0) {
-        return INT64_MAX;
-    }
-    if (subscription->check_ns > now_ns) {
-        return subscription->check_ns;
-    }
-    subscription->check_ns = weiri_time_add(now_ns, CHECK_NS);
-    subscription->checks_left = cluster->url.node_count;
-    subscription->checks_away = 0;
-    subscription->is_check_empty = true;
-    for (size_t i = 0; i < cluster->url.node_count; i++) {
-        struct weiri_command *command = &subscription->checks[i];
-        *command = (struct weiri_command){
-            .conn = &cluster->nodes[i].control,
-            .request = {.verb = WEIRI_STATS_TUBE, .tube = subscription->tube},
-            .done = checked,
-            .owner = subscription};
-        weiri_list_init(&command->link);
-        weiri_conn_push(command->conn, command, now_ns);
-    }
-    return subscription->check_ns;
-}
-
-/* --- all of it --- */
-
-static void begin_settlings(struct weiri_subscription *subscription, int64_t now_ns)
-{
-    struct weiri_cluster *cluster = subscription->cluster;
-    struct weiri_list taken;
-    weiri_list_init(&taken);
-    weiri_mutex_lock(&cluster->mutex);
-    weiri_list_move(&subscription->settlings, &taken);
-    weiri_mutex_unlock(&cluster->mutex);
-    while (!weiri_list_is_empty(&taken)) {
-        struct weiri_settling *settling = WEIRI_CONTAINER(taken.next, struct weiri_settling, link);
-        weiri_list_remove(&settling->link);
-        weiri_settling_begin(settling, now_ns);
-    }
-}
+/* --- subscriptions --- */
 
 static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
 {
     struct weiri_cluster *cluster = subscription->cluster;
-    begin_settlings(subscription, now_ns);
-    int64_t next = advance_arriving(subscription, now_ns);
-    next = earlier(next, advance_stock(subscription, now_ns));
+    size_t coming;
+    size_t stock;
+    int64_t next = advance_copies(subscription, now_ns, &coming);
+    next = weiri_time_earlier(next, advance_stock(subscription, now_ns, false, &stock));
     weiri_mutex_lock(&cluster->mutex);
     int64_t until = subscription->waiters > 0 ? INT64_MAX : subscription->demand_until_ns;
-    size_t demand = until > now_ns ? subscription->demand : 0;
-    size_t stock = subscription->stock_count;
-    bool is_watching = subscription->watchers > 0;
+    size_t demand = subscription->demand;
     weiri_mutex_unlock(&cluster->mutex);
     if (until <= now_ns) {
         rest(subscription);
         return next;
     }
-    next = earlier(next, until);
-    size_t coming = stock + subscription->arriving_count;
+    next = weiri_time_earlier(next, until);
+    coming += stock;
     if (demand > coming && subscription->early_count < WEIRI_EARLY_MAX) {
-        for (size_t node = 0; node < cluster->url.node_count; node++) {
-            next = earlier(next, ask_branch(subscription, node, demand - coming, now_ns));
+        for (size_t node = 0; node < cluster->options.node_count; node++) {
+            int64_t again = ask_branch(subscription, node, demand - coming, now_ns);
+            next = weiri_time_earlier(next, again);
         }
     }
-    if (is_watching && coming == 0 && subscription->early_count == 0) {
-        next = earlier(next, check_emptiness(subscription, now_ns));
-    }
     return next;
+}
+
+/* The subscription after one, or the first after NULL; NULL: there are no more. */
+static struct weiri_subscription *next_of(struct weiri_cluster *cluster,
+                                          const struct weiri_subscription *subscription)
+{
+    weiri_mutex_lock(&cluster->mutex);
+    struct weiri_list *link =
+        subscription == NULL ? cluster->subscriptions.next : subscription->link.next;
+    bool is_end = link == &cluster->subscriptions;
+    weiri_mutex_unlock(&cluster->mutex);
+    return is_end ? NULL : WEIRI_CONTAINER(link, struct weiri_subscription, link);
 }
 
 int64_t weiri_subscriptions_advance(struct weiri_cluster *cluster, int64_t now_ns)
 {
     int64_t next = INT64_MAX;
-    weiri_mutex_lock(&cluster->mutex);
-    struct weiri_list *end = &cluster->subscriptions;
-    struct weiri_list *link = end->next;
-    weiri_mutex_unlock(&cluster->mutex);
-    while (link != end) {
-        struct weiri_subscription *subscription =
-            WEIRI_CONTAINER(link, struct weiri_subscription, link);
-        next = earlier(next, advance(subscription, now_ns));
-        weiri_mutex_lock(&cluster->mutex);
-        link = link->next;
-        weiri_mutex_unlock(&cluster->mutex);
+    struct weiri_subscription *subscription = NULL;
+    while ((subscription = next_of(cluster, subscription)) != NULL) {
+        next = weiri_time_earlier(next, advance(subscription, now_ns));
     }
     return next;
 }
 
-/* --- the end --- */
-
-/* Gives back what no consumer took. */
-static void empty_stock(struct weiri_subscription *subscription)
-{
-    struct weiri_cluster *cluster = subscription->cluster;
-    struct weiri_list *end = &subscription->stock;
-    weiri_mutex_lock(&cluster->mutex);
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        WEIRI_CONTAINER(link, struct weiri_copy, link)->ready_ns = INT64_MIN;
-    }
-    weiri_mutex_unlock(&cluster->mutex);
-    (void)advance_stock(subscription, weiri_monotonic_now());
-}
-
 static void end_lanes(struct weiri_subscription *subscription)
 {
-    struct weiri_cluster *cluster = subscription->cluster;
-    for (size_t node = 0; node < cluster->url.node_count; node++) {
+    for (size_t node = 0; node < subscription->cluster->options.node_count; node++) {
         struct weiri_branch *branch = &subscription->branches[node];
         for (size_t i = 0; i < branch->lane_count; i++) {
             weiri_conn_fini(&branch->lanes[i]->conn);
         }
     }
     /* What is left is early: everything else ended with its command. */
-    while (!weiri_list_is_empty(&subscription->arriving)) {
-        struct weiri_copy *copy =
-            WEIRI_CONTAINER(subscription->arriving.next, struct weiri_copy, link);
-        weiri_copy_drop(copy);
+    while (!weiri_list_is_empty(&subscription->copies)) {
+        weiri_copy_free(WEIRI_CONTAINER(subscription->copies.next, struct weiri_copy, link));
     }
 }
 
 void weiri_subscriptions_end(struct weiri_cluster *cluster)
 {
-    struct weiri_list *end = &cluster->subscriptions;
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        empty_stock(WEIRI_CONTAINER(link, struct weiri_subscription, link));
+    struct weiri_subscription *subscription = NULL;
+    size_t ignored;
+    while ((subscription = next_of(cluster, subscription)) != NULL) {
+        (void)advance_stock(subscription, weiri_monotonic_now(), true, &ignored);
     }
     if (cluster->claims != NULL) {
         weiri_claims_drain(cluster->claims, weiri_time_add(weiri_monotonic_now(), WEIR_MS(500)));
         weiri_claims_close(cluster->claims);
+        cluster->claims = NULL;
     }
-    for (struct weiri_list *link = end->next; link != end; link = link->next) {
-        end_lanes(WEIRI_CONTAINER(link, struct weiri_subscription, link));
+    while ((subscription = next_of(cluster, subscription)) != NULL) {
+        end_lanes(subscription);
     }
 }
 
 void weiri_subscriptions_free(struct weiri_cluster *cluster)
 {
     const struct weir_allocator *memory = &cluster->config->allocator;
-    size_t nodes = cluster->url.node_count;
-    while (!weiri_list_is_empty(&cluster->subscriptions)) {
-        struct weiri_subscription *subscription =
-            WEIRI_CONTAINER(cluster->subscriptions.next, struct weiri_subscription, link);
+    size_t nodes = cluster->options.node_count;
+    struct weiri_subscription *subscription;
+    while ((subscription = next_of(cluster, NULL)) != NULL) {
         weiri_list_remove(&subscription->link);
         for (size_t node = 0; node < nodes; node++) {
             struct weiri_branch *branch = &subscription->branches[node];
@@ -417,7 +272,6 @@ void weiri_subscriptions_free(struct weiri_cluster *cluster)
             }
         }
         weiri_cond_fini(&subscription->changed);
-        weiri_release(memory, subscription->checks, nodes * sizeof(*subscription->checks));
         weiri_release(memory, subscription,
                       sizeof(*subscription) + nodes * sizeof(subscription->branches[0]));
     }

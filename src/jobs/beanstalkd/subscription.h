@@ -4,10 +4,9 @@
 #define WEIRI_BEANSTALKD_SUBSCRIPTION_H
 
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/redis/claims.h"
 
 /* A tube that a consumer of this broker takes jobs from. The cluster's thread reserves from all
- * nodes while somebody wants jobs, learns what it must know of each, claims it, and puts it into
+ * nodes while a consumer wants jobs, learns what it must know of each, claims it, and puts it into
  * the stock, which exchanges take from.
  *
  * A connection that waits in `reserve` cannot do anything else, and a job can be settled only on
@@ -23,51 +22,44 @@ struct weiri_lane {
     struct weiri_conn conn;
     struct weiri_subscription *subscription;
     size_t node;
-    size_t asked; /* reserves that do not wait, under way */
-    bool is_waiting;
-    struct weiri_command wait;
-    struct weiri_command reserves[WEIRI_RESERVES_MAX];
     atomic_size_t held; /* jobs reserved on it and not settled */
 };
 
-/* The lanes to one node. */
+/* The lanes to one node, of which one at a time reserves. */
 struct weiri_branch {
     struct weiri_lane *lanes[WEIRI_LANES_MAX];
     size_t lane_count;
-    size_t active;   /* the lane that reserves without waiting */
+    struct weiri_lane *last; /* the one that reserves, or did last */
+    struct weiri_command reserves[WEIRI_RESERVES_MAX];
+    size_t asked;    /* reserves under way */
     bool is_hot;     /* the last reserve brought a job */
     int64_t poll_ns; /* when to ask without waiting, where all lanes hold jobs */
 };
 
-enum weiri_copy_stage {
-    WEIRI_COPY_ARRIVED = 1, /* asked the node for its facts */
-    WEIRI_COPY_EARLY,       /* its run time has not come, or another copy runs */
-    WEIRI_COPY_CLAIMING,
-    WEIRI_COPY_READY, /* in the stock */
-    WEIRI_COPY_OUT,   /* a consumer has it */
-    WEIRI_COPY_LEAVING
-};
-
-/* A reserved copy of a job. */
+/* A reserved copy of a job. The cluster thread's until a consumer takes it from the stock. Then its
+ * commands and claims are the thread's, and the reservation is the consumer's. */
 struct weiri_copy {
-    struct weiri_list link; /* of arriving or stock */
+    struct weiri_list link; /* of the subscription's copies or stock, or of none */
     struct weiri_lane *lane;
     uint32_t generation; /* the lane's connection that it was reserved on */
-    enum weiri_copy_stage stage;
     uint64_t number;
-    uint32_t priority;
-    uint64_t kicks;
+    struct weiri_job_stats facts;
     struct weiri_reservation *reservation;
-    int64_t run_at_ns;
-    int64_t look_ns; /* when to look at its claim again */
-    uint32_t looks;  /* so far */
-    int64_t touch_ns;
-    int64_t ready_ns; /* since when it is in the stock */
-    bool is_busy;     /* its command is under way */
+    bool is_early; /* held back: nothing of it is under way */
     bool is_claimed;
-    bool is_held; /* counted in its lane */
+    bool is_held;     /* counted in its lane */
+    int64_t look_ns;  /* when to look at its claim again */
+    uint32_t looks;   /* so far */
+    int64_t touch_ns; /* when to touch it while it is early */
+    int64_t ready_ns; /* since when it is in the stock */
     struct weiri_command command;
     struct weiri_claim claim;
+
+    /* Leaving, or being touched. */
+    enum weiri_job_event event;
+    uint32_t delay_s;
+    bool is_confirmed;             /* Redis knows that it is done */
+    struct weiri_list settlements; /* of a consumer; the first is under way */
 };
 
 struct weiri_subscription {
@@ -78,39 +70,19 @@ struct weiri_subscription {
     struct weiri_cond changed;
 
     /* Guarded by the cluster's mutex. */
-    struct weiri_list stock;     /* copies that are ready */
-    struct weiri_list settlings; /* handed in by exchanges */
-    size_t stock_count;
-    size_t demand;
-    int64_t demand_until_ns;
+    struct weiri_list stock; /* copies that are ready */
+    size_t demand;           /* what the last exchange lacked */
+    int64_t demand_until_ns; /* while nobody waits */
     uint32_t attempts_max;
     uint32_t signals;
     unsigned waiters;
     unsigned watchers; /* of emptiness */
-    bool is_empty;
+    int64_t check_ns;  /* when to look for emptiness next */
 
     /* The cluster thread's. */
-    struct weiri_list arriving; /* copies of the other stages */
-    size_t early_count;
-    size_t arriving_count; /* without the early ones */
-    int64_t check_ns;      /* when to look for emptiness next */
-    size_t checks_left;
-    size_t checks_away;
-    bool is_check_empty;
-    struct weiri_command *checks;   /* one a node */
+    struct weiri_list copies;       /* on their way to the stock, or early */
+    size_t early_count;             /* of the last advance */
     struct weiri_branch branches[]; /* one a node */
-};
-
-/* A settlement under way. */
-struct weiri_settling {
-    struct weiri_list link;
-    struct weiri_subscription *subscription;
-    struct weiri_copy *copy;
-    struct weiri_settlement *settlement;
-    struct weiri_call *call; /* the exchange's */
-    bool is_confirmed;
-    struct weiri_command command;
-    struct weiri_claim claim;
 };
 
 /* The cluster thread's side. */
@@ -118,17 +90,21 @@ int64_t weiri_subscriptions_advance(struct weiri_cluster *cluster, int64_t now_n
 /* Ends all lanes; nothing is under way afterwards. */
 void weiri_subscriptions_end(struct weiri_cluster *cluster);
 void weiri_subscriptions_free(struct weiri_cluster *cluster);
-/* Sends what a settlement asks for. */
-void weiri_settling_begin(struct weiri_settling *settling, int64_t now_ns);
 
-/* Takes a copy off the books of its lane. */
-void weiri_copy_unhold(struct weiri_copy *copy);
-/* Frees a copy and its reservation. */
-void weiri_copy_free(struct weiri_cluster *cluster, struct weiri_copy *copy);
+/* A copy was reserved on a lane. For lack of memory nothing: its TTR brings it back. */
+void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply);
 /* Is the connection that it was reserved on still there? */
 bool weiri_copy_is_alive(const struct weiri_copy *copy);
-/* How long a claim of a copy holds without being renewed. */
-int64_t weiri_copy_lease_ms(const struct weiri_copy *copy);
+/* Does what is due of a copy that is held back. Returns when something will be. */
+int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns);
+/* Tells claim and node what becomes of a copy, and frees it; it is in no stock. */
+void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s);
+/* Does what a consumer asks for, after what it asked for before. */
+void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement);
+/* Takes a copy off the books of its lane. */
+void weiri_copy_unhold(struct weiri_copy *copy);
+/* Frees a copy that is in no list, and its reservation unless that is a consumer's. */
+void weiri_copy_free(struct weiri_copy *copy);
 
 /* Functions of struct weiri_broker_ops. */
 enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exchange,

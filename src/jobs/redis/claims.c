@@ -40,7 +40,7 @@ static const char script[] =
     "  redis.call('PEXPIRE', KEYS[2], 86400000)\n"
     "  return {1, n}\n"
     "elseif verb == 'revoke' then\n"
-    "  if v then return other() end\n"
+    "  if v and v ~= 'weir:claim:failed' and v ~= 'weir:buried' then return other() end\n"
     "  set('weir:revoked', ms)\n"
     "elseif verb == 'forget' then\n"
     "  if v == 'weir:buried' then redis.call('DEL', KEYS[1]) end\n"
@@ -360,9 +360,8 @@ short weiri_claims_events(const struct weiri_claims *claims, int *ret_fd)
     return (short)((claims->is_reading ? POLLIN : 0) | (claims->is_writing ? POLLOUT : 0));
 }
 
-void weiri_claims_ready(struct weiri_claims *claims, short events, int64_t now_ns)
+void weiri_claims_ready(struct weiri_claims *claims, short events)
 {
-    (void)now_ns;
     if (claims->redis != NULL && (events & (POLLOUT | POLLERR | POLLHUP)) != 0 &&
         claims->is_writing) {
         redisAsyncHandleWrite(claims->redis);
@@ -380,7 +379,7 @@ void weiri_claims_drain(struct weiri_claims *claims, int64_t limit_ns)
         poll_one.events = weiri_claims_events(claims, &poll_one.fd);
         int wait_ms = (int)(weiri_time_sub(limit_ns, now) / WEIR_MS(1)) + 1;
         if (poll(&poll_one, 1, wait_ms) > 0) {
-            weiri_claims_ready(claims, poll_one.revents, now);
+            weiri_claims_ready(claims, poll_one.revents);
         }
         now = weiri_monotonic_now();
     }

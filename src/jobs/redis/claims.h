@@ -23,7 +23,7 @@ enum weiri_claim_verb {
     WEIRI_CLAIM_RETURN,  /* failed: free again after time_ms; 0: at once */
     WEIRI_CLAIM_UNDO,    /* not run: the same, and no attempt */
     WEIRI_CLAIM_BURY,    /* set aside: other copies are deleted for an hour */
-    WEIRI_CLAIM_REVOKE,  /* nobody's, for time_ms */
+    WEIRI_CLAIM_REVOKE,  /* nobody's, for time_ms, unless it runs or is done */
     WEIRI_CLAIM_FORGET   /* buried no longer */
 };
 
@@ -61,7 +61,7 @@ void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, i
 /* As those of a connection to a node. */
 int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns);
 short weiri_claims_events(const struct weiri_claims *claims, int *ret_fd);
-void weiri_claims_ready(struct weiri_claims *claims, short events, int64_t now_ns);
+void weiri_claims_ready(struct weiri_claims *claims, short events);
 /* Waits until all that was pushed is answered, at most until limit_ns. */
 void weiri_claims_drain(struct weiri_claims *claims, int64_t limit_ns);
 

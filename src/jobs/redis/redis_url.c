@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "jobs/error.h"
+#include "jobs/number.h"
 
 #define EXPECTED                                                                                   \
     "expected redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE] or "                                \
@@ -13,16 +14,12 @@
 
 static bool read_number(const char *text, int most, int *ret_number)
 {
-    int number = 0;
-    size_t length = strlen(text);
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9' || length > 5) {
-            return false;
-        }
-        number = number * 10 + (text[i] - '0');
+    uint64_t number;
+    if (!weiri_number_read(text, strlen(text), &number) || number > (uint64_t)most) {
+        return false;
     }
-    *ret_number = number;
-    return length > 0 && number <= most;
+    *ret_number = (int)number;
+    return true;
 }
 
 /* Ends the text at the last byte c and returns what follows it; NULL: there is none. */

@@ -1,0 +1,267 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Where a cluster is and how it is used: checks and defaults. */
+#include "jobs/beanstalkd/cluster_options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "base/alloc.h"
+#include "base/options.h"
+#include "jobs/error.h"
+#include "jobs/number.h"
+
+#define DEFAULT_PORT "11300"
+#define REPLICAS_DEFAULT 3
+#define TIME_LIMIT_DEFAULT WEIR_SECONDS(5)
+#define LATE_DEFAULT WEIR_SECONDS(1800)
+#define LEASE_DEFAULT WEIR_SECONDS(5)
+/* What a node's texts may have beyond three copies of what was given: a port, NULs. */
+#define NODE_EXTRA 32
+
+/* Copies texts into the block of the options. */
+struct reader {
+    const char *url;
+    char *out;
+    struct weir_error *ret_error;
+};
+
+enum weir_status weiri_piece_refuse(const char *url, const char *at, size_t size,
+                                    const char *expected, struct weir_error *ret_error)
+{
+    int shown = size < 60 ? (int)size : 60;
+    if (url == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "\"%.*s\" in the cluster's options: expected %s",
+                          shown, at, expected);
+    }
+    return weiri_fail(ret_error, WEIR_EINVAL,
+                      "\"%.*s\" at offset %zu of the broker URL: expected %s", shown, at,
+                      sizeof("beanstalk:") - 1 + (size_t)(at - url), expected);
+}
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+    return at == NULL ? -1 : (int)(at - digits) % 16;
+}
+
+const char *weiri_percent_decode(char *text)
+{
+    char *out = text;
+    for (const char *at = text; *at != '\0'; at++) {
+        char c = *at;
+        if (c == '%') {
+            int high = hex_digit(at[1]);
+            int low = high < 0 ? -1 : hex_digit(at[2]);
+            if (low < 0 || (high == 0 && low == 0)) {
+                return at;
+            }
+            c = (char)(high * 16 + low);
+            at += 2;
+        }
+        *out++ = c;
+    }
+    *out = '\0';
+    return NULL;
+}
+
+static char *copy(struct reader *reader, const char *text, size_t size)
+{
+    char *start = reader->out;
+    memcpy(start, text, size);
+    start[size] = '\0';
+    reader->out += size + 1;
+    return start;
+}
+
+static bool is_host(const char *host, bool is_bracketed)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    for (const char *c = host; *c != '\0'; c++) {
+        if (strchr(letters, *c) == NULL && strchr(is_bracketed ? ":.%" : ".-_", *c) == NULL) {
+            return false;
+        }
+    }
+    return host[0] != '\0' && strlen(host) <= 255;
+}
+
+/* A unix socket: a path with its slashes written %2F, which ids have as well. */
+static enum weir_status read_path(struct reader *reader, const char *text,
+                                  struct weiri_endpoint *node)
+{
+    char *path = copy(reader, text, strlen(text));
+    const char *bad = weiri_percent_decode(path);
+    if (bad != NULL) {
+        bad = text + (bad - path);
+        return weiri_piece_refuse(reader->url, bad, strnlen(bad, 3),
+                                  "%2F for each slash of a socket's path", reader->ret_error);
+    }
+    if (path[0] != '/' || strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
+        return weiri_piece_refuse(reader->url, text, strlen(text),
+                                  "the absolute path of a unix socket, of at most 107 bytes",
+                                  reader->ret_error);
+    }
+    *node = (struct weiri_endpoint){.text = copy(reader, text, strlen(text)), .path = path};
+    return WEIR_OK;
+}
+
+static enum weir_status read_node(struct reader *reader, const char *text,
+                                  struct weiri_endpoint *node)
+{
+    bool is_bracketed = text[0] == '[';
+    const char *bracket = is_bracketed ? strchr(text, ']') : NULL;
+    const char *colon = bracket == NULL ? strchr(text, ':') : bracket + 1;
+    if (!is_bracketed && strchr(text, '%') != NULL) {
+        return read_path(reader, text, node);
+    }
+    const char *port = colon != NULL && *colon == ':' ? colon + 1 : NULL;
+    size_t host_size = bracket != NULL ? (size_t)(bracket - text) - 1
+                       : colon != NULL ? (size_t)(colon - text)
+                                       : strlen(text);
+    char *host = copy(reader, text + is_bracketed, host_size);
+    bool is_ended = port != NULL || colon == NULL || *colon == '\0';
+    if (is_bracketed != (bracket != NULL) || !is_ended || !is_host(host, is_bracketed)) {
+        return weiri_piece_refuse(reader->url, text, strlen(text),
+                                  "HOST, HOST:PORT, [IPV6]:PORT or the path of a unix socket with "
+                                  "%2F for each slash",
+                                  reader->ret_error);
+    }
+    uint64_t number = 0;
+    if (port != NULL &&
+        (port[0] == '0' || !weiri_number_read(port, strlen(port), &number) || number > 65535)) {
+        return weiri_piece_refuse(reader->url, port, strlen(port), "a port from 1 to 65535",
+                                  reader->ret_error);
+    }
+    for (char *c = host; *c != '\0'; c++) {
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
+    }
+    port = port == NULL ? DEFAULT_PORT : port;
+    *node = (struct weiri_endpoint){.host = host, .port = copy(reader, port, strlen(port))};
+    node->text = reader->out;
+    reader->out += sprintf(reader->out, is_bracketed ? "[%s]:%s" : "%s:%s", host, port) + 1;
+    return WEIR_OK;
+}
+
+/* Checks numbers, and what the options say together. */
+static enum weir_status check(const struct weiri_cluster_options *options, bool is_single,
+                              struct weir_error *ret_error)
+{
+    if (options->node_count < 2 && !is_single) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the cluster names %zu node: expected at least 2, or replicas=1",
+                          options->node_count);
+    }
+    if (options->replicas > options->node_count) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "replicas=%zu: there are %zu nodes",
+                          options->replicas, options->node_count);
+    }
+    if (options->min_written > options->replicas) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "min_written=%zu: there are %zu replicas",
+                          options->min_written, options->replicas);
+    }
+    if (options->time_limit_ns < 0 || options->late_ns < 0 || options->lease_ns < 0) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative",
+                          options->time_limit_ns < 0 ? "time_limit"
+                          : options->late_ns < 0     ? "late"
+                                                     : "lease");
+    }
+    for (size_t i = 0; i < options->node_count && !is_single; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(options->nodes[i].text, options->nodes[j].text) == 0) {
+                return weiri_fail(ret_error, WEIR_EINVAL,
+                                  "the cluster names %s twice: expected different nodes, or "
+                                  "replicas=1",
+                                  options->nodes[i].text);
+            }
+        }
+    }
+    return WEIR_OK;
+}
+
+/* Copies the options and checks their members one by one. */
+static enum weir_status check_given(const struct weir_cluster_options *given,
+                                    struct weir_cluster_options *ret_copy,
+                                    struct weir_error *ret_error)
+{
+    if (weiri_options_copy(ret_copy, sizeof(*ret_copy), given) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "cluster options have an unknown size: start with "
+                          "WEIR_CLUSTER_OPTIONS_INIT");
+    }
+    if ((ret_copy->flags & ~(uint32_t)WEIR_CLUSTER_RUN_UNCLAIMED) != 0 ||
+        ret_copy->reserved0 != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "unknown cluster flags 0x%x",
+                          (unsigned)(ret_copy->flags | ret_copy->reserved0));
+    }
+    if (ret_copy->node_count > WEIRI_NODES_MAX) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "the cluster names %zu nodes: at most %d",
+                          ret_copy->node_count, WEIRI_NODES_MAX);
+    }
+    for (size_t i = 0; i < ret_copy->node_count; i++) {
+        if (ret_copy->nodes == NULL || ret_copy->nodes[i] == NULL) {
+            return weiri_fail(ret_error, WEIR_EINVAL, "node %zu of the cluster is NULL", i);
+        }
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weiri_cluster_options_read(const struct weir_allocator *allocator,
+                                            const struct weir_cluster_options *given,
+                                            const char *url,
+                                            struct weiri_cluster_options *ret_options,
+                                            struct weir_error *ret_error)
+{
+    struct weir_cluster_options copied;
+    enum weir_status status = check_given(given, &copied, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    size_t count = copied.node_count;
+    bool is_single = copied.replicas == 1;
+    struct weiri_cluster_options options = {
+        .node_count = count,
+        .replicas = copied.replicas,
+        .min_written = copied.min_written,
+        .time_limit_ns = copied.time_limit_ns == 0 ? TIME_LIMIT_DEFAULT : copied.time_limit_ns,
+        .late_ns = copied.late_ns == 0 ? LATE_DEFAULT : copied.late_ns,
+        .lease_ns = copied.lease_ns == 0 ? LEASE_DEFAULT : copied.lease_ns,
+        .runs_unclaimed = (copied.flags & WEIR_CLUSTER_RUN_UNCLAIMED) != 0,
+        .block_size = copied.claims == NULL ? 1 : strlen(copied.claims) + 1,
+    };
+    if (options.replicas == 0) {
+        options.replicas = count < REPLICAS_DEFAULT ? count : REPLICAS_DEFAULT;
+    }
+    if (options.min_written == 0) {
+        options.min_written = is_single ? 1 : 2;
+    }
+    for (size_t i = 0; i < count; i++) {
+        options.block_size += strlen(copied.nodes[i]) * 3 + NODE_EXTRA;
+    }
+    options.block = weiri_alloc(allocator, options.block_size);
+    if (options.block == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    struct reader reader = {url, options.block, ret_error};
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        status = read_node(&reader, copied.nodes[i], &options.nodes[i]);
+    }
+    if (copied.claims != NULL) {
+        options.claims = copy(&reader, copied.claims, strlen(copied.claims));
+    }
+    status = status == WEIR_OK ? check(&options, is_single, ret_error) : status;
+    if (status != WEIR_OK) {
+        weiri_cluster_options_free(allocator, &options);
+        return status;
+    }
+    *ret_options = options;
+    return WEIR_OK;
+}
+
+void weiri_cluster_options_free(const struct weir_allocator *allocator,
+                                struct weiri_cluster_options *options)
+{
+    weiri_release(allocator, options->block, options->block_size);
+    options->block = NULL;
+}

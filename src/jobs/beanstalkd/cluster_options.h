@@ -1,0 +1,54 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_BEANSTALKD_CLUSTER_OPTIONS_H
+#define WEIRI_BEANSTALKD_CLUSTER_OPTIONS_H
+
+#include <stdbool.h>
+
+#include <weir/broker.h>
+
+#include "jobs/beanstalkd/connection.h"
+
+#define WEIRI_NODES_MAX 64
+
+/* A struct weir_cluster_options that was checked, with its defaults filled in. */
+struct weiri_cluster_options {
+    struct weiri_endpoint nodes[WEIRI_NODES_MAX];
+    size_t node_count;
+    size_t replicas;
+    size_t min_written;
+    int64_t time_limit_ns;
+    int64_t late_ns; /* WEIR_FOREVER: no job is late */
+    int64_t lease_ns;
+    const char *claims; /* Redis; NULL: none */
+    bool runs_unclaimed;
+
+    /* The texts above. */
+    char *block;
+    size_t block_size;
+};
+
+/* Checks and copies options. url: the text that their texts point into, for offsets in messages;
+ * NULL: none. On success the result is to be given to weiri_cluster_options_free(). Errors:
+ * WEIR_EINVAL, WEIR_ERANGE, WEIR_ENOMEM. */
+WEIR_NODISCARD enum weir_status weiri_cluster_options_read(
+    const struct weir_allocator *allocator, const struct weir_cluster_options *given,
+    const char *url, struct weiri_cluster_options *ret_options, struct weir_error *ret_error);
+void weiri_cluster_options_free(const struct weir_allocator *allocator,
+                                struct weiri_cluster_options *options);
+
+/* The same from what follows `beanstalk:` in a URL. A message names the piece and its offset in the
+ * whole URL, and repeats no password. */
+WEIR_NODISCARD enum weir_status weiri_cluster_url_parse(const struct weir_allocator *allocator,
+                                                        const char *location,
+                                                        struct weiri_cluster_options *ret_options,
+                                                        struct weir_error *ret_error);
+
+/* Decodes %XX in place. NULL: done; else the malformed piece, or one that is a NUL. */
+const char *weiri_percent_decode(char *text);
+
+/* Fails with what is wrong with a piece. */
+enum weir_status weiri_piece_refuse(const char *url, const char *at, size_t size,
+                                    const char *expected, struct weir_error *ret_error);
+
+#endif

@@ -1,0 +1,124 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What a job is on a node: ids, run times, facts. Plain functions. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jobs/beanstalkd/cluster.h"
+#include "jobs/error.h"
+#include "jobs/number.h"
+
+bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number)
+{
+    size_t used = strlen(id->text);
+    int length = snprintf(id->text + used, sizeof(id->text) - used, "%s%s/%s/%" PRIu64,
+                          used == 0 ? "" : ",", endpoint, tube, number);
+    if (length < 0 || (size_t)length >= sizeof(id->text) - used) {
+        id->text[used] = '\0';
+        return false;
+    }
+    return true;
+}
+
+/* Reads one copy of an id. A tube's name may hold slashes, an endpoint and a number may not. */
+static bool read_copy(const struct weiri_cluster *cluster, const char *text, size_t size,
+                      struct weiri_copy_id *ret_copy)
+{
+    const char *end = text + size;
+    const char *slash = end;
+    while (slash > text && *slash != '/') {
+        slash--;
+    }
+    for (size_t i = 0; i < cluster->options.node_count; i++) {
+        const char *endpoint = cluster->options.nodes[i].text;
+        const char *tube = text + strlen(endpoint) + 1;
+        char name[WEIR_TUBE_SIZE_MAX + 1];
+        if (tube > slash || strncmp(endpoint, text, (size_t)(tube - text) - 1) != 0 ||
+            tube[-1] != '/' || (size_t)(slash - tube) >= sizeof(name)) {
+            continue;
+        }
+        memcpy(name, tube, (size_t)(slash - tube));
+        name[slash - tube] = '\0';
+        ret_copy->node = i;
+        return slash[1] != '0' && weir_tube_check(name, NULL) == WEIR_OK &&
+               weiri_number_read(slash + 1, (size_t)(end - slash) - 1, &ret_copy->number);
+    }
+    return false;
+}
+
+enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char *text,
+                                struct weiri_copy_id *ret_copies, size_t *ret_count,
+                                struct weir_error *ret_error)
+{
+    size_t count = 0;
+    for (const char *at = text;; at++) {
+        size_t size = strcspn(at, ",");
+        if (count == WEIRI_NODES_MAX || !read_copy(cluster, at, size, &ret_copies[count])) {
+            return weiri_fail(ret_error, WEIR_EINVAL,
+                              "\"%.*s\" at offset %zu of job id \"%.100s\": expected "
+                              "endpoint/tube/number, the endpoint being one of the broker URL",
+                              size < 80 ? (int)size : 80, at, (size_t)(at - text), text);
+        }
+        count++;
+        at += size;
+        if (*at == '\0') {
+            *ret_count = count;
+            return WEIR_OK;
+        }
+    }
+}
+
+size_t weiri_stamp_write(int64_t run_at_ns, char text[WEIRI_STAMP_SIZE])
+{
+    return (size_t)snprintf(text, WEIRI_STAMP_SIZE, "%" PRId64 "/", run_at_ns);
+}
+
+bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, size_t *ret_size)
+{
+    const char *slash = memchr(body, '/', size < WEIRI_STAMP_SIZE ? size : WEIRI_STAMP_SIZE);
+    uint64_t number;
+    if (slash == NULL || !weiri_number_read(body, (size_t)(slash - body), &number) ||
+        number > INT64_MAX) {
+        return false;
+    }
+    *ret_run_at_ns = (int64_t)number;
+    *ret_size = (size_t)(slash - body) + 1;
+    return true;
+}
+
+bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
+                          struct weiri_job_stats *ret_facts, struct weir_job *ret_job)
+{
+    static const char *const names[] = {"pri", "ttr", "age", "reserves", "kicks", "time-left"};
+    uint64_t numbers[6];
+    char state[16];
+    struct weiri_job_stats facts = {.priority = 0};
+    for (size_t i = 0; i < 6; i++) {
+        if (!weiri_stats_number(body, size, names[i], &numbers[i])) {
+            return false;
+        }
+        numbers[i] = numbers[i] > UINT32_MAX ? UINT32_MAX : numbers[i];
+    }
+    if (!weiri_stats_text(body, size, "state", state, sizeof(state)) ||
+        !weiri_stats_text(body, size, "tube", facts.tube, sizeof(facts.tube))) {
+        return false;
+    }
+    for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_BURIED; i++) {
+        if (strcmp(weir_job_state_name((enum weir_job_state)i), state) == 0) {
+            ret_job->state = (enum weir_job_state)i;
+        }
+    }
+    int64_t priority = (int64_t)numbers[0] - WEIRI_PRIORITY_OFFSET;
+    facts.priority = (uint32_t)numbers[0];
+    facts.kicks = numbers[4];
+    ret_job->priority = priority > INT32_MAX ? INT32_MAX : (int32_t)priority;
+    ret_job->ttr_ns = WEIR_SECONDS(numbers[1] == 0 ? 1 : numbers[1]);
+    ret_job->created_ns = now_ns - WEIR_SECONDS(numbers[2]);
+    ret_job->attempts = (uint32_t)numbers[3];
+    if (ret_job->state == WEIR_JOB_RESERVED) {
+        ret_job->reserved_until_ns = now_ns + WEIR_SECONDS(numbers[5]);
+    }
+    *ret_facts = facts;
+    return true;
+}
