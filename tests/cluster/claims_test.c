@@ -98,7 +98,12 @@ static void check_step(struct world *world, struct model *model, const char *bod
     enum weiri_claim_verb verb = all[test_random_below(sizeof(all) / sizeof(all[0]))];
     uint64_t token = 1 + test_random_below(3);
     bool has_delay = test_random_below(2) == 0;
-    bool is_mine = model->state == FREE || (model->state == HELD && model->token == token);
+    /* A holder may say again how it ended. */
+    bool is_again =
+        model->token == token && ((model->state == DONE && verb == WEIRI_CLAIM_CONFIRM) ||
+                                  (model->state == BURIED && verb == WEIRI_CLAIM_BURY));
+    bool is_mine =
+        model->state == FREE || (model->state == HELD && model->token == token) || is_again;
     enum weiri_claim_answer expected = is_mine ? WEIRI_CLAIM_MINE
                                        : model->state == HELD || model->state == FAILED
                                            ? WEIRI_CLAIM_BUSY

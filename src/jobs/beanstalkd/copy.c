@@ -249,6 +249,11 @@ int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns)
         weiri_copy_free(copy);
     } else if (run_at <= wall && copy->look_ns <= now_ns) {
         claim(copy);
+    } else if (copy->touch_ns <= now_ns && copy->looks > 0) {
+        /* beanstalkd 1.12 may forget the TTR of a job that was touched: it comes back only when its
+         * connection ends. So that a process that hangs does not keep all copies of what it runs,
+         * it touches only the one. */
+        weiri_copy_leave(copy, WEIRI_JOB_RELEASE, 1);
     } else if (copy->touch_ns <= now_ns) {
         weiri_copy_touch(copy);
     } else {

@@ -93,7 +93,9 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
                    (reply->kind == WEIRI_DELETED || reply->kind == WEIRI_RELEASED ||
                     reply->kind == WEIRI_BURIED || reply->kind == WEIRI_TOUCHED);
     /* A job that Redis knows as done is deleted when it comes back, by whoever finds it. */
-    finish(copy, is_good || copy->is_confirmed ? WEIR_OK : WEIR_ELEASELOST);
+    bool is_confirmed = copy->event == WEIRI_JOB_DONE && copy->answer == WEIRI_CLAIM_MINE;
+    bool is_others = copy->answer == WEIRI_CLAIM_BUSY || copy->answer == WEIRI_CLAIM_DONE;
+    finish(copy, (is_good && !is_others) || is_confirmed ? WEIR_OK : WEIR_ELEASELOST);
 }
 
 static void tell_node(struct weiri_copy *copy)
@@ -124,13 +126,18 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);
     struct weiri_subscription *subscription = copy->lane->subscription;
     bool is_last = copy->event == WEIRI_JOB_DONE || copy->event == WEIRI_JOB_BURY;
+    bool is_others = answer == WEIRI_CLAIM_BUSY || answer == WEIRI_CLAIM_DONE;
     (void)number;
-    if (copy->event == WEIRI_JOB_TOUCH &&
-        (answer == WEIRI_CLAIM_BUSY || answer == WEIRI_CLAIM_DONE)) {
-        finish(copy, WEIR_ELEASELOST); /* another took it when this claim's lease ended */
-        return;
-    }
-    if (is_last && answer == WEIRI_CLAIM_AWAY && !subscription->cluster->options.runs_unclaimed) {
+    copy->answer = answer;
+    if (is_others) {
+        /* Another took it when this claim's lease ended, and settles it. */
+        if (copy->event == WEIRI_JOB_TOUCH) {
+            finish(copy, WEIR_ELEASELOST);
+            return;
+        }
+        copy->event = answer == WEIRI_CLAIM_DONE ? WEIRI_JOB_DONE : WEIRI_JOB_RELEASE;
+    } else if (is_last && answer == WEIRI_CLAIM_AWAY &&
+               !subscription->cluster->options.runs_unclaimed) {
         /* Were this copy taken off its node now, another would run. A consumer tries again. */
         if (!weiri_list_is_empty(&copy->settlements)) {
             finish(copy, WEIR_EUNAVAILABLE);
@@ -138,9 +145,7 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer
         }
         copy->event = WEIRI_JOB_RELEASE;
         copy->delay_s = WEIRI_AWAY_SECONDS;
-    }
-    copy->is_confirmed = copy->event == WEIRI_JOB_DONE && answer == WEIRI_CLAIM_MINE;
-    if (copy->is_confirmed) {
+    } else if (copy->event == WEIRI_JOB_DONE && answer == WEIRI_CLAIM_MINE) {
         delete_others(subscription, claim->key);
     }
     tell_node(copy);
@@ -148,7 +153,7 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer
 
 static void tell_claim(struct weiri_copy *copy)
 {
-    copy->is_confirmed = false;
+    copy->answer = 0;
     if (!copy->is_claimed) {
         tell_node(copy);
         return;

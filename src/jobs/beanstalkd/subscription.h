@@ -58,8 +58,8 @@ struct weiri_copy {
     /* Leaving, or being touched. */
     enum weiri_job_event event;
     uint32_t delay_s;
-    bool is_confirmed;             /* Redis knows that it is done */
-    struct weiri_list settlements; /* of a consumer; the first is under way */
+    enum weiri_claim_answer answer; /* what Redis said to that; 0: it was not asked */
+    struct weiri_list settlements;  /* of a consumer; the first is under way */
 };
 
 struct weiri_subscription {
