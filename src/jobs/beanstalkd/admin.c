@@ -164,6 +164,7 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
     struct weir_job_id id = {""};
     struct weir_job job = {.id = id.text, .reason = ""};
     struct weiri_job_stats facts;
+    char reason[WEIR_REASON_SIZE] = "";
     size_t stamp = 0;
     weiri_queries_ask(&queries, node, &request, NULL);
     status = weiri_queries_check(&queries, "stats-job", ret_error);
@@ -173,6 +174,10 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
         (void)weiri_id_add(&id, cluster->options.nodes[node].text, facts.tube, found->id);
         if (!weiri_stamp_read(found->body, found->body_size, &job.run_at_ns, &stamp)) {
             job.reason = WEIRI_NO_STAMP;
+        } else if (job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {
+            (void)weiri_cluster_claim(cluster, WEIRI_CLAIM_REASON, found->body, found->body_size, 0,
+                                      reason);
+            job.reason = reason;
         }
         job.tube = facts.tube;
         job.body = found->body + stamp;
@@ -279,8 +284,8 @@ static bool kick_node(struct weiri_queries *queries, size_t node, const char *tu
             return answer->delivery == WEIRI_ANSWERED;
         }
         if (cluster->claims != NULL &&
-            weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, answer->body, answer->body_size, 0) ==
-                WEIRI_CLAIM_AWAY) {
+            weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, answer->body, answer->body_size, 0,
+                                NULL) == WEIRI_CLAIM_AWAY) {
             return false;
         }
         const struct weiri_request kick = {.verb = WEIRI_KICK_JOB, .id = answer->id};

@@ -121,7 +121,7 @@ static enum weir_status kick_job(struct copies *copies, const char *id,
             const struct weiri_query *query = &copies->queries.query[i];
             if (query->kind == WEIRI_FOUND &&
                 weiri_cluster_claim(copies->cluster, WEIRI_CLAIM_FORGET, query->body,
-                                    query->body_size, 0) == WEIRI_CLAIM_AWAY) {
+                                    query->body_size, 0, NULL) == WEIRI_CLAIM_AWAY) {
                 return weiri_fail(ret_error, WEIR_EUNKNOWN,
                                   "job %.80s was not kicked: Redis did not answer", id);
             }

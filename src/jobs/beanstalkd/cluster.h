@@ -135,10 +135,12 @@ void weiri_query_tell(const struct weiri_query *query, char *text, size_t size);
 enum weir_status weiri_queries_check(const struct weiri_queries *queries, const char *what,
                                      struct weir_error *ret_error);
 
-/* Does something with a body's claim and waits for the answer; there are claims. */
+/* Does something with a body's claim and waits for the answer; there are claims. ret_reason (may be
+ * NULL) receives the answer to WEIRI_CLAIM_REASON, "" where there is none. */
 enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
                                             enum weiri_claim_verb verb, const char *body,
-                                            size_t size, int64_t time_ms);
+                                            size_t size, int64_t time_ms,
+                                            char ret_reason[WEIR_REASON_SIZE]);
 
 /* Sums what the nodes count of a tube, asking them by queries for all nodes. False: none of them
  * knows it, or it is empty and nobody's. */

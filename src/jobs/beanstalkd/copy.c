@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* A reserved copy from its arrival to the stock, on the cluster's thread. settle.c is its end. */
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -71,6 +71,7 @@ static void bury(struct weiri_copy *copy, const char *why)
     weiri_broker_log(subscription->cluster->config, WEIR_LOG_WARNING,
                      "tube %s: job %s is buried: %s", subscription->tube, copy->reservation->job.id,
                      why);
+    (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s", why);
     weiri_copy_leave(copy, WEIRI_JOB_BURY, 0);
 }
 

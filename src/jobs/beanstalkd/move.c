@@ -93,7 +93,7 @@ static enum weiri_claim_answer claim(struct mover *mover, const struct at_hand *
     return mover->cluster->claims == NULL
                ? WEIRI_CLAIM_MINE
                : weiri_cluster_claim(mover->cluster, verb, copy->body, copy->body_size,
-                                     verb == WEIRI_CLAIM ? CLAIM_MS : 0);
+                                     verb == WEIRI_CLAIM ? CLAIM_MS : 0, NULL);
 }
 
 /* Deletes the copy. True: it is gone. */

@@ -79,9 +79,9 @@ static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *ar
                              .state = WEIR_NODE_UP,
                              .why = "",
                              .version = ""};
-    (void)weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0);
+    (void)weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0, NULL);
     int64_t start = weiri_monotonic_now();
-    if (weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0) ==
+    if (weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0, NULL) ==
         WEIRI_CLAIM_AWAY) {
         node.state = WEIR_NODE_AWAY;
         node.why = "no answer, or an error: the log says which";

@@ -206,11 +206,15 @@ static void send_claim(struct weiri_call *call, int64_t now_ns)
 
 enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
                                             enum weiri_claim_verb verb, const char *body,
-                                            size_t size, int64_t time_ms)
+                                            size_t size, int64_t time_ms,
+                                            char ret_reason[WEIR_REASON_SIZE])
 {
     struct claim_call call = {.call = {.cluster = cluster, .begin = send_claim, .left = 1},
                               .claim = {.verb = verb, .time_ms = time_ms, .done = claim_answered}};
     weiri_claim_key(body, size, call.claim.key);
     weiri_call_run(&call.call);
+    if (ret_reason != NULL) {
+        memcpy(ret_reason, call.claim.reason, WEIR_REASON_SIZE);
+    }
     return call.answer;
 }

@@ -29,7 +29,7 @@ static enum weiri_claim_answer revoke(struct weiri_cluster *cluster,
     int64_t now = weiri_cluster_now(cluster);
     int64_t wait_ms = run_at > now ? (run_at - now) / WEIR_MS(1) : 0;
     return weiri_cluster_claim(cluster, WEIRI_CLAIM_REVOKE, found->body, found->body_size,
-                               wait_ms + TOMBSTONE_MS);
+                               wait_ms + TOMBSTONE_MS, NULL);
 }
 
 static enum weir_status remove_one(struct weiri_cluster *cluster, struct weiri_queries *queries,

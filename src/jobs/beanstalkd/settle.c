@@ -3,6 +3,7 @@
 /* What becomes of a copy: the claim is told first, then the node. On the cluster's thread. */
 #include "jobs/beanstalkd/settle.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/panic.h"
@@ -172,6 +173,8 @@ static void begin(struct weiri_copy *copy)
         WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
     copy->event = settlement->event;
     copy->delay_s = seconds_until(copy, settlement->run_at_ns);
+    (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s",
+                   settlement->reason == NULL ? "" : settlement->reason);
     tell_claim(copy);
 }
 

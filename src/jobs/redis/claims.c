@@ -20,8 +20,9 @@
 #define RETRY_BASE WEIR_MS(50)
 #define RETRY_MAX WEIR_SECONDS(5)
 
-/* KEYS: the job's key; its count of attempts, in the same slot of a Redis Cluster. ARGV: what to
- * do, the holder's value, milliseconds. Answers {answer, number}. A value that does not begin with
+/* KEYS: the job's key; its count of attempts and the reason why it is buried, in the same slot of a
+ * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason. Answers {answer,
+ * number}, or with a reason as third. A value that does not begin with
  * weir:claim: means that the job is done elsewhere: go-queue's values are of that kind. What was
  * confirmed or buried names its holder, so that the holder may say it again where it did not get
  * the answer. */
@@ -36,12 +37,14 @@ static const char script[] =
     "  if is('weir:claim:') then return {2, redis.call('PTTL', KEYS[1])} end\n"
     "  return {3, 0}\n"
     "end\n"
-    "if verb == 'revoke' then\n"
+    "if verb == 'reason' then\n"
+    "  return {1, 0, redis.call('GET', KEYS[3]) or ''}\n"
+    "elseif verb == 'revoke' then\n"
     "  if v ~= '' and v ~= 'weir:claim:failed' and not is('weir:buried') then return other() end\n"
     "  set('weir:revoked', ms)\n"
     "elseif verb == 'forget' then\n"
     "  if is('weir:buried') then redis.call('DEL', KEYS[1]) end\n"
-    "  redis.call('DEL', KEYS[2])\n"
+    "  redis.call('DEL', KEYS[2], KEYS[3])\n"
     "elseif v ~= '' and v ~= mine and v ~= ends[verb] then\n"
     "  return other()\n"
     "elseif verb == 'claim' then\n"
@@ -53,7 +56,11 @@ static const char script[] =
     "  set(mine, ms)\n"
     "elseif ends[verb] then\n"
     "  set(ends[verb], 3600000)\n"
-    "  if verb == 'confirm' then redis.call('DEL', KEYS[2]) end\n"
+    "  if verb == 'confirm' then\n"
+    "    redis.call('DEL', KEYS[2], KEYS[3])\n"
+    "  else\n"
+    "    redis.call('SET', KEYS[3], ARGV[4], 'PX', 2592000000)\n"
+    "  end\n"
     "else\n"
     "  if verb == 'undo' and redis.call('DECR', KEYS[2]) <= 0 then redis.call('DEL', KEYS[2]) end\n"
     "  if ms > 0 then set('weir:claim:failed', ms) else redis.call('DEL', KEYS[1]) end\n"
@@ -61,9 +68,11 @@ static const char script[] =
     "return {1, 0}\n";
 
 static const char *const verbs[] = {
-    [WEIRI_CLAIM] = "claim",           [WEIRI_CLAIM_RENEW] = "renew",   [WEIRI_CLAIM_UNDO] = "undo",
-    [WEIRI_CLAIM_CONFIRM] = "confirm", [WEIRI_CLAIM_RETURN] = "return", [WEIRI_CLAIM_BURY] = "bury",
-    [WEIRI_CLAIM_REVOKE] = "revoke",   [WEIRI_CLAIM_FORGET] = "forget",
+    [WEIRI_CLAIM] = "claim",         [WEIRI_CLAIM_RENEW] = "renew",
+    [WEIRI_CLAIM_UNDO] = "undo",     [WEIRI_CLAIM_CONFIRM] = "confirm",
+    [WEIRI_CLAIM_RETURN] = "return", [WEIRI_CLAIM_BURY] = "bury",
+    [WEIRI_CLAIM_REVOKE] = "revoke", [WEIRI_CLAIM_FORGET] = "forget",
+    [WEIRI_CLAIM_REASON] = "reason",
 };
 
 struct weiri_claims {
@@ -283,10 +292,13 @@ static void on_claim(redisAsyncContext *redis, void *answer, void *arg)
     const redisReply *reply = answer;
     struct weiri_claims *claims = redis->ev.data;
     struct weiri_claim *claim = arg;
-    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements >= 2 &&
         reply->element[0]->type == REDIS_REPLY_INTEGER && reply->element[0]->integer >= 1 &&
         reply->element[0]->integer <= 3 && reply->element[1]->type == REDIS_REPLY_INTEGER) {
         long long number = reply->element[1]->integer;
+        if (reply->elements > 2 && reply->element[2]->type == REDIS_REPLY_STRING) {
+            (void)snprintf(claim->reason, sizeof(claim->reason), "%s", reply->element[2]->str);
+        }
         answer_claim(claim, (enum weiri_claim_answer)reply->element[0]->integer,
                      number < 0 ? 0 : number);
         return;
@@ -305,6 +317,7 @@ void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, i
     char value[40];
     char time[24];
     char attempts[WEIRI_CLAIM_KEY_SIZE + 20];
+    char reason[WEIRI_CLAIM_KEY_SIZE + 20];
     weiri_list_init(&claim->link);
     if (claims->redis == NULL && claims->failures == 0) {
         begin(claims, now_ns);
@@ -316,11 +329,12 @@ void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, i
     (void)snprintf(value, sizeof(value), "weir:claim:%016" PRIx64, claim->token);
     (void)snprintf(time, sizeof(time), "%" PRId64, claim->time_ms);
     (void)snprintf(attempts, sizeof(attempts), "weir:attempts:{%s}", claim->key);
-    const char *words[] = {"EVALSHA", claims->sha,        "2",   claim->key,
-                           attempts,  verbs[claim->verb], value, time};
+    (void)snprintf(reason, sizeof(reason), "weir:reason:{%s}", claim->key);
+    const char *words[] = {"EVALSHA", claims->sha,        "3",   claim->key, attempts,
+                           reason,    verbs[claim->verb], value, time,       claim->reason};
     claim->limit_ns = weiri_time_add(now_ns, claims->time_limit_ns);
     weiri_list_insert_before(&claims->pending, &claim->link);
-    if (redisAsyncCommandArgv(claims->redis, on_claim, claim, 8, words, NULL) != REDIS_OK) {
+    if (redisAsyncCommandArgv(claims->redis, on_claim, claim, 10, words, NULL) != REDIS_OK) {
         answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
     }
 }

@@ -24,7 +24,8 @@ enum weiri_claim_verb {
     WEIRI_CLAIM_UNDO,    /* not run: the same, and no attempt */
     WEIRI_CLAIM_BURY,    /* set aside: other copies are deleted for an hour */
     WEIRI_CLAIM_REVOKE,  /* nobody's, for time_ms, unless it runs or is done */
-    WEIRI_CLAIM_FORGET   /* buried no longer */
+    WEIRI_CLAIM_FORGET,  /* buried no longer */
+    WEIRI_CLAIM_REASON   /* why is it buried? */
 };
 
 enum weiri_claim_answer {
@@ -41,6 +42,7 @@ struct weiri_claim {
     uint64_t token; /* the holder's */
     int64_t time_ms;
     int64_t limit_ns;
+    char reason[WEIR_REASON_SIZE]; /* of a bury; the answer to WEIRI_CLAIM_REASON */
     /* Called once, on the thread that drives the claims. */
     void (*done)(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number);
 };
