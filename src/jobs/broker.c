@@ -97,7 +97,7 @@ static const struct weiri_broker_ops *find_backend(const struct weiri_url *url)
     return NULL;
 }
 
-/* A broker without a store. */
+/* A broker without a store; on failure *ret_broker is untouched. */
 static enum weir_status make_broker(const struct weir_broker_options *options,
                                     int64_t (*now)(void *arg), void *now_arg,
                                     weir_broker **ret_broker, struct weir_error *ret_error)
@@ -141,9 +141,9 @@ enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_
         return weiri_fail(ret_error, WEIR_EINVAL, "ret_broker is NULL");
     }
     struct weiri_url parts;
-    weir_broker *broker;
+    weir_broker *broker = NULL;
     enum weir_status status = make_broker(options, now, now_arg, &broker, ret_error);
-    if (status != WEIR_OK) {
+    if (broker == NULL) {
         return status;
     }
     status = weiri_url_parse(url, &parts, ret_error);
@@ -163,9 +163,9 @@ enum weir_status weir_broker_open_cluster(const struct weir_cluster_options *clu
         return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
                           ret_broker == NULL ? "ret_broker" : "cluster");
     }
-    weir_broker *broker;
+    weir_broker *broker = NULL;
     enum weir_status status = make_broker(options, wall_now, NULL, &broker, ret_error);
-    if (status != WEIR_OK) {
+    if (broker == NULL) {
         return status;
     }
     broker->ops = &weiri_beanstalkd_ops;

@@ -124,10 +124,12 @@ static inline void proxy_run(void *arg)
     }
 }
 
-/* Starts in front of a port. */
-static inline void proxy_start(struct proxy *proxy, int to_port, size_t piece)
+/* Starts in front of a port, on one of its own; port 0: any. */
+static inline void proxy_start_at(struct proxy *proxy, int port, int to_port, size_t piece)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
     memset(proxy, 0, sizeof(*proxy));
     proxy->to_port = to_port;
@@ -140,6 +142,11 @@ static inline void proxy_start(struct proxy *proxy, int to_port, size_t piece)
     proxy->port = ntohs(address.sin_port);
     CHECK(pipe(proxy->stop) == 0);
     proxy->thread = test_start(proxy_run, proxy);
+}
+
+static inline void proxy_start(struct proxy *proxy, int to_port, size_t piece)
+{
+    proxy_start_at(proxy, 0, to_port, piece);
 }
 
 static inline void proxy_end(struct proxy *proxy)
