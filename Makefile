@@ -39,6 +39,13 @@ cluster: deps-test ## three beanstalkds and a Redis: jobs while a node, Redis an
 	@$(call build,install) --target weir_program
 	@demo/cluster.sh build/install/src/weir $(ARGS)
 
+.PHONY: chaos
+chaos: SECONDS := 300
+chaos: deps-test ## 20,000 jobs on a cluster while its servers and workers fail, 300 s (SECONDS=N: N seconds)
+	@$(call configure,install)
+	@$(call build,install) --target weir_program
+	@tests/cluster/chaos.py build/install/src/weir $(SECONDS) $(ARGS)
+
 .PHONY: interop
 interop: deps-test ## weir beside programs with the conventions of go-queue's dq (needs Go)
 	@$(call configure,install)
