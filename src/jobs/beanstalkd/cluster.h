@@ -92,7 +92,7 @@ struct weiri_query {
     enum weiri_delivery delivery;
     enum weiri_reply_kind kind; /* 0 unless answered */
     uint64_t id;
-    char *body; /* taken; weiri_queries_clear() */
+    char *body; /* taken; weiri_queries_fini() frees it */
     size_t body_size;
     char why[96];                 /* not sent or lost: why */
     char stamp[WEIRI_STAMP_SIZE]; /* of a put */
@@ -112,20 +112,18 @@ enum weir_status weiri_queries_init(struct weiri_queries *queries, struct weiri_
 /* Adds one for a node's control connection. */
 struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node,
                                       const struct weiri_request *request, const char *use);
-/* Sends all and waits until each is answered or has failed, which the connections' time limits
- * bound. */
+/* Sends all that was added and waits until each is answered or has failed, which the connections'
+ * time limits bound. */
 void weiri_queries_run(struct weiri_queries *queries);
 /* Forgets all, keeping the space. */
 void weiri_queries_clear(struct weiri_queries *queries);
-/* The same request to one node, or to all (WEIRI_ALL_NODES), instead of what was asked before. */
+/* The same request to one node, or to all (WEIRI_ALL_NODES). What was asked before is forgotten. */
 void weiri_queries_ask(struct weiri_queries *queries, size_t node,
                        const struct weiri_request *request, const char *use);
 #define WEIRI_ALL_NODES SIZE_MAX
-/* The same for each copy of a job. */
+/* The same to each copy of a job. */
 void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
                               size_t count, enum weiri_verb verb);
-/* Forgets all, keeping the space. */
-void weiri_queries_clear(struct weiri_queries *queries);
 void weiri_queries_fini(struct weiri_queries *queries);
 /* The node of a query. */
 size_t weiri_query_node(const struct weiri_query *query);

@@ -8,7 +8,7 @@
 #include "base/panic.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "jobs/beanstalkd/settle.h"
+#include "jobs/beanstalkd/subscription.h"
 
 /* How often a copy of a running job is looked at before it goes back, and after how long first. */
 #define LOOKS_MAX 4

@@ -90,36 +90,8 @@ struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node
     return query;
 }
 
-void weiri_queries_run(struct weiri_queries *queries)
-{
-    queries->call.left = queries->count;
-    weiri_call_run(&queries->call);
-}
-
-void weiri_queries_ask(struct weiri_queries *queries, size_t node,
-                       const struct weiri_request *request, const char *use)
-{
-    size_t first = node == WEIRI_ALL_NODES ? 0 : node;
-    size_t end = node == WEIRI_ALL_NODES ? queries->call.cluster->options.node_count : node + 1;
-    weiri_queries_clear(queries);
-    for (size_t i = first; i < end; i++) {
-        (void)weiri_queries_add(queries, i, request, use);
-    }
-    weiri_queries_run(queries);
-}
-
-void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
-                              size_t count, enum weiri_verb verb)
-{
-    weiri_queries_clear(queries);
-    for (size_t i = 0; i < count; i++) {
-        const struct weiri_request request = {.verb = verb, .id = copies[i].number};
-        (void)weiri_queries_add(queries, copies[i].node, &request, NULL);
-    }
-    weiri_queries_run(queries);
-}
-
-void weiri_queries_clear(struct weiri_queries *queries)
+/* Forgets all, keeping the space. */
+static void clear(struct weiri_queries *queries)
 {
     for (size_t i = 0; i < queries->count; i++) {
         struct weiri_query *query = &queries->query[i];
@@ -131,9 +103,38 @@ void weiri_queries_clear(struct weiri_queries *queries)
     queries->count = 0;
 }
 
+void weiri_queries_run(struct weiri_queries *queries)
+{
+    queries->call.left = queries->count;
+    weiri_call_run(&queries->call);
+}
+
+void weiri_queries_ask(struct weiri_queries *queries, size_t node,
+                       const struct weiri_request *request, const char *use)
+{
+    size_t first = node == WEIRI_ALL_NODES ? 0 : node;
+    size_t end = node == WEIRI_ALL_NODES ? queries->call.cluster->options.node_count : node + 1;
+    clear(queries);
+    for (size_t i = first; i < end; i++) {
+        (void)weiri_queries_add(queries, i, request, use);
+    }
+    weiri_queries_run(queries);
+}
+
+void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
+                              size_t count, enum weiri_verb verb)
+{
+    clear(queries);
+    for (size_t i = 0; i < count; i++) {
+        const struct weiri_request request = {.verb = verb, .id = copies[i].number};
+        (void)weiri_queries_add(queries, copies[i].node, &request, NULL);
+    }
+    weiri_queries_run(queries);
+}
+
 void weiri_queries_fini(struct weiri_queries *queries)
 {
-    weiri_queries_clear(queries);
+    clear(queries);
     weiri_release(&queries->call.cluster->config->allocator, queries->query,
                   queries->capacity * sizeof(*queries->query));
 }

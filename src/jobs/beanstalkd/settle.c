@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* What becomes of a copy: the claim is told first, then the node. On the cluster's thread. */
-#include "jobs/beanstalkd/settle.h"
+#include "jobs/beanstalkd/subscription.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static uint32_t seconds_until(const struct weiri_copy *copy, int64_t run_at_ns)
     return seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
 }
 
-/* A copy in no consumer's hands was touched, or has left. */
+/* A copy that no consumer has was touched, or has left. */
 static void finish_own(struct weiri_copy *copy, enum weir_status status)
 {
     if (copy->event == WEIRI_JOB_TOUCH && status == WEIR_OK) {

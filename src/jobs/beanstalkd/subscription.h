@@ -101,10 +101,27 @@ int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns);
 void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s);
 /* Does what a consumer asks for, after what it asked for before. */
 void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement);
-/* Takes a copy off the books of its lane. */
+/* The lane holds the copy no longer. */
 void weiri_copy_unhold(struct weiri_copy *copy);
-/* Frees a copy that is in no list, and its reservation unless that is a consumer's. */
+/* Frees a copy that no consumer has, in a list or in none, with its reservation. */
 void weiri_copy_free(struct weiri_copy *copy);
+
+/* What the two halves of a copy's life share: copy.c and settle.c. */
+
+/* For how long a copy goes back to its node because Redis is away. */
+#define WEIRI_AWAY_SECONDS 2
+
+/* Sends a request on the connection that the copy was reserved on; done as not sent where that is
+ * gone. */
+void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *request,
+                     void (*done)(struct weiri_command *, enum weiri_delivery,
+                                  struct weiri_reply *));
+/* Touches a copy that is early; it is early again afterwards, or gone. */
+void weiri_copy_touch(struct weiri_copy *copy);
+/* When to touch it next, from now. */
+int64_t weiri_copy_touch_ns(const struct weiri_copy *copy);
+/* How long a claim of a copy holds without being renewed. */
+int64_t weiri_copy_lease_ms(const struct weiri_copy *copy);
 
 /* Functions of struct weiri_broker_ops. */
 enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exchange,
