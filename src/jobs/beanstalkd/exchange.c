@@ -101,8 +101,8 @@ static enum weir_status settle(struct weiri_cluster *cluster, struct weiri_excha
 }
 
 /* Takes from the stock; what lacks is the demand. */
-static void take_locked(struct weiri_subscription *subscription, struct weiri_exchange *exchange)
-    WEIRI_REQUIRES(subscription->cluster->mutex)
+static void take_locked(struct weiri_cluster *cluster, struct weiri_subscription *subscription,
+                        struct weiri_exchange *exchange) WEIRI_REQUIRES(cluster->mutex)
 {
     struct weiri_list *stock = &subscription->stock;
     while (!weiri_list_is_empty(stock) && exchange->reserved_count < exchange->wanted) {
@@ -113,7 +113,7 @@ static void take_locked(struct weiri_subscription *subscription, struct weiri_ex
     }
     subscription->demand = exchange->wanted - exchange->reserved_count;
     subscription->demand_until_ns = weiri_time_add(weiri_monotonic_now(), DEMAND_NS);
-    weiri_cluster_wake_locked(subscription->cluster);
+    weiri_cluster_wake_locked(cluster);
 }
 
 /* Asks all nodes whether the tube is empty, and says when to ask again. Each accepted job has
@@ -162,7 +162,7 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
     if (exchange->attempts_max > 0) {
         subscription->attempts_max = exchange->attempts_max;
     }
-    take_locked(subscription, exchange);
+    take_locked(cluster, subscription, exchange);
     bool is_watching = subscription->watchers > 0 && exchange->reserved_count == 0;
     /* Not by a call that settles, since a worker waits for that. */
     bool may_ask = is_watching && exchange->settlement_count == 0 && subscription->check_ns <= now;
