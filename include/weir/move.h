@@ -53,6 +53,11 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * into the target is taken back there. Where that is too late, it is counted in both, and may run
  * twice. One that is reserved in a cluster is not touched.
  *
+ * What a node of a source cluster has that does not answer is not moved (WEIR_EUNKNOWN, after the
+ * others were). With claims its copies of jobs that were moved are deleted within an hour, or by
+ * another move; later, and without claims, they are jobs again. Without claims a job also runs
+ * again where a worker of the target is done with it before its last copy was moved.
+ *
  * fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the ledger, after a
  * failure too. Errors: WEIR_EINVAL (NULL, tube, one broker as source and target), WEIR_ETOOBIG
  * (tube), WEIR_EFORKED, WEIR_EACCESS, and those of weir_broker_put() and weir_broker_peek() that

@@ -132,7 +132,7 @@ TEST(nodes, "every server is told of with its state, its binlog and its jobs; on
 {
     struct servers servers;
     servers_start(&servers);
-    weir_broker *broker = open_on(&servers, "time_limit=500ms&claims=REDIS");
+    weir_broker *broker = open_on(&servers, "time_limit=2s&claims=REDIS");
     (void)put(broker, 0);
     (void)put(broker, WEIR_SECONDS(60));
     struct weir_error error;
@@ -202,7 +202,7 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
 {
     struct servers servers;
     servers_start(&servers);
-    weir_broker *broker = open_on(&servers, "time_limit=500ms");
+    weir_broker *broker = open_on(&servers, "");
     struct weir_job_id id = put(broker, 0);
     server_end(&servers.node[2]);
     const char *text = id.text;
@@ -247,7 +247,7 @@ TEST(pauses, "every node pauses a tube and resumes it; what a node that is away 
 {
     struct servers servers;
     servers_start(&servers);
-    weir_broker *broker = open_on(&servers, "time_limit=500ms");
+    weir_broker *broker = open_on(&servers, "");
     struct weir_error error;
     CHECK_STATUS(weir_broker_pause(broker, "t", 1, &error), WEIR_ENOTFOUND);
     (void)put(broker, 0);

@@ -272,7 +272,7 @@ TEST(target_away, "a move to a cluster without enough nodes ends with an error, 
     fill(store);
     server_end(&servers.node[0]);
     server_end(&servers.node[1]);
-    weir_broker *cluster = open_cluster(&servers, "time_limit=500ms");
+    weir_broker *cluster = open_cluster(&servers, "");
     struct weir_move_counts counts = {0};
     struct weir_error error;
     CHECK_STATUS(weir_broker_move(store, cluster, "t", NULL, NULL, &counts, &error),
@@ -280,6 +280,36 @@ TEST(target_away, "a move to a cluster without enough nodes ends with an error, 
     CHECK(error.text[0] != '\0');
     CHECK_INT(counts.moved, ==, 0);
     CHECK_INT(counts.left, ==, counts.found);
+    CHECK_COUNTS(store, "t", JOBS / 2, JOBS / 2, 0, 0);
+    weir_broker_close(cluster);
+    weir_broker_close(store);
+    servers_end(&servers);
+}
+
+TEST(source_node_away,
+     "what a node has that is away is not moved, and said so; when it is back the "
+     "move ends there, and no job is doubled")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *store = open_url("sqlite:jobs.db");
+    weir_broker *cluster = open_cluster(&servers, CLAIMS);
+    fill(cluster);
+    server_end(&servers.node[1]);
+    struct weir_move_counts counts = {0};
+    struct weir_error error;
+    char name[32];
+    (void)snprintf(name, sizeof(name), "127.0.0.1:%d", servers.node[1].port);
+    CHECK_STATUS(weir_broker_move(cluster, store, "t", NULL, NULL, &counts, &error), WEIR_EUNKNOWN);
+    CHECK(strstr(error.text, name) != NULL);
+    CHECK_INT(counts.moved, ==, JOBS);
+    CHECK_INT(counts.repeated, ==, JOBS);
+    weir_broker_close(cluster);
+    node_start(&servers, 1);
+    cluster = open_cluster(&servers, CLAIMS);
+    counts = move(cluster, store, NULL, NULL);
+    CHECK_INT(counts.found, ==, JOBS);
+    CHECK_INT(counts.repeated, ==, JOBS);
     CHECK_COUNTS(store, "t", JOBS / 2, JOBS / 2, 0, 0);
     weir_broker_close(cluster);
     weir_broker_close(store);

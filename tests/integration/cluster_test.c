@@ -88,7 +88,7 @@ static char *line(const char *text, size_t n)
 TEST(stats, "stats shows every server of a cluster with its state, then the tubes; in JSON too")
 {
     struct servers servers;
-    begin(&servers, "claims=REDIS&time_limit=500ms");
+    begin(&servers, "claims=REDIS");
     free(put(WORDS("put", "t", "x")));
     server_end(&servers.node[1]);
     struct ended ended = WEIR_EXPECT(0, "stats");

@@ -5,8 +5,6 @@
  * node makes what was reserved ready again. */
 #include "jobs/move.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
@@ -31,7 +29,8 @@ struct mover {
     struct held *held;
     size_t held_count;
     size_t held_capacity;
-    bool is_over; /* the caller wants to end */
+    bool is_over;   /* the caller wants to end */
+    char away[400]; /* nodes that did not answer, and why */
 };
 
 /* The copy at hand. */
@@ -217,12 +216,7 @@ static enum weir_status move_next(struct mover *mover, enum weiri_verb peek, boo
     *ret_is_more = found->kind == WEIRI_FOUND;
     if (!*ret_is_more) {
         if (found->delivery != WEIRI_ANSWERED) {
-            char text[300] = "what is on this node is not moved: ";
-            size_t used = strlen(text);
-            char told[200] = "";
-            weiri_query_tell(found, told, sizeof(told));
-            (void)strncpy(text + used, told, sizeof(text) - used - 1);
-            weiri_move_tell(mover->move, "of any id", text);
+            weiri_query_tell(found, mover->away, sizeof(mover->away));
         }
         return WEIR_OK;
     }
@@ -247,8 +241,11 @@ static enum weir_status move_node(struct mover *mover, struct weir_error *ret_er
     if (stats->kind == WEIRI_OK_BODY) {
         (void)weiri_stats_number(stats->body, stats->body_size, "current-jobs-delayed", &counts[0]);
         (void)weiri_stats_number(stats->body, stats->body_size, "current-jobs-ready", &counts[1]);
-    } else if (stats->delivery == WEIRI_ANSWERED) {
-        return WEIR_OK; /* a tube that is not there */
+    } else {
+        if (stats->delivery != WEIRI_ANSWERED) {
+            weiri_query_tell(stats, mover->away, sizeof(mover->away));
+        }
+        return WEIR_OK; /* away, or it does not know the tube */
     }
     uint64_t most = counts[0] + counts[1] + 1;
     enum weir_status status = WEIR_OK;
@@ -272,6 +269,10 @@ enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
     while (mover.node < mover.cluster->options.node_count && status == WEIR_OK && !mover.is_over) {
         status = move_node(&mover, ret_error);
         mover.node++;
+    }
+    if (status == WEIR_OK && mover.away[0] != '\0') {
+        status = weiri_fail(ret_error, WEIR_EUNKNOWN, "what these nodes have was not moved: %s",
+                            mover.away);
     }
     weiri_queries_fini(&mover.queries);
     weiri_release(memory, mover.held, mover.held_capacity * sizeof(*mover.held));
