@@ -90,8 +90,7 @@ struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node
     return query;
 }
 
-/* Forgets all, keeping the space. */
-static void clear(struct weiri_queries *queries)
+void weiri_queries_clear(struct weiri_queries *queries)
 {
     for (size_t i = 0; i < queries->count; i++) {
         struct weiri_query *query = &queries->query[i];
@@ -114,7 +113,7 @@ void weiri_queries_ask(struct weiri_queries *queries, size_t node,
 {
     size_t first = node == WEIRI_ALL_NODES ? 0 : node;
     size_t end = node == WEIRI_ALL_NODES ? queries->call.cluster->options.node_count : node + 1;
-    clear(queries);
+    weiri_queries_clear(queries);
     for (size_t i = first; i < end; i++) {
         (void)weiri_queries_add(queries, i, request, use);
     }
@@ -124,7 +123,7 @@ void weiri_queries_ask(struct weiri_queries *queries, size_t node,
 void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
                               size_t count, enum weiri_verb verb)
 {
-    clear(queries);
+    weiri_queries_clear(queries);
     for (size_t i = 0; i < count; i++) {
         const struct weiri_request request = {.verb = verb, .id = copies[i].number};
         (void)weiri_queries_add(queries, copies[i].node, &request, NULL);
@@ -134,7 +133,7 @@ void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_
 
 void weiri_queries_fini(struct weiri_queries *queries)
 {
-    clear(queries);
+    weiri_queries_clear(queries);
     weiri_release(&queries->call.cluster->config->allocator, queries->query,
                   queries->capacity * sizeof(*queries->query));
 }
