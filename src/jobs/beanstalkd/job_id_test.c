@@ -104,7 +104,10 @@ TEST(reads_run_times, "a body begins with its run time and a slash, as dq's, or 
 TEST(reads_facts, "what a node tells of a job is read, limited to what fits, or refused whole")
 {
     static const char body[] = "---\nid: 1\ntube: a/b\nstate: buried\npri: 4294967295\nage: 5\n"
-                               "delay: 0\nttr: 0\nreserves: 99999999999\nkicks: 2\n";
+                               "delay: 0\nttr: 0\ntime-left: 0\n"
+                               "reserves: 99999999999\nkicks: 2\n";
+    static const char running[] = "---\nid: 1\ntube: a\nstate: reserved\npri: 2\nage: 5\nttr: 9\n"
+                                  "time-left: 7\nreserves: 1\nkicks: 0\n";
     struct weiri_job_stats stats;
     struct weir_job job = {.attempts = 0};
     CHECK(weiri_job_stats_read(body, sizeof(body) - 1, WEIR_SECONDS(100), &stats, &job));
@@ -116,6 +119,9 @@ TEST(reads_facts, "what a node tells of a job is read, limited to what fits, or 
     CHECK_INT(job.ttr_ns, ==, WEIR_SECONDS(1));
     CHECK_INT(job.created_ns, ==, WEIR_SECONDS(95));
     CHECK_INT(job.attempts, ==, UINT32_MAX);
+    CHECK_INT(job.reserved_until_ns, ==, 0);
+    CHECK(weiri_job_stats_read(running, sizeof(running) - 1, WEIR_SECONDS(100), &stats, &job));
+    CHECK_INT(job.reserved_until_ns, ==, WEIR_SECONDS(107));
     for (size_t size = 0; size + 2 < sizeof(body); size++) {
         struct weir_job other = {.attempts = 0};
         CHECK(!weiri_job_stats_read(body, size, 0, &stats, &other) || size > sizeof(body) - 4);
