@@ -16,6 +16,11 @@ static void release_claims(weir_pool *pool, const struct weiri_send *send,
 {
     for (size_t i = 0; i < count; i++) {
         weir_envelope *envelope = send->envelopes[i];
+        weiri_sync_point();
+        /* One that is named twice was released before, and may be another pool's by now. */
+        if (atomic_load_explicit(&envelope->owner, memory_order_relaxed) != pool) {
+            continue;
+        }
         if (envelope->is_entering) {
             envelope->is_entering = false;
             weiri_group_leave_locked(pool, envelope);

@@ -93,6 +93,31 @@ TEST(two_pools, "two pools that are sent one envelope never run it at once, and 
     explorer_must_pass(between_pools, NULL, NULL);
 }
 
+/* The send needs two slots of one, so it releases its claims; the other pool takes the envelope
+ * that is named twice as soon as it may. */
+static void named_twice(void *arg)
+{
+    struct weiri_thread sender;
+    (void)arg;
+    world_init(1, 1);
+    world.other = new_pool(1, 0);
+    weir_envelope *const twice[] = {world.envelopes[0], world.envelopes[1], world.envelopes[0]};
+    start_thread(&sender, "sender", send_to_other);
+    enum weir_status status = weir_pool_send_all(world.pool, twice, 3);
+    CHECK(status == WEIR_EFULL || status == WEIR_EBUSY);
+    weiri_thread_join(&sender);
+    bool is_in_other = world.records[0].accepted > 0;
+    CHECK_STATUS(send_to(world.pool, 0, 0), is_in_other ? WEIR_EBUSY : WEIR_OK);
+    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_terminate(world.other), WEIR_OK);
+    world_fini();
+}
+
+TEST(named_twice, "a refused send releases an envelope once, however often it is named")
+{
+    explorer_must_pass(named_twice, NULL, NULL);
+}
+
 static void due_against_send(void *arg)
 {
     struct weiri_thread stepper;
