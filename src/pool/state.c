@@ -17,17 +17,14 @@ struct weiri_added weiri_pool_again_locked(weir_pool *pool, weir_envelope *envel
     return added;
 }
 
-/* Queues due envelopes. */
+/* Reads the clock, and queues due envelopes. */
 static void pass_time_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
     struct weiri_core *core = &pool->core;
-    if (!weiri_pool_is_open_locked(pool)) {
-        return;
-    }
+    int64_t time_ns;
     pool->now_ns = weir_clock_now(pool->options.clock);
-    while (weiri_core_next_time(core) <= pool->now_ns &&
-           weiri_core_next_time(core) != WEIR_FOREVER) {
-        int64_t time_ns = weiri_core_next_time(core);
+    while ((time_ns = weiri_pool_next_time_locked(pool)) <= pool->now_ns &&
+           time_ns != WEIR_FOREVER) {
         weir_envelope *envelope = weiri_envelope_of(core->waiting.entries[0].item);
         if (weiri_envelope_is_periodic(envelope)) {
             weiri_recur_pass_time(pool, envelope, time_ns);

@@ -200,6 +200,41 @@ TEST(queue, "the pool's queue is shown under the pool's name")
     end(&script, &page);
 }
 
+TEST(ending, "a run is timed also while its pool ends")
+{
+    struct page page;
+    struct task task;
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_end_options drain = WEIR_END_OPTIONS_INIT;
+    weir_pool *pool;
+    page_init(&page);
+    task_init(&task);
+    task.is_held = true;
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.name = "q";
+    options.metrics = page.metrics;
+    CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &options.clock), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    weir_envelope *envelope = envelope_for(&task, 0);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    counter_wait(&task.entered, 1);
+    drain.flags = WEIR_END_NO_WAIT;
+    CHECK_STATUS(weir_pool_end(pool, &drain), WEIR_OK);
+    CHECK_STATUS(weir_clock_advance(options.clock, WEIR_SECONDS(5)), WEIR_OK);
+    CHECK_FAMILY(&page, "workqueue_unfinished_work_seconds", "5");
+    CHECK_FAMILY(&page, "workqueue_longest_running_processor_seconds", "5");
+    counter_add(&task.allowed, 1);
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_FAMILY(&page, "workqueue_work_duration_seconds_sum", "5");
+    weir_pool_free(pool);
+    weir_envelope_unref(envelope);
+    weir_clock_free(options.clock);
+    weir_metrics_free(page.metrics);
+    task_fini(&task);
+}
+
 TEST(looks, "looks at the wall clock are no adds, no works, and cost no slot")
 {
     struct script script;
