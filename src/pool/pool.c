@@ -153,7 +153,6 @@ static void tell_overdue(weir_context *context, int64_t late_ns, void *arg)
 static void fini(weir_pool *pool)
 {
     weiri_pool_unpublish(pool);
-    weiri_clock_detach(pool->options.clock, &pool->clock_user);
     if (pool->contexts.watchdog != NULL) {
         weiri_watchdog_fini(&pool->watchdog);
     }
@@ -202,12 +201,13 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
     }
     pool->process = process;
     fill(pool, &options);
-    weiri_clock_attach(pool->options.clock, &pool->clock_user);
     status = make_parts(pool, &options);
     if (status != WEIR_OK) {
         fini(pool);
         return status;
     }
+    /* Last, since other threads step the clock and cancel the scope. */
+    weiri_clock_attach(pool->options.clock, &pool->clock_user);
     weiri_scope_join(pool->options.scope, &pool->membership);
     *ret_pool = pool;
     return WEIR_OK;
@@ -226,6 +226,7 @@ enum weir_status weir_pool_free(weir_pool *pool)
         return status;
     }
     weiri_scope_leave(pool->options.scope, &pool->membership);
+    weiri_clock_detach(pool->options.clock, &pool->clock_user);
     fini(pool);
     return WEIR_OK;
 }

@@ -173,6 +173,41 @@ TEST(real, "on the real clock it comes by itself")
     task_fini(&task);
 }
 
+struct stepper {
+    weir_clock *clock;
+    struct counter steps;
+    atomic_bool is_ended;
+};
+
+static void step(void *arg)
+{
+    struct stepper *stepper = arg;
+    while (!atomic_load(&stepper->is_ended)) {
+        CHECK_STATUS(weir_clock_advance(stepper->clock, 1), WEIR_OK);
+        counter_add(&stepper->steps, 1);
+    }
+}
+
+/* ThreadSanitizer sees a pool that is stepped before it is whole. */
+TEST(stepped, "the clock may be stepped while a pool is made and freed")
+{
+    struct told told;
+    struct stepper stepper = {.clock = NULL};
+    counter_init(&stepper.steps);
+    CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &stepper.clock), WEIR_OK);
+    struct test_thread *thread = test_start(step, &stepper);
+    for (int i = 0; i < 20; i++) {
+        weir_pool *pool = watched_pool(&told, stepper.clock, 1);
+        counter_wait(&stepper.steps, counter_value(&stepper.steps) + 1);
+        weir_pool_free(pool);
+        counter_fini(&told.times);
+    }
+    atomic_store(&stepper.is_ended, true);
+    test_join(thread);
+    weir_clock_free(stepper.clock);
+    counter_fini(&stepper.steps);
+}
+
 TEST(bad_options, "a negative time is refused, and somebody to tell without a time")
 {
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
