@@ -142,8 +142,7 @@ static enum weir_status normalize(const struct weir_cron_options *given,
         (options->flags & ~(uint32_t)WEIR_CRON_SECONDS) != 0 || options->reserved0 != 0) {
         return WEIR_EINVAL;
     }
-    struct weir_allocator memory = options->allocator;
-    return weiri_allocator_init(&options->allocator, &memory);
+    return weiri_allocator_init(&options->allocator, &options->allocator);
 }
 
 enum weir_status weir_cron_new(const char *text, const struct weir_cron_options *given,

@@ -158,28 +158,19 @@ static void mark_fresh(struct weiri_zone *zone)
     }
 }
 
-/* UTC, with capacity for so many spans. */
-static struct weiri_zone *new_zone(const struct weir_allocator *allocator, size_t spans)
+enum weir_status weiri_zone_new(const struct weir_allocator *allocator, size_t spans,
+                                struct weiri_zone **ret_zone)
 {
     size_t size = sizeof(struct weiri_zone) + spans * sizeof(struct weiri_span);
     struct weiri_zone *zone = weiri_alloc_zero(allocator, 1, size);
-    if (zone != NULL) {
-        zone->allocator = *allocator;
-        zone->size = size;
-        zone->count = 1;
-        zone->spans[0].start_s = WEIRI_ZONE_BEGIN;
-        zone->spans[0].fresh_s = WEIRI_ZONE_BEGIN;
-    }
-    return zone;
-}
-
-enum weir_status weiri_zone_utc(const struct weir_allocator *allocator,
-                                struct weiri_zone **ret_zone)
-{
-    struct weiri_zone *zone = new_zone(allocator, 1);
     if (zone == NULL) {
         return WEIR_ENOMEM;
     }
+    zone->allocator = *allocator;
+    zone->size = size;
+    zone->count = 1;
+    zone->spans[0].start_s = WEIRI_ZONE_BEGIN;
+    zone->spans[0].fresh_s = WEIRI_ZONE_BEGIN;
     *ret_zone = zone;
     return WEIR_OK;
 }
@@ -236,9 +227,9 @@ enum weir_status weiri_zone_decode(const struct weir_allocator *allocator,
     if (block.leap_count > 0) {
         return WEIR_ENOTSUP;
     }
-    struct weiri_zone *zone =
-        new_zone(allocator, (size_t)block.time_count + 1 + (has_rule ? RULE_SPANS : 0));
-    if (zone == NULL) {
+    struct weiri_zone *zone;
+    size_t spans = (size_t)block.time_count + 1 + (has_rule ? RULE_SPANS : 0);
+    if (weiri_zone_new(allocator, spans, &zone) != WEIR_OK) {
         return WEIR_ENOMEM;
     }
     int64_t last_s = INT64_MIN;

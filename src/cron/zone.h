@@ -61,8 +61,8 @@ WEIR_NODISCARD enum weir_status weiri_zone_decode(const struct weir_allocator *a
                                                   const unsigned char *bytes, size_t size,
                                                   struct weiri_zone **ret_zone);
 
-/* Errors: WEIR_ENOMEM. */
-WEIR_NODISCARD enum weir_status weiri_zone_utc(const struct weir_allocator *allocator,
+/* Makes UTC, with memory for so many spans. Errors: WEIR_ENOMEM. */
+WEIR_NODISCARD enum weir_status weiri_zone_new(const struct weir_allocator *allocator, size_t spans,
                                                struct weiri_zone **ret_zone);
 
 /* Takes NULL. */

@@ -96,7 +96,7 @@ enum weir_status weiri_zone_load(const struct weir_allocator *allocator, const c
         return WEIR_EINVAL;
     }
     if (strcmp(name, "UTC") == 0) {
-        return weiri_zone_utc(allocator, ret_zone);
+        return weiri_zone_new(allocator, 1, ret_zone);
     }
     int fd = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
     if (fd < 0) {
@@ -111,5 +111,5 @@ enum weir_status weiri_zone_load_local(const struct weir_allocator *allocator, c
                                        struct weiri_zone **ret_zone)
 {
     enum weir_status status = load_at(allocator, AT_FDCWD, path, ret_zone);
-    return status == WEIR_ENOTFOUND ? weiri_zone_utc(allocator, ret_zone) : status;
+    return status == WEIR_ENOTFOUND ? weiri_zone_new(allocator, 1, ret_zone) : status;
 }
