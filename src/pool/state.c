@@ -85,9 +85,10 @@ static void wake_others_locked(weir_pool *pool) WEIRI_POOL_LOCKED
     }
 }
 
-/* Wakes the threads that have something to do. Returns the parker of a sleeping worker among them,
- * which the caller wakes when it has released the mutex; NULL: there is none. */
-static struct weiri_parker *wake_locked(weir_pool *pool) WEIRI_POOL_LOCKED
+/* Wakes the threads that have something to do. has_timer: the earliest pending time needs no other
+ * worker. Returns the parker of a sleeping worker among them, which the caller wakes when it has
+ * released the mutex; NULL: there is none. */
+static struct weiri_parker *wake_locked(weir_pool *pool, bool has_timer) WEIRI_POOL_LOCKED
 {
     if (!weiri_list_is_empty(&pool->senders) || pool->idle_observers > 0) {
         wake_others_locked(pool);
@@ -99,12 +100,13 @@ static struct weiri_parker *wake_locked(weir_pool *pool) WEIRI_POOL_LOCKED
     if (weiri_pool_hands_out_locked(pool)) {
         work += pool->core.ring.count + pool->admitted_count;
     }
-    return weiri_waiters_wake(&pool->sleepers, work, weiri_pool_next_time_locked(pool));
+    return weiri_waiters_wake(&pool->sleepers, work,
+                              has_timer ? INT64_MAX : weiri_pool_next_time_locked(pool));
 }
 
 void weiri_pool_unlock(weir_pool *pool)
 {
-    struct weiri_parker *worker = wake_locked(pool);
+    struct weiri_parker *worker = wake_locked(pool, false);
     weiri_mutex_unlock(&pool->mutex);
     if (worker != NULL) {
         weiri_parker_wake(worker);
@@ -113,7 +115,8 @@ void weiri_pool_unlock(weir_pool *pool)
 
 void weiri_pool_sleep_locked(weir_pool *pool)
 {
-    struct weiri_parker *worker = wake_locked(pool);
+    /* The worker becomes the timer itself if there is none. */
+    struct weiri_parker *worker = wake_locked(pool, true);
     weiri_waiters_sleep(&pool->sleepers, &pool->mutex, pool->options.clock,
                         weiri_pool_next_time_locked(pool), WEIR_FOREVER, worker);
     pass_time_locked(pool);
@@ -124,7 +127,7 @@ bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns)
     if (limit_ns != WEIR_FOREVER && weir_clock_now(pool->options.clock) >= limit_ns) {
         return false;
     }
-    struct weiri_parker *worker = wake_locked(pool);
+    struct weiri_parker *worker = wake_locked(pool, false);
     if (worker != NULL) {
         weiri_parker_wake(worker);
     }

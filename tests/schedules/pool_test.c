@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "pool_world.h"
 
+#include "base/time.h"
+#include "pool/pool.h"
+
 /* Sends that meet runs, other sends and time. */
 
 /* A send meets the run of the one before at every point of it. */
@@ -179,4 +182,48 @@ static void due_against_sleep(void *arg)
 TEST(due_sleep, "a step of the clock wakes workers for what is due, whenever they go to sleep")
 {
     explorer_must_pass(due_against_sleep, NULL, NULL);
+}
+
+/* Time passes only when no other thread can run: all workers sleep then. */
+static void sleep_until(int64_t time_ns)
+{
+    weiri_mutex_lock(&world.pool->mutex);
+    while (weiri_monotonic_now() < time_ns) {
+        (void)weiri_cond_wait_until(&world.pool->changed, time_ns);
+    }
+    weiri_mutex_unlock(&world.pool->mutex);
+}
+
+/* The time that the timer sleeps for is cancelled, so it wakes up for nothing. It sleeps again as
+ * the timer for the next time. The worker that comes last stands first in the list: that is the
+ * timer, unless it has woken the other one. */
+static void timer_wakes_for_nothing(void *arg)
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    (void)arg;
+    world_init(1, 0);
+    weir_clock *manual = world.clock;
+    world.clock = weir_clock_monotonic();
+    options.workers = 2;
+    replace_pool(&options);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    int64_t start_ns = weiri_monotonic_now();
+    CHECK_STATUS(send_to(world.pool, 0, 10), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 1000), WEIR_OK);
+    sleep_until(start_ns + 5);
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], 0, NULL), WEIR_OK);
+    sleep_until(start_ns + 20);
+    weiri_mutex_lock(&world.pool->mutex);
+    CHECK(world.pool->sleepers.timer_ns > start_ns + 20);
+    CHECK((void *)world.pool->sleepers.list.next == (void *)world.pool->sleepers.timer);
+    weiri_mutex_unlock(&world.pool->mutex);
+    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    world_fini();
+    weir_clock_free(manual);
+}
+
+TEST(timer_wakes_nobody, "a worker that goes on as the timer wakes no other one for it")
+{
+    struct explorer_options options = {.no_early_time = true, .no_spurious = true};
+    explorer_must_pass(timer_wakes_for_nothing, NULL, &options);
 }
