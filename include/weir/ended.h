@@ -28,7 +28,7 @@ enum weir_ended_reason {
     WEIR_ENDED_TIMED_OUT = 4,  /**< Its last run returned WEIR_ETIMEDOUT, which is no failure. */
     WEIR_ENDED_CANCELED = 5,   /**< It was cancelled, or its last run returned WEIR_ECANCELED. */
     WEIR_ENDED_DISPLACED = 6,  /**< A later one took its slot (WEIR_FULL_DROP_OLDEST). */
-    WEIR_ENDED_DRAINED = 7,    /**< It waited for a time, and the pool was drained. */
+    WEIR_ENDED_DRAINED = 7,    /**< It was to run later, or was kept; the pool was drained. */
     WEIR_ENDED_STOPPED = 8,    /**< The pool was stopped. */
     WEIR_ENDED_TERMINATED = 9, /**< The pool was terminated, or freed. */
 };
@@ -47,8 +47,8 @@ struct weir_ended {
 };
 
 /** Is told of an end: once for each flight (weir_pool_send()), after the slot was given back and
- * before the pool's reference is. If an envelope is sent again and
- * ends again before the call for its first end, both calls report the second end.
+ * before the pool's reference is. If an envelope is sent again and ends again before the call for
+ * its first end, both calls report the second end.
  *
  * Called on the thread that ends the flight, several may be at once, with no lock held. It may call
  * anything, also send the envelope again, to the same pool at once and to another one after it has

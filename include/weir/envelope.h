@@ -118,9 +118,9 @@ static inline struct weir_decision weir_decision_retry_limited(void)
 
 /** Called when a run has failed; its answer decides about a one-off envelope, and about a periodic
  * one nothing. A retry past attempts_max is a drop. The envelope counts as running until the answer
- * has been obeyed, so a retry needs no slot of the capacity; one while the pool drains or stops
- * is dropped. Limited in time as struct weir_pool_options says: after a time-out it has its own
- * time, since the task's is spent. */
+ * has been obeyed, so a retry needs no slot of the capacity. One while the pool drains or stops is
+ * dropped, unless that end keeps it (WEIR_END_KEEP). Limited in time as struct weir_pool_options
+ * says: after a time-out it has its own time, since the task's is spent. */
 typedef struct weir_decision weir_failure_fn(weir_context *context, weir_envelope *envelope,
                                              const struct weir_failure *failure, void *payload);
 

@@ -99,9 +99,8 @@ struct weir_end_options {
  *
  * Errors: WEIR_ETIMEDOUT; WEIR_ECANCELED (a drain: a stop came before or meanwhile); WEIR_ESTATE (a
  * drain or stop of a pool that was never started; or from a task of the pool, without
- * WEIR_END_NO_WAIT), WEIR_ERANGE (limit_ns negative),
- * WEIR_EINVAL (pool NULL; options of an unknown size, with an unknown mode or flag, or that do not
- * go together). */
+ * WEIR_END_NO_WAIT), WEIR_ERANGE (limit_ns negative), WEIR_EINVAL (pool NULL; options of an unknown
+ * size, with an unknown mode or flag, or that do not go together). */
 WEIR_API enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *options);
 
 /** Ends a pool for good, in any state: stops a running one as weir_pool_stop(), and drops all

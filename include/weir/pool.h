@@ -50,7 +50,7 @@ typedef struct weir_pool weir_pool;
 /** How a send is answered when the capacity is reached. */
 enum weir_when_full {
     WEIR_FULL_REFUSE = 0, /**< It is refused with WEIR_EFULL. */
-    /** It waits until there is room, as weir_pool_send_until() without a limit. */
+    /** It waits until a slot is free, as weir_pool_send_until() without a limit. */
     WEIR_FULL_WAIT = 1,
     /** The envelope that has been queued longest is dropped, with its pending time, and its slot
      * goes to the new one. The send is refused with WEIR_EFULL if nothing is queued (all run or
@@ -177,7 +177,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
  * senders get slots in the order of their calls, and before all other sends; in a pool that has not
  * been started they wait for the start. A task of the pool itself does not wait: WEIR_EFULL.
  *
- * Errors: WEIR_ETIMEDOUT (the limit has passed, and there was no room), WEIR_EFULL (a task of the
+ * Errors: WEIR_ETIMEDOUT (the limit has passed, and no slot was free), WEIR_EFULL (a task of the
  * pool), the others as weir_pool_send(); then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_until(weir_pool *pool,
                                                               weir_envelope *envelope,
@@ -185,9 +185,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_until(weir_pool *pool,
 
 /** weir_pool_send() of count envelopes at one moment: all, or on an error none. One that is among
  * them more than once is sent once. count 0 is allowed, envelopes may be NULL then. In a pool made
- * with WEIR_FULL_WAIT it waits until there is room for all. Errors as weir_pool_send(); WEIR_EFULL
- * also for more envelopes than a pool that waits has slots, WEIR_EINVAL also for a NULL among
- * them. */
+ * with WEIR_FULL_WAIT it waits until there are slots for all. Errors as weir_pool_send();
+ * WEIR_EFULL also for more envelopes than a pool that waits has slots, WEIR_EINVAL also for a NULL
+ * among them. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
                                                             weir_envelope *const *envelopes,
                                                             size_t count);
@@ -242,7 +242,8 @@ struct weir_pool_counts {
     size_t running;   /**< Envelopes being run. */
     size_t in_flight; /**< Envelopes the pool holds, each counted once; what capacity limits. */
     uint64_t runs;    /**< Runs ended, with whatever status, ever: the sum of the next six. */
-    uint64_t dropped; /**< Runs, asked for by a send, that were dropped, ever. */
+    uint64_t dropped; /**< Runs that were to come and were dropped, ever: of sends, retries and
+                           schedules. */
     uint64_t succeeded;   /**< WEIR_OK. */
     uint64_t failed;      /**< Any status that is not one of the others. */
     uint64_t panics;      /**< WEIR_EPANIC. */
@@ -252,7 +253,8 @@ struct weir_pool_counts {
     uint64_t late;        /**< Runs that succeeded after their deadline. */
     uint64_t retries;     /**< Retries that failure hooks asked for and that were made. */
     uint64_t exhausted;   /**< Retries that attempts_max forbade. */
-    uint64_t hook_errors; /**< Before and after hooks with a status other than WEIR_OK. */
+    uint64_t hook_errors; /**< Before and after hooks with a status other than WEIR_OK and
+                               WEIR_ESTOP, and hooks of any kind that panicked. */
     uint64_t skipped;     /**< Firings of periodic envelopes left out by their policy. */
     uint64_t overdue;     /**< Runs that the watchdog told of (overdue_ns). */
     uint64_t reserved[4]; /**< Zero. */

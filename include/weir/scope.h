@@ -31,11 +31,12 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_scope_new(const struct weir_alloca
 WEIR_API enum weir_status weir_scope_free(weir_scope *scope);
 
 /** Cancels a scope, for good: cancels what runs in its pools and stops each of them as
- * weir_pool_end() does with WEIR_END_STOP and WEIR_END_NO_WAIT, calls of their
- * ended functions included. A pool that does not run is left as it is, and does not start any more
- * (WEIR_ECANCELED). Waits for no task. A further call does nothing, and does not wait for the
- * first. May be called from a task of one of its pools. A pool's ended function, which may be
- * called from here, must not free a pool of the scope. NULL is ignored. */
+ * weir_pool_end() does with WEIR_END_STOP and WEIR_END_NO_WAIT, calls of their ended functions
+ * included. A pool that does not run is left as it is, and does not start any more
+ * (WEIR_ECANCELED). Waits for no task. A further call stops the pools that the first has not come
+ * to yet, and does not wait for the others. May be called from a task of one of its pools. A pool's
+ * ended function, which may be called from here, must not free a pool of the scope. NULL is
+ * ignored. */
 WEIR_API void weir_scope_cancel(weir_scope *scope);
 
 /** Whether the scope was cancelled; false for NULL. */
