@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/pool.h"
 
+#include <stdio.h>
+
 #include "pool/fixture.h"
 
 /* Envelopes of groups, of which so many run at once. */
@@ -275,4 +277,40 @@ TEST_OOM(no_memory, "an envelope of a group is made whole or not at all")
         CHECK(envelope != NULL);
     }
     weir_envelope_unref(envelope);
+}
+
+/* Each send needs memory for its group, and the first 64 grow the core. */
+TEST_OOM(displaces_nothing, "a send that fails for lack of memory has displaced nothing")
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_envelope_options one = WEIR_ENVELOPE_OPTIONS_INIT;
+    weir_pool *pool = NULL;
+    size_t queued = 0;
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.capacity = 64;
+    options.when_full = WEIR_FULL_DROP_OLDEST;
+    options.group_limit = 1;
+    one.allocator = *test_allocator();
+    one.invoke = task_invoke;
+    if (CHECK_OR_OOM(weir_pool_new(&options, &pool))) {
+        return;
+    }
+    for (int i = 0; i < 70; i++) {
+        char name[40];
+        weir_envelope *envelope = NULL;
+        (void)snprintf(name, sizeof(name), "a customer with a long name, number %d", i);
+        one.group = weir_key_bytes(name, strlen(name));
+        if (CHECK_OR_OOM(weir_envelope_new(&one, &envelope))) {
+            continue;
+        }
+        bool was_oom = CHECK_OR_OOM(weir_pool_send(pool, envelope));
+        uint64_t dropped = counts_of(pool).dropped;
+        queued += !was_oom;
+        CHECK_INT(dropped, ==, queued > options.capacity ? queued - options.capacity : 0);
+        CHECK_INT(counts_of(pool).in_flight, ==, queued - dropped);
+        CHECK_INT(pool->groups.count, ==, queued - dropped);
+        weir_envelope_unref(envelope);
+    }
+    weir_pool_free(pool);
 }
