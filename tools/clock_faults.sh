@@ -25,6 +25,7 @@ for program in "$build"/tests/test.stress.clock_faults "$build"/tests/test.base.
     "$build"/tests/test.cron.* "$build"/tests/test.pool.* "$build"/tests/test.metrics.* "$build"/tests/test.conformance.*; do
     [ -x "$program" ] || { echo "clock_faults: not built: $program" >&2 && exit 1; }
     case $program in
+    */test.conformance.jobs.*) ;; # run times are times of the wall clock
     */test.conformance.bad_* | */test.conformance.promtool) ;; # tables of bad input; another program
     *) programs="$programs $program" ;;
     esac

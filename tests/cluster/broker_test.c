@@ -186,7 +186,7 @@ TEST(tells_what_it_does_not_know, "puts to nodes that hang are accepted by the o
 {
     struct servers servers;
     servers_start(&servers);
-    weir_broker *broker = open_on(&servers, "time_limit=300ms", real_now, NULL);
+    weir_broker *broker = open_on(&servers, "time_limit=2s", real_now, NULL);
     struct weir_job_id id;
     check_put(broker, "t", "job", NULL, &id);
     CHECK(kill(servers.node[0].pid, SIGSTOP) == 0);

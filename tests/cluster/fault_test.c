@@ -129,7 +129,7 @@ TEST(is_reset_in_the_middle, "connections to one node that are reset within a re
 TEST(falls_silent, "a node that takes bytes and answers none holds up nothing but one time limit")
 {
     struct world world;
-    begin(&world, 4096, "&time_limit=300ms");
+    begin(&world, 4096, "&time_limit=2s");
     put_all(world.broker);
     world.proxy.is_silent = true;
     struct weir_body body = {"0", 1};
