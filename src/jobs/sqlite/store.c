@@ -5,10 +5,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -19,9 +17,9 @@
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
-#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/sqlite.h"
 
 const struct weiri_broker_ops weiri_sqlite_ops = {
@@ -46,10 +44,6 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
 };
 
 static const char lock_suffix[] = ".lock";
-static const char new_suffix[] = ".weir-new";
-
-/* SQLite's own limit on a path, less its longest suffix and ours. */
-#define PATH_SIZE 500
 
 unsigned weiri_store_channel(const char *tube)
 {
@@ -76,115 +70,6 @@ bool weiri_number_parse(const char *text, int64_t *ret_number)
 void weiri_number_format(int64_t number, struct weir_job_id *ret_id)
 {
     (void)snprintf(ret_id->text, sizeof(ret_id->text), "%" PRId64, number);
-}
-
-/* The path with its folder's symbolic links resolved: SQLite follows none, and the process may
- * change its folder. */
-static enum weir_status resolve(const char *location, char *path, size_t size,
-                                struct weir_error *ret_error)
-{
-    const char *slash = strrchr(location, '/');
-    const char *name = slash == NULL ? location : slash + 1;
-    char folder[PATH_MAX];
-    char real[PATH_MAX];
-    int length = slash == NULL ? snprintf(folder, sizeof(folder), ".")
-                 : slash == location
-                     ? snprintf(folder, sizeof(folder), "/")
-                     : snprintf(folder, sizeof(folder), "%.*s", (int)(slash - location), location);
-    if (length < 0 || (size_t)length >= sizeof(folder) || strcmp(name, ".") == 0 ||
-        strcmp(name, "..") == 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%.200s is not the path of a file", location);
-    }
-    int error = weiri_file_resolve_folder(folder, real, sizeof(real));
-    if (error != 0) {
-        char text[128];
-        return weiri_fail(ret_error, weiri_errno_status(error),
-                          "the folder %.200s of the store %.200s: %s: expected one that exists",
-                          folder, name, weiri_errno_text(error, text, sizeof(text)));
-    }
-    bool is_root = strcmp(real, "/") == 0;
-    length = snprintf(path, size, "%s/%s", is_root ? "" : real, name);
-    if (length < 0 || (size_t)length >= size) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "the store's path %.200s... has %d bytes: at most %zu", real, length,
-                          size - 1);
-    }
-    if (weiri_file_is_remote(real)) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP,
-                          "%.200s is on a network file system: expected a local one", real);
-    }
-    return WEIR_OK;
-}
-
-/* Checks that the path may be opened, and whether the file exists. */
-static enum weir_status inspect(const char *path, bool must_exist, bool *ret_exists,
-                                struct weir_error *ret_error)
-{
-    enum weiri_file_kind kind;
-    int error = weiri_file_inspect(path, &kind);
-    if (error != 0) {
-        char text[128];
-        return weiri_fail(ret_error, weiri_errno_status(error), "%s: %s", path,
-                          weiri_errno_text(error, text, sizeof(text)));
-    }
-    static const char *const refusals[] = {
-        [WEIRI_FILE_LINKED] = "has more than one hard link",
-        [WEIRI_FILE_SYMLINK] = "is a symbolic link",
-        [WEIRI_FILE_FOLDER] = "is a folder",
-        [WEIRI_FILE_OTHER] = "is no regular file",
-    };
-    switch (kind) {
-    case WEIRI_FILE_REGULAR:
-        *ret_exists = true;
-        return WEIR_OK;
-    case WEIRI_FILE_ABSENT:
-        *ret_exists = false;
-        return must_exist ? weiri_fail(ret_error, WEIR_ENOTFOUND,
-                                       "%s does not exist: expected a weir store", path)
-                          : WEIR_OK;
-    default:
-        return weiri_fail(ret_error,
-                          kind == WEIRI_FILE_SYMLINK || kind == WEIRI_FILE_LINKED ? WEIR_EACCESS
-                                                                                  : WEIR_ESCHEMA,
-                          "%s %s: expected a regular file with one name", path, refusals[kind]);
-    }
-}
-
-/* Checks that an existing file is a store that may be written. Called before any file is made
- * beside it. */
-static enum weir_status check_existing(const char *path, struct weir_error *ret_error)
-{
-    sqlite3 *db = NULL;
-    int code = sqlite3_open_v2(
-        path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    enum weir_status status = code == SQLITE_OK ? weiri_schema_check_header(db, path, ret_error)
-                                                : weiri_sqlite_fail(ret_error, db, code, path);
-    if (status == WEIR_OK && sqlite3_db_readonly(db, "main") != 0) {
-        status =
-            weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
-    }
-    (void)sqlite3_close(db);
-    return status;
-}
-
-static enum weir_status make_file(const char *path, struct weir_error *ret_error)
-{
-    char temporary[PATH_SIZE + sizeof(new_suffix)];
-    (void)snprintf(temporary, sizeof(temporary), "%s%s", path, new_suffix);
-    unsigned char *image;
-    size_t size;
-    enum weir_status status = weiri_schema_image(&image, &size);
-    if (status != WEIR_OK) {
-        return weiri_fail(ret_error, status, "%s: %s", path, weir_status_text((int)status));
-    }
-    int error = weiri_file_publish(path, temporary, image, size);
-    sqlite3_free(image);
-    if (error != 0) {
-        char text[128];
-        return weiri_fail(ret_error, weiri_errno_status(error), "%s cannot be made: %s", path,
-                          weiri_errno_text(error, text, sizeof(text)));
-    }
-    return WEIR_OK;
 }
 
 static enum weir_status refuse_lock(const struct weiri_store *store, int error,
@@ -216,35 +101,17 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     return refuse_lock(store, error, ret_error);
 }
 
-/* A log without its store would be replayed into the new store and damage it. The log is not
- * removed: a worker may still have it open, and it may contain jobs. */
-static enum weir_status check_alone(const char *path, struct weir_error *ret_error)
-{
-    static const char *const endings[] = {"-wal", "-journal"};
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        char beside[PATH_SIZE + sizeof("-journal")];
-        struct stat facts;
-        (void)snprintf(beside, sizeof(beside), "%s%s", path, endings[i]);
-        if (lstat(beside, &facts) == 0) {
-            return weiri_fail(ret_error, WEIR_ECORRUPT,
-                              "%s is missing, but its log %s is there: expected both or neither",
-                              path, beside);
-        }
-    }
-    return WEIR_OK;
-}
-
 static enum weir_status open_locked_file(struct weiri_store *store, struct weir_error *ret_error)
 {
     bool exists = false;
     bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
-    enum weir_status status = inspect(store->path, must_exist, &exists, ret_error);
+    enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
     bool is_new = status == WEIR_OK && !exists;
     if (is_new) {
-        status = check_alone(store->path, ret_error);
+        status = weiri_place_check_alone(store->path, ret_error);
     }
     if (is_new && status == WEIR_OK) {
-        status = make_file(store->path, ret_error);
+        status = weiri_place_make_file(store->path, ret_error);
     }
     if (status == WEIR_OK) {
         status = weiri_connection_open(&store->writer, store->path, WEIRI_CONNECTION_WRITER,
@@ -255,7 +122,7 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
             weiri_connection_close(&store->writer, store->writer.has_made_log);
         }
         if (status != WEIR_OK && is_new) {
-            (void)unlink(store->path);
+            weiri_place_remove(store->path);
         }
     }
     return status;
@@ -265,9 +132,9 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
 {
     bool exists = false;
     bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
-    enum weir_status status = inspect(store->path, must_exist, &exists, ret_error);
+    enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
     if (status == WEIR_OK && exists) {
-        status = check_existing(store->path, ret_error);
+        status = weiri_place_check_existing(store->path, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -294,7 +161,7 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
 static enum weir_status open_reader(struct weiri_store *store, struct weir_error *ret_error)
 {
     bool exists = false;
-    enum weir_status status = inspect(store->path, true, &exists, ret_error);
+    enum weir_status status = weiri_place_inspect(store->path, true, &exists, ret_error);
     struct weiri_connection *reader = NULL;
     if (status == WEIR_OK) {
         status = weiri_reader_take(store, &reader, ret_error);
@@ -308,7 +175,7 @@ static enum weir_status open_reader(struct weiri_store *store, struct weir_error
 static enum weir_status init(struct weiri_store *store, const char *path)
 {
     const struct weir_allocator *allocator = &store->config->allocator;
-    char lock_path[PATH_SIZE + sizeof(lock_suffix)];
+    char lock_path[WEIRI_PLACE_SIZE + sizeof(lock_suffix)];
     (void)snprintf(lock_path, sizeof(lock_path), "%s%s", path, lock_suffix);
     weiri_mutex_init(&store->mutex);
     weiri_cond_init(&store->answered, &store->mutex);
@@ -339,8 +206,8 @@ static void fini(struct weiri_store *store)
 enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
                                   void **ret_store, struct weir_error *ret_error)
 {
-    char path[PATH_SIZE];
-    enum weir_status status = resolve(location, path, sizeof(path), ret_error);
+    char path[WEIRI_PLACE_SIZE];
+    enum weir_status status = weiri_place_resolve(location, path, sizeof(path), ret_error);
     if (status != WEIR_OK) {
         return status;
     }
