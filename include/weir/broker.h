@@ -154,9 +154,10 @@ struct weir_body {
 };
 
 /** Puts count jobs in one transaction: all are on stable storage when it returns WEIR_OK, or none
- * is. ret_ids (may be NULL) receives count ids. options may be NULL. Errors: WEIR_EINVAL (tube,
- * options), WEIR_ETOOBIG (a body), WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO,
- * WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
+ * is. A full disk (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids.
+ * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body), WEIR_EPAST,
+ * WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes' locks),
+ * WEIR_ECORRUPT, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,

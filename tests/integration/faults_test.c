@@ -15,12 +15,19 @@ enum {
     EXIT_UNTRACED = 98
 };
 
+/* A disk that is full stays full: a put is tried again, and must fail each time. */
+static bool is_lasting(const char *error)
+{
+    return strcmp(error, "ENOSPC") == 0 || strcmp(error, "EDQUOT") == 0;
+}
+
 /* Runs `weir put` of a list with the nth call of a name failing; returns its exit status. What it
  * said is in the file `said`. */
 static int put_with_fault(const char *call, const char *error, int nth)
 {
     char inject[100];
-    (void)snprintf(inject, sizeof(inject), "inject=%s:error=%s:when=%d", call, error, nth);
+    (void)snprintf(inject, sizeof(inject), "inject=%s:error=%s:when=%d%s", call, error, nth,
+                   is_lasting(error) ? "+" : "");
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/result.h"
+#include "jobs/sqlite/space.h"
 
 /* Pages in the WAL above which it is checkpointed, and above which its file is truncated too. Only
  * a long read lets it grow that far. */
@@ -16,7 +17,8 @@ enum {
 
 /* The most jobs that one transaction makes ready, so that others can write in between. */
 enum {
-    PROMOTE_MAX = 10000
+    PROMOTE_MAX = 10000,
+    PROMOTE_FULL = 50 /* on a full disk: their changes fit in the reserve */
 };
 
 /* A message of a leader. It is logged after the leader has released the lock and the lead, since a
@@ -99,10 +101,14 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     struct weiri_connection *writer = &store->writer;
     store->channels = 0;
     store->empty_channels = 0;
+    store->is_putting = false;
     int code = weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL, 0);
     for (struct weiri_list *link = requests->next; link != requests && code == SQLITE_OK;
          link = link->next) {
         code = request_of(link)->run(store, request_of(link)->arg);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_space_claim(store);
     }
     if (code == SQLITE_OK) {
         code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL, 0);
@@ -181,12 +187,76 @@ static enum weir_status refuse(const struct weiri_store *store, struct weir_erro
                       store->path);
 }
 
+/* Under the store's lock, so that no other process commits meanwhile (Debian's SQLite may corrupt
+ * the file then). It never waits for readers: pages that they still need are left for the next
+ * checkpoint. */
+static void run_checkpoint(struct weiri_store *store, int mode, struct remark *ret_remark)
+{
+    int pages = 0;
+    int done = 0;
+    (void)sqlite3_busy_timeout(store->writer.db, 0);
+    int code = sqlite3_wal_checkpoint_v2(store->writer.db, NULL, mode, &pages, &done);
+    code = weiri_sqlite_refine(store->writer.db, SQLITE_FCNTL_FILE_POINTER, code);
+    (void)weiri_connection_set_busy(store->writer.db, store->config->busy_ns);
+    store->checkpoint_at =
+        done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
+    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
+        struct weir_error error;
+        if (weiri_sqlite_fail(&error, store->writer.db, code, store->path) == WEIR_EIO) {
+            fail_for_good(store, &error, ret_remark);
+        } else {
+            store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
+            *ret_remark = (struct remark){WEIR_LOG_WARNING, true, error};
+        }
+    }
+}
+
+static void checkpoint_if_due(struct weiri_store *store, struct remark *ret_remark)
+{
+    if (store->wal_pages < store->checkpoint_pages) {
+        store->checkpoint_at = store->checkpoint_pages;
+    }
+    if (store->wal_pages >= store->checkpoint_at) {
+        run_checkpoint(store,
+                       store->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE
+                                                         : SQLITE_CHECKPOINT_TRUNCATE,
+                       ret_remark);
+    }
+}
+
+/* Runs a request again on a full disk. After a checkpoint the log is written from its start, where
+ * it has space already. If that is not enough, a request that puts nothing may use the reserve. */
+static enum weir_status transact_when_full(struct weiri_store *store, struct weiri_list *alone,
+                                           struct weir_error *ret_error, struct remark *ret_remark)
+{
+    enum weir_status status = WEIR_ENOSPACE;
+    size_t promote_max = store->promote_max;
+    for (int i = 0; i < 2 && status == WEIR_ENOSPACE && !has_failed(store); i++) {
+        if (i == 1) {
+            if (store->is_putting) {
+                break;
+            }
+            weiri_lock_file_release_reserve(&store->lock_file);
+            store->promote_max = promote_max < PROMOTE_FULL ? promote_max : PROMOTE_FULL;
+        }
+        run_checkpoint(store, SQLITE_CHECKPOINT_PASSIVE, ret_remark);
+        if (!has_failed(store)) {
+            status = transact(store, alone, ret_error);
+        }
+    }
+    store->promote_max = promote_max;
+    return has_failed(store) ? refuse(store, ret_error) : status;
+}
+
 static void run_batch(struct weiri_store *store, struct weiri_list *batch,
                       struct remark *ret_remark)
 {
     struct weir_error error = {""};
     enum weir_status status = transact(store, batch, &error);
-    if (status == WEIR_EIO) {
+    if (status == WEIR_ENOSPACE && !has_several(batch)) {
+        status = transact_when_full(store, batch, &error, ret_remark);
+    }
+    if (status == WEIR_EIO && !has_failed(store)) {
         fail_for_good(store, &error, ret_remark);
     } else if (status != WEIR_OK && has_several(batch)) {
         while (!weiri_list_is_empty(batch)) {
@@ -204,38 +274,6 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
         return;
     }
     answer(store, batch, status, &error);
-}
-
-/* Under the store's lock, so that no other process commits meanwhile (Debian's SQLite may corrupt
- * the file then). It never waits for readers: pages that they still need are left for the next
- * checkpoint. */
-static void checkpoint(struct weiri_store *store, struct remark *ret_remark)
-{
-    if (store->wal_pages < store->checkpoint_pages) {
-        store->checkpoint_at = store->checkpoint_pages;
-    }
-    if (store->wal_pages < store->checkpoint_at) {
-        return;
-    }
-    int pages = 0;
-    int done = 0;
-    int mode =
-        store->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_TRUNCATE;
-    (void)sqlite3_busy_timeout(store->writer.db, 0);
-    int code = sqlite3_wal_checkpoint_v2(store->writer.db, NULL, mode, &pages, &done);
-    code = weiri_sqlite_refine(store->writer.db, SQLITE_FCNTL_FILE_POINTER, code);
-    (void)weiri_connection_set_busy(store->writer.db, store->config->busy_ns);
-    store->checkpoint_at =
-        done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
-    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
-        struct weir_error error;
-        if (weiri_sqlite_fail(&error, store->writer.db, code, store->path) == WEIR_EIO) {
-            fail_for_good(store, &error, ret_remark);
-        } else {
-            store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
-            *ret_remark = (struct remark){WEIR_LOG_WARNING, true, error};
-        }
-    }
 }
 
 /* Whether the file was removed or replaced: all that is written to it is lost then. Called before
@@ -267,7 +305,7 @@ static void lead(struct weiri_store *store, struct weiri_list *batch, struct rem
     }
     run_batch(store, batch, ret_remark);
     if (!has_failed(store)) {
-        checkpoint(store, ret_remark);
+        checkpoint_if_due(store, ret_remark);
     }
     weiri_lock_file_unlock(&store->lock_file);
 }

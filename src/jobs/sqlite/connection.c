@@ -10,6 +10,7 @@
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/space.h"
 
 /* A database file is foreign data: no code in it may run. NO_CKPT_ON_CLOSE, because every
  * checkpoint must be under the store's lock. */
@@ -74,6 +75,7 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
         code = sqlite3_wal_autocheckpoint(db, 0);
     }
     if (code == SQLITE_OK && kind == WEIRI_CONNECTION_WRITER) {
+        weiri_space_configure(db);
         code = set_wal(db);
     }
     if (code != SQLITE_OK) {
@@ -150,6 +152,7 @@ void weiri_connection_close(struct weiri_connection *connection, bool may_fold)
     }
     if (may_fold) {
         (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+        weiri_space_trim(connection->db);
     }
     (void)sqlite3_close(connection->db);
     connection->db = NULL;

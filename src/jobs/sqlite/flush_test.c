@@ -138,10 +138,11 @@ TEST(over_quota, "a write over a quota is a full disk: waited for; one that fail
     fault_install();
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     const struct weir_body body = {"y", 1};
-    fault_arm(FAULT_WRITE, 0, false, SQLITE_IOERR_WRITE);
+    fault_arm(FAULT_WRITE, 0, true, SQLITE_IOERR_WRITE);
     fault.error = EDQUOT;
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), WEIR_ENOSPACE);
-    CHECK_INT(fault.failed, ==, 1);
+    CHECK_INT(fault.failed, >=, 1);
+    fault_disarm();
     (void)jobs_put(broker, "t", "y", NULL);
     CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
     fault_arm(FAULT_WRITE, 0, false, SQLITE_IOERR_WRITE);

@@ -301,6 +301,30 @@ void weiri_lock_file_unlock(struct weiri_lock_file *file)
     notify(&file->page->released, 1);
 }
 
+int weiri_lock_file_reserve(struct weiri_lock_file *file)
+{
+    struct stat facts;
+    if (fstat(file->fd, &facts) != 0) {
+        return errno;
+    }
+    off_t size = (off_t)sizeof(struct weiri_lock_page);
+    if (facts.st_blocks * 512 >= size + WEIRI_RESERVE_SIZE) {
+        return 0;
+    }
+    while (fallocate(file->fd, FALLOC_FL_KEEP_SIZE, size, WEIRI_RESERVE_SIZE) != 0) {
+        if (errno != EINTR) {
+            return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+        }
+    }
+    return 0;
+}
+
+void weiri_lock_file_release_reserve(struct weiri_lock_file *file)
+{
+    /* To the size that it has. */
+    (void)!ftruncate(file->fd, (off_t)sizeof(struct weiri_lock_page));
+}
+
 int weiri_lock_file_try(const char *path, int *ret_fd)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

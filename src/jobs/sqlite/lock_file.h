@@ -51,6 +51,13 @@ void weiri_lock_file_close(struct weiri_lock_file *file);
 WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns);
 void weiri_lock_file_unlock(struct weiri_lock_file *file);
 
+/* Blocks beyond the file's end keep space on the disk in reserve: WEIRI_RESERVE_SIZE bytes. Returns
+ * 0 if they are allocated or the file system has no such blocks, else a number of errno.h. */
+#define WEIRI_RESERVE_SIZE (1 << 20)
+WEIR_NODISCARD int weiri_lock_file_reserve(struct weiri_lock_file *file);
+/* Gives these blocks back to the file system. */
+void weiri_lock_file_release_reserve(struct weiri_lock_file *file);
+
 /* Takes the lock if it is free, without changing the file: for processes that may not write.
  * close() of ret_fd releases the lock, and notifies no channel. Returns 0 or a number of errno.h:
  * ENOENT: there is no such file; EWOULDBLOCK: another has it. */

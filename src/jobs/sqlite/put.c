@@ -4,6 +4,7 @@
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
+#include "jobs/sqlite/space.h"
 
 struct put_request {
     const struct weiri_put *put;
@@ -92,7 +93,10 @@ static int run_put(struct weiri_store *store, void *arg)
         .ttr_ns = put->ttr_ns,
     };
     int64_t tube;
-    int code = find_or_add_tube(store, put->tube, &tube);
+    int code = weiri_space_check_put(store);
+    if (code == SQLITE_OK) {
+        code = find_or_add_tube(store, put->tube, &tube);
+    }
     request->was_there = false;
     if (code == SQLITE_OK && put->ret_was_there != NULL) {
         code = find_same(store, tube, put, &request->first);

@@ -166,7 +166,7 @@ enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
     sqlite3_int64 page = header[HEADER_PAGE_SIZE] << 8 | header[HEADER_PAGE_SIZE + 1];
     page = page == 1 ? 65536 : page;
     sqlite3_int64 expected = page * (sqlite3_int64)big_endian(header + HEADER_PAGE_COUNT);
-    return size == expected ? WEIR_OK
+    return size >= expected ? WEIR_OK
                             : weiri_fail(ret_error, WEIR_ECORRUPT,
                                          "%s has %lld bytes, its header says %lld: it is damaged",
                                          path, (long long)size, (long long)expected);

@@ -15,6 +15,7 @@
 #define WEIRI_SCHEMA_VERSION 2
 #define WEIRI_SCHEMA_FIRST 1  /* the oldest one that is read, and migrated when it is written */
 #define WEIRI_SCHEMA_PAUSES 2 /* the first one with pauses of tubes */
+#define WEIRI_PAGE_SIZE 4096
 
 /* The bytes of a new, empty store. To be freed by sqlite3_free(). */
 WEIR_NODISCARD enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size);

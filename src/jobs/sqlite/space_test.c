@@ -85,3 +85,102 @@ TEST(making_fails_descriptors,
     }
     CHECK_INT(failures, >, 3);
 }
+
+/* Writes a file until the disk is full. */
+static void fill_disk(void)
+{
+    static const char bytes[4096];
+    int fd = open("disk/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    while (write(fd, bytes, sizeof(bytes)) > 0) {
+    }
+    (void)close(fd);
+}
+
+static weir_broker *make_full(void)
+{
+    small_disk_mount((size_t)8 << 20);
+    weir_broker *broker = jobs_store_open("disk/jobs.db", &wall);
+    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    later.delay_ns = WEIR_SECONDS(3600);
+    for (int i = 0; i < 300; i++) {
+        (void)jobs_put(broker, "now", "the body of a job", NULL);
+        (void)jobs_put(broker, "later", "the body of a job", &later);
+    }
+    fill_disk();
+    return broker;
+}
+
+static void expect_put_refused(weir_broker *broker)
+{
+    static char bytes[40000];
+    const struct weir_body body = {bytes, sizeof(bytes)};
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_put(broker, "now", &body, 1, NULL, NULL, &error), WEIR_ENOSPACE);
+    CHECK(strstr(error.text, "no space left") != NULL);
+}
+
+/* Does all that is not a put: done, release, bury, kick, remove. */
+static void drain(weir_broker *broker)
+{
+    for (int i = 0; i < 300; i++) {
+        struct weiri_reservation *job = jobs_reserve_one(broker, "now");
+        enum weiri_job_event event = i % 3 == 0   ? WEIRI_JOB_DONE
+                                     : i % 3 == 1 ? WEIRI_JOB_RELEASE
+                                                  : WEIRI_JOB_BURY;
+        CHECK_STATUS(jobs_settle(broker, job, event, jobs_wall_now(&wall) + WEIR_SECONDS(60),
+                                 "a reason of some length, as a handler would give one"),
+                     WEIR_OK);
+        jobs_free_one(broker, job);
+    }
+    CHECK_COUNTS(broker, "now", 100, 0, 0, 100);
+    size_t kicked = 0;
+    CHECK_STATUS(weir_broker_kick(broker, "now", 1000, &kicked, NULL), WEIR_OK);
+    CHECK_INT(kicked, ==, 100);
+    for (int i = 1; i <= 600; i++) {
+        char text[20];
+        const char *id = text;
+        (void)snprintf(text, sizeof(text), "%d", i);
+        CHECK_STATUS(weir_broker_remove(broker, &id, 1, NULL, NULL), WEIR_OK);
+    }
+    CHECK_COUNTS(broker, "now", 0, 0, 0, 0);
+    CHECK_COUNTS(broker, "later", 0, 0, 0, 0);
+}
+
+TEST(drains_open, "on a full disk a put is refused, and a store that is open is emptied")
+{
+    weir_broker *broker = make_full();
+    for (int i = 0; i < 100; i++) {
+        expect_put_refused(broker);
+    }
+    drain(broker);
+    CHECK_INT(unlink("disk/filler"), ==, 0);
+    (void)jobs_put(broker, "now", "again", NULL);
+    weir_broker_close(broker);
+}
+
+TEST(drains_opened, "a store that is opened on a full disk is emptied, too")
+{
+    weir_broker *broker = make_full();
+    weir_broker_close(broker);
+    fill_disk();
+    for (int i = 0; i < 3; i++) {
+        broker = jobs_store_open("disk/jobs.db", &wall);
+        expect_put_refused(broker);
+        weir_broker_close(broker);
+    }
+    broker = jobs_store_open("disk/jobs.db", &wall);
+    drain(broker);
+    weir_broker_close(broker);
+}
+
+TEST(drains_due, "on a full disk jobs that fall due together become ready")
+{
+    weir_broker *broker = make_full();
+    jobs_wall_step(&wall, WEIR_SECONDS(7200));
+    struct weiri_list list;
+    (void)jobs_reserve(broker, "later", 300, 1000, &list);
+    jobs_free(broker, &list);
+    CHECK_COUNTS(broker, "later", 0, 0, 300, 0);
+    weir_broker_close(broker);
+}

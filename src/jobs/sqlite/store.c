@@ -101,6 +101,18 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     return refuse_lock(store, error, ret_error);
 }
 
+static enum weir_status open_connection(struct weiri_store *store, struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_connection_open(
+        &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config->busy_ns, ret_error);
+    if (status == WEIR_OK) {
+        weiri_commit_prepare(store);
+    } else {
+        weiri_connection_close(&store->writer, store->writer.has_made_log);
+    }
+    return status;
+}
+
 static enum weir_status open_locked_file(struct weiri_store *store, struct weir_error *ret_error)
 {
     bool exists = false;
@@ -114,12 +126,10 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
         status = weiri_place_make_file(store->path, ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_connection_open(&store->writer, store->path, WEIRI_CONNECTION_WRITER,
-                                       store->config->busy_ns, ret_error);
-        if (status == WEIR_OK) {
-            weiri_commit_prepare(store);
-        } else {
-            weiri_connection_close(&store->writer, store->writer.has_made_log);
+        status = open_connection(store, ret_error);
+        if (status == WEIR_ENOSPACE && !is_new) {
+            weiri_lock_file_release_reserve(&store->lock_file);
+            status = open_connection(store, ret_error);
         }
         if (status != WEIR_OK && is_new) {
             weiri_place_remove(store->path);

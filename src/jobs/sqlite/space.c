@@ -1,0 +1,51 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/space.h"
+
+#include "base/errno.h"
+#include "jobs/sqlite/schema.h"
+
+/* SQLite extends the file by multiples of this. Larger ones save calls, smaller ones space. */
+enum {
+    CHUNK_SIZE = 64 << 10
+};
+
+int weiri_space_check_put(struct weiri_store *store)
+{
+    store->is_putting = true;
+    int error = weiri_lock_file_reserve(&store->lock_file);
+    if (error == 0) {
+        return SQLITE_OK;
+    }
+    return weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : SQLITE_IOERR;
+}
+
+int weiri_space_claim(struct weiri_store *store)
+{
+    struct weiri_connection *writer = &store->writer;
+    int64_t pages = 0;
+    int code = weiri_sql_number(writer, WEIRI_SQL_PAGE_COUNT, NULL, 0, &pages);
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    sqlite3_int64 size = pages * WEIRI_PAGE_SIZE;
+    /* SQLite keeps no error number of this call. One that failed has changed no content, and a
+     * failing device is found by the writes. */
+    code = sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_SIZE_HINT, &size);
+    return code == SQLITE_OK || code == SQLITE_NOTFOUND ? SQLITE_OK : SQLITE_FULL;
+}
+
+static void set_chunk(sqlite3 *db, int size)
+{
+    (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_CHUNK_SIZE, &size);
+}
+
+void weiri_space_configure(sqlite3 *db)
+{
+    set_chunk(db, CHUNK_SIZE);
+}
+
+void weiri_space_trim(sqlite3 *db)
+{
+    set_chunk(db, 0);
+}
