@@ -10,13 +10,14 @@
 
 #include "support/harness.h"
 
-/* A disk that fails. SQLite's default VFS is wrapped so that the nth write, sync or cut of a test
- * fails, once or from then on; nothing else changes. */
+/* A disk that fails. SQLite's default VFS is wrapped so that the nth read, write, sync or cut of a
+ * test fails, once or from then on; nothing else changes. */
 
 enum fault_kind {
     FAULT_WRITE = 1,
     FAULT_SYNC = 2,
-    FAULT_TRUNCATE = 4
+    FAULT_TRUNCATE = 4,
+    FAULT_READ = 8
 };
 
 static struct {
@@ -64,7 +65,9 @@ static inline int do_close(sqlite3_file *file)
 
 static inline int do_read(sqlite3_file *file, void *bytes, int size, sqlite3_int64 offset)
 {
-    return real_of(file)->pMethods->xRead(real_of(file), bytes, size, offset);
+    int code = visit(FAULT_READ);
+    return code != SQLITE_OK ? code
+                             : real_of(file)->pMethods->xRead(real_of(file), bytes, size, offset);
 }
 
 static inline int do_write(sqlite3_file *file, const void *bytes, int size, sqlite3_int64 offset)

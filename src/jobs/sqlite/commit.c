@@ -93,10 +93,21 @@ static void notify_channels(struct weiri_store *store)
     }
 }
 
-/* Runs requests in one transaction. On failure ret_error says why, and nothing has changed. After
- * WEIR_EIO the state is unknown. */
+/* After a failed write or fsync the kernel may have dropped what it could not store and
+ * report success the next time: any later acknowledgement of this handle could be wrong. */
+static void fail_for_good(struct weiri_store *store, const struct weir_error *error,
+                          struct remark *ret_remark)
+{
+    weiri_mutex_lock(&store->mutex);
+    store->has_failed = true;
+    weiri_mutex_unlock(&store->mutex);
+    *ret_remark = (struct remark){WEIR_LOG_ERROR, true, *error};
+}
+
+/* Runs requests in one transaction. On failure ret_error says why, and nothing has changed, unless
+ * a write failed: then the state is unknown, and the store has failed. */
 static enum weir_status transact(struct weiri_store *store, struct weiri_list *requests,
-                                 struct weir_error *ret_error)
+                                 struct weir_error *ret_error, struct remark *ret_remark)
 {
     struct weiri_connection *writer = &store->writer;
     store->channels = 0;
@@ -110,7 +121,8 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     if (code == SQLITE_OK) {
         code = weiri_space_claim(store);
     }
-    if (code == SQLITE_OK) {
+    bool is_committing = code == SQLITE_OK;
+    if (is_committing) {
         code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL, 0);
     }
     if (code == SQLITE_OK) {
@@ -121,21 +133,13 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     code = weiri_sqlite_refine(writer->db, SQLITE_FCNTL_JOURNAL_POINTER, code);
     enum weir_status status = weiri_sqlite_fail(ret_error, writer->db, code, store->path);
     WEIRI_ASSERT(status != WEIR_OK);
+    if (weiri_sqlite_is_lasting(code) || (is_committing && status == WEIR_EIO)) {
+        fail_for_good(store, ret_error, ret_remark);
+    }
     if (sqlite3_get_autocommit(writer->db) == 0) {
         (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
     }
     return status;
-}
-
-/* After a failed write or fsync (WEIR_EIO) the kernel may have dropped what it could not store and
- * report success the next time: any later acknowledgement of this handle could be wrong. */
-static void fail_for_good(struct weiri_store *store, const struct weir_error *error,
-                          struct remark *ret_remark)
-{
-    weiri_mutex_lock(&store->mutex);
-    store->has_failed = true;
-    weiri_mutex_unlock(&store->mutex);
-    *ret_remark = (struct remark){WEIR_LOG_ERROR, true, *error};
 }
 
 static void say(const struct weiri_store *store, const struct remark *remark)
@@ -202,7 +206,8 @@ static void run_checkpoint(struct weiri_store *store, int mode, struct remark *r
         done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
         struct weir_error error;
-        if (weiri_sqlite_fail(&error, store->writer.db, code, store->path) == WEIR_EIO) {
+        (void)weiri_sqlite_fail(&error, store->writer.db, code, store->path);
+        if (weiri_sqlite_is_lasting(code)) {
             fail_for_good(store, &error, ret_remark);
         } else {
             store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
@@ -241,24 +246,22 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
         }
         run_checkpoint(store, SQLITE_CHECKPOINT_PASSIVE, ret_remark);
         if (!has_failed(store)) {
-            status = transact(store, alone, ret_error);
+            status = transact(store, alone, ret_error, ret_remark);
         }
     }
     store->promote_max = promote_max;
-    return has_failed(store) ? refuse(store, ret_error) : status;
+    return status == WEIR_ENOSPACE && has_failed(store) ? refuse(store, ret_error) : status;
 }
 
 static void run_batch(struct weiri_store *store, struct weiri_list *batch,
                       struct remark *ret_remark)
 {
     struct weir_error error = {""};
-    enum weir_status status = transact(store, batch, &error);
+    enum weir_status status = transact(store, batch, &error, ret_remark);
     if (status == WEIR_ENOSPACE && !has_several(batch)) {
         status = transact_when_full(store, batch, &error, ret_remark);
     }
-    if (status == WEIR_EIO && !has_failed(store)) {
-        fail_for_good(store, &error, ret_remark);
-    } else if (status != WEIR_OK && has_several(batch)) {
+    if (status != WEIR_OK && has_several(batch) && !has_failed(store)) {
         while (!weiri_list_is_empty(batch)) {
             struct weiri_list alone;
             weiri_list_init(&alone);

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Jobs on a disk that fails. */
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -132,6 +133,53 @@ TEST(disk_full, "a full disk refuses puts at whichever write, and they go on onc
         weir_broker_close(broker);
         expect_acknowledged(statuses);
     }
+}
+
+/* Fails the nth read with the error of a bad sector. SQLite reports that as a damaged file. */
+static void break_read(int nth)
+{
+    fault_arm(FAULT_READ, nth, true, SQLITE_IOERR_CORRUPTFS);
+    fault.error = EIO;
+}
+
+static void expect_read_error(enum weir_status status, const struct weir_error *error, int *count)
+{
+    if (status != WEIR_OK) {
+        CHECK_STATUS(status, WEIR_EIO);
+        CHECK(strstr(error->text, "malformed") == NULL);
+        ++*count;
+    }
+}
+
+TEST(read_fails,
+     "a failed read is an input error, no damage; the handle goes on where reads succeed")
+{
+    fault_install();
+    int failed = 0;
+    for (int nth = 0; nth < 12; nth++) {
+        remove_store();
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        (void)jobs_put(broker, "t", "x", NULL);
+        weir_broker_close(broker);
+        break_read(nth);
+        struct weir_error error;
+        enum weir_status status = jobs_store_try_open("jobs.db", &wall, 0, &broker, &error);
+        expect_read_error(status, &error, &failed);
+        if (status != WEIR_OK) {
+            fault_disarm();
+            continue;
+        }
+        const struct weir_body body = {"y", 1};
+        struct weir_tube_counts counts;
+        status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error);
+        expect_read_error(status, &error, &failed);
+        status = weir_broker_tubes(broker, NULL, jobs_keep_counts, &counts, &error);
+        expect_read_error(status, &error, &failed);
+        fault_disarm();
+        (void)jobs_put(broker, "t", "z", NULL);
+        weir_broker_close(broker);
+    }
+    CHECK_INT(failed, >=, 12);
 }
 
 TEST(half_way,

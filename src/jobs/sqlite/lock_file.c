@@ -313,7 +313,7 @@ int weiri_lock_file_reserve(struct weiri_lock_file *file)
     }
     while (fallocate(file->fd, FALLOC_FL_KEEP_SIZE, size, WEIRI_RESERVE_SIZE) != 0) {
         if (errno != EINTR) {
-            return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+            return errno;
         }
     }
     return 0;

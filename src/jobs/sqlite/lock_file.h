@@ -52,7 +52,7 @@ WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t li
 void weiri_lock_file_unlock(struct weiri_lock_file *file);
 
 /* Blocks beyond the file's end keep space on the disk in reserve: WEIRI_RESERVE_SIZE bytes. Returns
- * 0 if they are allocated or the file system has no such blocks, else a number of errno.h. */
+ * 0 if they are allocated, else a number of errno.h. */
 #define WEIRI_RESERVE_SIZE (1 << 20)
 WEIR_NODISCARD int weiri_lock_file_reserve(struct weiri_lock_file *file);
 /* Gives these blocks back to the file system. */

