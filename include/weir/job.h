@@ -14,7 +14,8 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * A job: a body of bytes in a tube, kept by a broker until its handler has succeeded. Times of jobs
- * are wall-clock nanoseconds since the Unix epoch. */
+ * are wall-clock nanoseconds since the Unix epoch. Reservations last for a duration: setting the
+ * wall clock neither ends them nor keeps them. */
 
 /** Most bytes of a tube's name. */
 #define WEIR_TUBE_SIZE_MAX 200
@@ -44,15 +45,16 @@ struct weir_job_id {
 /** A job as a handler or a peek sees it. All pointers are borrowed and valid as long as the call
  * that gave the job says. */
 struct weir_job {
-    const char *id;            /**< Its name. */
-    const char *tube;          /**< Its tube. */
-    const void *body;          /**< The user's bytes; not NULL. */
-    size_t body_size;          /**< Their count. */
-    int64_t created_ns;        /**< When it was put. */
-    int64_t run_at_ns;         /**< When it may run, or may run again. */
-    int64_t ttr_ns;            /**< How long one reservation lasts without a touch. */
-    int32_t priority;          /**< Smaller is more urgent; 0 is usual. */
-    uint32_t attempts;         /**< Reservations so far, this one included. */
+    const char *id;     /**< Its name. */
+    const char *tube;   /**< Its tube. */
+    const void *body;   /**< The user's bytes; not NULL. */
+    size_t body_size;   /**< Their count. */
+    int64_t created_ns; /**< When it was put. */
+    int64_t run_at_ns;  /**< When it may run, or may run again. Of a job put to run at once it
+                             is not before that of an earlier one of its tube. */
+    int64_t ttr_ns;     /**< How long one reservation lasts without a touch. */
+    int32_t priority;   /**< Smaller is more urgent; 0 is usual. */
+    uint32_t attempts;  /**< Reservations so far, this one included. */
     enum weir_job_state state; /**< Where it is. */
     uint32_t reserved0;        /**< Zero. */
     const char *reason;        /**< Why it was buried or last failed; "" where there is none. */

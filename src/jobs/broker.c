@@ -86,6 +86,19 @@ static int64_t wall_now(void *arg)
     return weiri_wall_now();
 }
 
+static int64_t lease_now(void *arg)
+{
+    (void)arg;
+    return weiri_monotonic_now();
+}
+
+static struct weiri_clocks system_clocks(void)
+{
+    struct weiri_clocks clocks = {wall_now, lease_now, NULL, ""};
+    weiri_boot_name(clocks.boot);
+    return clocks;
+}
+
 static const struct weiri_broker_ops *find_backend(const struct weiri_url *url)
 {
     for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
@@ -99,8 +112,8 @@ static const struct weiri_broker_ops *find_backend(const struct weiri_url *url)
 
 /* A broker without a store; on failure *ret_broker is untouched. */
 static enum weir_status make_broker(const struct weir_broker_options *options,
-                                    int64_t (*now)(void *arg), void *now_arg,
-                                    weir_broker **ret_broker, struct weir_error *ret_error)
+                                    const struct weiri_clocks *clocks, weir_broker **ret_broker,
+                                    struct weir_error *ret_error)
 {
     struct weiri_broker_config config;
     enum weir_status status = normalize_options(options, &config, ret_error);
@@ -111,8 +124,10 @@ static enum weir_status make_broker(const struct weir_broker_options *options,
     if (broker == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    config.now = now;
-    config.now_arg = now_arg;
+    config.now = clocks->wall;
+    config.now_arg = clocks->arg;
+    config.lease_now = clocks->lease;
+    memcpy(config.boot, clocks->boot, sizeof(config.boot));
     broker->pid = getpid();
     broker->config = config;
     *ret_broker = broker;
@@ -132,9 +147,9 @@ static enum weir_status finish_open(weir_broker *broker, enum weir_status status
     return WEIR_OK;
 }
 
-enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
-                                      int64_t (*now)(void *arg), void *now_arg,
-                                      weir_broker **ret_broker, struct weir_error *ret_error)
+enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_options *options,
+                                      const struct weiri_clocks *clocks, weir_broker **ret_broker,
+                                      struct weir_error *ret_error)
 {
     weiri_error_clear(ret_error);
     if (ret_broker == NULL) {
@@ -142,7 +157,7 @@ enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_
     }
     struct weiri_url parts;
     weir_broker *broker = NULL;
-    enum weir_status status = make_broker(options, now, now_arg, &broker, ret_error);
+    enum weir_status status = make_broker(options, clocks, &broker, ret_error);
     if (broker == NULL) {
         return status;
     }
@@ -163,8 +178,9 @@ enum weir_status weir_broker_open_cluster(const struct weir_cluster_options *clu
         return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
                           ret_broker == NULL ? "ret_broker" : "cluster");
     }
+    const struct weiri_clocks clocks = system_clocks();
     weir_broker *broker = NULL;
-    enum weir_status status = make_broker(options, wall_now, NULL, &broker, ret_error);
+    enum weir_status status = make_broker(options, &clocks, &broker, ret_error);
     if (broker == NULL) {
         return status;
     }
@@ -173,10 +189,20 @@ enum weir_status weir_broker_open_cluster(const struct weir_cluster_options *clu
     return finish_open(broker, status, ret_broker);
 }
 
+enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
+                                      int64_t (*now)(void *arg), void *now_arg,
+                                      weir_broker **ret_broker, struct weir_error *ret_error)
+{
+    struct weiri_clocks clocks = {now, now, now_arg, ""};
+    weiri_boot_name(clocks.boot);
+    return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
+}
+
 enum weir_status weir_broker_open(const char *url, const struct weir_broker_options *options,
                                   weir_broker **ret_broker, struct weir_error *ret_error)
 {
-    return weiri_broker_open_at(url, options, wall_now, NULL, ret_broker, ret_error);
+    const struct weiri_clocks clocks = system_clocks();
+    return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
 }
 
 void weir_broker_close(weir_broker *broker)

@@ -11,12 +11,21 @@
 #include <weir/admin.h>
 #include <weir/broker.h>
 
+#include "base/boot.h"
 #include "base/list.h"
 #include "jobs/state.h"
 #include "jobs/url.h"
 
 /* A backend is one const table of functions. broker.c checks arguments and the process, so a
  * backend sees only calls that make sense, from any thread of the process that opened it. */
+
+/* The clocks of a broker; tests step them. */
+struct weiri_clocks {
+    int64_t (*wall)(void *arg);  /* run times */
+    int64_t (*lease)(void *arg); /* leases: never set; the same clock in all processes of a boot */
+    void *arg;
+    char boot[WEIRI_BOOT_SIZE];
+};
 
 /* A struct weir_broker_options with its defaults filled in. */
 struct weiri_broker_config {
@@ -29,6 +38,8 @@ struct weiri_broker_config {
     /* Wall-clock time; tests step it. */
     int64_t (*now)(void *arg);
     void *now_arg;
+    int64_t (*lease_now)(void *arg); /* of now_arg, too */
+    char boot[WEIRI_BOOT_SIZE];
 };
 
 /* A put. A run time that is not after the backend's now means at once. */
@@ -39,6 +50,7 @@ struct weiri_put {
     int64_t run_at_ns;
     int64_t ttr_ns;
     int32_t priority;
+    bool is_at_once; /* no run time was asked for: it is the wall time of the call */
     /* Not NULL: one job, and none where the tube has one of this run time, priority and body that
      * is delayed, ready or reserved; its id is the result then. A backend that cannot look for it
      * puts it: claims tell the same. */
@@ -162,7 +174,11 @@ struct weir_broker {
     struct weiri_broker_config config;
 };
 
-/* weir_broker_open() on a clock of the caller's. */
+/* weir_broker_open() on clocks of the caller's. */
+enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_options *options,
+                                      const struct weiri_clocks *clocks, weir_broker **ret_broker,
+                                      struct weir_error *ret_error);
+/* The same on one clock, which is never set. */
 enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,
                                       int64_t (*now)(void *arg), void *now_arg,
                                       weir_broker **ret_broker, struct weir_error *ret_error);

@@ -89,6 +89,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
             .run_at_ns = run_at_ns,
             .ttr_ns = copy.ttr_ns == 0 ? TTR_DEFAULT : copy.ttr_ns,
             .priority = copy.priority,
+            .is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
         };
     }
     return status;

@@ -3,6 +3,7 @@
 #ifndef WEIR_TEST_FAULTY_VFS_H
 #define WEIR_TEST_FAULTY_VFS_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -24,6 +25,7 @@ static struct {
     unsigned kinds;     /* which calls count */
     _Atomic int left;   /* the call that fails: counted down to 0; below: none */
     bool is_for_good;   /* and all after it */
+    bool is_deadly;     /* instead of failing it kills the process */
     int code;           /* the code of the failure */
     int error;          /* and the system's error number then */
     _Atomic int failed; /* calls that failed */
@@ -55,6 +57,9 @@ static inline int visit(enum fault_kind kind)
         fault.left = -1;
     }
     fault.failed++;
+    if (fault.is_deadly) {
+        (void)raise(SIGKILL);
+    }
     return fault.code;
 }
 

@@ -16,6 +16,11 @@
 /* A day in 2026, so that times have as many digits as real ones. */
 #define JOBS_WALL_START INT64_C(1780000000000000000)
 
+/* Makes a store of version 1 of one of this version. */
+#define JOBS_TO_VERSION_1                                                                          \
+    "DROP TABLE pauses; DROP TABLE boots; ALTER TABLE tubes DROP COLUMN last; "                    \
+    "PRAGMA user_version = 1"
+
 struct jobs_wall {
     _Atomic int64_t now_ns;
 };
@@ -29,6 +34,40 @@ static inline int64_t jobs_wall_now(void *arg)
 static inline void jobs_wall_step(struct jobs_wall *wall, int64_t step_ns)
 {
     atomic_fetch_add_explicit(&wall->now_ns, step_ns, memory_order_relaxed);
+}
+
+/* Two clocks: the wall clock, which may be set, and that of leases. */
+struct jobs_clocks {
+    struct jobs_wall wall;
+    struct jobs_wall lease;
+};
+
+static inline int64_t jobs_clocks_wall(void *arg)
+{
+    return jobs_wall_now(&((struct jobs_clocks *)arg)->wall);
+}
+
+static inline int64_t jobs_clocks_lease(void *arg)
+{
+    return jobs_wall_now(&((struct jobs_clocks *)arg)->lease);
+}
+
+static inline weir_broker *jobs_store_open_on(const char *path, struct jobs_clocks *clocks,
+                                              const char *boot)
+{
+    char url[800];
+    (void)snprintf(url, sizeof(url), "sqlite:%s", path);
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    struct weiri_clocks pair = {jobs_clocks_wall, jobs_clocks_lease, clocks, ""};
+    (void)snprintf(pair.boot, sizeof(pair.boot), "%s", boot);
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    enum weir_status status = weiri_broker_open_on(url, &options, &pair, &broker, &error);
+    if (status != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "open %s: %s", path, error.text);
+    }
+    return broker;
 }
 
 /* Opens a store with the test's allocator on a stepped clock. */

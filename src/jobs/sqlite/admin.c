@@ -42,7 +42,7 @@ static int run_change(struct weiri_store *store, void *arg)
             code = SQLITE_OK;
         }
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
 enum weir_status weiri_store_change(void *arg, const struct weiri_change *change,
@@ -98,7 +98,7 @@ static int run_kick(struct weiri_store *store, void *arg)
         request->kicked += done;
         is_more = done > 0;
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
 enum weir_status weiri_store_kick(void *arg, const char *tube, size_t count, size_t *ret_count,

@@ -11,6 +11,7 @@
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
+#include "jobs/sqlite/upgrade.h"
 
 /* A database file is foreign data: no code in it may run. NO_CKPT_ON_CLOSE, because every
  * checkpoint must be under the store's lock. */
@@ -64,7 +65,9 @@ static int set_wal(sqlite3 *db)
 }
 
 static enum weir_status set_up(struct weiri_connection *connection, const char *path,
-                               enum weiri_connection_kind kind, struct weir_error *ret_error)
+                               enum weiri_connection_kind kind,
+                               const struct weiri_broker_config *config,
+                               struct weir_error *ret_error)
 {
     sqlite3 *db = connection->db;
     int code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
@@ -81,13 +84,19 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
+    bool is_writer = kind == WEIRI_CONNECTION_WRITER;
     int version = 0;
     enum weir_status status = weiri_schema_check(db, path, &version, ret_error);
-    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && version < WEIRI_SCHEMA_VERSION) {
-        status = weiri_schema_migrate(db, path, ret_error);
-        version = WEIRI_SCHEMA_VERSION;
+    if (status == WEIR_OK && is_writer && version < WEIRI_SCHEMA_VERSION) {
+        status = weiri_upgrade_schema(db, path, config, ret_error);
+        if (status == WEIR_OK) {
+            status = weiri_schema_check(db, path, &version, ret_error);
+        }
     }
-    connection->has_pauses = version >= WEIRI_SCHEMA_PAUSES;
+    if (status == WEIR_OK && is_writer) {
+        status = weiri_upgrade_boot(db, path, config, ret_error);
+    }
+    connection->version = version;
     return status;
 }
 
@@ -104,7 +113,8 @@ static bool has_wal(const char *path)
 }
 
 enum weir_status weiri_connection_open(struct weiri_connection *connection, const char *path,
-                                       enum weiri_connection_kind kind, int64_t busy_ns,
+                                       enum weiri_connection_kind kind,
+                                       const struct weiri_broker_config *config,
                                        struct weir_error *ret_error)
 {
     memset(connection, 0, sizeof(*connection));
@@ -120,7 +130,7 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
                                NULL);
     enum weir_status status = WEIR_OK;
     if (code == SQLITE_OK) {
-        code = configure(db, busy_ns);
+        code = configure(db, config->busy_ns);
     }
     if (code != SQLITE_OK) {
         status = weiri_sqlite_fail(ret_error, db, code, path);
@@ -139,7 +149,7 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
     }
     if (status == WEIR_OK) {
         connection->has_made_log = !has_wal(path);
-        status = set_up(connection, path, kind, ret_error);
+        status = set_up(connection, path, kind, config, ret_error);
     }
     return status;
 }

@@ -9,15 +9,14 @@
 
 #include <sqlite3.h>
 
-#include <weir/broker.h>
-
+#include "jobs/broker.h"
 #include "jobs/sqlite/statements.h"
 
 /* A connection to a store's file with its prepared statements. Used by one thread at a time. */
 struct weiri_connection {
     sqlite3 *db;
     bool has_made_log;                              /* there was no WAL before */
-    bool has_pauses;                                /* the store is of version 2 */
+    int version;                                    /* of the store */
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
 
@@ -31,7 +30,7 @@ enum weiri_connection_kind {
 WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *connection,
                                                       const char *path,
                                                       enum weiri_connection_kind kind,
-                                                      int64_t busy_ns,
+                                                      const struct weiri_broker_config *config,
                                                       struct weir_error *ret_error);
 
 /* Closes. may_fold: the last connection of all processes checkpoints the WAL and removes it. Only

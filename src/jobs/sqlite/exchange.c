@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/panic.h"
+#include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
@@ -50,21 +51,23 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
 static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                    uint32_t attempts_max, int64_t now_ns, bool *ret_has_more)
 {
-    const int64_t values[] = {tube, now_ns};
     const struct {
         enum weiri_sql which;
+        int64_t until_ns;
         struct weiri_job_step step;
         const char *reason;
     } kinds[] = {
         {WEIRI_SQL_EXPIRED,
+         weiri_store_lease_now(store),
          {.event = WEIRI_JOB_EXPIRE, .attempts_max = attempts_max},
          "its reservation ended: the worker died, or took longer than the TTR without a touch"},
-        {WEIRI_SQL_DUE, {.event = WEIRI_JOB_DUE}, NULL},
+        {WEIRI_SQL_DUE, now_ns, {.event = WEIRI_JOB_DUE}, NULL},
     };
     size_t total = 0;
     int code = SQLITE_OK;
     *ret_has_more = false;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const int64_t values[] = {tube, kinds[i].until_ns};
         size_t count = 1;
         while (code == SQLITE_OK && count > 0 && total < store->promote_max) {
             code =
@@ -228,9 +231,13 @@ static int reserve(struct weiri_store *store, struct weiri_exchange *exchange,
 static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube)
 {
     static const enum weiri_sql firsts[] = {WEIRI_SQL_FIRST_DELAYED, WEIRI_SQL_FIRST_LEASE};
+    /* Leases count in their own time. */
+    const int64_t ahead[] = {0,
+                             weiri_time_sub(weiri_store_now(store), weiri_store_lease_now(store))};
     for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
         int64_t time;
         int code = weiri_sql_number(&store->writer, firsts[i], &tube, 1, &time);
+        time = code == SQLITE_OK ? weiri_time_add(time, ahead[i]) : 0;
         if (code == SQLITE_OK && time < exchange->next_ns) {
             exchange->next_ns = time;
         } else if (code != SQLITE_OK && code != SQLITE_DONE) {
@@ -273,7 +280,7 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         code = reserve(store, exchange, tally, tube, now_ns);
     }
     if (code == SQLITE_OK) {
-        code = weiri_tally_flush(store, tally, now_ns);
+        code = weiri_tally_flush(store, tally);
     }
     if (code == SQLITE_OK && exchange->reserved_count < exchange->wanted) {
         code = find_next_time(store, exchange, tube);
@@ -308,7 +315,7 @@ static int run_exchange(struct weiri_store *store, void *arg)
         code = collect(store, request, &tally, now);
     }
     request->buried = store->buried - buried_before;
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
 enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange,

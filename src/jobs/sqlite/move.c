@@ -61,7 +61,7 @@ static int run_restamp(struct weiri_store *store, void *arg)
             code = SQLITE_OK;
         }
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, batch->now_ns) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
 static enum weir_status restamp(struct batch *batch, struct weir_error *ret_error)
@@ -126,7 +126,7 @@ static int run_forget(struct weiri_store *store, void *arg)
             code = SQLITE_OK;
         }
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
 /* Enters the jobs into the ledger. A job that a worker took meanwhile is taken back from the

@@ -100,13 +100,14 @@ enum weir_status weiri_place_check_existing(const char *path, struct weir_error 
     return status;
 }
 
-enum weir_status weiri_place_make_file(const char *path, struct weir_error *ret_error)
+enum weir_status weiri_place_make_file(const char *path, const char *boot,
+                                       struct weir_error *ret_error)
 {
     char temporary[WEIRI_PLACE_SIZE + sizeof(new_suffix)];
     (void)snprintf(temporary, sizeof(temporary), "%s%s", path, new_suffix);
     unsigned char *image;
     size_t size;
-    enum weir_status status = weiri_schema_image(&image, &size);
+    enum weir_status status = weiri_schema_image(boot, &image, &size);
     if (status != WEIR_OK) {
         return weiri_fail(ret_error, status, "%s: %s", path, weir_status_text((int)status));
     }

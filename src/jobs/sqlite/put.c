@@ -82,13 +82,22 @@ static int find_same(struct weiri_store *store, int64_t tube, const struct weiri
     return code;
 }
 
+/* Jobs that are put to run at once have run times in the order of the puts, also where the wall
+ * clock was set back: those after that have the latest run time so far. */
+static int find_turn(struct weiri_store *store, int64_t tube, int64_t *run_at_ns)
+{
+    const int64_t values[] = {tube, *run_at_ns};
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, values, 2, run_at_ns);
+    return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+}
+
 static int run_put(struct weiri_store *store, void *arg)
 {
     struct put_request *request = arg;
     const struct weiri_put *put = request->put;
     int64_t now = weiri_store_now(store);
-    const struct weiri_job_facts facts = {
-        .state = put->run_at_ns > now ? WEIR_JOB_DELAYED : WEIR_JOB_READY,
+    struct weiri_job_facts facts = {
+        .state = put->is_at_once || put->run_at_ns <= now ? WEIR_JOB_READY : WEIR_JOB_DELAYED,
         .run_at_ns = put->run_at_ns,
         .ttr_ns = put->ttr_ns,
     };
@@ -108,10 +117,13 @@ static int run_put(struct weiri_store *store, void *arg)
     if (request->was_there) {
         return SQLITE_OK;
     }
+    if (code == SQLITE_OK && put->is_at_once) {
+        code = find_turn(store, tube, &facts.run_at_ns);
+    }
     struct weiri_tally tally = {0};
     for (size_t i = 0; i < put->count && code == SQLITE_OK; i++) {
-        const int64_t values[] = {tube,           (int64_t)facts.state, put->priority,
-                                  put->run_at_ns, put->ttr_ns,          now};
+        const int64_t values[] = {
+            tube, (int64_t)facts.state, put->priority, facts.run_at_ns, put->ttr_ns, now};
         code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB, values, 6);
         if (code != SQLITE_OK) {
             break;
@@ -127,7 +139,7 @@ static int run_put(struct weiri_store *store, void *arg)
             code = weiri_tally_add(store, &tally, tube, &facts);
         }
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally, now) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
 enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,

@@ -11,10 +11,12 @@
 
 #include "base/alloc.h"
 #include "base/panic.h"
+#include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
+#include "jobs/sqlite/schema.h"
 
 enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_connection **ret_reader,
                                    struct weir_error *ret_error)
@@ -31,7 +33,7 @@ enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_conne
             return WEIR_ENOMEM;
         }
         enum weir_status status = weiri_connection_open(
-            reader, store->path, WEIRI_CONNECTION_READER, store->config->busy_ns, ret_error);
+            reader, store->path, WEIRI_CONNECTION_READER, store->config, ret_error);
         weiri_mutex_lock(&store->mutex);
         store->has_made_log = store->has_made_log || reader->has_made_log;
         weiri_mutex_unlock(&store->mutex);
@@ -156,7 +158,7 @@ static int report_tube(struct reading *reading, sqlite3_stmt *statement, weir_tu
                                       .done = (uint64_t)numbers[5],
                                       .retried = (uint64_t)numbers[6],
                                       .expired = (uint64_t)numbers[7]};
-    if (reading->reader->has_pauses) {
+    if (reading->reader->version >= WEIRI_SCHEMA_BOOTS) {
         int64_t until = 0;
         code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, values, 1, &until);
         if (code != SQLITE_OK && code != SQLITE_DONE) {
@@ -232,6 +234,26 @@ static int show_body(struct reading *reading, int64_t number, struct weir_job *j
     return weiri_sql_end(statement, code);
 }
 
+/* Finds the wall time at which a lease ends. One of an earlier boot has ended, though no writer has
+ * noticed yet. In version 1 leases are wall times. */
+static int find_end(struct reading *reading, int64_t lease_ns, int64_t *ret_end_ns)
+{
+    *ret_end_ns = lease_ns;
+    if (reading->reader->version < WEIRI_SCHEMA_BOOTS) {
+        return SQLITE_OK;
+    }
+    const struct weiri_store *store = reading->store;
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_BOOT, NULL, 0, &statement);
+    if (code == SQLITE_ROW) {
+        const char *boot = (const char *)sqlite3_column_text(statement, 0);
+        bool is_this = boot != NULL && strcmp(boot, store->config->boot) == 0;
+        int64_t left_ns = weiri_time_sub(lease_ns, weiri_store_lease_now(store));
+        *ret_end_ns = is_this ? weiri_time_add(reading->now_ns, left_ns) : reading->now_ns;
+    }
+    return weiri_sql_end(statement, code);
+}
+
 /* Reports one job. SQLITE_ROW: reported; SQLITE_DONE: there is none. */
 static int report_job(struct reading *reading, int64_t number, weir_job_fn *fn, void *arg)
 {
@@ -267,10 +289,12 @@ static int report_job(struct reading *reading, int64_t number, weir_job_fn *fn, 
                                .state = row.facts.state,
                                .reason = reason};
         if (job.state == WEIR_JOB_RESERVED) {
-            job.reserved_until_ns = row.facts.lease_ns;
+            code = find_end(reading, row.facts.lease_ns, &job.reserved_until_ns);
             job.owner = sqlite3_column_int64(statement, 12);
         }
-        code = show_body(reading, number, &job, fn, arg);
+        if (code == SQLITE_OK) {
+            code = show_body(reading, number, &job, fn, arg);
+        }
     }
     code = weiri_sql_end(statement, code);
     return code == SQLITE_OK ? SQLITE_ROW : code;

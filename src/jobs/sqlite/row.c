@@ -98,10 +98,9 @@ static void note_arrival(struct weiri_tally *tally, const struct weiri_job_facts
     }
 }
 
-static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
-                   int64_t now_ns)
+static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t tube)
 {
-    int code = tally->tube == tube ? SQLITE_OK : weiri_tally_flush(store, tally, now_ns);
+    int code = tally->tube == tube ? SQLITE_OK : weiri_tally_flush(store, tally);
     tally->tube = tube;
     return code;
 }
@@ -111,12 +110,15 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
                    enum weir_status *ret_status)
 {
     enum weir_job_state before = row->facts.state;
-    enum weir_status status = weiri_job_apply(&row->facts, step, now_ns);
+    bool is_about_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH ||
+                          step->event == WEIRI_JOB_EXPIRE;
+    enum weir_status status =
+        weiri_job_apply(&row->facts, step, is_about_lease ? weiri_store_lease_now(store) : now_ns);
     *ret_status = status;
     if (status != WEIR_OK) {
         return SQLITE_OK;
     }
-    int code = turn_to(store, tally, row->tube, now_ns);
+    int code = turn_to(store, tally, row->tube);
     if (code == SQLITE_OK) {
         code = row->facts.state == WEIRI_JOB_GONE ? delete (store, row) : save(store, row, reason);
     }
@@ -155,8 +157,8 @@ static bool is_kept(struct weiri_store *store, const struct weiri_row *row)
     return is;
 }
 
-/* Ends a reservation after its lease. If the holder is alive, the wall clock was set forward or the
- * machine slept, and the reservation is touched instead. */
+/* Ends a reservation after its lease. If its holder is in this process, the reservation is touched
+ * instead: the process was suspended, or its threads got no processor. */
 static int expire(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
                   const struct weiri_job_step *step, int64_t now_ns, const char *reason,
                   enum weir_status *ret_status)
@@ -206,7 +208,7 @@ int weiri_rows_step(struct weiri_store *store, struct weiri_tally *tally, enum w
 int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                     const struct weiri_job_facts *facts)
 {
-    int code = turn_to(store, tally, tube, 0);
+    int code = turn_to(store, tally, tube);
     tally->counts[facts->state]++;
     tally->put++;
     note_arrival(tally, facts);
@@ -217,11 +219,12 @@ int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_
  * before they wake by themselves. That is a delayed job that is now the first, or one whose
  * reservation may end before their sleep does. */
 static int concerns_waiters(struct weiri_store *store, const struct weiri_tally *tally,
-                            int64_t now_ns, bool *ret_is_concerned)
+                            bool *ret_is_concerned)
 {
     *ret_is_concerned =
         tally->has_ready ||
-        (tally->lease_ns != 0 && tally->lease_ns < weiri_time_add(now_ns, SLEEP_MAX_NS));
+        (tally->lease_ns != 0 &&
+         tally->lease_ns < weiri_time_add(weiri_store_lease_now(store), SLEEP_MAX_NS));
     if (*ret_is_concerned || tally->delayed_ns == 0) {
         return SQLITE_OK;
     }
@@ -240,14 +243,14 @@ static bool has_changes(const struct weiri_tally *tally)
     return has;
 }
 
-int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally, int64_t now_ns)
+int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
 {
     if (!has_changes(tally)) {
         *tally = (struct weiri_tally){0};
         return SQLITE_OK;
     }
     bool is_concerned;
-    int code = concerns_waiters(store, tally, now_ns, &is_concerned);
+    int code = concerns_waiters(store, tally, &is_concerned);
     if (code != SQLITE_OK) {
         return code;
     }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/boot.h"
+#include "base/random.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/result.h"
 
@@ -17,13 +19,17 @@
  * index entry, is the order of arrival. The index of delayed jobs also has their state, so that
  * SQLite counts those that are due without reading their rows.
  *
+ * A tube's last is the latest run time of a job that was put to run at once. Leases are times of
+ * the boot that boots names.
+ *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
-    int since; /* version */
+    int since; /* the first version that has it */
+    int until; /* the last */
     const char *name;
     const char *sql;
 } objects[] = {
-    {WEIRI_SCHEMA_FIRST, "tubes",
+    {1, 1, "tubes",
      "CREATE TABLE tubes("
      "id INTEGER PRIMARY KEY, "
      "name TEXT NOT NULL UNIQUE, "
@@ -36,7 +42,21 @@ static const struct {
      "retried INTEGER NOT NULL DEFAULT 0, "
      "expired INTEGER NOT NULL DEFAULT 0"
      ") STRICT"},
-    {WEIRI_SCHEMA_FIRST, "jobs",
+    {2, WEIRI_SCHEMA_VERSION, "tubes",
+     "CREATE TABLE tubes("
+     "id INTEGER PRIMARY KEY, "
+     "name TEXT NOT NULL UNIQUE, "
+     "delayed INTEGER NOT NULL DEFAULT 0, "
+     "ready INTEGER NOT NULL DEFAULT 0, "
+     "reserved INTEGER NOT NULL DEFAULT 0, "
+     "buried INTEGER NOT NULL DEFAULT 0, "
+     "put INTEGER NOT NULL DEFAULT 0, "
+     "done INTEGER NOT NULL DEFAULT 0, "
+     "retried INTEGER NOT NULL DEFAULT 0, "
+     "expired INTEGER NOT NULL DEFAULT 0, "
+     "last INTEGER NOT NULL DEFAULT 0"
+     ") STRICT"},
+    {1, WEIRI_SCHEMA_VERSION, "jobs",
      "CREATE TABLE jobs("
      "id INTEGER PRIMARY KEY AUTOINCREMENT, "
      "tube INTEGER NOT NULL, "
@@ -51,20 +71,23 @@ static const struct {
      "owner INTEGER NOT NULL, "
      "reason TEXT NOT NULL"
      ") STRICT"},
-    {WEIRI_SCHEMA_FIRST, "bodies",
+    {1, WEIRI_SCHEMA_VERSION, "bodies",
      "CREATE TABLE bodies("
      "id INTEGER PRIMARY KEY, "
      "checksum INTEGER NOT NULL, "
      "body BLOB NOT NULL"
      ") STRICT"},
-    {WEIRI_SCHEMA_FIRST, "jobs_delayed",
+    {1, WEIRI_SCHEMA_VERSION, "jobs_delayed",
      "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
-    {WEIRI_SCHEMA_FIRST, "jobs_ready",
+    {1, WEIRI_SCHEMA_VERSION, "jobs_ready",
      "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
-    {WEIRI_SCHEMA_FIRST, "jobs_reserved",
+    {1, WEIRI_SCHEMA_VERSION, "jobs_reserved",
      "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
-    {WEIRI_SCHEMA_FIRST, "jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
-    {WEIRI_SCHEMA_PAUSES, "pauses",
+    {1, WEIRI_SCHEMA_VERSION, "jobs_buried",
+     "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
+    {2, WEIRI_SCHEMA_VERSION, "boots",
+     "CREATE TABLE boots(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
+    {2, WEIRI_SCHEMA_VERSION, "pauses",
      "CREATE TABLE pauses("
      "tube INTEGER PRIMARY KEY, "
      "until INTEGER NOT NULL"
@@ -86,32 +109,69 @@ enum {
     HEADER_APPLICATION = 68
 };
 
-/* Makes what versions after this one (0: none) have, and sets the version. */
-static int build(sqlite3 *db, int version)
+int weiri_schema_user_version(int version, int stamp)
+{
+    return stamp << 8 | version;
+}
+
+int weiri_schema_version_of(int user_version)
+{
+    return user_version & 0xff;
+}
+
+int weiri_schema_stamp(void)
+{
+    return 1 + (int)(weiri_random_seed() % 0x7ffffe);
+}
+
+int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW) {
+            *ret_user_version = sqlite3_column_int(statement, 0);
+            code = SQLITE_OK;
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return code;
+}
+
+/* Whether the stores of a version have an object. */
+static bool is_of(int i, int version)
+{
+    return objects[i].since <= version && version <= objects[i].until;
+}
+
+static int build(sqlite3 *db, const char *boot)
 {
     int code = SQLITE_OK;
     for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
-        if (objects[i].since > version) {
+        if (is_of(i, WEIRI_SCHEMA_VERSION)) {
             code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
         }
     }
     if (code == SQLITE_OK) {
-        char pragmas[96];
+        char pragmas[192];
         (void)snprintf(pragmas, sizeof(pragmas),
+                       "INSERT INTO boots VALUES(1, '%.*s'); "
                        "PRAGMA application_id = %d; PRAGMA user_version = %d",
-                       WEIRI_SCHEMA_APPLICATION, WEIRI_SCHEMA_VERSION);
+                       WEIRI_BOOT_SIZE, boot, WEIRI_SCHEMA_APPLICATION,
+                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_stamp()));
         code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
     }
     return code;
 }
 
-enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size)
+enum weir_status weiri_schema_image(const char *boot, unsigned char **ret_bytes, size_t *ret_size)
 {
     /* Built in memory, so that a store appears at its path whole or not at all. */
     sqlite3 *db = NULL;
     int code = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_OK) {
-        code = build(db, 0);
+        code = build(db, boot);
     }
     sqlite3_int64 size = 0;
     unsigned char *bytes = NULL;
@@ -209,7 +269,7 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                           "weir store (0x%08x)",
                           path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
     }
-    uint32_t version = big_endian(header + HEADER_USER_VERSION);
+    int version = weiri_schema_version_of((int)big_endian(header + HEADER_USER_VERSION));
     return version >= WEIRI_SCHEMA_FIRST && version <= WEIRI_SCHEMA_VERSION
                ? WEIR_OK
                : refuse_version(path, version, ret_error);
@@ -234,22 +294,6 @@ static enum weir_status refuse(const char *path, const char *name, int version,
                       version);
 }
 
-/* Reads the version as of the log, where the header may be older. */
-static int read_version(sqlite3 *db, int *ret_version)
-{
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL);
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            *ret_version = sqlite3_column_int(statement, 0);
-            code = SQLITE_OK;
-        }
-    }
-    (void)sqlite3_finalize(statement);
-    return code;
-}
-
 static enum weir_status check_objects(sqlite3 *db, const char *path, int version,
                                       struct weir_error *ret_error)
 {
@@ -271,7 +315,7 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, int version
                 break;
             }
             int i = find_object(name, sql);
-            if (i == OBJECT_COUNT || objects[i].since > version) {
+            if (i == OBJECT_COUNT || !is_of(i, version)) {
                 status = refuse(path, name, version, ret_error);
                 break;
             }
@@ -283,7 +327,7 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, int version
     }
     (void)sqlite3_finalize(statement);
     for (int i = 0; i < OBJECT_COUNT && status == WEIR_OK; i++) {
-        if ((found & (1u << i)) == 0 && objects[i].since <= version) {
+        if ((found & (1u << i)) == 0 && is_of(i, version)) {
             status = refuse(path, objects[i].name, version, ret_error);
         }
     }
@@ -293,8 +337,9 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, int version
 enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_version,
                                     struct weir_error *ret_error)
 {
-    int version = 0;
-    int code = read_version(db, &version);
+    int user_version = 0;
+    int code = weiri_schema_read_user_version(db, &user_version);
+    int version = weiri_schema_version_of(user_version);
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
@@ -303,27 +348,4 @@ enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_vers
     }
     *ret_version = version;
     return check_objects(db, path, version, ret_error);
-}
-
-enum weir_status weiri_schema_migrate(sqlite3 *db, const char *path, struct weir_error *ret_error)
-{
-    int version = 0;
-    int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (code == SQLITE_OK) {
-        code = read_version(db, &version);
-    }
-    if (code == SQLITE_OK) {
-        code = build(db, version);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-    }
-    if (code == SQLITE_OK) {
-        return WEIR_OK;
-    }
-    enum weir_status status = weiri_sqlite_fail(ret_error, db, code, path);
-    if (sqlite3_get_autocommit(db) == 0) {
-        (void)sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    }
-    return status;
 }

@@ -13,15 +13,26 @@
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
 #define WEIRI_SCHEMA_VERSION 2
-#define WEIRI_SCHEMA_FIRST 1  /* the oldest one that is read, and migrated when it is written */
-#define WEIRI_SCHEMA_PAUSES 2 /* the first one with pauses of tubes */
+#define WEIRI_SCHEMA_FIRST 1 /* the oldest one that is read, and converted when it is written */
+#define WEIRI_SCHEMA_BOOTS 2 /* the first one with pauses of tubes, and leases in boot time */
 #define WEIRI_PAGE_SIZE 4096
 
-/* The bytes of a new, empty store. To be freed by sqlite3_free(). */
-WEIR_NODISCARD enum weir_status weiri_schema_image(unsigned char **ret_bytes, size_t *ret_size);
+/* The bytes of a new, empty store, whose leases are of a boot. To be freed by sqlite3_free(). */
+WEIR_NODISCARD enum weir_status weiri_schema_image(const char *boot, unsigned char **ret_bytes,
+                                                   size_t *ret_size);
+
+/* The user version of a database: the schema's version in the low 8 bits, the store's stamp in the
+ * others. The stamp tells a store from others. */
+int weiri_schema_user_version(int version, int stamp);
+int weiri_schema_version_of(int user_version);
+/* A stamp for a new store. */
+int weiri_schema_stamp(void);
+
+/* Reads the user version as of now, the log included; it may be newer than that of the header. */
+int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version);
 
 /* Checks the first bytes of an open database. SQLite does not read it, so no lock is taken and no
- * file is made. Errors: WEIR_ESCHEMA (empty, no database, another program's, another version),
+ * file is made. Errors: WEIR_ESCHEMA (empty, no database, another program's, version unknown),
  * WEIR_ECORRUPT (shorter than its header), WEIR_EIO. */
 WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                                                           struct weir_error *ret_error);
@@ -35,10 +46,5 @@ WEIR_NODISCARD enum weir_status weiri_schema_check_size(sqlite3 *db, const char 
  */
 WEIR_NODISCARD enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_version,
                                                    struct weir_error *ret_error);
-
-/* Brings a store of an older version to this one, in one transaction. Called under the store's
- * lock, on a store that was checked. */
-WEIR_NODISCARD enum weir_status weiri_schema_migrate(sqlite3 *db, const char *path,
-                                                     struct weir_error *ret_error);
 
 #endif

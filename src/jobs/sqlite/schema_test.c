@@ -3,6 +3,7 @@
 /* Assumptions of the statements and the connection. */
 #include "jobs/sqlite/store.h"
 
+#include "jobs/sqlite/schema.h"
 #include "support/jobs.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
@@ -29,6 +30,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_COUNT, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_ARRIVE, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BUSY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_FIND_TUBE,
          "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"},
@@ -37,6 +39,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
          "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at>?)"},
         {WEIRI_SQL_PEEK_RESERVED, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
         {WEIRI_SQL_LAST_JOB, "SEARCH jobs"},
+        {WEIRI_SQL_BOOT, "SEARCH boots USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
         {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
     };
@@ -80,9 +83,9 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
         const char *pragma;
         const char *value;
     } rows[] = {
-        {"journal_mode", "wal"}, {"synchronous", "2"},      {"wal_autocheckpoint", "0"},
-        {"trusted_schema", "0"}, {"cell_size_check", "1"},  {"application_id", "2003134834"},
-        {"user_version", "2"},   {"integrity_check", "ok"},
+        {"journal_mode", "wal"},   {"synchronous", "2"},     {"wal_autocheckpoint", "0"},
+        {"trusted_schema", "0"},   {"cell_size_check", "1"}, {"application_id", "2003134834"},
+        {"integrity_check", "ok"},
     };
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_store *store = broker->store;
@@ -97,6 +100,9 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
         }
         CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
     }
+    int user_version = 0;
+    CHECK_INT(weiri_schema_read_user_version(store->writer.db, &user_version), ==, SQLITE_OK);
+    CHECK_INT(weiri_schema_version_of(user_version), ==, WEIRI_SCHEMA_VERSION);
     static const int options[][2] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                      {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
                                      {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},

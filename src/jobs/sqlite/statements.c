@@ -13,6 +13,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
 
     [WEIRI_SQL_FIND_TUBE] = "SELECT id FROM tubes WHERE name = ?1",
     [WEIRI_SQL_ADD_TUBE] = "INSERT INTO tubes(name) VALUES(?1)",
+    [WEIRI_SQL_ARRIVE] = "UPDATE tubes SET last = max(last, ?2) WHERE id = ?1 RETURNING last",
     [WEIRI_SQL_COUNT] =
         "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + ?4, "
         "buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + ?8, "
@@ -74,6 +75,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PEEK_BURIED] = "SELECT id FROM jobs INDEXED BY jobs_buried "
                               "WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
 
+    [WEIRI_SQL_BOOT] = "SELECT name FROM boots WHERE id = 1",
     [WEIRI_SQL_PAUSED] = "SELECT until FROM pauses WHERE tube = ?1",
     [WEIRI_SQL_PAUSE] = "INSERT INTO pauses(tube, until) VALUES(?1, ?2) "
                         "ON CONFLICT(tube) DO UPDATE SET until = excluded.until",

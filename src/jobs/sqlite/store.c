@@ -104,7 +104,7 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
 static enum weir_status open_connection(struct weiri_store *store, struct weir_error *ret_error)
 {
     enum weir_status status = weiri_connection_open(
-        &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config->busy_ns, ret_error);
+        &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
     if (status == WEIR_OK) {
         weiri_commit_prepare(store);
     } else {
@@ -123,7 +123,7 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
         status = weiri_place_check_alone(store->path, ret_error);
     }
     if (is_new && status == WEIR_OK) {
-        status = weiri_place_make_file(store->path, ret_error);
+        status = weiri_place_make_file(store->path, store->config->boot, ret_error);
     }
     if (status == WEIR_OK) {
         status = open_connection(store, ret_error);

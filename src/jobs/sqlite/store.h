@@ -66,6 +66,12 @@ static inline int64_t weiri_store_now(const struct weiri_store *store)
     return store->config->now(store->config->now_arg);
 }
 
+/* The clock of leases: it is never set, and all processes of a boot read the same. */
+static inline int64_t weiri_store_lease_now(const struct weiri_store *store)
+{
+    return store->config->lease_now(store->config->now_arg);
+}
+
 /* A job's id as text to its number, and back. False: it is none. */
 bool weiri_number_parse(const char *text, int64_t *ret_number);
 void weiri_number_format(int64_t number, struct weir_job_id *ret_id);

@@ -1,0 +1,100 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Leases count in time that cannot be set, and end with the boot; so does the order of jobs not
+ * depend on the wall clock. */
+#include "jobs/sqlite/store.h"
+
+#include "support/jobs.h"
+
+static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
+
+#define DAY WEIR_SECONDS(86400)
+
+static void pass(int64_t time_ns)
+{
+    jobs_wall_step(&clocks.wall, time_ns);
+    jobs_wall_step(&clocks.lease, time_ns);
+}
+
+static size_t reserve_all(weir_broker *broker)
+{
+    struct weiri_list list;
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", 100, 1000, &list);
+    jobs_free(broker, &list);
+    return exchange.reserved_count;
+}
+
+TEST(clock_set,
+     "a wall clock that is set ends no lease of a living worker, and keeps none of a dead")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    weir_broker *other = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)jobs_put(broker, "t", "x", NULL);
+    const int64_t steps[] = {DAY, -DAY, -DAY, DAY};
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        jobs_wall_step(&clocks.wall, steps[i]);
+        CHECK_INT(reserve_all(other), ==, 0);
+        pass(WEIR_SECONDS(20));
+        CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_TOUCH, 0, NULL), WEIR_OK);
+    }
+    jobs_wall_step(&clocks.wall, -DAY);
+    pass(WEIR_SECONDS(59));
+    CHECK_INT(reserve_all(other), ==, 0);
+    pass(WEIR_SECONDS(1));
+    CHECK_INT(reserve_all(other), ==, 1);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_ELEASELOST);
+    jobs_free_one(broker, job);
+    weir_broker_close(other);
+    weir_broker_close(broker);
+}
+
+TEST(next_time, "a consumer is told when a lease ends, on the wall clock that it has now")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_INT(reserve_all(broker), ==, 1);
+    jobs_wall_step(&clocks.wall, DAY);
+    pass(WEIR_SECONDS(10));
+    struct weiri_list list;
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", 1, 25, &list);
+    CHECK_INT(exchange.reserved_count, ==, 0);
+    CHECK_INT(exchange.next_ns - jobs_clocks_wall(&clocks), ==, WEIR_SECONDS(50));
+    weir_broker_close(broker);
+}
+
+TEST(reboot, "after a boot no lease of the last one is left, however long it had been up")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_INT(reserve_all(broker), ==, 1);
+    weir_broker_close(broker);
+    broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    CHECK_INT(reserve_all(broker), ==, 0);
+    weir_broker_close(broker);
+    clocks.lease.now_ns = WEIR_SECONDS(5);
+    for (int i = 0; i < 3; i++) {
+        broker = jobs_store_open_on("jobs.db", &clocks, "b");
+        CHECK_INT(reserve_all(broker), ==, i == 0 ? 1 : 0);
+        weir_broker_close(broker);
+    }
+    CHECK_INT(jobs_clocks_lease(&clocks), ==, WEIR_SECONDS(5));
+}
+
+TEST(order,
+     "jobs that are put to run at once run in the order of the puts, whatever the wall clock")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    const int64_t steps[] = {1, -DAY, 5, 2 * DAY, -DAY, 0, -3 * DAY, 7};
+    int64_t numbers[8];
+    for (size_t i = 0; i < 8; i++) {
+        jobs_wall_step(&clocks.wall, steps[i]);
+        numbers[i] = jobs_put(broker, "t", "x", NULL);
+    }
+    for (size_t i = 0; i < 8; i++) {
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        CHECK_INT(job->number, ==, numbers[i]);
+        jobs_free_one(broker, job);
+    }
+    weir_broker_close(broker);
+}
