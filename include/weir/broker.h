@@ -213,9 +213,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, 
  * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
 typedef int weir_job_fn(const struct weir_job *job, void *arg);
 
-/** Calls back for up to limit jobs of a tube as of one moment, in the order in which they would run
- * (buried: oldest first). state 0: those of every state: reserved, ready, delayed, buried. Changes
- * nothing. A body that was damaged on the disk is shown as it is, and the job's reason says so. */
+/** Calls back for up to limit jobs of a tube, in the order in which they would run (buried: oldest
+ * first). state 0: those of every state: reserved, ready, delayed, buried. Changes nothing. Which
+ * jobs and in which order is of one moment; each is told as it is when its turn comes, and left out
+ * if it is gone or in another state by then. A callback may take any time: it keeps nobody from
+ * writing. A body that was damaged on the disk is shown as it is, and the job's reason says so. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, const char *tube,
                                                           enum weir_job_state state, size_t limit,
                                                           weir_job_fn *fn, void *arg,

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#include "jobs/error.h"
-#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/copy.h"
 #include "jobs/sqlite/row.h"
 
 /* The bytes of a page, of which one job may have more, and the numbers that one transaction goes
@@ -41,36 +40,68 @@ static bool has_text(const struct weiri_page *page, const struct weir_job *job)
            memmem(job->reason, strlen(job->reason), page->text, page->text_size) != NULL;
 }
 
-/* Copies a job out of the transaction. */
-static int keep(const struct weir_job *job, void *arg)
+/* Takes a copy into the page, or frees it where it lacks the text. */
+static void keep(struct weiri_page *page, struct weiri_reservation *job)
 {
-    struct weiri_page *page = arg;
-    const struct weir_allocator *memory = &page->store->config->allocator;
-    void *body;
-    if (!has_text(page, job)) {
-        return 0;
+    if (!has_text(page, &job->job)) {
+        weiri_reservation_free(&page->store->config->allocator, job);
+        return;
     }
-    struct weiri_reservation *copy =
-        weiri_reservation_new(memory, job->id, job->tube, job->body_size, job->reason, &body);
-    if (copy == NULL) {
-        page->lacks_memory = true;
-        return 1;
-    }
-    memcpy(body, job->body, job->body_size);
-    struct weir_job texts = copy->job;
-    copy->job = *job;
-    copy->job.id = texts.id;
-    copy->job.tube = texts.tube;
-    copy->job.body = texts.body;
-    copy->job.reason = texts.reason;
-    copy->backend = job->reason == weiri_damage_reason ? copy : NULL;
-    (void)weiri_number_parse(job->id, &copy->number);
-    weiri_list_insert_before(&page->jobs, &copy->link);
+    weiri_list_insert_before(&page->jobs, &job->link);
     page->count++;
-    page->bytes += job->body_size;
-    page->after = copy->number;
+    page->bytes += job->job.body_size;
+    page->after = job->number;
     page->is_full = page->count == WEIRI_PAGE_JOBS || page->bytes >= PAGE_BYTES;
-    return page->is_full ? 1 : 0;
+}
+
+static int read_page(struct weiri_reading *reading, struct weiri_page *page, int64_t *until)
+{
+    int64_t tube = 0; /* all */
+    int code =
+        page->tube == NULL ? SQLITE_ROW : weiri_tube_find(reading->reader, page->tube, &tube);
+    bool is_known = code == SQLITE_ROW;
+    code = code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    if (code == SQLITE_OK && page->last < 0) {
+        code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_JOB, NULL, 0, &page->last);
+    }
+    *until = *until < page->last && is_known ? *until : page->last;
+    if (code != SQLITE_OK || !is_known) {
+        return code;
+    }
+    const int64_t values[] = {
+        page->after, *until, tube, page->states, page->attempts_min, page->created_before_ns};
+    sqlite3_stmt *statement;
+    code = weiri_sql_start(reading->reader, WEIRI_SQL_PAGE, values, 6, &statement);
+    while (code == SQLITE_ROW && !page->is_full) {
+        struct weiri_reservation *copy;
+        code = weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE, &copy);
+        if (copy != NULL) {
+            keep(page, copy);
+        }
+        if (code == SQLITE_OK && !page->is_full) {
+            code = sqlite3_step(statement);
+        }
+    }
+    return weiri_sql_end(statement, code);
+}
+
+/* Reads in one transaction, from the job behind page->after up to *until, which becomes the last
+ * number where that is less. */
+static enum weir_status read_some(struct weiri_page *page, int64_t *until,
+                                  struct weir_error *ret_error)
+{
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(page->store, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_reading_begin(&reading, ret_error);
+    if (status == WEIR_OK) {
+        int code = read_page(&reading, page, until);
+        status = weiri_reading_end(&reading, code, ret_error);
+    }
+    weiri_reading_close(&reading);
+    return status;
 }
 
 enum weir_status weiri_page_next(struct weiri_page *page, struct weir_error *ret_error)
@@ -79,10 +110,7 @@ enum weir_status weiri_page_next(struct weiri_page *page, struct weir_error *ret
     weiri_page_fini(page);
     while (status == WEIR_OK && page->count == 0 && (page->last < 0 || page->after < page->last)) {
         int64_t until = page->after + PAGE_NUMBERS;
-        status = weiri_store_page(page, &until, keep, page, ret_error);
-        if (status == WEIR_OK && page->lacks_memory) {
-            status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-        }
+        status = read_some(page, &until, ret_error);
         page->after = page->is_full ? page->after : until;
     }
     return status;

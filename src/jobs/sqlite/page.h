@@ -28,7 +28,6 @@ struct weiri_page {
                                has a backend */
     size_t count;
     size_t bytes;
-    bool lacks_memory;
     bool is_full;
 };
 

@@ -3,11 +3,11 @@
 #ifndef WEIRI_SQLITE_READ_H
 #define WEIRI_SQLITE_READ_H
 
-#include "jobs/sqlite/page.h"
 #include "jobs/sqlite/store.h"
 
-/* Reading happens on connections of its own, beside the writer and without the store's lock: each
- * call sees the store as of one moment, and its callbacks may call anything. */
+/* Reading happens on connections of its own, beside the writer and without the store's lock. A
+ * transaction sees the store as of one moment, and keeps the log from being restarted. So none is
+ * open while a callback runs, which may take any time and may call anything. */
 
 /* A connection for one call: the idle one, or a new one. */
 WEIR_NODISCARD enum weir_status weiri_reader_take(struct weiri_store *store,
@@ -16,13 +16,27 @@ WEIR_NODISCARD enum weir_status weiri_reader_take(struct weiri_store *store,
 /* Keeps a connection for the next call. Closes it if one is kept already or it failed. */
 void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good);
 
-/* Calls back for the jobs that a page asks for, from the one behind page->after up to *until, which
- * becomes the last number where that is less; sets page->last where it is not known. */
-WEIR_NODISCARD enum weir_status weiri_store_page(struct weiri_page *page, int64_t *until,
-                                                 weir_job_fn *fn, void *arg,
-                                                 struct weir_error *ret_error);
-
 /* Closes one for good and frees it. */
 void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader);
+
+/* A call that reads, in one transaction or several. */
+struct weiri_reading {
+    struct weiri_store *store;
+    struct weiri_connection *reader;
+    int64_t now_ns; /* when the transaction began */
+    bool is_good;   /* the connection may be kept */
+};
+
+WEIR_NODISCARD enum weir_status weiri_reading_open(struct weiri_store *store,
+                                                   struct weiri_reading *ret_reading,
+                                                   struct weir_error *ret_error);
+void weiri_reading_close(struct weiri_reading *reading);
+
+/* Begins and ends a transaction. code is that of the last statement: a failure is written into
+ * ret_error. */
+WEIR_NODISCARD enum weir_status weiri_reading_begin(struct weiri_reading *reading,
+                                                    struct weir_error *ret_error);
+WEIR_NODISCARD enum weir_status weiri_reading_end(struct weiri_reading *reading, int code,
+                                                  struct weir_error *ret_error);
 
 #endif

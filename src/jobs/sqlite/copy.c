@@ -1,0 +1,120 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/copy.h"
+
+#include <string.h>
+
+#include "base/time.h"
+#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/schema.h"
+
+/* Copies a job with its body. */
+static int copy_body(struct weiri_reading *reading, int64_t number, const struct weir_job *job,
+                     struct weiri_reservation **ret_copy)
+{
+    const struct weir_allocator *allocator = &reading->store->config->allocator;
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_BODY, &number, 1, &statement);
+    const void *bytes = NULL;
+    size_t size = 0;
+    bool is_sound = false;
+    if (code == SQLITE_ROW) {
+        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
+        bytes = sqlite3_column_blob(statement, 1);
+        size = (size_t)sqlite3_column_bytes(statement, 1);
+        if (bytes == NULL && sqlite3_errcode(reading->reader->db) == SQLITE_NOMEM) {
+            return weiri_sql_end(statement, SQLITE_NOMEM);
+        }
+        is_sound = weiri_checksum(bytes, size) == checksum;
+    }
+    if (code == SQLITE_ROW || code == SQLITE_DONE) {
+        void *body;
+        struct weiri_reservation *copy =
+            weiri_reservation_new(allocator, job->id, job->tube, size,
+                                  is_sound ? job->reason : weiri_damage_reason, &body);
+        if (copy == NULL) {
+            return weiri_sql_end(statement, SQLITE_NOMEM);
+        }
+        if (bytes != NULL) {
+            memcpy(body, bytes, size);
+        }
+        struct weir_job texts = copy->job;
+        copy->job = *job;
+        copy->job.id = texts.id;
+        copy->job.tube = texts.tube;
+        copy->job.body = texts.body;
+        copy->job.body_size = texts.body_size;
+        copy->job.reason = texts.reason;
+        copy->number = number;
+        copy->backend = is_sound ? NULL : copy;
+        *ret_copy = copy;
+    }
+    return weiri_sql_end(statement, code);
+}
+
+/* Finds the wall time at which a lease ends. One of an earlier boot has ended, though no writer has
+ * noticed yet. In version 1 leases are wall times. */
+static int find_end(struct weiri_reading *reading, int64_t lease_ns, int64_t *ret_end_ns)
+{
+    *ret_end_ns = lease_ns;
+    if (reading->reader->version < WEIRI_SCHEMA_BOOTS) {
+        return SQLITE_OK;
+    }
+    const struct weiri_store *store = reading->store;
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_BOOT, NULL, 0, &statement);
+    if (code == SQLITE_ROW) {
+        const char *boot = (const char *)sqlite3_column_text(statement, 0);
+        bool is_this = boot != NULL && strcmp(boot, store->config->boot) == 0;
+        int64_t left_ns = weiri_time_sub(lease_ns, weiri_store_lease_now(store));
+        *ret_end_ns = is_this ? weiri_time_add(reading->now_ns, left_ns) : reading->now_ns;
+    }
+    return weiri_sql_end(statement, code);
+}
+
+int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_state state,
+                   struct weiri_reservation **ret_copy)
+{
+    sqlite3_stmt *statement;
+    *ret_copy = NULL;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_PEEK, &number, 1, &statement);
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+    }
+    struct weiri_row row;
+    const char *reason = (const char *)sqlite3_column_text(statement, 10);
+    const char *tube = (const char *)sqlite3_column_text(statement, 11);
+    code = weiri_row_read(statement, &row);
+    if (code == SQLITE_OK && (reason == NULL || tube == NULL)) {
+        code = SQLITE_NOMEM;
+    }
+    if (code == SQLITE_OK) {
+        /* As in the counts, a job that is due is ready. */
+        const struct weiri_job_step due = {.event = WEIRI_JOB_DUE};
+        enum weir_status ignored = weiri_job_apply(&row.facts, &due, reading->now_ns);
+        (void)ignored;
+        struct weir_job_id id;
+        weiri_number_format(number, &id);
+        struct weir_job job = {.id = id.text,
+                               .tube = tube,
+                               .created_ns = sqlite3_column_int64(statement, 9),
+                               .run_at_ns = row.facts.run_at_ns,
+                               .ttr_ns = row.facts.ttr_ns,
+                               .priority = sqlite3_column_int(statement, 8),
+                               .attempts = row.facts.attempts,
+                               .state = row.facts.state,
+                               .reason = reason};
+        if (job.state == WEIR_JOB_RESERVED) {
+            code = find_end(reading, row.facts.lease_ns, &job.reserved_until_ns);
+            job.owner = sqlite3_column_int64(statement, 12);
+        }
+        if (code != SQLITE_OK) {
+            return weiri_sql_end(statement, code);
+        }
+        if (state == WEIRI_JOB_GONE || state == job.state) {
+            code = copy_body(reading, number, &job, ret_copy);
+        }
+    }
+    return weiri_sql_end(statement, code);
+}

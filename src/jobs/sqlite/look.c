@@ -1,0 +1,250 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Counts of tubes, and jobs as they are. What a transaction finds is copied, and told after it. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/copy.h"
+#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/schema.h"
+
+/* An array that grows. */
+struct findings {
+    char *bytes;
+    size_t item_size;
+    size_t count;
+    size_t capacity;
+};
+
+/* The place of one more item; NULL: out of memory. */
+static void *add_finding(const struct weir_allocator *allocator, struct findings *findings)
+{
+    if (findings->count == findings->capacity) {
+        size_t capacity = findings->capacity == 0 ? 64 : 2 * findings->capacity;
+        char *bytes = weiri_resize(allocator, findings->bytes, findings->capacity, capacity,
+                                   findings->item_size);
+        if (bytes == NULL) {
+            return NULL;
+        }
+        findings->bytes = bytes;
+        findings->capacity = capacity;
+    }
+    return findings->bytes + findings->count++ * findings->item_size;
+}
+
+static void release_findings(const struct weir_allocator *allocator, struct findings *findings)
+{
+    weiri_release(allocator, findings->bytes, findings->capacity * findings->item_size);
+}
+
+/* --- tubes --- */
+
+/* Reads one tube. Delayed jobs that are due count as ready, even if no consumer has made them
+ * ready in the store. */
+static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
+                     struct weir_tube_counts *ret_counts)
+{
+    const int64_t values[] = {sqlite3_column_int64(statement, 0), reading->now_ns};
+    int64_t due = 0;
+    int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_DUE, values, 2, &due);
+    const char *name = (const char *)sqlite3_column_text(statement, 1);
+    if (code != SQLITE_OK || name == NULL) {
+        return code != SQLITE_OK ? code : SQLITE_NOMEM;
+    }
+    int64_t numbers[8];
+    for (int i = 0; i < 8; i++) {
+        numbers[i] = sqlite3_column_int64(statement, i + 2);
+        if (numbers[i] < 0) {
+            return SQLITE_CORRUPT;
+        }
+    }
+    if (numbers[0] < due) {
+        return SQLITE_CORRUPT;
+    }
+    *ret_counts = (struct weir_tube_counts){.delayed = (uint64_t)(numbers[0] - due),
+                                            .ready = (uint64_t)(numbers[1] + due),
+                                            .reserved = (uint64_t)numbers[2],
+                                            .buried = (uint64_t)numbers[3],
+                                            .put = (uint64_t)numbers[4],
+                                            .done = (uint64_t)numbers[5],
+                                            .retried = (uint64_t)numbers[6],
+                                            .expired = (uint64_t)numbers[7]};
+    memcpy(ret_counts->tube, name, strnlen(name, WEIR_TUBE_SIZE_MAX));
+    if (reading->reader->version >= WEIRI_SCHEMA_BOOTS) {
+        int64_t until = 0;
+        code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, values, 1, &until);
+        if (code != SQLITE_OK && code != SQLITE_DONE) {
+            return code;
+        }
+        ret_counts->paused_until_ns = until > reading->now_ns ? until : 0;
+    }
+    return SQLITE_OK;
+}
+
+static int read_tubes(struct weiri_reading *reading, const char *tube, struct findings *findings)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(reading->reader, tube == NULL ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE,
+                                 &statement);
+    if (code == SQLITE_OK && tube != NULL) {
+        code = sqlite3_bind_text(statement, 1, tube, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+    }
+    while (code == SQLITE_ROW) {
+        struct weir_tube_counts *counts = add_finding(&reading->store->config->allocator, findings);
+        code = counts == NULL ? SQLITE_NOMEM : read_tube(reading, statement, counts);
+        if (code == SQLITE_OK) {
+            code = sqlite3_step(statement);
+        }
+    }
+    code = weiri_sql_end(statement, code);
+    if (statement != NULL) {
+        (void)sqlite3_clear_bindings(statement);
+    }
+    return code;
+}
+
+enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn, void *fn_arg,
+                                   struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct findings findings = {.item_size = sizeof(struct weir_tube_counts)};
+    status = weiri_reading_begin(&reading, ret_error);
+    if (status == WEIR_OK) {
+        int code = read_tubes(&reading, tube, &findings);
+        status = weiri_reading_end(&reading, code, ret_error);
+    }
+    weiri_reading_close(&reading);
+    const struct weir_tube_counts *counts = (const void *)findings.bytes;
+    size_t i = 0;
+    while (status == WEIR_OK && i < findings.count && fn(&counts[i], fn_arg) == 0) {
+        i++;
+    }
+    release_findings(&store->config->allocator, &findings);
+    return status;
+}
+
+/* --- peek --- */
+
+/* Tells one job as it is now, in a transaction of its own. state: only if it is in this state; 0:
+ * in any. */
+static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
+                                 enum weir_job_state state, weir_job_fn *fn, void *arg,
+                                 bool *ret_is_told, bool *ret_is_over, struct weir_error *ret_error)
+{
+    struct weiri_reservation *copy = NULL;
+    enum weir_status status = weiri_reading_begin(reading, ret_error);
+    if (status == WEIR_OK) {
+        int code = weiri_copy_job(reading, number, state, &copy);
+        status = weiri_reading_end(reading, code, ret_error);
+    }
+    *ret_is_told = status == WEIR_OK && copy != NULL;
+    *ret_is_over = *ret_is_told && fn(&copy->job, arg) != 0;
+    weiri_reservation_free(&reading->store->config->allocator, copy);
+    return status;
+}
+
+enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn, void *fn_arg,
+                                     struct weir_error *ret_error)
+{
+    int64_t number;
+    if (!weiri_number_parse(id, &number)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "job id \"%.40s\" is no decimal number from 1 on",
+                          id);
+    }
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(arg, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    bool is_told;
+    bool is_over;
+    status = tell_job(&reading, number, WEIRI_JOB_GONE, fn, fn_arg, &is_told, &is_over, ret_error);
+    weiri_reading_close(&reading);
+    return status != WEIR_OK || is_told
+               ? status
+               : weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.40s", id);
+}
+
+/* Finds the numbers of jobs of one state, at most limit. */
+static int list_state(struct weiri_reading *reading, enum weir_job_state state, int64_t tube,
+                      size_t limit, struct findings *findings)
+{
+    static const enum weiri_sql lists[] = {
+        [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,
+        [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
+        [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED,
+        [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
+    };
+    const int64_t values[] = {tube, reading->now_ns,
+                              limit < INT64_MAX ? (int64_t)limit : INT64_MAX};
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, lists[state], values, 3, &statement);
+    while (code == SQLITE_ROW) {
+        int64_t *number = add_finding(&reading->store->config->allocator, findings);
+        if (number == NULL) {
+            code = SQLITE_NOMEM;
+            break;
+        }
+        *number = sqlite3_column_int64(statement, 0);
+        code = sqlite3_step(statement);
+    }
+    return weiri_sql_end(statement, code);
+}
+
+static int list_jobs(struct weiri_reading *reading, const char *tube, enum weir_job_state state,
+                     size_t limit, struct findings *findings)
+{
+    static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
+                                                WEIR_JOB_BURIED};
+    int64_t number;
+    int code = weiri_tube_find(reading->reader, tube, &number);
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    code = SQLITE_OK;
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && code == SQLITE_OK; i++) {
+        bool is_asked = state == WEIRI_JOB_GONE || state == order[i];
+        if (is_asked && findings->count < limit) {
+            code = list_state(reading, order[i], number, limit - findings->count, findings);
+        }
+    }
+    return code;
+}
+
+enum weir_status weiri_store_peek(void *arg, const char *tube, enum weir_job_state state,
+                                  size_t limit, weir_job_fn *fn, void *fn_arg,
+                                  struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct findings findings = {.item_size = sizeof(int64_t)};
+    status = weiri_reading_begin(&reading, ret_error);
+    if (status == WEIR_OK) {
+        int code = list_jobs(&reading, tube, state, limit, &findings);
+        status = weiri_reading_end(&reading, code, ret_error);
+    }
+    const int64_t *numbers = (const void *)findings.bytes;
+    bool is_over = false;
+    for (size_t i = 0; i < findings.count && status == WEIR_OK && !is_over; i++) {
+        bool is_told;
+        status = tell_job(&reading, numbers[i], state, fn, fn_arg, &is_told, &is_over, ret_error);
+    }
+    weiri_reading_close(&reading);
+    release_findings(&store->config->allocator, &findings);
+    return status;
+}

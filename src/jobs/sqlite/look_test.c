@@ -1,0 +1,102 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Looking at a store while others write to it. */
+#include <sys/stat.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static off_t log_size(void)
+{
+    struct stat facts;
+    CHECK_INT(stat("jobs.db-wal", &facts), ==, 0);
+    return facts.st_size;
+}
+
+/* What other processes do while a callback takes its time: 100 puts, checkpoints in between. */
+static void write_much(weir_broker *writer)
+{
+    struct weiri_store *store = writer->store;
+    store->checkpoint_pages = 20;
+    store->checkpoint_at = 20;
+    for (int i = 0; i < 100; i++) {
+        (void)jobs_put(writer, "other", "x", NULL);
+    }
+    CHECK_INT(log_size(), <, 400000);
+}
+
+static int write_at_job(const struct weir_job *job, void *arg)
+{
+    (void)job;
+    write_much(arg);
+    return 0;
+}
+
+static int write_at_tube(const struct weir_tube_counts *counts, void *arg)
+{
+    (void)counts;
+    write_much(arg);
+    return 0;
+}
+
+TEST(slow, "a callback that takes long does not make the log grow")
+{
+    weir_broker *reader = jobs_store_open("jobs.db", &wall);
+    weir_broker *writer = jobs_store_open("jobs.db", &wall);
+    for (int i = 0; i < 10; i++) {
+        (void)jobs_put(writer, "t", "x", NULL);
+    }
+    CHECK_STATUS(weir_broker_peek(reader, "t", 0, SIZE_MAX, write_at_job, writer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_peek_id(reader, "1", write_at_job, writer, NULL), WEIR_OK);
+    for (int i = 0; i < 10; i++) {
+        CHECK_STATUS(weir_broker_tubes(reader, "t", write_at_tube, writer, NULL), WEIR_OK);
+    }
+    weir_broker_close(writer);
+    weir_broker_close(reader);
+}
+
+struct listing {
+    weir_broker *broker;
+    char text[32];
+};
+
+/* At the first job the second one is removed, and the third one is reserved. */
+static int change_next(const struct weir_job *job, void *arg)
+{
+    struct listing *listing = arg;
+    if (listing->text[0] == '\0') {
+        const char *const ids[] = {"1", "2"};
+        CHECK_STATUS(weir_broker_remove(listing->broker, ids, 2, NULL, NULL), WEIR_OK);
+        jobs_free_one(listing->broker, jobs_reserve_one(listing->broker, "t"));
+    }
+    (void)strncat(listing->text, job->id, 2);
+    return 0;
+}
+
+static void expect_listing(enum weir_job_state state, const char *text)
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct listing listing = {broker, ""};
+    char last[24] = "";
+    const char *id = last;
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(last, sizeof(last), "%lld", (long long)jobs_put(broker, "t", "x", NULL));
+    }
+    CHECK_STATUS(weir_broker_peek(broker, "t", state, SIZE_MAX, change_next, &listing, NULL),
+                 WEIR_OK);
+    CHECK_STRING(listing.text, text);
+    CHECK_STATUS(weir_broker_remove(broker, &id, 1, NULL, NULL), WEIR_OK);
+    weir_broker_close(broker);
+}
+
+TEST(gone, "a job that is gone when its turn comes is left out")
+{
+    expect_listing(0, "134");
+}
+
+TEST(moved, "a job that is no longer in the state when its turn comes is left out")
+{
+    expect_listing(WEIR_JOB_READY, "14");
+}
