@@ -68,9 +68,9 @@ enum weir_broker_flags {
  * Beside it are PATH.lock, and while it is in use PATH-wal and PATH-shm. Errors: WEIR_EINVAL (URL,
  * options, path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission,
  * read-only, a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another
- * version), WEIR_ECORRUPT, WEIR_ENOSPACE, WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a
- * network file system), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure
- * nothing is created or changed.
+ * version), WEIR_ECORRUPT (damaged; its log is missing, or is another store's), WEIR_ENOSPACE,
+ * WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a network file system), WEIR_EIO,
+ * WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing is created or changed.
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster; the names are those of struct
  * weir_cluster_options: `replicas`, `min_written`, `claims`, `time_limit`, `late` (0: none is),

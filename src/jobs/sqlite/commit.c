@@ -6,7 +6,9 @@
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/result.h"
+#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
+#include "jobs/sqlite/stamp.h"
 
 /* Pages in the WAL above which it is checkpointed, and above which its file is truncated too. Only
  * a long read lets it grow that far. */
@@ -68,6 +70,11 @@ void weiri_commit_prepare(struct weiri_store *store)
     store->checkpoint_pages = CHECKPOINT_PAGES;
     store->checkpoint_at = CHECKPOINT_PAGES;
     store->promote_max = PROMOTE_MAX;
+    int user_version = 0;
+    if (weiri_schema_read_user_version(store->writer.db, &user_version) == SQLITE_OK) {
+        store->stamp = (uint32_t)weiri_schema_stamp_of(user_version);
+        weiri_stamp_note(store);
+    }
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
 }
 
@@ -113,10 +120,15 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     store->channels = 0;
     store->empty_channels = 0;
     store->is_putting = false;
+    int changes = sqlite3_total_changes(writer->db);
     int code = weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL, 0);
     for (struct weiri_list *link = requests->next; link != requests && code == SQLITE_OK;
          link = link->next) {
         code = request_of(link)->run(store, request_of(link)->arg);
+    }
+    /* A transaction without changes writes nothing, and needs no flush. */
+    if (code == SQLITE_OK && sqlite3_total_changes(writer->db) != changes) {
+        code = weiri_stamp_advance(store);
     }
     if (code == SQLITE_OK) {
         code = weiri_space_claim(store);
@@ -127,6 +139,7 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     }
     if (code == SQLITE_OK) {
         store->transactions++;
+        weiri_stamp_note(store);
         notify_channels(store);
         return WEIR_OK;
     }

@@ -36,8 +36,9 @@ struct channel {
      * be notified when a tube becomes empty. */
     uint32_t interest;
     uint32_t reserved1;
-    uint64_t magic;      /* of the first channel: MAGIC */
-    uint32_t unused[10]; /* up to a cache line */
+    uint64_t magic;     /* of the first channel: MAGIC */
+    uint32_t noted;     /* of the first channel */
+    uint32_t unused[9]; /* up to a cache line */
 };
 
 /* The file's content. All zero is valid; each open writes MAGIC. */
@@ -299,6 +300,21 @@ void weiri_lock_file_unlock(struct weiri_lock_file *file)
 {
     (void)flock(file->fd, LOCK_UN);
     notify(&file->page->released, 1);
+}
+
+void weiri_lock_file_note(struct weiri_lock_file *file, uint32_t number)
+{
+    /* Where this fails, the number is that of an earlier note. */
+    (void)!pwrite(file->fd, &number, sizeof(number),
+                  offsetof(struct weiri_lock_page, released.noted));
+}
+
+uint32_t weiri_lock_file_noted(int fd)
+{
+    uint32_t number;
+    ssize_t size =
+        pread(fd, &number, sizeof(number), offsetof(struct weiri_lock_page, released.noted));
+    return size == (ssize_t)sizeof(number) ? number : 0;
 }
 
 int weiri_lock_file_reserve(struct weiri_lock_file *file)

@@ -51,6 +51,11 @@ void weiri_lock_file_close(struct weiri_lock_file *file);
 WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns);
 void weiri_lock_file_unlock(struct weiri_lock_file *file);
 
+/* A number that outlives the process, but no power cut (stamp.h). */
+void weiri_lock_file_note(struct weiri_lock_file *file, uint32_t number);
+/* The number noted last in the open file fd; 0: none. */
+uint32_t weiri_lock_file_noted(int fd);
+
 /* Blocks beyond the file's end keep space on the disk in reserve: WEIRI_RESERVE_SIZE bytes. Returns
  * 0 if they are allocated, else a number of errno.h. */
 #define WEIRI_RESERVE_SIZE (1 << 20)

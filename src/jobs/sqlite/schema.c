@@ -100,7 +100,6 @@ enum {
 
 /* Offsets in a database's first 100 bytes (SQLite's file format, section 1.3). */
 enum {
-    HEADER_SIZE = 100,
     HEADER_PAGE_SIZE = 16,
     HEADER_WRITE_VERSION = 18, /* 2: WAL */
     HEADER_READ_VERSION = 19,
@@ -119,9 +118,14 @@ int weiri_schema_version_of(int user_version)
     return user_version & 0xff;
 }
 
-int weiri_schema_stamp(void)
+int weiri_schema_stamp_of(int user_version)
 {
-    return 1 + (int)(weiri_random_seed() % 0x7ffffe);
+    return user_version >> 8 & ((1 << WEIRI_STAMP_BITS) - 1);
+}
+
+int weiri_schema_new_stamp(void)
+{
+    return (int)(weiri_random_seed() & ((1 << WEIRI_STAMP_BITS) - 1));
 }
 
 int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version)
@@ -159,7 +163,7 @@ static int build(sqlite3 *db, const char *boot)
                        "INSERT INTO boots VALUES(1, '%.*s'); "
                        "PRAGMA application_id = %d; PRAGMA user_version = %d",
                        WEIRI_BOOT_SIZE, boot, WEIRI_SCHEMA_APPLICATION,
-                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_stamp()));
+                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
         code = sqlite3_exec(db, pragmas, NULL, NULL, NULL);
     }
     return code;
@@ -197,28 +201,55 @@ static uint32_t big_endian(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZE])
+{
+    return (int)big_endian(header + HEADER_USER_VERSION);
+}
+
 /* Reads the header, or the part that exists, through SQLite: a descriptor of our own would take
  * SQLite's locks with it when closed. */
-static int read_header(sqlite3 *db, unsigned char header[HEADER_SIZE], sqlite3_int64 *ret_size)
+static int read_header(sqlite3 *db, unsigned char header[WEIRI_HEADER_SIZE],
+                       sqlite3_int64 *ret_size)
 {
     sqlite3_file *file = NULL;
     (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
     if (file == NULL || file->pMethods == NULL) {
         return SQLITE_CANTOPEN;
     }
-    memset(header, 0, HEADER_SIZE);
+    memset(header, 0, WEIRI_HEADER_SIZE);
     int code = file->pMethods->xFileSize(file, ret_size);
     if (code == SQLITE_OK && *ret_size > 0) {
-        code = file->pMethods->xRead(file, header, HEADER_SIZE, 0);
+        code = file->pMethods->xRead(file, header, WEIRI_HEADER_SIZE, 0);
     }
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+}
+
+enum weir_status weiri_schema_peek_user_version(const char *path, int *ret_user_version,
+                                                struct weir_error *ret_error)
+{
+    sqlite3 *db = NULL;
+    int code = sqlite3_open_v2(
+        path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    unsigned char header[WEIRI_HEADER_SIZE];
+    sqlite3_int64 size;
+    if (code == SQLITE_OK) {
+        code = read_header(db, header, &size);
+    }
+    enum weir_status status = WEIR_OK;
+    if (code == SQLITE_OK) {
+        *ret_user_version = weiri_schema_header_user_version(header);
+    } else {
+        status = weiri_sqlite_fail(ret_error, db, code, path);
+    }
+    (void)sqlite3_close(db);
+    return status;
 }
 
 enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
                                          struct weir_error *ret_error)
 {
     sqlite3_int64 size = 0;
-    unsigned char header[HEADER_SIZE];
+    unsigned char header[WEIRI_HEADER_SIZE];
     int code = read_header(db, header, &size);
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
@@ -245,7 +276,7 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                                            struct weir_error *ret_error)
 {
     sqlite3_int64 size = 0;
-    unsigned char header[HEADER_SIZE];
+    unsigned char header[WEIRI_HEADER_SIZE];
     int code = read_header(db, header, &size);
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
@@ -269,7 +300,7 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                           "weir store (0x%08x)",
                           path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
     }
-    int version = weiri_schema_version_of((int)big_endian(header + HEADER_USER_VERSION));
+    int version = weiri_schema_version_of(weiri_schema_header_user_version(header));
     return version >= WEIRI_SCHEMA_FIRST && version <= WEIRI_SCHEMA_VERSION
                ? WEIR_OK
                : refuse_version(path, version, ret_error);

@@ -16,20 +16,30 @@
 #define WEIRI_SCHEMA_FIRST 1 /* the oldest one that is read, and converted when it is written */
 #define WEIRI_SCHEMA_BOOTS 2 /* the first one with pauses of tubes, and leases in boot time */
 #define WEIRI_PAGE_SIZE 4096
+#define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
+#define WEIRI_STAMP_BITS 23
 
 /* The bytes of a new, empty store, whose leases are of a boot. To be freed by sqlite3_free(). */
 WEIR_NODISCARD enum weir_status weiri_schema_image(const char *boot, unsigned char **ret_bytes,
                                                    size_t *ret_size);
 
 /* The user version of a database: the schema's version in the low 8 bits, the store's stamp in the
- * others. The stamp tells a store from others. */
+ * others (stamp.h). */
 int weiri_schema_user_version(int version, int stamp);
 int weiri_schema_version_of(int user_version);
-/* A stamp for a new store. */
-int weiri_schema_stamp(void);
+int weiri_schema_stamp_of(int user_version);
+/* A random stamp for a new store. */
+int weiri_schema_new_stamp(void);
+/* The user version in a database's first bytes. */
+int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZE]);
 
 /* Reads the user version as of now, the log included; it may be newer than that of the header. */
 int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version);
+
+/* Reads the user version in the file's header, without the log. Reads the file through SQLite. */
+WEIR_NODISCARD enum weir_status weiri_schema_peek_user_version(const char *path,
+                                                               int *ret_user_version,
+                                                               struct weir_error *ret_error);
 
 /* Checks the first bytes of an open database. SQLite does not read it, so no lock is taken and no
  * file is made. Errors: WEIR_ESCHEMA (empty, no database, another program's, version unknown),

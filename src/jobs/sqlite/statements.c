@@ -10,6 +10,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_ROLLBACK] = "ROLLBACK",
     [WEIRI_SQL_BEGIN_READ] = "BEGIN",
     [WEIRI_SQL_PAGE_COUNT] = "PRAGMA page_count",
+    [WEIRI_SQL_USER_VERSION] = "PRAGMA user_version",
 
     [WEIRI_SQL_FIND_TUBE] = "SELECT id FROM tubes WHERE name = ?1",
     [WEIRI_SQL_ADD_TUBE] = "INSERT INTO tubes(name) VALUES(?1)",

@@ -21,6 +21,7 @@
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/sqlite.h"
+#include "jobs/sqlite/stamp.h"
 
 const struct weiri_broker_ops weiri_sqlite_ops = {
     .scheme = "sqlite",
@@ -125,6 +126,10 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
     if (is_new && status == WEIR_OK) {
         status = weiri_place_make_file(store->path, store->config->boot, ret_error);
     }
+    if (status == WEIR_OK && !is_new) {
+        status =
+            weiri_stamp_check(store->path, weiri_lock_file_noted(store->lock_file.fd), ret_error);
+    }
     if (status == WEIR_OK) {
         status = open_connection(store, ret_error);
         if (status == WEIR_ENOSPACE && !is_new) {
@@ -168,11 +173,30 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
     return status;
 }
 
+/* A process that has the lock has checked the stamps, and they may change meanwhile. */
+static enum weir_status check_stamps(const struct weiri_store *store, struct weir_error *ret_error)
+{
+    int fd = -1;
+    int error = weiri_lock_file_try(store->lock_path, &fd);
+    if (error != 0 && error != ENOENT) {
+        return WEIR_OK;
+    }
+    enum weir_status status =
+        weiri_stamp_check(store->path, fd < 0 ? 0 : weiri_lock_file_noted(fd), ret_error);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
+}
+
 static enum weir_status open_reader(struct weiri_store *store, struct weir_error *ret_error)
 {
     bool exists = false;
     enum weir_status status = weiri_place_inspect(store->path, true, &exists, ret_error);
     struct weiri_connection *reader = NULL;
+    if (status == WEIR_OK) {
+        status = check_stamps(store, ret_error);
+    }
     if (status == WEIR_OK) {
         status = weiri_reader_take(store, &reader, ret_error);
     }

@@ -91,7 +91,7 @@ enum weir_status weiri_upgrade_schema(sqlite3 *db, const char *path,
     if (code == SQLITE_OK) {
         char pragma[64];
         (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
-                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_stamp()));
+                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
         code = sqlite3_exec(db, pragma, NULL, NULL, NULL);
     }
     return end(db, path, code, ret_error);

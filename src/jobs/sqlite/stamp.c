@@ -1,0 +1,126 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/stamp.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jobs/error.h"
+#include "jobs/sqlite/place.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/schema.h"
+
+/* The log's format (SQLite's file format, section 4.1). */
+enum {
+    LOG_HEADER_SIZE = 32,
+    LOG_SALT = 16,
+    FRAME_HEADER_SIZE = 24,
+    FRAME_SALT = 8,
+    SALT_SIZE = 8,
+    FRAME_SIZE = FRAME_HEADER_SIZE + WEIRI_PAGE_SIZE
+};
+
+#define STAMPS (1 << WEIRI_STAMP_BITS)
+
+int weiri_stamp_advance(struct weiri_store *store)
+{
+    sqlite3 *db = store->writer.db;
+    int64_t user_version = 0;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_USER_VERSION, NULL, 0, &user_version);
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    int stamp = (weiri_schema_stamp_of((int)user_version) + 1) % STAMPS;
+    char pragma[64];
+    (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
+                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, stamp));
+    store->stamp = (uint32_t)stamp;
+    return sqlite3_exec(db, pragma, NULL, NULL, NULL);
+}
+
+void weiri_stamp_note(struct weiri_store *store)
+{
+    weiri_lock_file_note(&store->lock_file, store->stamp);
+}
+
+/* How far a stamp is after another: negative where it is before. */
+static int distance(uint32_t from, uint32_t to)
+{
+    int difference = (int)((to - from) & (STAMPS - 1));
+    return difference < STAMPS / 2 ? difference : difference - STAMPS;
+}
+
+/* What a log says of itself. */
+struct log_facts {
+    bool is_there;  /* it has at least one frame */
+    bool has_stamp; /* one of its frames is the first page */
+    uint32_t first; /* the stamp of the first of these */
+    int64_t frames; /* at most so many */
+};
+
+/* Reads the frames up to the first one of page 1. Frames of an earlier use of the log have other
+ * salts. */
+static void read_log(const char *path, struct log_facts *ret_facts)
+{
+    char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
+    (void)snprintf(name, sizeof(name), "%s-wal", path);
+    *ret_facts = (struct log_facts){.is_there = false};
+    /* Only the log: closing a descriptor of the database would release SQLite's locks. */
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat facts;
+    unsigned char header[LOG_HEADER_SIZE];
+    if (fd < 0) {
+        return;
+    }
+    if (fstat(fd, &facts) == 0 && facts.st_size > LOG_HEADER_SIZE &&
+        pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header)) {
+        ret_facts->is_there = true;
+        ret_facts->frames = (facts.st_size - LOG_HEADER_SIZE) / FRAME_SIZE;
+    }
+    for (int64_t i = 0; i < ret_facts->frames && !ret_facts->has_stamp; i++) {
+        unsigned char frame[FRAME_HEADER_SIZE + WEIRI_HEADER_SIZE];
+        off_t offset = LOG_HEADER_SIZE + i * FRAME_SIZE;
+        if (pread(fd, frame, sizeof(frame), offset) != (ssize_t)sizeof(frame) ||
+            memcmp(frame + FRAME_SALT, header + LOG_SALT, SALT_SIZE) != 0) {
+            break;
+        }
+        static const unsigned char page_1[] = {0, 0, 0, 1};
+        if (memcmp(frame, page_1, sizeof(page_1)) == 0) {
+            ret_facts->has_stamp = true;
+            ret_facts->first = (uint32_t)weiri_schema_stamp_of(
+                weiri_schema_header_user_version(frame + FRAME_HEADER_SIZE));
+        }
+    }
+    (void)close(fd);
+}
+
+enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir_error *ret_error)
+{
+    int user_version = 0;
+    enum weir_status status = weiri_schema_peek_user_version(path, &user_version, ret_error);
+    if (status != WEIR_OK || weiri_schema_version_of(user_version) == WEIRI_SCHEMA_FIRST) {
+        return status;
+    }
+    uint32_t stamp = (uint32_t)weiri_schema_stamp_of(user_version);
+    struct log_facts log;
+    read_log(path, &log);
+    /* A checkpoint may have copied some of the log's commits, all, or none. */
+    int ahead = distance((log.first - 1) & (STAMPS - 1), stamp);
+    if (log.has_stamp && (ahead < 0 || ahead > log.frames)) {
+        return weiri_fail(
+            ret_error, WEIR_ECORRUPT,
+            "the log %s-wal belongs to another store, or to another time of this one: "
+            "expected its own; a store is restored with its log, or without any",
+            path);
+    }
+    if (!log.is_there && noted != 0 && distance(stamp, noted) > 0) {
+        return weiri_fail(ret_error, WEIR_ECORRUPT,
+                          "the log %s-wal is missing, with %d commits: put it back; to go on "
+                          "without it, remove %s.lock",
+                          path, distance(stamp, noted), path);
+    }
+    return WEIR_OK;
+}

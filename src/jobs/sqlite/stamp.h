@@ -1,0 +1,26 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_STAMP_H
+#define WEIRI_SQLITE_STAMP_H
+
+#include "jobs/sqlite/store.h"
+
+/* A store, its log and its lock file have stamps that tell whether they belong together. A stamp is
+ * a number of 23 bits in the database's user version (schema.h). It starts at random and each
+ * commit increases it, so the first page is in each commit: the log has the stamps of its commits,
+ * the file that of the last checkpoint, and the lock file that of the last commit.
+ *
+ * SQLite would replay a log of another store, or of another time of this one, and so damage the
+ * file; and it would not miss a log that was removed. */
+
+/* Called in a transaction that is about to be committed. */
+int weiri_stamp_advance(struct weiri_store *store);
+/* Called after the commit, and after an open. */
+void weiri_stamp_note(struct weiri_store *store);
+
+/* Checks that the log belongs to the store, and is there if the lock file says so. Called under the
+ * lock before SQLite reads the log; noted is the lock file's stamp, 0: unknown. WEIR_ECORRUPT. */
+WEIR_NODISCARD enum weir_status weiri_stamp_check(const char *path, uint32_t noted,
+                                                  struct weir_error *ret_error);
+
+#endif

@@ -1,0 +1,162 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Logs that belong to another store or another time, or are gone. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static void copy(const char *from, const char *to)
+{
+    int source = open(from, O_RDONLY | O_CLOEXEC);
+    int target = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CHECK(source >= 0 && target >= 0);
+    char bytes[4096];
+    ssize_t size;
+    while ((size = read(source, bytes, sizeof(bytes))) > 0) {
+        CHECK_INT(write(target, bytes, (size_t)size), ==, size);
+    }
+    (void)close(source);
+    (void)close(target);
+}
+
+/* A process that puts jobs and is killed with the store open. pages: checkpoints in between. */
+static void put_and_die(const char *path, int count, int pages)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        weir_broker *broker = jobs_store_open(path, &wall);
+        struct weiri_store *store = broker->store;
+        store->checkpoint_pages = pages;
+        store->checkpoint_at = pages;
+        for (int i = 0; i < count; i++) {
+            (void)jobs_put(broker, "t", "x", NULL);
+        }
+        _exit(0);
+    }
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void make_store(const char *path)
+{
+    weir_broker *broker = jobs_store_open(path, &wall);
+    (void)jobs_put(broker, "t", "first", NULL);
+    weir_broker_close(broker);
+}
+
+/* Refused in every way, and the store is as it was. */
+static void expect_refusal(const char *says)
+{
+    static const uint32_t flags[] = {0, WEIR_BROKER_EXISTING, WEIR_BROKER_READ_ONLY};
+    copy("jobs.db", "before");
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        weir_broker *broker;
+        struct weir_error error = {""};
+        CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, flags[i], &broker, &error),
+                     WEIR_ECORRUPT);
+        CHECK(strstr(error.text, says) != NULL);
+    }
+    CHECK_INT(system("cmp -s jobs.db before"), ==, 0);
+}
+
+static void expect_jobs(int count)
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_COUNTS(broker, "t", 0, count, 0, 0);
+    weir_broker_close(broker);
+}
+
+TEST(of_another_store, "the log of another store is refused, and its own is accepted")
+{
+    make_store("jobs.db");
+    make_store("other.db");
+    put_and_die("jobs.db", 3, 4000);
+    put_and_die("other.db", 2, 4000);
+    copy("jobs.db-wal", "own");
+    copy("other.db-wal", "jobs.db-wal");
+    CHECK_INT(unlink("jobs.db-shm"), ==, 0);
+    expect_refusal("belongs to another store");
+    copy("own", "jobs.db-wal");
+    expect_jobs(4);
+}
+
+TEST(of_another_time, "a backup beside a log that is newer or older than it is refused")
+{
+    make_store("jobs.db");
+    copy("jobs.db", "backup");
+    for (int i = 0; i < 3; i++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        (void)jobs_put(broker, "t", "x", NULL);
+        weir_broker_close(broker);
+    }
+    put_and_die("jobs.db", 1, 4000);
+    copy("jobs.db", "newer");
+    copy("jobs.db-wal", "newer-log");
+    copy("backup", "jobs.db");
+    expect_refusal("another time of this one");
+    /* An old log, with a store that went on. */
+    copy("newer", "jobs.db");
+    expect_jobs(5);
+    for (int i = 0; i < 9; i++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        (void)jobs_put(broker, "t", "x", NULL);
+        weir_broker_close(broker);
+    }
+    copy("newer-log", "jobs.db-wal");
+    expect_refusal("another time of this one");
+    CHECK_INT(unlink("jobs.db-wal"), ==, 0);
+    expect_jobs(14);
+}
+
+TEST(missing, "a log that is missing after a crash is noticed, with the way to go on without it")
+{
+    make_store("jobs.db");
+    put_and_die("jobs.db", 3, 4000);
+    CHECK_INT(rename("jobs.db-wal", "kept"), ==, 0);
+    CHECK_INT(unlink("jobs.db-shm"), ==, 0);
+    expect_refusal("is missing, with 3 commits");
+    CHECK_INT(rename("kept", "jobs.db-wal"), ==, 0);
+    expect_jobs(4);
+    put_and_die("jobs.db", 3, 4000);
+    CHECK_INT(unlink("jobs.db-wal"), ==, 0);
+    expect_refusal("remove ");
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    expect_jobs(4);
+}
+
+TEST(killed, "a store that was killed after any number of commits and checkpoints is accepted")
+{
+    make_store("jobs.db");
+    int count = 1;
+    for (int i = 0; i < 40; i++) {
+        int puts = (int)test_random_below(20);
+        put_and_die("jobs.db", puts, 5 + (int)test_random_below(40));
+        count += puts;
+        if (test_random_below(3) == 0) {
+            expect_jobs(count);
+        }
+    }
+    expect_jobs(count);
+}
+
+TEST(unchanged, "a reservation that finds nothing writes nothing")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    struct weiri_store *store = broker->store;
+    uint32_t stamp = store->stamp;
+    int pages = store->wal_pages;
+    struct weiri_list list;
+    (void)jobs_reserve(broker, "empty", 1, 25, &list);
+    CHECK_INT(store->stamp, ==, stamp);
+    CHECK_INT(store->wal_pages, ==, pages);
+    weir_broker_close(broker);
+}
