@@ -1,8 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The lock file or the store itself is removed, replaced or cut short while it is open. */
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/store.h"
 #include "support/consumer.h"
@@ -171,4 +174,51 @@ TEST(consumer_of_removed,
     CHECK_COUNTS(other, "t", 0, 1, 0, 0);
     weir_broker_close(other);
     scene_close(&scene);
+}
+
+/* A process that has the lock and is stopped. */
+static pid_t start_holder(void)
+{
+    int ends[2];
+    CHECK_INT(pipe(ends), ==, 0);
+    pid_t holder = fork();
+    CHECK(holder >= 0);
+    if (holder == 0) {
+        struct weiri_lock_file file;
+        bool is_locked = weiri_lock_file_open(&file, "jobs.db.lock") == 0 &&
+                         weiri_lock_file_lock(&file, INT64_MAX) == 0;
+        (void)!write(ends[1], is_locked ? "l" : "-", 1);
+        (void)raise(SIGSTOP);
+        _exit(0);
+    }
+    char answer = 0;
+    CHECK_INT(read(ends[0], &answer, 1), ==, 1);
+    CHECK_INT(answer, ==, 'l');
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    int status;
+    CHECK_INT(waitpid(holder, &status, WUNTRACED), ==, holder);
+    CHECK(WIFSTOPPED(status));
+    return holder;
+}
+
+TEST(stopped_holder, "a lock that a stopped process holds is waited for as long as asked, and told")
+{
+    weir_broker_close(jobs_store_open("jobs.db", &wall));
+    pid_t holder = start_holder();
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.busy_ns = WEIR_MS(20);
+    weir_broker *broker;
+    struct weir_error error;
+    int64_t start = weiri_monotonic_now();
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, &error), WEIR_ETIMEDOUT);
+    CHECK_INT(weiri_monotonic_now() - start, >=, WEIR_MS(20));
+    char says[80];
+    (void)snprintf(says, sizeof(says), "was held by process %ld, which is stopped, for 20 ms",
+                   (long)holder);
+    CHECK(strstr(error.text, says) != NULL);
+    CHECK_INT(kill(holder, SIGCONT), ==, 0);
+    CHECK_INT(waitpid(holder, NULL, 0), ==, holder);
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, &error), WEIR_OK);
+    weir_broker_close(broker);
 }

@@ -17,6 +17,7 @@
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
@@ -87,6 +88,19 @@ static enum weir_status refuse_lock(const struct weiri_store *store, int error,
                       weiri_errno_text(error, text, sizeof(text)));
 }
 
+/* Names the process that has the lock, so that it can be continued or ended. */
+static enum weir_status refuse_held(const struct weiri_store *store, struct weir_error *ret_error)
+{
+    struct weiri_lock_holder holder = weiri_lock_holder_find(store->lock_path);
+    char text[64] = "other processes";
+    if (holder.pid > 0) {
+        (void)snprintf(text, sizeof(text), "process %ld%s", (long)holder.pid,
+                       holder.is_stopped ? ", which is stopped," : "");
+    }
+    return weiri_fail(ret_error, WEIR_ETIMEDOUT, "%s was held by %s for %lld ms, the time limit",
+                      store->lock_path, text, (long long)(store->config->busy_ns / WEIR_MS(1)));
+}
+
 enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
                                   struct weir_error *ret_error)
 {
@@ -95,9 +109,7 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
         return WEIR_OK;
     }
     if (error == ETIMEDOUT) {
-        return weiri_fail(ret_error, WEIR_ETIMEDOUT,
-                          "%s was held by other processes for all of the time limit",
-                          store->lock_path);
+        return refuse_held(store, ret_error);
     }
     return refuse_lock(store, error, ret_error);
 }

@@ -1,0 +1,69 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* major, minor */
+
+#include "jobs/sqlite/lock_holder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* Whether the process is stopped: the state follows the name, which may have any bytes. */
+static bool is_stopped(pid_t pid)
+{
+    char path[40];
+    char line[256];
+    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    const char *end = fgets(line, sizeof(line), file) == NULL ? NULL : strrchr(line, ')');
+    (void)fclose(file);
+    return end != NULL && (end[2] == 'T' || end[2] == 't');
+}
+
+/* The process of a line "1: FLOCK ADVISORY WRITE pid major:minor:inode ..." that is about a file;
+ * 0: the line is about another, or of a process that waits for the lock ("1: -> FLOCK ..."). */
+static pid_t read_holder(const char *line, const struct stat *facts)
+{
+    const char *kind = strchr(line, ' ');
+    const char *write = strstr(line, " WRITE ");
+    if (kind == NULL || strncmp(kind, " FLOCK ", strlen(" FLOCK ")) != 0 || write == NULL) {
+        return 0;
+    }
+    char *at = NULL;
+    long pid = strtol(write + strlen(" WRITE "), &at, 10);
+    unsigned long device[2];
+    for (int i = 0; i < 2; i++) {
+        device[i] = strtoul(at, &at, 16);
+        if (*at++ != ':') {
+            return 0;
+        }
+    }
+    bool is_same = device[0] == major(facts->st_dev) && device[1] == minor(facts->st_dev) &&
+                   strtoul(at, NULL, 10) == facts->st_ino;
+    return is_same && pid > 0 ? (pid_t)pid : 0;
+}
+
+struct weiri_lock_holder weiri_lock_holder_find(const char *path)
+{
+    struct weiri_lock_holder holder = {0};
+    struct stat facts;
+    if (lstat(path, &facts) != 0) {
+        return holder;
+    }
+    FILE *file = fopen("/proc/locks", "re");
+    if (file == NULL) {
+        return holder;
+    }
+    char line[256];
+    while (holder.pid == 0 && fgets(line, sizeof(line), file) != NULL) {
+        holder.pid = read_holder(line, &facts);
+    }
+    (void)fclose(file);
+    holder.is_stopped = holder.pid > 0 && is_stopped(holder.pid);
+    return holder;
+}
