@@ -25,8 +25,9 @@ WEIR_BEGIN_DECLS
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
  * anew. What it had acknowledged is kept, as far as the file is; of the call that failed, nobody
- * knows. A read that fails is WEIR_EIO, too (so is a lack of descriptors), but changes and ends
- * nothing. */
+ * knows. Damaged indexes of a store are made anew from its jobs, once, and logged as an error; what
+ * damage is left is WEIR_ECORRUPT. A read that fails is WEIR_EIO, too (so is a lack of
+ * descriptors), but changes and ends nothing. */
 
 /** A broker. Opaque. */
 typedef struct weir_broker weir_broker;

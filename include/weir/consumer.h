@@ -94,7 +94,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *cons
  * also WEIR_ESTATE (never started), WEIR_EINVAL, WEIR_EFORKED.
  *
  * A store that is full, locked by others for too long, or a lack of memory is waited for: tried
- * again with growing pauses of at most 5 s, and logged. */
+ * again with growing pauses of at most 5 s, and logged. So is damage in the store's file, unless
+ * WEIR_CONSUMER_UNTIL_EMPTY is set; indexes are repaired (weir/broker.h). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
                                                             struct weir_error *ret_error);
 

@@ -278,10 +278,11 @@ uint64_t weir_consumer_buried(const weir_consumer *consumer)
     return consumer == NULL ? 0 : atomic_load_explicit(&consumer->buried, memory_order_relaxed);
 }
 
-bool weiri_consumer_is_transient(enum weir_status status)
+bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status)
 {
-    return status == WEIR_ETIMEDOUT || status == WEIR_ENOMEM || status == WEIR_EUNAVAILABLE ||
-           status == WEIR_ENOSPACE;
+    bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
+    return status != WEIR_ETIMEDOUT && status != WEIR_ENOMEM && status != WEIR_EUNAVAILABLE &&
+           status != WEIR_ENOSPACE && (status != WEIR_ECORRUPT || is_until_empty);
 }
 
 int64_t weiri_consumer_backoff(uint32_t failures)

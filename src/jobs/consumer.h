@@ -103,8 +103,10 @@ void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
 /* Counts and tells of the jobs that an exchange buried without a run. */
 void weiri_consumer_count_buried(weir_consumer *consumer, const struct weiri_exchange *exchange);
 
-/* Whether the same call may succeed later. */
-bool weiri_consumer_is_transient(enum weir_status status);
+/* Whether the consumer ends with a failed call. It does not if the call may succeed later, nor for
+ * damage, which may concern few of its jobs; one that is to end when the tube is empty would never
+ * end then. */
+bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status);
 /* The delay after a number of failures in a row. */
 int64_t weiri_consumer_backoff(uint32_t failures);
 

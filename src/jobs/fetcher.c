@@ -140,14 +140,15 @@ static void finish_touches(weir_consumer *consumer, struct pass *pass, bool was_
 static void back_off(weir_consumer *consumer, enum weir_status status,
                      const struct weir_error *error)
 {
-    if (!weiri_consumer_is_transient(status)) {
+    bool is_ending = weiri_consumer_is_ending(consumer, status);
+    if (is_ending) {
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_ERROR, "tube %s: consumer ends: %s",
                          consumer->tube, error->text);
         weiri_consumer_end(consumer, status, error);
     }
     consumer->failures++;
     int64_t delay = weiri_consumer_backoff(consumer->failures);
-    if (weiri_consumer_is_transient(status)) {
+    if (!is_ending) {
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
                          "tube %s: tried again in %lld ms: %s", consumer->tube,
                          (long long)(delay / WEIR_MS(1)), error->text);

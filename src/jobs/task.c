@@ -164,9 +164,17 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_ac
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
                          "tube %s: job %s ended and cannot be settled: %s", consumer->tube,
                          task->reservation->job.id, error.text);
-        if (!weiri_consumer_is_transient(status)) {
+        if (weiri_consumer_is_ending(consumer, status)) {
             weiri_consumer_end(consumer, status, &error);
             return status;
+        }
+        if (status == WEIR_ECORRUPT && wanted == 0) {
+            return status;
+        }
+        if (status == WEIR_ECORRUPT) {
+            /* The damage may be among the jobs to reserve. */
+            wanted = 0;
+            continue;
         }
         if (!wait_to_retry(consumer, failures)) {
             return status;

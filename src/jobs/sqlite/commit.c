@@ -5,6 +5,7 @@
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
@@ -27,7 +28,7 @@ enum {
  * log callback may take long. */
 struct remark {
     enum weir_log_level level;
-    bool is_made;
+    const char *after; /* the error's text; NULL: there is no message */
     struct weir_error error;
 };
 
@@ -108,7 +109,8 @@ static void fail_for_good(struct weiri_store *store, const struct weir_error *er
     weiri_mutex_lock(&store->mutex);
     store->has_failed = true;
     weiri_mutex_unlock(&store->mutex);
-    *ret_remark = (struct remark){WEIR_LOG_ERROR, true, *error};
+    *ret_remark =
+        (struct remark){WEIR_LOG_ERROR, "; nothing more is acknowledged: reopen the store", *error};
 }
 
 /* Runs requests in one transaction. On failure ret_error says why, and nothing has changed, unless
@@ -157,12 +159,8 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
 
 static void say(const struct weiri_store *store, const struct remark *remark)
 {
-    if (remark->is_made) {
-        weiri_broker_log(store->config, remark->level,
-                         remark->level == WEIR_LOG_ERROR
-                             ? "%s; nothing more is acknowledged: reopen the store"
-                             : "checkpoint put off: %s",
-                         remark->error.text);
+    if (remark->after != NULL) {
+        weiri_broker_log(store->config, remark->level, "%s%s", remark->error.text, remark->after);
     }
 }
 
@@ -224,7 +222,7 @@ static void run_checkpoint(struct weiri_store *store, int mode, struct remark *r
             fail_for_good(store, &error, ret_remark);
         } else {
             store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
-            *ret_remark = (struct remark){WEIR_LOG_WARNING, true, error};
+            *ret_remark = (struct remark){WEIR_LOG_WARNING, "; the checkpoint is put off", error};
         }
     }
 }
@@ -266,6 +264,23 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
     return status == WEIR_ENOSPACE && has_failed(store) ? refuse(store, ret_error) : status;
 }
 
+/* Runs a request again after its statements found damage. Each handle repairs once: damage that
+ * comes again is of a failing disk. */
+static enum weir_status transact_when_damaged(struct weiri_store *store, struct weiri_list *alone,
+                                              struct weir_error *ret_error,
+                                              struct remark *ret_remark)
+{
+    if (store->has_repaired || weiri_repair_indexes(store->writer.db) != SQLITE_OK) {
+        return WEIR_ECORRUPT;
+    }
+    store->has_repaired = true;
+    *ret_remark = (struct remark){WEIR_LOG_ERROR,
+                                  "; its indexes were made anew from the jobs: "
+                                  "check the disk",
+                                  *ret_error};
+    return transact(store, alone, ret_error, ret_remark);
+}
+
 static void run_batch(struct weiri_store *store, struct weiri_list *batch,
                       struct remark *ret_remark)
 {
@@ -273,6 +288,9 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
     enum weir_status status = transact(store, batch, &error, ret_remark);
     if (status == WEIR_ENOSPACE && !has_several(batch)) {
         status = transact_when_full(store, batch, &error, ret_remark);
+    }
+    if (status == WEIR_ECORRUPT && !has_several(batch)) {
+        status = transact_when_damaged(store, batch, &error, ret_remark);
     }
     if (status != WEIR_OK && has_several(batch) && !has_failed(store)) {
         while (!weiri_list_is_empty(batch)) {
@@ -330,7 +348,7 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
                               struct weir_error *ret_error)
 {
     struct request request = {.run = run, .arg = arg, .error = ret_error};
-    struct remark remark = {.is_made = false};
+    struct remark remark = {.after = NULL};
     weiri_list_init(&request.link);
     weiri_mutex_lock(&store->mutex);
     weiri_list_insert_before(&store->requests, &request.link);

@@ -227,27 +227,54 @@ static int reserve(struct weiri_store *store, struct weiri_exchange *exchange,
     return code;
 }
 
-/* Finds when the next job may become ready, and whether the tube is empty. */
-static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube)
+/* The first entry of an index, WEIR_FOREVER where there is none. */
+static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t tube,
+                      int64_t *ret_first)
 {
-    static const enum weiri_sql firsts[] = {WEIRI_SQL_FIRST_DELAYED, WEIRI_SQL_FIRST_LEASE};
-    /* Leases count in their own time. */
-    const int64_t ahead[] = {0,
-                             weiri_time_sub(weiri_store_now(store), weiri_store_lease_now(store))};
-    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
-        int64_t time;
-        int code = weiri_sql_number(&store->writer, firsts[i], &tube, 1, &time);
-        time = code == SQLITE_OK ? weiri_time_add(time, ahead[i]) : 0;
-        if (code == SQLITE_OK && time < exchange->next_ns) {
-            exchange->next_ns = time;
-        } else if (code != SQLITE_OK && code != SQLITE_DONE) {
-            return code;
-        }
+    int code = weiri_sql_number(&store->writer, which, &tube, 1, ret_first);
+    if (code == SQLITE_DONE) {
+        *ret_first = WEIR_FOREVER;
+        code = SQLITE_OK;
     }
-    int64_t busy = 0;
-    int code = weiri_sql_number(&store->writer, WEIRI_SQL_BUSY, &tube, 1, &busy);
-    exchange->is_empty = busy == 0;
     return code;
+}
+
+/* Finds when the next job may be reserved, and whether the tube is empty. All ready jobs were
+ * reserved, unless the tube is paused until a time (0: it is not). SQLITE_CORRUPT: the tube counts
+ * jobs that the indexes do not have. */
+static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
+                          int64_t paused_until_ns)
+{
+    int64_t delayed = 0;
+    int64_t lease = 0;
+    int code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, &delayed);
+    if (code == SQLITE_OK) {
+        code = find_first(store, WEIRI_SQL_FIRST_LEASE, tube, &lease);
+    }
+    sqlite3_stmt *statement = NULL;
+    if (code == SQLITE_OK) {
+        code = weiri_sql_start(&store->writer, WEIRI_SQL_BUSY, &tube, 1, &statement);
+    }
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+    }
+    bool has_delayed = sqlite3_column_int64(statement, 0) != 0;
+    bool has_ready = sqlite3_column_int64(statement, 1) != 0;
+    bool has_reserved = sqlite3_column_int64(statement, 2) != 0;
+    bool is_paused = paused_until_ns > 0;
+    if ((has_ready && !is_paused) || has_delayed != (delayed != WEIR_FOREVER) ||
+        has_reserved != (lease != WEIR_FOREVER)) {
+        return weiri_sql_end(statement, SQLITE_CORRUPT);
+    }
+    /* Leases count in their own time. */
+    int64_t ahead = weiri_time_sub(weiri_store_now(store), weiri_store_lease_now(store));
+    lease = lease == WEIR_FOREVER ? lease : weiri_time_add(lease, ahead);
+    exchange->next_ns = delayed < lease ? delayed : lease;
+    if (is_paused && paused_until_ns < exchange->next_ns) {
+        exchange->next_ns = paused_until_ns;
+    }
+    exchange->is_empty = !has_delayed && !has_ready && !has_reserved;
+    return weiri_sql_end(statement, SQLITE_ROW);
 }
 
 /* Finds when the pause of a tube ends; 0: it is not paused. */
@@ -274,16 +301,14 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
     if (code == SQLITE_OK) {
         code = find_pause(store, tube, now_ns, &paused_until);
     }
-    if (code == SQLITE_OK && paused_until > 0) {
-        exchange->next_ns = paused_until;
-    } else if (code == SQLITE_OK && !request->has_more) {
+    if (code == SQLITE_OK && paused_until == 0 && !request->has_more) {
         code = reserve(store, exchange, tally, tube, now_ns);
     }
     if (code == SQLITE_OK) {
         code = weiri_tally_flush(store, tally);
     }
-    if (code == SQLITE_OK && exchange->reserved_count < exchange->wanted) {
-        code = find_next_time(store, exchange, tube);
+    if (code == SQLITE_OK && !request->has_more && exchange->reserved_count < exchange->wanted) {
+        code = find_next_time(store, exchange, tube, paused_until);
     }
     return code;
 }

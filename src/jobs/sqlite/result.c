@@ -116,7 +116,9 @@ enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, in
     bool has_cause =
         error != 0 && ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN);
     char buffer[128];
-    return weiri_fail(ret_error, status, "%s: %s: %s%s%s (SQLite %d)", path,
+    return weiri_fail(ret_error, status, "%s: %s: %s%s%s (SQLite %d)%s", path,
                       weir_status_text((int)status), text, has_cause ? ": " : "",
-                      has_cause ? weiri_errno_text(error, buffer, sizeof(buffer)) : "", code);
+                      has_cause ? weiri_errno_text(error, buffer, sizeof(buffer)) : "", code,
+                      status == WEIR_ECORRUPT ? "; save what can be saved: sqlite3 FILE .recover"
+                                              : "");
 }

@@ -149,6 +149,17 @@ static bool is_of(int i, int version)
     return objects[i].since <= version && version <= objects[i].until;
 }
 
+int weiri_schema_make_indexes(sqlite3 *db)
+{
+    int code = SQLITE_OK;
+    for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
+        if (strncmp(objects[i].name, "jobs_", strlen("jobs_")) == 0) {
+            code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
+        }
+    }
+    return code;
+}
+
 static int build(sqlite3 *db, const char *boot)
 {
     int code = SQLITE_OK;

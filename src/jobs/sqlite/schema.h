@@ -33,6 +33,9 @@ int weiri_schema_new_stamp(void);
 /* The user version in a database's first bytes. */
 int weiri_schema_header_user_version(const unsigned char header[WEIRI_HEADER_SIZE]);
 
+/* Makes the indexes of jobs, which must not exist. */
+int weiri_schema_make_indexes(sqlite3 *db);
+
 /* Reads the user version as of now, the log included; it may be newer than that of the header. */
 int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version);
 

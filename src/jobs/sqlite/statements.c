@@ -19,7 +19,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "UPDATE tubes SET delayed = delayed + ?2, ready = ready + ?3, reserved = reserved + ?4, "
         "buried = buried + ?5, put = put + ?6, done = done + ?7, retried = retried + ?8, "
         "expired = expired + ?9 WHERE id = ?1 RETURNING name, delayed + ready + reserved",
-    [WEIRI_SQL_BUSY] = "SELECT delayed + ready + reserved FROM tubes WHERE id = ?1",
+    [WEIRI_SQL_BUSY] = "SELECT delayed, ready, reserved FROM tubes WHERE id = ?1",
 
     [WEIRI_SQL_ADD_JOB] =
         "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "

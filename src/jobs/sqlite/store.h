@@ -44,6 +44,7 @@ struct weiri_store {
     uint64_t empty_channels; /* to notify if a waiter watches for an empty tube */
     uint64_t buried;         /* jobs that the store itself buried, ever, also if undone */
     bool is_putting;         /* the transaction has a put */
+    bool has_repaired;       /* its indexes */
     uint32_t stamp;          /* of the last transaction (stamp.h) */
     uint64_t transactions;   /* committed, ever */
     size_t promote_max;      /* jobs made ready in one transaction */

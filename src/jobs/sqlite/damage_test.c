@@ -1,0 +1,222 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Damaged indexes: the jobs go on, and it is said. */
+#include "jobs/sqlite/store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "support/consumer.h"
+
+enum {
+    JOBS = 300
+};
+
+static const char *const indexes[] = {"jobs_delayed", "jobs_ready", "jobs_reserved", "jobs_buried"};
+
+/* A store with jobs in each state. */
+static void make_store(void)
+{
+    static const char *const files[] = {"jobs.db", "jobs.db.lock"};
+    for (size_t i = 0; i < 2; i++) {
+        (void)unlink(files[i]);
+    }
+    weir_broker *broker;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    later.delay_ns = WEIR_SECONDS(3600);
+    for (int i = 0; i < JOBS; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+        (void)jobs_put(broker, "t", "x", &later);
+    }
+    jobs_free_one(broker, jobs_reserve_one(broker, "t"));
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_BURY, 0, "why"), WEIR_OK);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
+static sqlite3 *open_file(void)
+{
+    sqlite3 *db;
+    CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
+    return db;
+}
+
+static void run(sqlite3 *db, const char *sql)
+{
+    CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+}
+
+static int64_t ask(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(statement, 0);
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    return number;
+}
+
+/* Overwrites an object's first page. */
+static void damage_page(const char *name, unsigned char byte)
+{
+    char sql[100];
+    unsigned char page[4096];
+    (void)snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", name);
+    sqlite3 *db = open_file();
+    int64_t number = ask(db, sql);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    memset(page, byte, sizeof(page));
+    int fd = open("jobs.db", O_WRONLY | O_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK_INT(pwrite(fd, page, sizeof(page), (off_t)(number - 1) * 4096), ==, 4096);
+    (void)close(fd);
+}
+
+/* Makes an index lose its entries, its page sound. */
+static void empty_index(const char *name)
+{
+    char sql[600];
+    (void)snprintf(sql, sizeof(sql),
+                   "PRAGMA writable_schema = ON; CREATE TEMP TABLE was AS SELECT sql AS text FROM "
+                   "sqlite_schema WHERE name = '%s'; UPDATE sqlite_schema SET sql = "
+                   "substr(sql, 1, instr(sql, 'WHERE') - 1) || 'WHERE state = 9' "
+                   "WHERE name = '%s'; PRAGMA writable_schema = RESET",
+                   name, name);
+    sqlite3 *db = open_file();
+    run(db, sql);
+    (void)snprintf(sql, sizeof(sql), "REINDEX %s", name);
+    run(db, sql);
+    (void)snprintf(sql, sizeof(sql),
+                   "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = "
+                   "(SELECT text FROM was) WHERE name = '%s'; PRAGMA writable_schema = RESET",
+                   name);
+    run(db, sql);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+}
+
+struct messages {
+    int repairs;
+    int others;
+};
+
+static void note_message(enum weir_log_level level, const char *message, void *arg)
+{
+    struct messages *messages = arg;
+    if (level == WEIR_LOG_ERROR && strstr(message, "its indexes were made anew") != NULL) {
+        messages->repairs++;
+    } else {
+        messages->others++;
+    }
+}
+
+static int64_t sum_runs(weir_broker *broker)
+{
+    struct weiri_list list;
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", SIZE_MAX / 2, 1000, &list);
+    jobs_free(broker, &list);
+    return (int64_t)exchange.reserved_count;
+}
+
+/* Runs what is ready in a damaged store, on a handle that is opened then. */
+static void expect_repair(void)
+{
+    struct messages messages = {0, 0};
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.log = note_message;
+    options.log_arg = &messages;
+    weir_broker *broker;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
+    CHECK_INT(sum_runs(broker), ==, JOBS - 2);
+    size_t kicked;
+    CHECK_STATUS(weir_broker_kick(broker, "t", 100, &kicked, NULL), WEIR_OK);
+    CHECK_INT(kicked, ==, 1);
+    CHECK_INT(sum_runs(broker), ==, 1);
+    CHECK_COUNTS(broker, "t", JOBS, 0, JOBS, 0);
+    CHECK_INT(messages.repairs, ==, 1);
+    CHECK_INT(messages.others, ==, 0);
+    weir_broker_close(broker);
+    sqlite3 *db = open_file();
+    CHECK_INT(ask(db, "SELECT count(*) FROM pragma_integrity_check "
+                      "WHERE integrity_check NOT LIKE '%never used%' AND integrity_check <> 'ok'"),
+              ==, 0);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+}
+
+TEST(pages, "a damaged page of any index is replaced, and all jobs go on")
+{
+    for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
+        make_store();
+        damage_page(indexes[i], 0);
+        expect_repair();
+        make_store();
+        damage_page(indexes[i], 0xa5);
+        expect_repair();
+    }
+}
+
+TEST(entries, "an index that lost its entries is not taken for an empty tube")
+{
+    /* New reservations hide that the index of reserved jobs lost old ones. */
+    for (size_t i = 0; i < 2; i++) {
+        make_store();
+        empty_index(indexes[i]);
+        expect_repair();
+    }
+}
+
+TEST(counts, "counts that do not fit the jobs are counted again")
+{
+    make_store();
+    sqlite3 *db = open_file();
+    run(db, "UPDATE tubes SET ready = ready + 7, delayed = 3, buried = 0");
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    expect_repair();
+}
+
+static void note_damage(enum weir_log_level level, const char *message, void *arg)
+{
+    struct scene *scene = arg;
+    if (level == WEIR_LOG_WARNING && strstr(message, ".recover") != NULL) {
+        weiri_mutex_lock(&scene->mutex);
+        scene->may_go = true;
+        weiri_cond_broadcast(&scene->changed);
+        weiri_mutex_unlock(&scene->mutex);
+    }
+}
+
+TEST(table,
+     "a consumer says that the jobs themselves are damaged, and how to save them; it goes on")
+{
+    make_store();
+    damage_page("jobs", 0);
+    struct scene scene;
+    memset(&scene, 0, sizeof(scene));
+    weiri_mutex_init(&scene.mutex);
+    weiri_cond_init(&scene.changed, &scene.mutex);
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.log = note_damage;
+    options.log_arg = &scene;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &scene.broker, NULL), WEIR_OK);
+    struct weir_consumer_options consumer = scene_options_of(&scene, scene_count_run);
+    consumer.flags = 0;
+    scene_start(&scene, &consumer);
+    weiri_mutex_lock(&scene.mutex);
+    while (!scene.may_go) {
+        weiri_cond_wait(&scene.changed);
+    }
+    weiri_mutex_unlock(&scene.mutex);
+    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, NULL), WEIR_OK);
+    weir_consumer_free(scene.consumer);
+    consumer.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    scene_start(&scene, &consumer);
+    struct weir_error error;
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, &error), WEIR_ECORRUPT);
+    CHECK(strstr(error.text, "sqlite3 FILE .recover") != NULL);
+    weir_consumer_free(scene.consumer);
+    weir_broker_close(scene.broker);
+    weiri_cond_fini(&scene.changed);
+    weiri_mutex_fini(&scene.mutex);
+}

@@ -1,0 +1,44 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/repair.h"
+
+#include <stddef.h>
+
+#include "jobs/sqlite/schema.h"
+
+/* DROP INDEX would walk the damaged pages. So the indexes are taken out of the schema, and their
+ * pages are left unused. */
+static const char forget[] = "BEGIN IMMEDIATE; PRAGMA writable_schema = ON; "
+                             "DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL; "
+                             "PRAGMA writable_schema = RESET";
+
+static const char recount[] =
+    "UPDATE tubes SET (delayed, ready, reserved, buried) = "
+    "(SELECT total(state = 1), total(state = 2), total(state = 3), total(state = 4) "
+    "FROM (SELECT state FROM jobs WHERE tube = tubes.id))";
+
+static int run(sqlite3 *db, const char *sql)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+int weiri_repair_indexes(sqlite3 *db)
+{
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    int code = run(db, forget);
+    if (code == SQLITE_OK) {
+        code = weiri_schema_make_indexes(db);
+    }
+    if (code == SQLITE_OK) {
+        code = run(db, recount);
+    }
+    if (code == SQLITE_OK) {
+        code = run(db, "COMMIT");
+    }
+    if (sqlite3_get_autocommit(db) == 0) {
+        (void)run(db, "ROLLBACK");
+    }
+    (void)run(db, "PRAGMA writable_schema = RESET");
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return code;
+}

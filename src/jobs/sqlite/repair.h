@@ -1,0 +1,13 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_REPAIR_H
+#define WEIRI_SQLITE_REPAIR_H
+
+#include <sqlite3.h>
+
+/* Makes the indexes of jobs anew from their table, and counts the jobs of each tube, in one
+ * transaction. Called by the leader, outside of transactions, after a statement found the indexes
+ * damaged. Fails, and changes nothing, where the table is damaged too. Returns SQLite's codes. */
+int weiri_repair_indexes(sqlite3 *db);
+
+#endif
