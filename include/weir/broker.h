@@ -53,7 +53,8 @@ struct weir_broker_options {
 /** Flags of weir_broker_open(). */
 enum weir_broker_flags {
     WEIR_BROKER_EXISTING = 1, /**< Do not create what is not there: WEIR_ENOTFOUND. */
-    WEIR_BROKER_READ_ONLY = 2 /**< Only look (counts, peek); implies WEIR_BROKER_EXISTING. */
+    WEIR_BROKER_READ_ONLY = 2 /**< Only look (counts, peek), without permission to write if need be;
+                                   implies WEIR_BROKER_EXISTING. */
 };
 
 /** Initialiser of struct weir_broker_options. */

@@ -37,6 +37,12 @@ static inline void small_disk_mount(size_t size)
     }
 }
 
+/* Makes it read-only, or writable again. */
+static inline void small_disk_protect(bool is_read_only)
+{
+    CHECK_INT(mount(NULL, "disk", NULL, MS_REMOUNT | (is_read_only ? MS_RDONLY : 0), NULL), ==, 0);
+}
+
 /* Changes the size. What is on the disk stays. */
 static inline void small_disk_resize(size_t size)
 {

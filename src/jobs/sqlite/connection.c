@@ -2,12 +2,15 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/connection.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "jobs/error.h"
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
@@ -112,6 +115,43 @@ static bool has_wal(const char *path)
     return kind != WEIRI_FILE_ABSENT;
 }
 
+/* Whether a file is opened as one that nobody changes. SQLite's WAL mode needs
+ * two files beside the database; where the folder cannot take them, and no log is there, the file
+ * is read by itself. */
+static bool is_immutable(const char *path, enum weiri_connection_kind kind)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int length = slash == NULL ? -1
+                               : snprintf(folder, sizeof(folder), "%.*s",
+                                          slash == path ? 1 : (int)(slash - path), path);
+    return kind == WEIRI_CONNECTION_READER && length > 0 && (size_t)length < sizeof(folder) &&
+           faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 && !has_wal(path);
+}
+
+/* A path as URI, with what is special in one escaped. */
+static void write_uri(const char *path, char *uri, size_t size)
+{
+    size_t length = (size_t)snprintf(uri, size, "file:");
+    for (const char *at = path; *at != '\0' && length + 20 < size; at++) {
+        bool is_special = *at == '%' || *at == '?' || *at == '#';
+        length += (size_t)snprintf(uri + length, size - length, is_special ? "%%%02X" : "%c",
+                                   (unsigned)(unsigned char)*at);
+    }
+    (void)snprintf(uri + length, size - length, "?immutable=1");
+}
+
+static int open_database(const char *path, bool is_unchanging, sqlite3 **ret_db)
+{
+    char uri[3 * WEIRI_PLACE_SIZE + 30];
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW;
+    if (!is_unchanging) {
+        return sqlite3_open_v2(path, ret_db, flags | SQLITE_OPEN_READWRITE, NULL);
+    }
+    write_uri(path, uri, sizeof(uri));
+    return sqlite3_open_v2(uri, ret_db, flags | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+}
+
 enum weir_status weiri_connection_open(struct weiri_connection *connection, const char *path,
                                        enum weiri_connection_kind kind,
                                        const struct weiri_broker_config *config,
@@ -124,10 +164,8 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
     /* SQLite opens the file without reading more than the page size; nothing else is read or
      * written before the header is known to be ours. */
     sqlite3 *db = NULL;
-    int code = sqlite3_open_v2(path, &db,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
-                                   SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW,
-                               NULL);
+    connection->is_immutable = is_immutable(path, kind);
+    int code = open_database(path, connection->is_immutable, &db);
     enum weir_status status = WEIR_OK;
     if (code == SQLITE_OK) {
         code = configure(db, config->busy_ns);
@@ -148,7 +186,7 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
         status = weiri_schema_check_size(db, path, ret_error);
     }
     if (status == WEIR_OK) {
-        connection->has_made_log = !has_wal(path);
+        connection->has_made_log = !connection->is_immutable && !has_wal(path);
         status = set_up(connection, path, kind, config, ret_error);
     }
     return status;

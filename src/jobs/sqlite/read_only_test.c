@@ -2,14 +2,18 @@
  * SPDX-License-Identifier: MIT */
 /* A read-only broker changes nothing, whichever other processes open and close the store meanwhile.
  */
+#define _GNU_SOURCE /* unshare */
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
+#include "support/small_disk.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -100,4 +104,93 @@ TEST(busy, "one that closes while another holds the lock takes nothing away")
     CHECK_INT(access("jobs.db-wal", F_OK), ==, 0);
     weiri_lock_file_unlock(&other);
     weiri_lock_file_close(&other);
+}
+
+static int count_job(const struct weir_job *job, void *arg)
+{
+    (void)arg;
+    CHECK_INT(job->body_size, ==, 1);
+    return 0;
+}
+
+static void expect_counts(weir_broker *broker, int ready)
+{
+    CHECK_COUNTS(broker, "t", 0, ready, 0, 0);
+    CHECK_STATUS(weir_broker_peek(broker, "t", 0, 10, count_job, NULL, NULL), WEIR_OK);
+}
+
+TEST(mount, "a store on a read-only mount can be looked at, also one that was in use")
+{
+    small_disk_mount((size_t)4 << 20);
+    weir_broker *broker = jobs_store_open("disk/a%20b.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    weir_broker_close(broker);
+    small_disk_protect(true);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(
+            jobs_store_try_open("disk/a%20b.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+            WEIR_OK);
+        expect_counts(broker, 1);
+        weir_broker_close(broker);
+    }
+    small_disk_protect(false);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        broker = jobs_store_open("disk/a%20b.db", &wall);
+        (void)jobs_put(broker, "t", "y", NULL);
+        _exit(0);
+    }
+    CHECK_INT(waitpid(child, NULL, 0), ==, child);
+    small_disk_protect(true);
+    CHECK_STATUS(jobs_store_try_open("disk/a%20b.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    expect_counts(broker, 2);
+    weir_broker_close(broker);
+    small_disk_protect(false);
+}
+
+/* Looks at a store in a folder that may not be written, before, while and after it is in use. */
+static void look_without_permission(void)
+{
+    CHECK_INT(mkdir("closed", 0700), ==, 0);
+    weir_broker *writer = jobs_store_open("closed/jobs.db", &wall);
+    (void)jobs_put(writer, "t", "x", NULL);
+    weir_broker_close(writer);
+    CHECK_INT(chmod("closed", 0500), ==, 0);
+    weir_broker *reader;
+    CHECK_STATUS(jobs_store_try_open("closed/jobs.db", &wall, WEIR_BROKER_READ_ONLY, &reader, NULL),
+                 WEIR_OK);
+    expect_counts(reader, 1);
+    CHECK_INT(chmod("closed", 0700), ==, 0);
+    writer = jobs_store_open("closed/jobs.db", &wall);
+    (void)jobs_put(writer, "t", "x", NULL);
+    CHECK_INT(chmod("closed", 0500), ==, 0);
+    expect_counts(reader, 2);
+    CHECK_INT(chmod("closed", 0700), ==, 0);
+    (void)jobs_put(writer, "t", "x", NULL);
+    weir_broker_close(writer);
+    CHECK_INT(chmod("closed", 0500), ==, 0);
+    expect_counts(reader, 3);
+    weir_broker_close(reader);
+    CHECK_INT(chmod("closed", 0700), ==, 0);
+}
+
+TEST(folder, "a store in a folder without permission to write can be looked at")
+{
+    if (geteuid() == 0) {
+        CHECK_INT(chown(".", 65534, 65534), ==, 0);
+    }
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+            _exit(3);
+        }
+        look_without_permission();
+        _exit(0);
+    }
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
