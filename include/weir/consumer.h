@@ -43,7 +43,11 @@ enum weir_run_outcome {
 };
 
 /** Tells of each run after it, on the worker's thread. status is the handler's; run_ns how long it
- * ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. */
+ * ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED.
+ *
+ * It also tells of each job that the store buried without a run, as WEIR_RUN_BURIED with run_ns 0,
+ * on any thread of the consumer. status is WEIR_ELEASELOST (the last of its attempts ended with its
+ * worker) or WEIR_ECORRUPT (its body is damaged). Such a job has no body here. */
 typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                          int64_t run_ns, int64_t delay_ns, void *arg);
 
@@ -99,9 +103,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *cons
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
                                                             struct weir_error *ret_error);
 
-/** Counts the jobs that an SQLite store has buried for this consumer without a run, each told of in
- * the log: workers died in all of their attempts, or their bodies were damaged. Of a cluster 0: its
- * log tells of each. 0 for NULL. Thread-safe, also after the end. */
+/** Counts the jobs that an SQLite store has buried for this consumer without a run: workers died in
+ * all of their attempts, or their bodies were damaged. after_run is told of each, or the log where
+ * there is none. Of a cluster 0: its log tells of each. 0 for NULL. Thread-safe, also after the
+ * end. */
 WEIR_API uint64_t weir_consumer_buried(const weir_consumer *consumer);
 
 /** Asks the consumer to end: nothing more is reserved, running handlers go on to their end (a

@@ -158,7 +158,9 @@ void handler_report(const struct handler *handler, const struct weir_job *job,
     char delay[32];
     describe(status, what, sizeof(what));
     if (outcome == WEIR_RUN_BURIED) {
-        (void)report(0, "job %s: buried after run %u: %s", job->id, job->attempts, what);
+        bool is_by_store = status == WEIR_ELEASELOST || status == WEIR_ECORRUPT;
+        (void)report(0, "job %s: buried after run %u: %s", job->id, job->attempts,
+                     is_by_store ? job->reason : what);
     } else if (outcome == WEIR_RUN_LOST) {
         (void)report(0, "job %s: the reservation ended before run %u did; it will run again",
                      job->id, job->attempts);

@@ -20,7 +20,9 @@ void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_n
     if (outcome == WEIR_RUN_RETURNED) {
         return; /* not counted as a run */
     }
-    histogram_record(&tally->run_ns, run_ns);
+    if (run_ns > 0) { /* else the store buried it without a run */
+        histogram_record(&tally->run_ns, run_ns);
+    }
     switch (outcome) {
     case WEIR_RUN_DONE:
         atomic_fetch_add(&tally->done, 1);

@@ -280,7 +280,6 @@ static int work_on(struct work *work, weir_broker *broker)
         status = weir_consumer_wait(consumer, &error);
         monitor_stop(&monitor);
         work->tally.ended_ns = weir_clock_now(weir_clock_monotonic());
-        (void)atomic_fetch_add(&work->tally.buried, weir_consumer_buried(consumer));
         code = choose_exit_status(work, atomic_load(&monitor.stops), status, &error);
         int told = summarize(work);
         code = code != EX_OK ? code : told;

@@ -79,6 +79,7 @@ struct weiri_reservation {
     int64_t number; /* the backend's: of the job */
     void *backend;  /* what else the backend knows of it; NULL: nothing */
     uint64_t token;
+    enum weir_status status; /* of a job that the backend buried: why */
 };
 
 /* An event for a reservation. */
@@ -97,16 +98,18 @@ struct weiri_exchange {
     const char *tube;
     struct weiri_settlement *settlements;
     size_t settlement_count;
-    size_t wanted;         /* 0: next_ns and is_empty are not determined */
-    uint32_t attempts_max; /* ended reservations of jobs with so many attempts are buried */
-    bool is_keeping;       /* the holder touches what it reserves here until it lets it go */
+    size_t wanted;             /* 0: next_ns and is_empty are not determined */
+    uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
+    bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
+    struct weiri_list *buried; /* NULL, or an empty list that receives the jobs which the backend
+                                  buried in this call, whether or not it succeeds, as reservations
+                                  without a body */
 
     /* Results, where the call succeeds. */
     struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
     size_t reserved_count;
-    size_t buried_count; /* jobs that the backend buried without a run */
-    int64_t next_ns;     /* wall time at which a job may become ready; WEIR_FOREVER: none known */
-    bool is_empty;       /* no job is delayed, ready or reserved */
+    int64_t next_ns; /* wall time at which a job may become ready; WEIR_FOREVER: none known */
+    bool is_empty;   /* no job is delayed, ready or reserved */
 };
 
 struct weiri_broker_ops {

@@ -261,18 +261,6 @@ void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
     }
 }
 
-void weiri_consumer_count_buried(weir_consumer *consumer, const struct weiri_exchange *exchange)
-{
-    if (exchange->buried_count > 0) {
-        (void)atomic_fetch_add_explicit(&consumer->buried, exchange->buried_count,
-                                        memory_order_relaxed);
-        weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                         "tube %s: %zu jobs buried without a run: workers died in all their "
-                         "attempts, or their bodies are damaged",
-                         consumer->tube, exchange->buried_count);
-    }
-}
-
 uint64_t weir_consumer_buried(const weir_consumer *consumer)
 {
     return consumer == NULL ? 0 : atomic_load_explicit(&consumer->buried, memory_order_relaxed);

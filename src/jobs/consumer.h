@@ -100,15 +100,16 @@ void weiri_fetcher_wake(weir_consumer *consumer);
 void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
                         const struct weir_error *error);
 
-/* Counts and tells of the jobs that an exchange buried without a run. */
-void weiri_consumer_count_buried(weir_consumer *consumer, const struct weiri_exchange *exchange);
-
 /* Whether the consumer ends with a failed call. It does not if the call may succeed later, nor for
  * damage, which may concern few of its jobs; one that is to end when the tube is empty would never
  * end then. */
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status);
 /* The delay after a number of failures in a row. */
 int64_t weiri_consumer_backoff(uint32_t failures);
+
+/* Counts the jobs that the store buried, tells after_run of each, or the log where there is none,
+ * and frees them. Without the mutex. */
+void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buried);
 
 /* Sends reserved jobs to the pool, and returns those that cannot be sent to the store. Takes the
  * list. claims is the number of slots that were claimed for them; unused ones become free. False:

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Stops, and reservations that must be renewed or are lost. */
+#include "jobs/sqlite/store.h"
 #include "support/consumer.h"
 
 TEST(stop, "a stop lets handlers end; what is not started stays as it was")
@@ -153,4 +154,62 @@ TEST(lost, "a handler is cancelled when it loses its reservation, and its status
     jobs_free_one(other, thief);
     weir_broker_close(other);
     scene_close(&scene);
+}
+
+/* What the store buried without a run. */
+struct burials {
+    struct scene scene;
+    int by_status[32];
+};
+
+static void note_burial(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                        int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    struct burials *burials = arg;
+    CHECK_INT(outcome, ==, WEIR_RUN_BURIED);
+    CHECK_INT(run_ns, ==, 0);
+    CHECK_INT(delay_ns, ==, 0);
+    CHECK_INT(job->state, ==, WEIR_JOB_BURIED);
+    CHECK_STRING(job->tube, "t");
+    CHECK(job->reason[0] != '\0');
+    weiri_mutex_lock(&burials->scene.mutex);
+    burials->by_status[status]++;
+    weiri_mutex_unlock(&burials->scene.mutex);
+}
+
+TEST(buried_by_store,
+     "jobs that the store buries are told, one by one: no attempt left, or damaged")
+{
+    enum {
+        JOBS = 150
+    };
+    static struct jobs_wall wall = {JOBS_WALL_START};
+    struct burials burials;
+    memset(&burials, 0, sizeof(burials));
+    weiri_mutex_init(&burials.scene.mutex);
+    weiri_cond_init(&burials.scene.changed, &burials.scene.mutex);
+    burials.scene.broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = burials.scene.broker->store;
+    store->promote_max = 20;
+    for (int i = 0; i < JOBS; i++) {
+        (void)jobs_put(burials.scene.broker, "t", "x", NULL);
+    }
+    struct weiri_list list;
+    (void)jobs_reserve(burials.scene.broker, "t", JOBS, 1, &list);
+    jobs_free(burials.scene.broker, &list);
+    jobs_wall_step(&wall, WEIR_SECONDS(60));
+    (void)jobs_put(burials.scene.broker, "t", "x", NULL);
+    CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET checksum = 1 WHERE id = 151", NULL,
+                           NULL, NULL),
+              ==, SQLITE_OK);
+    struct weir_consumer_options options = scene_options_of(&burials.scene, scene_count_run);
+    options.after_run = note_burial;
+    options.arg = &burials;
+    options.attempts_max = 1;
+    scene_start(&burials.scene, &options);
+    scene_wait_for_end(&burials.scene);
+    CHECK_INT(burials.by_status[WEIR_ELEASELOST], ==, JOBS);
+    CHECK_INT(burials.by_status[WEIR_ECORRUPT], ==, 1);
+    CHECK_COUNTS(burials.scene.broker, "t", 0, 0, 0, JOBS + 1);
+    scene_close(&burials.scene);
 }

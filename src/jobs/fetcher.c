@@ -168,7 +168,10 @@ static void back_off(weir_consumer *consumer, enum weir_status status,
 /* One transaction. Returns false if it failed. */
 static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass, bool *ret_is_empty)
 {
+    struct weiri_list buried;
+    weiri_list_init(&buried);
     struct weiri_exchange exchange = {.tube = consumer->tube,
+                                      .buried = &buried,
                                       .settlements = consumer->touches,
                                       .settlement_count = pass->touch_count,
                                       .wanted = pass->wanted,
@@ -179,13 +182,13 @@ static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass, bool *
     enum weir_status status =
         consumer->broker->ops->exchange(consumer->broker->store, &exchange, &error);
     finish_touches(consumer, pass, status == WEIR_OK);
+    weiri_consumer_tell_buried(consumer, &buried);
     if (status != WEIR_OK) {
         weiri_list_init(&exchange.reserved);
         (void)weiri_tasks_start(consumer, &exchange.reserved, pass->wanted);
         back_off(consumer, status, &error);
         return false;
     }
-    weiri_consumer_count_buried(consumer, &exchange);
     pass->reserved = exchange.reserved_count;
     pass->is_full = pass->reserved == pass->wanted;
     *ret_is_empty = !pass->is_full && exchange.is_empty;

@@ -147,7 +147,10 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_ac
     size_t wanted = action->could_not_start ? 0 : claim_slots(consumer);
     *ret_claims = wanted > 0 ? wanted : 1;
     for (uint32_t failures = 1;; failures++) {
+        struct weiri_list buried;
+        weiri_list_init(&buried);
         *ret_exchange = (struct weiri_exchange){.tube = consumer->tube,
+                                                .buried = &buried,
                                                 .settlements = &action->settlement,
                                                 .settlement_count = 1,
                                                 .wanted = wanted,
@@ -156,8 +159,9 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_ac
         struct weir_error error = {""};
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
+        ret_exchange->buried = NULL;
+        weiri_consumer_tell_buried(consumer, &buried);
         if (status == WEIR_OK) {
-            weiri_consumer_count_buried(consumer, ret_exchange);
             return action->settlement.status;
         }
         weiri_list_init(&ret_exchange->reserved);
@@ -214,6 +218,28 @@ static void report(struct weiri_task *task, const struct next_action *action, in
                                     outcome == WEIR_RUN_LOST ? 0 : action->delay_ns,
                                     consumer->options.arg);
     }
+}
+
+void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buried)
+{
+    const struct weir_consumer_options *options = &consumer->options;
+    for (struct weiri_list *link = buried->next; link != buried; link = link->next) {
+        const struct weiri_reservation *reservation =
+            WEIRI_CONTAINER(link, struct weiri_reservation, link);
+        if (options->limiter != NULL) {
+            weir_limiter_forget(options->limiter, weir_key_string(reservation->job.id));
+        }
+        (void)atomic_fetch_add_explicit(&consumer->buried, 1, memory_order_relaxed);
+        if (options->after_run != NULL) {
+            options->after_run(&reservation->job, WEIR_RUN_BURIED, (int)reservation->status, 0, 0,
+                               options->arg);
+        } else {
+            weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
+                             "tube %s: job %s buried without a run: %s", consumer->tube,
+                             reservation->job.id, reservation->job.reason);
+        }
+    }
+    weiri_reservations_free(&consumer->allocator, buried);
 }
 
 /* Removes a task from the consumer's list. */

@@ -145,25 +145,24 @@ TEST(two_workers, "two workers share a tube: every job is done, each once, while
     CHECK_INT(count_lines("log"), ==, COUNT + program_count("t", "expired"));
 }
 
-TEST(died_in_its_last_attempt,
-     "a job whose worker died in its last attempt is buried, told of, and "
-     "the exit status says so")
+TEST(last_attempt,
+     "a job whose last worker was killed is told and counted as buried: exit status 1")
 {
     program_init();
-    WEIR(0, "put", "--ttr", "200ms", "t", "deadly");
-    struct running worker = program_start("", 0,
-                                          WORDS("work", "--attempts", "1", "t", "--", "sh", "-c",
-                                                "echo $$ >started; exec sleep 100"));
-    WAIT_UNTIL(count_lines("started") == 1);
+    WEIR(0, "put", "--ttr", "100ms", "t", "x");
+    struct running worker =
+        program_start("", 0,
+                      WORDS("work", "t", "--", "sh", "-c",
+                            "touch started; while [ ! -e go ]; do sleep 0.01; done"));
+    WAIT_UNTIL(access("started", F_OK) == 0);
     CHECK_INT(kill(worker.pid, SIGKILL), ==, 0);
     struct ended ended = program_wait(&worker);
+    CHECK_INT(ended.signal, ==, SIGKILL);
     ended_free(&ended);
-    char *pid = read_file("started", NULL);
-    CHECK_INT(kill((pid_t)strtol(pid, NULL, 10), SIGKILL), ==, 0);
-    free(pid);
     ended = WEIR_EXPECT(1, "work", "-e", "--attempts", "1", "t", "--", "true");
-    CHECK(strstr(ended.err, "1 jobs buried without a run: workers died") != NULL);
-    CHECK(strstr(ended.err, " 1 buried, ") != NULL);
+    CHECK(strstr(ended.err, "job 1: buried after run 1: its reservation ended") != NULL);
+    CHECK(strstr(ended.err, " 1 buried, 0 lost") != NULL);
+    write_file("go", "", 0, 0600);
     ended_free(&ended);
     CHECK_INT(program_count("t", "buried"), ==, 1);
 }

@@ -20,9 +20,9 @@ const char weiri_damage_reason[] = "its body is damaged: the checksum does not m
 
 struct exchange_request {
     struct weiri_exchange *exchange;
-    bool is_settled; /* an earlier transaction of this call settled */
-    bool has_more;   /* result: not all due jobs were made ready; nothing was reserved */
-    uint64_t buried; /* result: of this transaction */
+    bool is_settled;              /* an earlier transaction of this call settled */
+    struct weiri_burials burials; /* result: in this transaction */
+    bool has_more; /* result: not all due jobs were made ready; nothing was reserved */
 };
 
 static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
@@ -182,6 +182,28 @@ void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
     weiri_mutex_unlock(&store->mutex);
 }
 
+int weiri_burials_add(struct weiri_store *store, int64_t number,
+                      const struct weiri_job_facts *facts, enum weir_status status,
+                      const char *reason)
+{
+    if (store->burials == NULL) {
+        return SQLITE_OK;
+    }
+    struct weir_job_id id;
+    void *body;
+    weiri_number_format(number, &id);
+    struct weiri_reservation *buried = weiri_reservation_new(
+        &store->config->allocator, id.text, store->burials->tube, 0, reason, &body);
+    if (buried == NULL) {
+        return SQLITE_NOMEM;
+    }
+    show_facts(buried, facts);
+    buried->number = number;
+    buried->status = status;
+    weiri_list_insert_before(&store->burials->list, &buried->link);
+    return SQLITE_OK;
+}
+
 /* Reserves a job, or buries it where its body is damaged. */
 static int take(struct weiri_store *store, struct weiri_exchange *exchange,
                 struct weiri_tally *tally, struct pick *pick, int64_t now_ns)
@@ -194,6 +216,10 @@ static int take(struct weiri_store *store, struct weiri_exchange *exchange,
                               reservation == NULL ? weiri_damage_reason : NULL, &status);
     if (code == SQLITE_OK && status != WEIR_OK) {
         code = SQLITE_CORRUPT;
+    }
+    if (code == SQLITE_OK && reservation == NULL) {
+        code = weiri_burials_add(store, pick->row.number, &pick->row.facts, WEIR_ECORRUPT,
+                                 weiri_damage_reason);
     }
     if (reservation != NULL) {
         show_facts(reservation, &pick->row.facts);
@@ -321,6 +347,7 @@ static void reset(struct weiri_store *store, struct exchange_request *request)
         weiri_store_let_go(store, WEIRI_CONTAINER(link, struct weiri_reservation, link));
     }
     weiri_reservations_free(&store->config->allocator, &exchange->reserved);
+    weiri_reservations_free(&store->config->allocator, &request->burials.list);
     exchange->reserved_count = 0;
     exchange->next_ns = WEIR_FOREVER;
     exchange->is_empty = false;
@@ -333,13 +360,13 @@ static int run_exchange(struct weiri_store *store, void *arg)
     struct weiri_exchange *exchange = request->exchange;
     int64_t now = weiri_store_now(store);
     struct weiri_tally tally = {0};
-    uint64_t buried_before = store->buried;
     reset(store, request);
+    store->burials = exchange->buried == NULL ? NULL : &request->burials;
     int code = request->is_settled ? SQLITE_OK : settle(store, exchange, &tally, now);
     if (code == SQLITE_OK && exchange->wanted > 0) {
         code = collect(store, request, &tally, now);
     }
-    request->buried = store->buried - buried_before;
+    store->burials = NULL;
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
@@ -347,9 +374,9 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
                                       struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
-    struct exchange_request request = {.exchange = exchange};
+    struct exchange_request request = {.exchange = exchange, .burials = {.tube = exchange->tube}};
     weiri_list_init(&exchange->reserved);
-    exchange->buried_count = 0;
+    weiri_list_init(&request.burials.list);
     enum weir_status status;
     do {
         status = weiri_commit(store, run_exchange, &request, ret_error);
@@ -365,7 +392,11 @@ enum weir_status weiri_store_exchange(void *arg, struct weiri_exchange *exchange
             return status;
         }
         request.is_settled = true;
-        exchange->buried_count += request.buried;
+        while (!weiri_list_is_empty(&request.burials.list)) {
+            struct weiri_list *first = request.burials.list.next;
+            weiri_list_remove(first);
+            weiri_list_insert_before(exchange->buried, first);
+        }
     } while (request.has_more);
     return WEIR_OK;
 }

@@ -127,8 +127,6 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     tally->done += step->event == WEIRI_JOB_DONE;
     tally->retried += step->event == WEIRI_JOB_RELEASE;
     tally->expired += step->event == WEIRI_JOB_EXPIRE;
-    store->buried += row->facts.state == WEIR_JOB_BURIED &&
-                     (step->event == WEIRI_JOB_EXPIRE || step->event == WEIRI_JOB_DAMAGE);
     if (step->event != WEIRI_JOB_TOUCH) {
         note_arrival(tally, &row->facts);
     }
@@ -164,7 +162,10 @@ static int expire(struct weiri_store *store, struct weiri_tally *tally, struct w
                   enum weir_status *ret_status)
 {
     if (!is_kept(store, row)) {
-        return weiri_row_step(store, tally, row, step, now_ns, reason, ret_status);
+        int code = weiri_row_step(store, tally, row, step, now_ns, reason, ret_status);
+        return code == SQLITE_OK && row->facts.state == WEIR_JOB_BURIED
+                   ? weiri_burials_add(store, row->number, &row->facts, WEIR_ELEASELOST, reason)
+                   : code;
     }
     const struct weiri_job_step touch = {.event = WEIRI_JOB_TOUCH, .token = row->facts.token};
     return weiri_row_step(store, tally, row, &touch, now_ns, NULL, ret_status);

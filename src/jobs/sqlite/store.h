@@ -40,17 +40,17 @@ struct weiri_store {
 
     /* Used by the leader alone. */
     struct weiri_connection writer;
-    uint64_t channels;       /* to notify after the commit, one bit each */
-    uint64_t empty_channels; /* to notify if a waiter watches for an empty tube */
-    uint64_t buried;         /* jobs that the store itself buried, ever, also if undone */
-    bool is_putting;         /* the transaction has a put */
-    bool has_repaired;       /* its indexes */
-    uint32_t stamp;          /* of the last transaction (stamp.h) */
-    uint64_t transactions;   /* committed, ever */
-    size_t promote_max;      /* jobs made ready in one transaction */
-    int wal_pages;           /* in the WAL after the last commit */
-    int checkpoint_at;       /* pages at which the next checkpoint is tried */
-    int checkpoint_pages;    /* pages between checkpoints */
+    uint64_t channels;             /* to notify after the commit, one bit each */
+    uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
+    struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
+    bool is_putting;               /* the transaction has a put */
+    bool has_repaired;             /* its indexes */
+    uint32_t stamp;                /* of the last transaction (stamp.h) */
+    uint64_t transactions;         /* committed, ever */
+    size_t promote_max;            /* jobs made ready in one transaction */
+    int wal_pages;                 /* in the WAL after the last commit */
+    int checkpoint_at;             /* pages at which the next checkpoint is tried */
+    int checkpoint_pages;          /* pages between checkpoints */
 };
 
 _Static_assert(WEIRI_CHANNELS <= 64, "a channel is a bit");
@@ -77,6 +77,17 @@ static inline int64_t weiri_store_lease_now(const struct weiri_store *store)
 /* A job's id as text to its number, and back. False: it is none. */
 bool weiri_number_parse(const char *text, int64_t *ret_number);
 void weiri_number_format(int64_t number, struct weir_job_id *ret_id);
+
+/* Jobs that the store itself buries in a transaction. */
+struct weiri_burials {
+    const char *tube;
+    struct weiri_list list; /* of struct weiri_reservation */
+};
+
+/* Adds one to the request that runs, if that wants them. status: why. */
+int weiri_burials_add(struct weiri_store *store, int64_t number,
+                      const struct weiri_job_facts *facts, enum weir_status status,
+                      const char *reason);
 
 /* The operations, one file each. They are the functions of struct weiri_broker_ops. */
 enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
