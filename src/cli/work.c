@@ -16,6 +16,7 @@
 
 #include "cli/arguments.h"
 #include "cli/child.h"
+#include "cli/guard.h"
 #include "cli/handler.h"
 #include "cli/monitor.h"
 #include "cli/program.h"
@@ -294,6 +295,7 @@ static int work_on(struct work *work, weir_broker *broker)
 static int run_checked(struct work *work, const struct arguments *arguments)
 {
     struct store store;
+    guard_start();
     child_raise_limit(work->options.workers);
     monitor_block_signals(&work->mask);
     work->handler.mask = &work->mask;
@@ -303,6 +305,7 @@ static int run_checked(struct work *work, const struct arguments *arguments)
         code = work_on(work, store.broker);
     }
     store_close(&store);
+    guard_stop();
     return code;
 }
 

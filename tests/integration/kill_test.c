@@ -166,3 +166,19 @@ TEST(last_attempt,
     ended_free(&ended);
     CHECK_INT(program_count("t", "buried"), ==, 1);
 }
+
+TEST(leftovers, "the programs of a killed worker end with it, and all that they started")
+{
+    static const char script[] =
+        "sleep 1000 & setsid sleep 1000 & (trap '' TERM HUP; env -i sleep 1000) & "
+        "touch started; exec sleep 1000";
+    program_init();
+    WEIR(0, "put", "t", "x");
+    struct running worker = program_start("", 0, WORDS("work", "t", "--", "sh", "-c", script));
+    WAIT_UNTIL(access("started", F_OK) == 0);
+    CHECK_INT(kill(worker.pid, SIGKILL), ==, 0);
+    struct ended ended = program_wait(&worker);
+    CHECK_INT(ended.signal, ==, SIGKILL);
+    ended_free(&ended);
+    /* The harness fails a test that leaves processes. */
+}
