@@ -134,7 +134,7 @@ struct weir_put_options {
     size_t size;       /**< Set by WEIR_PUT_OPTIONS_INIT. */
     int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
     int64_t delay_ns;  /**< Time from now before which it does not run; not with run_at_ns. */
-    int64_t ttr_ns;    /**< Length of a reservation; 0: 60 s; at least 1 ms. */
+    int64_t ttr_ns;    /**< Length of a reservation; 0: 60 s; at least 100 ms. */
     int32_t priority;  /**< Smaller is more urgent. */
     uint32_t flags;    /**< Of enum weir_put_flags. */
 };
@@ -156,11 +156,13 @@ struct weir_body {
     size_t size;      /**< Their count. */
 };
 
-/** Puts count jobs in one transaction: all are on stable storage when it returns WEIR_OK, or none
- * is. A full disk (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids.
- * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body), WEIR_EPAST,
- * WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes' locks),
- * WEIR_ECORRUPT, WEIR_ENOMEM. */
+/** Puts count jobs: all are on stable storage when it returns WEIR_OK, or none is. Up to 100 are
+ * one transaction. More are cut into several, of 50 ms or 100 jobs each, so that others can write
+ * in between; some may be seen, and run, before all are put. After a failure those that no worker
+ * has are taken back, and if the process dies some may be left. A full disk (WEIR_ENOSPACE) refuses
+ * puts only. ret_ids (may be NULL) receives count ids. options may be NULL. Errors: WEIR_EINVAL
+ * (tube, options), WEIR_ETOOBIG (a body), WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE,
+ * WEIR_EIO, WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,

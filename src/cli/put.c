@@ -65,7 +65,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         put->delay = text;
         return read_duration(name, text, 0, &put->options.delay_ns);
     case PUT_TTR:
-        return read_duration(name, text, WEIR_MS(1), &put->options.ttr_ns);
+        return read_duration(name, text, WEIR_MS(100), &put->options.ttr_ns);
     case PUT_PRIORITY:
         code = read_number(name, text, INT32_MIN, INT32_MAX, &number);
         put->options.priority = (int32_t)number;

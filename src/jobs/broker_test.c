@@ -102,7 +102,7 @@ TEST(puts, "a put that makes no sense is refused and stores nothing")
     options[5].run_at_ns = JOBS_WALL_START + 1;
     options[5].delay_ns = 1;
     options[6].ttr_ns = -1;
-    options[7].ttr_ns = WEIR_MS(1) - 1;
+    options[7].ttr_ns = WEIR_MS(100) - 1;
     options[8].delay_ns = INT64_MAX;
     const struct {
         const char *tube;

@@ -126,7 +126,7 @@ TEST(lost, "a handler is cancelled when it loses its reservation, and its status
     struct scene scene;
     scene_open(&scene);
     struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
-    put.ttr_ns = WEIR_MS(60);
+    put.ttr_ns = WEIR_MS(100);
     (void)jobs_put(scene.broker, "t", "x", &put);
     struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
     options.flags = 0;

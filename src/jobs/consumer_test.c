@@ -135,7 +135,7 @@ TEST(buried_without_a_run, "jobs that the store buries for a consumer are counte
     struct scene scene;
     scene_open(&scene);
     struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
-    put.ttr_ns = WEIR_MS(1);
+    put.ttr_ns = WEIR_MS(100);
     (void)jobs_put(scene.broker, "t", "lost", &put);
     jobs_free_one(scene.broker, jobs_reserve_one(scene.broker, "t"));
     (void)jobs_put(scene.broker, "t", "damaged", NULL);

@@ -9,7 +9,8 @@
 #include "jobs/error.h"
 
 #define TTR_DEFAULT WEIR_SECONDS(60)
-#define TTR_MIN WEIR_MS(1)
+/* A consumer touches a reservation after a third of its TTR, and each touch is a commit. */
+#define TTR_MIN WEIR_MS(100)
 #define KNOWN_FLAGS ((uint32_t)WEIR_PUT_PAST_OK)
 
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error)
@@ -78,7 +79,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown put flags 0x%x", (unsigned)copy.flags);
     }
     if (copy.ttr_ns < 0 || (copy.ttr_ns > 0 && copy.ttr_ns < TTR_MIN)) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "ttr_ns is %" PRId64 ": expected at least 1 ms",
+        return weiri_fail(ret_error, WEIR_ERANGE, "ttr_ns is %" PRId64 ": expected at least 100 ms",
                           copy.ttr_ns);
     }
     int64_t run_at_ns = 0;

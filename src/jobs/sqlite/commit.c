@@ -18,7 +18,10 @@ enum {
     TRUNCATE_PAGES = 64000
 };
 
-/* The most jobs that one transaction makes ready, so that others can write in between. */
+/* The time after which a put is cut, and the most jobs that one transaction makes ready, so that
+ * others can write in between. */
+#define PUT_NS WEIR_MS(50)
+
 enum {
     PROMOTE_MAX = 10000,
     PROMOTE_FULL = 50 /* on a full disk: their changes fit in the reserve */
@@ -71,6 +74,7 @@ void weiri_commit_prepare(struct weiri_store *store)
     store->checkpoint_pages = CHECKPOINT_PAGES;
     store->checkpoint_at = CHECKPOINT_PAGES;
     store->promote_max = PROMOTE_MAX;
+    store->put_ns = PUT_NS;
     int user_version = 0;
     if (weiri_schema_read_user_version(store->writer.db, &user_version) == SQLITE_OK) {
         store->stamp = (uint32_t)weiri_schema_stamp_of(user_version);

@@ -108,7 +108,7 @@ static void do_put(struct model *m)
     struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
     options.priority = (int32_t)test_random_below(3) - 1;
     options.delay_ns = test_random_below(2) == 0 ? 0 : (int64_t)test_random_below(2000);
-    options.ttr_ns = WEIR_MS(1) + (int64_t)test_random_below(500);
+    options.ttr_ns = WEIR_MS(100) + (int64_t)test_random_below(500);
     const struct weir_body bodies[3] = {{"1", 1}, {"22", 2}, {"333", 3}};
     struct weir_job_id ids[3];
     CHECK_STATUS(weir_broker_put(m->broker, tubes[tube], bodies, count, &options, ids, NULL),
@@ -395,7 +395,7 @@ static void step(struct model *m)
     } else if (dice < 60) {
         jobs_wall_step(&m->wall, (int64_t)test_random_below(1000));
     } else if (dice < 66) {
-        jobs_wall_step(&m->wall, WEIR_MS(1));
+        jobs_wall_step(&m->wall, WEIR_MS(100));
     } else {
         operations[dice % (sizeof(operations) / sizeof(operations[0]))](m);
     }

@@ -1,15 +1,25 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "base/panic.h"
+#include "base/alloc.h"
+#include "base/time.h"
+#include "jobs/error.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
 
+/* A put of very many jobs is cut into transactions, each of a multiple of CUT_JOBS but for the
+ * last, so that others can write in between. */
+enum {
+    CUT_JOBS = 100
+};
+
 struct put_request {
     const struct weiri_put *put;
-    int64_t first;  /* result: the number of the first job; the others follow it */
-    bool was_there; /* result */
+    size_t from;      /* jobs of earlier transactions */
+    size_t count;     /* result: with those of this one */
+    int64_t *numbers; /* result: of all of them */
+    bool was_there;   /* result */
 };
 
 static int find_or_add_tube(struct weiri_store *store, const char *name, int64_t *ret_tube)
@@ -91,6 +101,12 @@ static int find_turn(struct weiri_store *store, int64_t tube, int64_t *run_at_ns
     return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
 }
 
+static bool is_cut(const struct put_request *request, size_t i, int64_t end_ns)
+{
+    size_t done = i - request->from;
+    return done > 0 && done % CUT_JOBS == 0 && weiri_monotonic_now() >= end_ns;
+}
+
 static int run_put(struct weiri_store *store, void *arg)
 {
     struct put_request *request = arg;
@@ -108,53 +124,85 @@ static int run_put(struct weiri_store *store, void *arg)
     }
     request->was_there = false;
     if (code == SQLITE_OK && put->ret_was_there != NULL) {
-        code = find_same(store, tube, put, &request->first);
+        code = find_same(store, tube, put, &request->numbers[0]);
         request->was_there = code == SQLITE_ROW;
         if (code == SQLITE_ROW || code == SQLITE_DONE) {
             code = SQLITE_OK;
         }
     }
     if (request->was_there) {
+        request->count = 1;
         return SQLITE_OK;
     }
     if (code == SQLITE_OK && put->is_at_once) {
         code = find_turn(store, tube, &facts.run_at_ns);
     }
     struct weiri_tally tally = {0};
-    for (size_t i = 0; i < put->count && code == SQLITE_OK; i++) {
+    int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
+    size_t i = request->from;
+    for (; i < put->count && code == SQLITE_OK && !is_cut(request, i, end); i++) {
         const int64_t values[] = {
             tube, (int64_t)facts.state, put->priority, facts.run_at_ns, put->ttr_ns, now};
         code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB, values, 6);
         if (code != SQLITE_OK) {
             break;
         }
-        /* No other transaction writes meanwhile, and AUTOINCREMENT counts by one. */
-        int64_t number = sqlite3_last_insert_rowid(store->writer.db);
-        if (i == 0) {
-            request->first = number;
-        }
-        WEIRI_ASSERT(number == request->first + (int64_t)i);
-        code = add_body(store, number, &put->bodies[i]);
+        request->numbers[i] = sqlite3_last_insert_rowid(store->writer.db);
+        code = add_body(store, request->numbers[i], &put->bodies[i]);
         if (code == SQLITE_OK) {
             code = weiri_tally_add(store, &tally, tube, &facts);
         }
     }
+    request->count = i;
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+}
+
+/* Takes back the jobs of earlier transactions, as far as no worker has them. */
+static void take_back(struct weiri_store *store, const struct put_request *request)
+{
+    for (size_t i = 0; i < request->from; i++) {
+        struct weir_job_id id;
+        weiri_number_format(request->numbers[i], &id);
+        const char *text = id.text;
+        enum weir_status ignored;
+        const struct weiri_change change = {
+            .event = WEIRI_JOB_REMOVE, .ids = &text, .count = 1, .statuses = &ignored};
+        ignored = weiri_store_change(store, &change, NULL);
+        (void)ignored;
+    }
 }
 
 enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
                                  struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
     struct weiri_store *store = arg;
+    const struct weir_allocator *allocator = &store->config->allocator;
     struct put_request request = {.put = put};
-    enum weir_status status = weiri_commit(store, run_put, &request, ret_error);
+    int64_t few[CUT_JOBS];
+    bool is_few = put->count <= CUT_JOBS;
+    request.numbers =
+        is_few ? few : weiri_alloc_array(allocator, put->count, sizeof(*request.numbers));
+    if (request.numbers == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && request.from < put->count) {
+        status = weiri_commit(store, run_put, &request, ret_error);
+        if (status == WEIR_OK) {
+            request.from = request.count;
+        }
+    }
     if (status == WEIR_OK && put->ret_was_there != NULL) {
         *put->ret_was_there = request.was_there;
     }
-    if (status == WEIR_OK && ret_ids != NULL) {
-        for (size_t i = 0; i < put->count; i++) {
-            weiri_number_format(request.first + (int64_t)i, &ret_ids[i]);
-        }
+    for (size_t i = 0; i < put->count && status == WEIR_OK && ret_ids != NULL; i++) {
+        weiri_number_format(request.numbers[i], &ret_ids[i]);
+    }
+    if (status != WEIR_OK) {
+        take_back(store, &request);
+    }
+    if (!is_few) {
+        weiri_release(allocator, request.numbers, put->count * sizeof(*request.numbers));
     }
     return status;
 }

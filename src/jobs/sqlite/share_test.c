@@ -278,3 +278,48 @@ TEST(checkpoint, "the WAL is folded into the file as it grows, also with a reade
     CHECK_COUNTS(broker, "t", 0, 90, 0, 0);
     weir_broker_close(broker);
 }
+
+/* --- puts of very many jobs --- */
+
+struct large_put {
+    weir_broker *broker;
+    size_t count;
+    enum weir_status status;
+    struct weir_job_id *ids;
+};
+
+static void put_large(void *arg)
+{
+    struct large_put *put = arg;
+    struct weir_body *bodies = calloc(put->count, sizeof(*bodies));
+    CHECK(bodies != NULL);
+    put->status = weir_broker_put(put->broker, "large", bodies, put->count, NULL, put->ids, NULL);
+    free(bodies);
+}
+
+TEST(cut, "a put of very many jobs lets others write in between, and keeps its order")
+{
+    enum {
+        COUNT = 950
+    };
+    struct large_put put = {jobs_store_open("jobs.db", &wall), COUNT, WEIR_EINVAL,
+                            calloc(COUNT, sizeof(*put.ids))};
+    struct weiri_store *store = put.broker->store;
+    store->put_ns = 0;
+    uint64_t before = store->transactions;
+    put_large(&put);
+    CHECK_STATUS(put.status, WEIR_OK);
+    CHECK_INT(store->transactions - before, ==, 10);
+    CHECK_COUNTS(put.broker, "large", 0, COUNT, 0, 0);
+    for (int i = 0; i < COUNT; i++) {
+        struct weiri_reservation *job = jobs_reserve_one(put.broker, "large");
+        CHECK_STRING(job->job.id, put.ids[i].text);
+        jobs_free_one(put.broker, job);
+    }
+    put.count = 100;
+    before = store->transactions;
+    put_large(&put);
+    CHECK_INT(store->transactions - before, ==, 1);
+    weir_broker_close(put.broker);
+    free(put.ids);
+}

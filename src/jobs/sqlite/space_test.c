@@ -184,3 +184,27 @@ TEST(drains_due, "on a full disk jobs that fall due together become ready")
     CHECK_COUNTS(broker, "later", 0, 0, 300, 0);
     weir_broker_close(broker);
 }
+
+TEST(cut_put, "a put that was cut and fails is taken back")
+{
+    enum {
+        COUNT = 3000
+    };
+    weir_broker *broker = make_full();
+    CHECK_INT(unlink("disk/filler"), ==, 0);
+    small_disk_resize((size_t)12 << 20);
+    struct weiri_store *store = broker->store;
+    store->put_ns = 0;
+    static char bytes[4000];
+    struct weir_body *bodies = calloc(COUNT, sizeof(*bodies));
+    CHECK(bodies != NULL);
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i] = (struct weir_body){bytes, sizeof(bytes)};
+    }
+    uint64_t before = store->transactions;
+    CHECK_STATUS(weir_broker_put(broker, "large", bodies, COUNT, NULL, NULL, NULL), WEIR_ENOSPACE);
+    CHECK_INT(store->transactions - before, >, 101);
+    CHECK_COUNTS(broker, "large", 0, 0, 0, 0);
+    free(bodies);
+    weir_broker_close(broker);
+}

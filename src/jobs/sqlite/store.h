@@ -47,6 +47,7 @@ struct weiri_store {
     bool has_repaired;             /* its indexes */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
+    int64_t put_ns;                /* time after which a put is cut */
     size_t promote_max;            /* jobs made ready in one transaction */
     int wal_pages;                 /* in the WAL after the last commit */
     int checkpoint_at;             /* pages at which the next checkpoint is tried */
