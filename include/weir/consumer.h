@@ -51,12 +51,18 @@ enum weir_run_outcome {
 typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                          int64_t run_ns, int64_t delay_ns, void *arg);
 
+/** Writes why a run failed into text, of size bytes with its NUL, for the job's reason. Called
+ * after the handler returned a status of the user's own (WEIR_EUSER and up), on its thread, with no
+ * lock held. Without it, or where it writes nothing, the reason names the status' number. */
+typedef void weir_explain_fn(const struct weir_job *job, int status, char *text, size_t size,
+                             void *arg);
+
 /** What a consumer is made with. Zero means the default of every field but handler. */
 struct weir_consumer_options {
     size_t size;              /**< Set by WEIR_CONSUMER_OPTIONS_INIT. */
     weir_handler_fn *handler; /**< Required. */
     weir_run_fn *after_run;   /**< Optional. */
-    void *arg;                /**< Passed to handler and after_run. */
+    void *arg;                /**< Passed to handler, after_run and explain. */
     weir_limiter
         *limiter; /**< Borrowed until free: the delay of a retry, asked with the job's id as key;
                        NULL: retry_base_ns times 2^(attempts - 1), at most retry_max_ns, which
@@ -69,6 +75,7 @@ struct weir_consumer_options {
                                 buried; 0: 25. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */
     uint32_t reserved0;    /**< Zero. */
+    weir_explain_fn *explain; /**< Optional. */
 };
 
 /** Flags of a consumer. */
@@ -80,7 +87,7 @@ enum weir_consumer_flags {
 /** Initialiser of struct weir_consumer_options. */
 #define WEIR_CONSUMER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                      \
+        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                   \
     }
 
 /** Makes a consumer of a tube; the broker is borrowed. Returns owned: weir_consumer_free().

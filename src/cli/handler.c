@@ -151,6 +151,13 @@ static void describe(int status, char *text, size_t size)
     }
 }
 
+void handler_explain(const struct weir_job *job, int status, char *text, size_t size, void *arg)
+{
+    (void)job;
+    (void)arg;
+    describe(status, text, size);
+}
+
 void handler_report(const struct handler *handler, const struct weir_job *job,
                     enum weir_run_outcome outcome, int status, int64_t delay_ns)
 {

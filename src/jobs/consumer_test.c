@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* A consumer's handling of jobs, and the arguments that it refuses. */
+#include <unistd.h>
+
 #include "jobs/sqlite/store.h"
 #include "support/consumer.h"
 
@@ -67,6 +69,46 @@ static int copy_reason(const struct weir_job *job, void *arg)
 {
     (void)snprintf(arg, WEIR_REASON_SIZE, "%s", job->reason);
     return 0;
+}
+
+static void explain(const struct weir_job *job, int status, char *text, size_t size, void *arg)
+{
+    struct scene *scene = arg;
+    CHECK_STRING(job->id, "1");
+    if (scene->runs < 3) {
+        memset(text, 'x', size - 1);
+        text[size - 1] = '\0';
+    } else if (scene->runs == 3) {
+        (void)snprintf(text, size, "exit status %d", status - WEIR_EUSER);
+    }
+}
+
+TEST(explained, "a failed job's reason is what the user says of the status, or names its number")
+{
+    for (uint32_t attempts = 2; attempts <= 4; attempts++) {
+        struct scene scene;
+        scene_open(&scene);
+        (void)jobs_put(scene.broker, "t", "x", NULL);
+        for (int i = 0; i < 32; i++) {
+            scene.statuses[i] = WEIR_EUSER + 5;
+        }
+        struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+        options.attempts_max = attempts;
+        options.explain = explain;
+        scene_start(&scene, &options);
+        scene_wait_for_end(&scene);
+        char reason[WEIR_REASON_SIZE];
+        CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", copy_reason, reason, NULL), WEIR_OK);
+        if (attempts == 2) {
+            CHECK_INT(strlen(reason), ==, WEIR_REASON_SIZE - 1);
+        } else {
+            CHECK_STRING(reason, attempts == 3 ? "attempt 3: exit status 5"
+                                               : "attempt 4: the task's own error (status 1005)");
+        }
+        scene_close(&scene);
+        CHECK_INT(unlink("jobs.db"), ==, 0);
+        CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    }
 }
 
 TEST(buried, "a job is buried after its last attempt, or at once when the handler says so")

@@ -59,6 +59,20 @@ static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
     return weiri_job_retry_delay(job->attempts, options->retry_base_ns, options->retry_max_ns);
 }
 
+static void write_reason(const weir_consumer *consumer, const struct weir_job *job, int status,
+                         char reason[WEIR_REASON_SIZE])
+{
+    int prefix = snprintf(reason, WEIR_REASON_SIZE, "attempt %" PRIu32 ": ", job->attempts);
+    char *why = reason + prefix;
+    size_t size = WEIR_REASON_SIZE - (size_t)prefix;
+    if (status >= WEIR_EUSER && consumer->options.explain != NULL) {
+        consumer->options.explain(job, status, why, size, consumer->options.arg);
+    }
+    if (why[0] == '\0') {
+        (void)snprintf(why, size, "%s (status %d)", weir_status_text(status), status);
+    }
+}
+
 static void choose_action(struct weiri_task *task, int status, struct next_action *ret_action)
 {
     weir_consumer *consumer = task->consumer;
@@ -85,8 +99,7 @@ static void choose_action(struct weiri_task *task, int status, struct next_actio
     if (action->settlement.event == WEIRI_JOB_DONE) {
         return;
     }
-    (void)snprintf(action->reason, sizeof(action->reason), "attempt %" PRIu32 ": %s (status %d)",
-                   job->attempts, weir_status_text(status), status);
+    write_reason(consumer, job, status, action->reason);
     action->settlement.reason = action->reason;
     if (action->settlement.event == WEIRI_JOB_RELEASE) {
         action->delay_ns = retry_delay(consumer, job);

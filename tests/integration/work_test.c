@@ -139,6 +139,14 @@ TEST(told, "a buried job is told, with --verbose every failed run is, in one lin
     check_contains(ended.err, ": run 1: exit status 3; again in 5ms\n");
     check_contains(ended.err, ": buried after run 2: exit status 3\n");
     ended_free(&ended);
+    ended = WEIR_EXPECT(0, "peek", "t");
+    check_contains(ended.out, "attempt 2: exit status 3");
+    ended_free(&ended);
+    WEIR(0, "put", "u", "x");
+    WEIR(1, "work", "-e", "--attempts", "1", "u", "--", "sh", "-c", "kill -KILL $$");
+    ended = WEIR_EXPECT(0, "peek", "u");
+    check_contains(ended.out, "attempt 1: signal 9");
+    ended_free(&ended);
 }
 
 TEST(never_early, "no delayed job runs before its time")
