@@ -132,12 +132,12 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
          link = link->next) {
         code = request_of(link)->run(store, request_of(link)->arg);
     }
-    /* A transaction without changes writes nothing, and needs no flush. */
+    /* A transaction without changes writes nothing, and needs no space and no flush. */
     if (code == SQLITE_OK && sqlite3_total_changes(writer->db) != changes) {
         code = weiri_stamp_advance(store);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_space_claim(store);
+        if (code == SQLITE_OK) {
+            code = weiri_space_claim(store);
+        }
     }
     bool is_committing = code == SQLITE_OK;
     if (is_committing) {
