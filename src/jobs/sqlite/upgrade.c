@@ -14,8 +14,8 @@ static const char *const from_version_1[] = {
     "CREATE TABLE boots(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
     "CREATE TABLE pauses(tube INTEGER PRIMARY KEY, until INTEGER NOT NULL) STRICT",
     "ALTER TABLE tubes ADD COLUMN last INTEGER NOT NULL DEFAULT 0",
-    "UPDATE jobs INDEXED BY jobs_reserved SET lease = ?2 + min(max(lease - ?1, 0), ttr) "
-    "WHERE state = 3",
+    ("UPDATE jobs INDEXED BY jobs_reserved SET lease = ?2 + min(max(lease - ?1, 0), ttr) "
+     "WHERE state = 3"),
     "INSERT INTO boots(id, name) VALUES(1, ?3)",
 };
 
