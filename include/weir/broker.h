@@ -159,10 +159,11 @@ struct weir_body {
 /** Puts count jobs: all are on stable storage when it returns WEIR_OK, or none is. Up to 100 are
  * one transaction. More are cut into several, of 50 ms or 100 jobs each, so that others can write
  * in between; some may be seen, and run, before all are put. After a failure those that no worker
- * has are taken back, and if the process dies some may be left. A full disk (WEIR_ENOSPACE) refuses
- * puts only. ret_ids (may be NULL) receives count ids. options may be NULL. Errors: WEIR_EINVAL
- * (tube, options), WEIR_ETOOBIG (a body), WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE,
- * WEIR_EIO, WEIR_ETIMEDOUT (other processes' locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
+ * has are taken back; where that fails as well it is WEIR_EIO, and if the process dies some may be
+ * left. A full disk (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids.
+ * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body), WEIR_EPAST,
+ * WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes' locks),
+ * WEIR_ECORRUPT, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,

@@ -135,6 +135,35 @@ TEST(disk_full, "a full disk refuses puts at whichever write, and they go on onc
     }
 }
 
+TEST(cut_put_stays, "a put that was cut, fails, and cannot be taken back is WEIR_EIO, and says so")
+{
+    enum {
+        COUNT = 300
+    };
+    fault_install();
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    store->put_ns = 0;
+    struct weir_body bodies[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i] = (struct weir_body){"x", 1};
+    }
+    uint64_t before = store->transactions;
+    enum weir_status status;
+    struct weir_error error;
+    int nth = -1;
+    do { /* until the disk is full after the first of three transactions, and before the last */
+        fault_arm(FAULT_WRITE, ++nth, true, SQLITE_FULL);
+        status = weir_broker_put(broker, "t", bodies, COUNT, NULL, NULL, &error);
+        fault_disarm();
+        CHECK(status == WEIR_ENOSPACE || status == WEIR_EIO);
+    } while (status == WEIR_ENOSPACE);
+    CHECK_INT(store->transactions - before, ==, 1);
+    CHECK(strstr(error.text, "first 100 jobs") != NULL);
+    CHECK_COUNTS(broker, "t", 0, 100, 0, 0);
+    weir_broker_close(broker);
+}
+
 /* Fails the nth read with the error of a bad sector. SQLite reports that as a damaged file. */
 static void break_read(int nth)
 {

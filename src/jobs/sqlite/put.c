@@ -158,18 +158,23 @@ static int run_put(struct weiri_store *store, void *arg)
 }
 
 /* Takes back the jobs of earlier transactions, as far as no worker has them. */
-static void take_back(struct weiri_store *store, const struct put_request *request)
+static enum weir_status take_back(struct weiri_store *store, const struct put_request *request)
 {
-    for (size_t i = 0; i < request->from; i++) {
-        struct weir_job_id id;
-        weiri_number_format(request->numbers[i], &id);
-        const char *text = id.text;
-        enum weir_status ignored;
+    enum weir_status status = WEIR_OK;
+    struct weir_job_id ids[CUT_JOBS];
+    const char *texts[CUT_JOBS];
+    enum weir_status statuses[CUT_JOBS];
+    for (size_t i = 0; i < request->from && status == WEIR_OK; i += CUT_JOBS) {
+        size_t count = request->from - i < CUT_JOBS ? request->from - i : CUT_JOBS;
+        for (size_t k = 0; k < count; k++) {
+            weiri_number_format(request->numbers[i + k], &ids[k]);
+            texts[k] = ids[k].text;
+        }
         const struct weiri_change change = {
-            .event = WEIRI_JOB_REMOVE, .ids = &text, .count = 1, .statuses = &ignored};
-        ignored = weiri_store_change(store, &change, NULL);
-        (void)ignored;
+            .event = WEIRI_JOB_REMOVE, .ids = texts, .count = count, .statuses = statuses};
+        status = weiri_store_change(store, &change, NULL);
     }
+    return status;
 }
 
 enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
@@ -198,8 +203,11 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
     for (size_t i = 0; i < put->count && status == WEIR_OK && ret_ids != NULL; i++) {
         weiri_number_format(request.numbers[i], &ret_ids[i]);
     }
-    if (status != WEIR_OK) {
-        take_back(store, &request);
+    if (status != WEIR_OK && take_back(store, &request) != WEIR_OK) {
+        struct weir_error first = ret_error == NULL ? (struct weir_error){""} : *ret_error;
+        status =
+            weiri_fail(ret_error, WEIR_EIO, "%.300s; some of its first %zu jobs may have been put",
+                       first.text, request.from);
     }
     if (!is_few) {
         weiri_release(allocator, request.numbers, put->count * sizeof(*request.numbers));

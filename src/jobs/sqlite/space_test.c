@@ -203,7 +203,7 @@ TEST(cut_put, "a put that was cut and fails is taken back")
     }
     uint64_t before = store->transactions;
     CHECK_STATUS(weir_broker_put(broker, "large", bodies, COUNT, NULL, NULL, NULL), WEIR_ENOSPACE);
-    CHECK_INT(store->transactions - before, >, 101);
+    CHECK_INT(store->transactions - before, >=, 4);
     CHECK_COUNTS(broker, "large", 0, 0, 0, 0);
     free(bodies);
     weir_broker_close(broker);
