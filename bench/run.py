@@ -9,6 +9,7 @@ FOLDER holds bench_weir and, where there is Go, bench_peers_go. Each sample is a
 method. Exit status: 0, also where a floor is not met; 1 when a sample failed.
 """
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import sys
 
 sys.dont_write_bytecode = True  # no __pycache__ in the tree
 import report  # noqa: E402
+import servers  # noqa: E402
 
 SAMPLE_LIMIT_S = 300
 
@@ -45,16 +47,30 @@ def subjects_of(rows):
 
 
 def program_of(name, folder):
-    is_go = name.split("/")[1].startswith(("client-go", "controller-runtime"))
-    return os.path.join(folder, "bench_peers_go" if is_go else "bench_weir")
+    subject = name.split("/")[1]
+    is_go = subject.startswith(("client-go", "controller-runtime"))
+    return os.path.join(folder, "bench_peers_go" if is_go else "bench_peers_dq" if subject == "dq" else "bench_weir")
 
 
-def take(program, name):
+@contextlib.contextmanager
+def servers_for(name, folder):
+    """What the environment of a sample has beside ours. A cluster_*_fN has servers that flush every N ms."""
+    workload = name.split("/")[0]
+    if workload.startswith("cluster_"):
+        with servers.running(folder, int(workload.rpartition("_f")[2])) as settings:
+            yield settings
+    else:
+        yield {}
+
+
+def take(program, name, folder):
     """One sample; None, and a message, when it failed."""
     if sys.stderr.isatty():
         print(f"\r\033[K{name}\r", end="", file=sys.stderr, flush=True)
     try:
-        done = subprocess.run([program, name], stdout=subprocess.PIPE, text=True, timeout=SAMPLE_LIMIT_S, check=True)
+        with servers_for(name, folder) as settings:
+            done = subprocess.run([program, name], stdout=subprocess.PIPE, text=True, timeout=SAMPLE_LIMIT_S,
+                                  check=True, env=os.environ | settings)
         return json.loads(done.stdout)
     except (subprocess.SubprocessError, OSError, ValueError) as error:
         print(f"FAILED: {name}: {error}", file=sys.stderr)
@@ -65,6 +81,9 @@ def main():
     arguments = parse()
     rows = [row for row in report.read_rows() if arguments.filter in row["row"] + " " + row["weir"]]
     to_sample = [row for row in rows if not (arguments.quick and row.get("slow"))]
+    if not servers.are_installed():
+        print("bench: clusters are left out: beanstalkd or redis-server is not installed", file=sys.stderr)
+        to_sample = [row for row in to_sample if not row["weir"].startswith("cluster_")]
     samples = []
     failures = 0
     with open(arguments.json, "w", encoding="utf-8") as file:
@@ -75,7 +94,7 @@ def main():
                     program = program_of(name, arguments.folder)
                     if not os.path.exists(program):
                         continue
-                    sample = take(program, name)
+                    sample = take(program, name, arguments.folder)
                     if sample is None:
                         failures += 1
                         continue

@@ -15,4 +15,8 @@ if ! (cd bench/peers/go && go build -o "$folder/bench_peers_go" .); then
     rm -f "$folder/bench_peers_go"
     echo "bench: client-go and controller-runtime are left out: they could not be built" >&2
 fi
+if ! (cd tests/interop/go && go build -o "$folder/bench_peers_dq" .); then
+    rm -f "$folder/bench_peers_dq"
+    echo "bench: dq's conventions in Go are left out: they could not be built" >&2
+fi
 exec python3 bench/run.py "$@" "$folder"

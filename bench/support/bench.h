@@ -47,6 +47,7 @@ struct bench_run {
 };
 
 /* The measurements of each file. A table ends with a measurement without a name. */
+extern const struct bench_measurement bench_cluster[];
 extern const struct bench_measurement bench_cycles[];
 extern const struct bench_measurement bench_delays[];
 extern const struct bench_measurement bench_futex[];
@@ -58,6 +59,7 @@ extern const struct bench_measurement bench_parallel[];
 extern const struct bench_measurement bench_pending[];
 extern const struct bench_measurement bench_periodic[];
 extern const struct bench_measurement bench_pool[];
+extern const struct bench_measurement bench_servers[];
 extern const struct bench_measurement bench_storms[];
 extern const struct bench_measurement bench_wakes[];
 

@@ -6,6 +6,7 @@
 //
 //	interop produce NODES TUBE COUNT FIRST     jobs go-FIRST ... on all nodes, ids on standard output
 //	interop consume NODES TUBE REDIS           bodies on standard output, until standard input ends
+//	interop WORKLOAD/dq                        a sample of bench/targets.json
 //
 // NODES is host:port joined by commas. A job's body is its run time in Unix nanoseconds, a slash and
 // the user's bytes; a consumer takes a job off its node and runs it where it is the first to set the
@@ -144,8 +145,10 @@ func main() {
 		produce(strings.Split(args[1], ","), args[2], number(args[3]), number(args[4]))
 	case len(args) == 4 && args[0] == "consume":
 		consume(strings.Split(args[1], ","), args[2], args[3])
+	case len(args) == 1 && strings.HasSuffix(args[0], "/dq"):
+		benchSample(args[0])
 	default:
-		fmt.Fprintln(os.Stderr, "usage: interop produce NODES TUBE COUNT FIRST | consume NODES TUBE REDIS")
+		fmt.Fprintln(os.Stderr, "usage: interop produce NODES TUBE COUNT FIRST | consume NODES TUBE REDIS | WORKLOAD/dq")
 		os.Exit(64)
 	}
 }
