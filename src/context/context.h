@@ -85,7 +85,7 @@ void weiri_context_fini(weir_context *context);
  * It is not cancelled yet. */
 void weiri_context_describe(weir_context *context, weir_envelope *envelope, uint32_t attempt,
                             int64_t due_ns);
-/* Starts the run with a time limit from now_ns on; 0: none, and now_ns is not looked at. */
+/* Starts the run with a time limit from now_ns on; 0: none, and now_ns is not used. */
 void weiri_context_begin(weir_context *context, int64_t now_ns, int64_t limit_ns);
 /* Notes how a run was lost, unless it was lost before. */
 void weiri_context_note_loss(weir_context *context, const char *message, int signal,

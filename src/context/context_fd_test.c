@@ -44,7 +44,7 @@ static bool is_readable(int fd, int wait_ms)
     return poll(&poller, 1, wait_ms) == 1 && (poller.revents & POLLIN) != 0;
 }
 
-/* What the descriptor says is what the check says. */
+/* The descriptor and the check agree. */
 static void check_shows(struct scene *scene, enum weir_status status)
 {
     int fd = fd_of(&scene->context);

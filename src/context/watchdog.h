@@ -18,16 +18,16 @@ struct weiri_contexts;
 /* A thread that tells of runs which go on past their time limit: such a run does not ask its
  * context.
  *
- * The thread looks at the list of what has a limit, at least once in each overdue_ns while anything
- * is in it. When nothing was in it for so long, the thread sleeps until the next limit is noted. So
- * a run makes a system call for it once in overdue_ns at most. */
+ * The thread reads the list of runs with a limit at least once in each overdue_ns while a run is in
+ * it. When the list was empty for so long, the thread sleeps until the next limit is noted. So runs
+ * make a system call for it once in overdue_ns at most. */
 
 /* The part of a context that the watchdog watches. Guarded by the contexts' mutex, but for is_told:
  * the run's worker also resets it between two runs. */
 struct weiri_watched {
     struct weiri_list link; /* in the list, where there is a limit */
     int64_t limit_ns;
-    bool is_told; /* in this run; once is enough */
+    bool is_told; /* of this run: each is told of once */
 };
 
 /* Tells of a run, late_ns past its limit. On the watchdog's thread, without the mutex; the run does

@@ -189,7 +189,7 @@ TEST(years_missed, "years of firings each second cost no walk through them")
     schedule.missed = WEIR_FIRING_ALL;
     schedule.catch_up_max = WEIR_CATCH_UP_LIMIT;
     struct world w = start(&schedule, "2024-05-01 00:00", 1);
-    /* Of so many the count ends at ten thousand, of which none is skipped. */
+    /* The count ends at ten thousand; none of these is skipped. */
     check_run(&w, "2099-05-01 02:46:39", "2099-05-01 00:00", 0);
     check_end(&w, "2099-05-01 02:46:39", 0, 0);
     check_run(&w, "2099-05-01 02:46:39", "2099-05-01 00:00:01", 0);

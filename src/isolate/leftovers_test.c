@@ -127,7 +127,7 @@ TEST(session_of_killed, "so does that of a task that is killed")
 {
     struct task task = task_of(leave_in_session);
     CHECK_INT(pipe(task.pipes), ==, 0);
-    task.stop_fd = task.pipes[0]; /* readable when what is left behind is ready */
+    task.stop_fd = task.pipes[0]; /* readable when the process left behind is ready */
     run_and_check(&task, 1);
     CHECK_INT(task.result.end, ==, WEIRI_ISOLATED_STOPPED);
 }

@@ -23,7 +23,7 @@ static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
     return weir_pool_end(pool, &options);
 }
 
-/* The pool waits for the caller, so what waits for the pool is refused. */
+/* The pool waits for the caller, so calls that wait for the pool are refused. */
 static void check_waits_refused(weir_pool *pool)
 {
     CHECK_STATUS(weir_pool_drain(pool), WEIR_ESTATE);

@@ -27,8 +27,8 @@ static uint32_t cancel(weir_pool *pool, weir_envelope *envelope,
     return found | WEIR_CANCELED_RUNNING;
 }
 
-/* A worker with a run of the envelope, begun up to that ticket, that is not over: something that is
- * called because of its end has not returned. NULL: there is none. */
+/* A worker that runs the envelope under that ticket or an earlier one. A run is over when all calls
+ * that its end makes have returned. NULL: there is none. */
 static const struct weiri_worker *find_run(const weir_pool *pool, const weir_envelope *envelope,
                                            uint64_t last_ticket) WEIRI_POOL_LOCKED
 {

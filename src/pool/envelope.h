@@ -24,8 +24,8 @@ struct weiri_worker;
  * item's pending time is the earliest of them (WEIR_FOREVER: none). While the envelope runs, the
  * schedule has no pending time: the end of the run makes the next one.
  *
- * A time of the schedule of an expression may only be a look at the wall clock, at most a minute
- * off. It queues nothing. */
+ * The schedule of a cron expression also has times, at most a minute away, at which the wall clock
+ * is only checked. They queue nothing. */
 struct weiri_recurrence {
     struct weiri_plan plan; /* immutable */
     struct weiri_plan_state state;

@@ -120,7 +120,7 @@ TEST(older_caller, "options of an older, shorter kind leave out what they do not
     struct task task;
     task_init(&task);
     struct weir_envelope_options options = options_for(&task);
-    options.deadline_ns = -1; /* beyond the size: not looked at */
+    options.deadline_ns = -1; /* beyond the size: ignored */
     options.size = offsetof(struct weir_envelope_options, deadline_ns);
     weir_envelope *envelope;
     CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
@@ -245,7 +245,7 @@ TEST_OOM(no_memory, "without memory no envelope is made and the payload is not t
     task_fini(&task);
 }
 
-/* What the envelope of such options takes, in bytes. */
+/* The size of the envelope of such options, in bytes. */
 static size_t bytes_of(const struct weir_envelope_options *options)
 {
     size_t before = test_allocated_bytes();
@@ -273,7 +273,7 @@ TEST(size, "an envelope takes memory for what it has, a plain one 352 bytes")
     task_fini(&task);
 }
 
-/* What only some envelopes have. */
+/* The parts that only some envelopes have. */
 enum part {
     RECURRENCE = 1,
     HOOKS = 2,

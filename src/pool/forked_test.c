@@ -67,7 +67,7 @@ TEST(refused,
     task_fini(&task);
 }
 
-/* What a program does at its end. */
+/* The calls of a program at its end. */
 static void free_all(weir_pool *pool, weir_scope *scope, weir_metrics *metrics)
 {
     weir_scope_cancel(scope);

@@ -40,7 +40,7 @@ enum weiri_action {
     WEIRI_RETRY      /* as the decision says */
 };
 
-/* The next action. decision is looked at for failures of one-off envelopes only. */
+/* The next action. decision is used for failures of one-off envelopes only. */
 enum weiri_action weiri_outcome_action(enum weiri_outcome outcome, const struct weiri_terms *terms,
                                        const struct weir_decision *decision);
 

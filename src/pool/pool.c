@@ -219,7 +219,7 @@ enum weir_status weir_pool_free(weir_pool *pool)
         return WEIR_OK;
     }
     if (weiri_pool_check(pool) != WEIR_OK) {
-        return WEIR_EFORKED; /* its threads are not here, and what they held is held */
+        return WEIR_EFORKED; /* a child has no threads; locks stay held */
     }
     enum weir_status status = weir_pool_terminate(pool);
     if (status != WEIR_OK) {

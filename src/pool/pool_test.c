@@ -132,7 +132,7 @@ TEST(older_caller, "options of an older, shorter kind leave out what they do not
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
     options.allocator = *test_allocator();
     options.workers = 1;
-    options.capacity = 1; /* beyond the size: not looked at */
+    options.capacity = 1; /* beyond the size: ignored */
     options.size = offsetof(struct weir_pool_options, capacity);
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);

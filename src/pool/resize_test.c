@@ -56,7 +56,7 @@ TEST(shrink, "of a pool that shrinks surplus workers leave as their runs end, an
     let_go(&crew, 0, 2);
     counter_wait(&crew.tasks[0].outcomes, 1);
     counter_wait(&crew.tasks[1].outcomes, 1);
-    /* The two that ended were to leave: what is queued is left to the third. */
+    /* The two that ended had to leave: the third runs the rest. */
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
     CHECK_INT(counter_value(&crew.tasks[3].entered), ==, 0);
     let_go(&crew, 2, 4);

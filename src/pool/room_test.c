@@ -4,7 +4,8 @@
 
 #include "pool/fixture.h"
 
-/* A full pool: who waits for room, who has to leave for it, and sends of several at once. */
+/* A full pool: sends that wait for capacity, envelopes that are dropped for it, and sends of
+ * several at once. */
 
 #define COUNT 4
 

@@ -20,9 +20,9 @@ struct weir_pool_snapshot {
     size_t count;
 };
 
-/* A walk through the envelopes in flight copies all, or finds the one with an id. */
+/* A walk through the envelopes in flight. It copies all, or finds the one with an id. */
 struct walk {
-    struct weir_pool_item *items; /* room for all; NULL: only finds */
+    struct weir_pool_item *items; /* has space for all; NULL: only finds */
     size_t count;
     uint64_t id;
     weir_envelope *found;

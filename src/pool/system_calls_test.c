@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What a run asks of the system: nothing. */
+/* A run makes no system call. */
 #define _GNU_SOURCE /* syscall */
 #include <sched.h>
 #include <sys/wait.h>

@@ -34,7 +34,7 @@ static struct weir_item *pop(struct weiri_ring *ring)
     return item;
 }
 
-/* What a queue does after an item has left it. */
+/* A queue after an item has left it. */
 static void shrink(struct weiri_ring *ring)
 {
     if (weiri_is_sparse(ring->capacity, ring->count)) {
