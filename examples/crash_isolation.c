@@ -68,7 +68,7 @@ int main(void)
     static char documents[][8] = {"letter", "bomb", "maze", "", "report"};
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
     options.workers = 1;
-    options.flags = WEIR_POOL_TIMEOUTS_FAIL; /* note_failure() hears of those as well */
+    options.flags = WEIR_POOL_TIMEOUTS_FAIL; /* note_failure() is called for them too */
     weir_pool *pool;
     if (weir_pool_new(&options, &pool) != WEIR_OK) {
         return 1;

@@ -9,7 +9,7 @@
 
 static sem_t imported_all;
 
-/* As deep down as it may be: there is no way back for a status from here. */
+/* Deep in calls that cannot return a status. */
 static void import_row(weir_context *context, int row)
 {
     if (row == 17 && weir_context_attempt(context) < 3) {

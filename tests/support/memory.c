@@ -21,7 +21,7 @@ struct head {
     struct head *next;
     struct head *prev;
     size_t size;
-    uint64_t number; /* the how-manyth allocation this was */
+    uint64_t number; /* the number of the allocation, from 1 */
     uint64_t mark;
     uint64_t padding; /* the block behind the head is aligned as malloc's */
 };

@@ -59,7 +59,7 @@ struct explorer_engine {
     struct {
         const void *address; /* NULL: ended */
         char kind;           /* 'm', 'c' */
-        unsigned number;     /* the how-manyth to begin: its name */
+        unsigned number;     /* its number in the order of beginnings: its name */
     } objects[EXPLORER_OBJECTS_MAX];
     unsigned object_count; /* places in use up to now */
     unsigned objects_ever;

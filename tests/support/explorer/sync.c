@@ -14,8 +14,8 @@
 #include "support/explorer/engine.h"
 
 /* The functions of base/sync.h, base/time.h, base/random.h and base/panic.h on the explorer. A
- * mutex is its owner field: 0 free, else the holder's number; a condition is its address. The
- * pthread members lie unused. */
+ * mutex is its owner field: 0 free, else the holder's number; a condition is its address. The words
+ * and the thread that the real functions use (state, signals, impl) are not used. */
 
 #define OUTSIDE ((uintptr_t)1000) /* the holder of a lock while no schedule runs */
 #define DESTROYED UINTPTR_MAX
