@@ -111,7 +111,7 @@ static _Noreturn void supervise(int pipe, pid_t program, pid_t task)
             kill_task(task);
         }
     }
-    kill_task(task); /* what is left of its group */
+    kill_task(task); /* the rest of its group */
     siginfo_t info;
     (void)waitid(P_PID, (id_t)task, &info, WEXITED);
     end_descendants();

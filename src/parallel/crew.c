@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The workers of a run (its caller, and helpers) take chunks from one counter. The mutex publishes
- * the run and what pieces wrote; the counter and the status order nothing.
+ * the run and the writes of pieces; the counter and the status order nothing.
  * docs/internals/parallel.md proves that no chunk waits for a helper that is never woken. */
 #include "parallel/crew.h"
 

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT */
 /* Drain, stop, terminate.
  *
- * Several threads may end a pool at once. Each notes its request, of which the strongest
- * counts, and drops the envelopes that are not kept. Until then it counts as busy, as a worker does
- * until it has left; the last busy thread makes the pool stopped. So a stopped pool runs nothing,
- * holds only kept envelopes, and has reported all ends. */
+ * Several threads may end a pool at once. Each notes its request, and drops the envelopes that are
+ * not kept. Until then the thread counts as busy, as a worker does until it has left.
+ * The strongest request counts. The last busy thread makes the pool stopped. So a stopped pool runs
+ * nothing, holds only kept envelopes, and has reported all ends. */
 
 #include <inttypes.h>
 #include <stdio.h>

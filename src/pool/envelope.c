@@ -147,7 +147,7 @@ weir_envelope *weir_envelope_ref(weir_envelope *envelope)
 bool weiri_envelope_unref_unless_last(weir_envelope *envelope)
 {
     weiri_sync_point();
-    /* Acquire: what the other holders did happens before what the last one does with it. */
+    /* Acquire: the work of the other holders happens before that of the last one. */
     unsigned count = atomic_load_explicit(&envelope->references, memory_order_acquire);
     while (count > 1) {
         /* Release: the work of this holder happens before the last one frees the envelope. */

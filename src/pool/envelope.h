@@ -49,7 +49,7 @@ struct weiri_member {
     bool has_slot;                /* it occupies one of the group's slots */
 };
 
-/* An envelope. What only some envelopes have lies behind it, in the same block of memory.
+/* An envelope. The parts that only some envelopes have lie behind it, in the same block of memory.
  *
  * The item says where it is: queued, waiting, running (processing), to run again (dirty). It is in
  * flight while the pool's core holds the item. For each flight the pool has one reference, which it
@@ -81,7 +81,7 @@ struct weir_envelope {
     atomic_uint references;
     struct weiri_list end_link; /* in the list of ends */
 
-    /* Immutable. What the options point at are copies; their size is that of the whole block. */
+    /* Immutable. The options point at copies; their size is that of the whole block. */
     struct weir_envelope_options options;
     struct weiri_recurrence *recurrence; /* NULL: it is one-off */
     struct weiri_member *member;         /* NULL: it is of no group */
