@@ -81,7 +81,8 @@ enum weir_status weir_limiter_free(weir_limiter *limiter)
     return WEIR_OK;
 }
 
-/* Checked here too, since a queue made after fork() may have been given a limiter made before. */
+/* Queues and pools call this too. One that was made after fork() may have a limiter that was made
+ * before: the process of the limiter is checked here for that. */
 enum weir_status weiri_limiter_when(weir_limiter *limiter, struct weir_key key, int64_t now_ns,
                                     int64_t *ret_delay_ns)
 {
