@@ -191,6 +191,17 @@ static inline void runs_after(const struct weir_job *job, enum weir_run_outcome 
     atomic_fetch_add(&runs->ends[outcome], 1);
 }
 
+#define RUNS_EXPLANATION "the handler's own words"
+
+static inline void runs_explain(const struct weir_job *job, int status, char *text, size_t size,
+                                void *arg)
+{
+    (void)job;
+    (void)arg;
+    CHECK_INT(status, ==, WEIR_EUSER);
+    (void)snprintf(text, size, "%s", RUNS_EXPLANATION);
+}
+
 static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *runs,
                                             uint32_t workers, uint32_t attempts_max,
                                             int64_t retry_ns, uint32_t flags)
@@ -200,6 +211,7 @@ static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *ru
     struct weir_error error;
     options.handler = runs_handle;
     options.after_run = runs_after;
+    options.explain = runs_explain;
     options.arg = runs;
     options.workers = workers;
     options.attempts_max = attempts_max;

@@ -78,7 +78,7 @@ TEST_BROKERS(buries_after_the_last,
         weir_broker_peek(place.broker, "t", WEIR_JOB_BURIED, 9, place_show, &shown, &error),
         WEIR_OK);
     CHECK_INT(shown.count, ==, 1);
-    CHECK(strstr(shown.reason, "attempt 2") != NULL);
+    CHECK_STRING(shown.reason, "attempt 2: " RUNS_EXPLANATION);
     CHECK_STATUS(weir_broker_kick(place.broker, "t", 9, &kicked, &error), WEIR_OK);
     CHECK_INT(kicked, ==, 1);
     place_consume(&place, &runs, 2, 2, WEIR_MS(1));
