@@ -13,11 +13,23 @@
 /* How often a copy of a running job is looked at before it goes back, and after how long first. */
 #define LOOKS_MAX 4
 #define LOOK_FIRST WEIR_MS(100)
+/* For how long a job is known as done here; Redis knows it for an hour. */
+#define DONE_NS WEIR_SECONDS(1800)
 
 static struct weiri_subscription *subscription_of(const struct weiri_copy *copy)
 {
     WEIRI_ASSERT(copy->lane != NULL);
     return copy->lane->subscription;
+}
+
+void weiri_copy_forget(struct weiri_copy *copy)
+{
+    struct weiri_cluster *cluster = subscription_of(copy)->cluster;
+    weiri_copy_unhold(copy);
+    weiri_mutex_lock(&cluster->mutex);
+    weiri_list_remove(&copy->same);
+    weiri_mutex_unlock(&cluster->mutex);
+    weiri_release(&cluster->config->allocator, copy, sizeof(*copy));
 }
 
 void weiri_copy_unhold(struct weiri_copy *copy)
@@ -30,11 +42,10 @@ void weiri_copy_unhold(struct weiri_copy *copy)
 
 void weiri_copy_free(struct weiri_copy *copy)
 {
-    const struct weir_allocator *memory = &subscription_of(copy)->cluster->config->allocator;
+    weiri_copy_go_on(copy);
     weiri_list_remove(&copy->link);
-    weiri_copy_unhold(copy);
-    weiri_reservation_free(memory, copy->reservation);
-    weiri_release(memory, copy, sizeof(*copy));
+    weiri_reservation_free(&subscription_of(copy)->cluster->config->allocator, copy->reservation);
+    weiri_copy_forget(copy);
 }
 
 bool weiri_copy_is_alive(const struct weiri_copy *copy)
@@ -46,6 +57,40 @@ bool weiri_copy_is_alive(const struct weiri_copy *copy)
 int64_t weiri_copy_touch_ns(const struct weiri_copy *copy)
 {
     return weiri_time_add(weiri_monotonic_now(), copy->reservation->job.ttr_ns / 3);
+}
+
+/* --- held back --- */
+
+/* When something is due of it. */
+static int64_t due_ns(const struct weiri_copy *copy, int64_t now_ns)
+{
+    int64_t wall = weiri_cluster_now(subscription_of(copy)->cluster);
+    int64_t wait = weiri_time_sub(copy->reservation->job.run_at_ns, wall);
+    int64_t due = weiri_time_add(now_ns, wait > 0 ? wait : 0);
+    due = due > copy->look_ns ? due : copy->look_ns;
+    return weiri_time_earlier(due, copy->touch_ns);
+}
+
+void weiri_copy_hold_back(struct weiri_copy *copy)
+{
+    struct weiri_subscription *subscription = subscription_of(copy);
+    copy->is_early = true;
+    weiri_list_remove(&copy->link);
+    weiri_list_insert_before(&subscription->early, &copy->link);
+    subscription->early_count++;
+    subscription->early_ns =
+        weiri_time_earlier(subscription->early_ns, due_ns(copy, weiri_monotonic_now()));
+}
+
+void weiri_copy_go_on(struct weiri_copy *copy)
+{
+    if (copy->is_early) {
+        struct weiri_subscription *subscription = subscription_of(copy);
+        copy->is_early = false;
+        weiri_list_remove(&copy->link);
+        weiri_list_insert_before(&subscription->copies, &copy->link);
+        subscription->early_count--;
+    }
 }
 
 /* --- into the stock --- */
@@ -103,7 +148,7 @@ static void look_later(struct weiri_copy *copy, int64_t lease_ms)
         int64_t pause = LOOK_FIRST << copy->looks;
         copy->looks++;
         copy->look_ns = weiri_time_add(weiri_monotonic_now(), pause);
-        copy->is_early = true;
+        weiri_copy_hold_back(copy);
         return;
     }
     uint32_t reserves = copy->reservation->job.attempts;
@@ -115,6 +160,7 @@ static void look_later(struct weiri_copy *copy, int64_t lease_ms)
 static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);
+    copy->is_asking = false;
     switch (answer) {
     case WEIRI_CLAIM_MINE:
         copy->is_claimed = true;
@@ -140,14 +186,79 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
     }
 }
 
+/* The number that the first digits of the copy's key are. */
+static size_t number_of_key(const struct weiri_copy *copy, size_t digits)
+{
+    size_t number = 0;
+    for (size_t i = 0; i < digits; i++) {
+        char c = copy->claim.key[i];
+        number = number << 4 | (size_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return number;
+}
+
+static struct weiri_list *bucket_of(const struct weiri_copy *copy)
+{
+    return &subscription_of(copy)->buckets[number_of_key(copy, 2)];
+}
+
+static struct weiri_done *done_of(const struct weiri_copy *copy)
+{
+    return &subscription_of(copy)->done[number_of_key(copy, 3)];
+}
+
+void weiri_copy_note_done(const struct weiri_copy *copy)
+{
+    struct weiri_done *done = done_of(copy);
+    memcpy(done->key, copy->claim.key, sizeof(done->key));
+    done->until_ns = weiri_time_add(weiri_monotonic_now(), DONE_NS);
+}
+
+static bool is_done_here(const struct weiri_copy *copy)
+{
+    const struct weiri_done *done = done_of(copy);
+    return done->until_ns > weiri_monotonic_now() && strcmp(done->key, copy->claim.key) == 0;
+}
+
+struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
+                                        bool (*is_wanted)(const struct weiri_copy *other))
+{
+    struct weiri_copy *found = NULL;
+    const struct weiri_list *end = bucket_of(copy);
+    weiri_mutex_lock(&subscription_of(copy)->cluster->mutex);
+    for (struct weiri_list *link = end->next; link != end && found == NULL; link = link->next) {
+        struct weiri_copy *other = WEIRI_CONTAINER(link, struct weiri_copy, same);
+        if (is_wanted(other) && strcmp(other->claim.key, copy->claim.key) == 0) {
+            found = other;
+        }
+    }
+    weiri_mutex_unlock(&subscription_of(copy)->cluster->mutex);
+    return found;
+}
+
+static bool has_claim(const struct weiri_copy *copy)
+{
+    return copy->is_claimed || copy->is_asking;
+}
+
 static void claim(struct weiri_copy *copy)
 {
     struct weiri_cluster *cluster = subscription_of(copy)->cluster;
-    copy->is_early = false;
+    weiri_copy_go_on(copy);
     if (cluster->claims == NULL) {
         admit(copy, copy->reservation->job.attempts);
         return;
     }
+    /* Redis need not be asked about a job that was done here, or that another copy claims here. */
+    if (is_done_here(copy)) {
+        weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
+        return;
+    }
+    if (weiri_copy_find_same(copy, has_claim) != NULL) {
+        look_later(copy, weiri_copy_lease_ms(copy));
+        return;
+    }
+    copy->is_asking = true;
     copy->claim.verb = WEIRI_CLAIM;
     copy->claim.time_ms = weiri_copy_lease_ms(copy);
     copy->claim.done = claimed;
@@ -171,7 +282,7 @@ static void learned(struct weiri_command *command, enum weiri_delivery delivery,
     job->state = WEIR_JOB_RESERVED;
     copy->touch_ns = weiri_copy_touch_ns(copy);
     if (job->run_at_ns > now) {
-        copy->is_early = true;
+        weiri_copy_hold_back(copy);
     } else {
         claim(copy);
     }
@@ -218,6 +329,7 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     copy->generation = lane->conn.generation;
     copy->number = reply->id;
     weiri_list_init(&copy->link);
+    weiri_list_init(&copy->same);
     weiri_list_init(&copy->claim.link);
     weiri_list_init(&copy->settlements);
     if (!make_reservation(copy, reply, run_at_ns, stamp_size)) {
@@ -226,6 +338,7 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     }
     weiri_claim_key(reply->body, reply->body_size, copy->claim.key);
     weiri_mutex_lock(&cluster->mutex);
+    weiri_list_insert_before(bucket_of(copy), &copy->same);
     copy->claim.token = weiri_random_next(&cluster->random);
     weiri_mutex_unlock(&cluster->mutex);
     copy->is_held = true;
@@ -239,8 +352,6 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->number};
     weiri_copy_send(copy, &request, learned);
 }
-
-/* --- while it is early --- */
 
 int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns)
 {
@@ -258,9 +369,7 @@ int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns)
     } else if (copy->touch_ns <= now_ns) {
         weiri_copy_touch(copy);
     } else {
-        int64_t due = weiri_time_add(now_ns, weiri_time_sub(run_at, wall));
-        due = due > copy->look_ns ? due : copy->look_ns;
-        return weiri_time_earlier(due, copy->touch_ns);
+        return due_ns(copy, now_ns);
     }
     return INT64_MAX;
 }

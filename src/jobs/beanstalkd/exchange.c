@@ -50,6 +50,11 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
     weiri_list_init(&made->link);
     weiri_list_init(&made->stock);
     weiri_list_init(&made->copies);
+    weiri_list_init(&made->early);
+    made->early_ns = INT64_MAX;
+    for (size_t i = 0; i < WEIRI_BUCKETS; i++) {
+        weiri_list_init(&made->buckets[i]);
+    }
     weiri_cond_init(&made->changed, &cluster->mutex);
     weiri_mutex_lock(&cluster->mutex);
     found = find_locked(cluster, tube);
@@ -181,10 +186,8 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
 
 void weiri_cluster_let_go(void *store, struct weiri_reservation *reservation)
 {
-    struct weiri_cluster *cluster = store;
-    struct weiri_copy *copy = reservation->backend;
-    weiri_copy_unhold(copy);
-    weiri_release(&cluster->config->allocator, copy, sizeof(*copy));
+    (void)store;
+    weiri_copy_forget(reservation->backend);
 }
 
 /* --- waiting --- */

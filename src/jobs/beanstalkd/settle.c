@@ -59,7 +59,7 @@ static void finish_own(struct weiri_copy *copy, enum weir_status status)
 {
     if (copy->event == WEIRI_JOB_TOUCH && status == WEIR_OK) {
         copy->touch_ns = weiri_copy_touch_ns(copy);
-        copy->is_early = true;
+        weiri_copy_hold_back(copy);
     } else {
         weiri_copy_free(copy);
     }
@@ -108,17 +108,17 @@ static void tell_node(struct weiri_copy *copy)
     weiri_copy_send(copy, &request, settled);
 }
 
-/* A job is done: its other copies that are held back here are deleted. */
-static void delete_others(struct weiri_subscription *subscription, const char *key)
+static bool is_looking(const struct weiri_copy *copy)
 {
-    struct weiri_list *end = &subscription->copies;
-    struct weiri_list *following;
-    for (struct weiri_list *link = end->next; link != end; link = following) {
-        struct weiri_copy *copy = WEIRI_CONTAINER(link, struct weiri_copy, link);
-        following = link->next;
-        if (copy->is_early && copy->looks > 0 && strcmp(copy->claim.key, key) == 0) {
-            weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
-        }
+    return copy->is_early && copy->looks > 0;
+}
+
+/* A job is done: its other copies that are held back here are deleted. */
+static void delete_others(const struct weiri_copy *done)
+{
+    struct weiri_copy *copy;
+    while ((copy = weiri_copy_find_same(done, is_looking)) != NULL) {
+        weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
     }
 }
 
@@ -147,7 +147,8 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer
         copy->event = WEIRI_JOB_RELEASE;
         copy->delay_s = WEIRI_AWAY_SECONDS;
     } else if (copy->event == WEIRI_JOB_DONE && answer == WEIRI_CLAIM_MINE) {
-        delete_others(subscription, claim->key);
+        weiri_copy_note_done(copy);
+        delete_others(copy);
     }
     tell_node(copy);
 }
@@ -189,8 +190,8 @@ void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlem
 
 void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint32_t delay_s)
 {
+    weiri_copy_go_on(copy);
     weiri_list_remove(&copy->link);
-    copy->is_early = false;
     copy->event = event;
     copy->delay_s = delay_s;
     tell_claim(copy);
@@ -198,7 +199,7 @@ void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint3
 
 void weiri_copy_touch(struct weiri_copy *copy)
 {
-    copy->is_early = false;
+    weiri_copy_go_on(copy);
     copy->event = WEIRI_JOB_TOUCH;
     tell_claim(copy);
 }

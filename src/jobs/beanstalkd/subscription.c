@@ -121,27 +121,34 @@ static void rest(struct weiri_subscription *subscription)
 
 /* --- copies --- */
 
-/* Advances the copies that are early. Returns when to do so again, and counts the others. */
-static int64_t advance_copies(struct weiri_subscription *subscription, int64_t now_ns,
-                              size_t *ret_coming)
+/* Advances the copies that are early, once one of them may be due. Returns when to do so again. */
+static int64_t advance_early(struct weiri_subscription *subscription, int64_t now_ns)
 {
-    int64_t next = INT64_MAX;
-    size_t coming = 0;
-    size_t early = 0;
-    struct weiri_list *end = &subscription->copies;
+    if (subscription->early_ns > now_ns) {
+        return subscription->early_ns;
+    }
+    /* A while later even if none is due: the wall clock may be set, a connection may end. */
+    subscription->early_ns =
+        subscription->early_count == 0 ? INT64_MAX : weiri_time_add(now_ns, WEIR_SECONDS(1));
+    struct weiri_list *end = &subscription->early;
     struct weiri_list *following;
     for (struct weiri_list *link = end->next; link != end; link = following) {
         struct weiri_copy *copy = WEIRI_CONTAINER(link, struct weiri_copy, link);
         following = link->next;
-        early += copy->is_early;
-        coming += !copy->is_early;
-        if (copy->is_early) {
-            next = weiri_time_earlier(next, weiri_copy_advance(copy, now_ns));
-        }
+        int64_t due = weiri_copy_advance(copy, now_ns);
+        subscription->early_ns = weiri_time_earlier(subscription->early_ns, due);
     }
-    subscription->early_count = early;
-    *ret_coming = coming;
-    return next;
+    return subscription->early_ns;
+}
+
+static size_t count_copies(const struct weiri_subscription *subscription)
+{
+    size_t count = 0;
+    const struct weiri_list *end = &subscription->copies;
+    for (const struct weiri_list *link = end->next; link != end; link = link->next) {
+        count++;
+    }
+    return count;
 }
 
 /* Gives back copies of the stock that nobody took, or whose connection is gone; all of them where
@@ -182,9 +189,8 @@ static int64_t advance_stock(struct weiri_subscription *subscription, int64_t no
 static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
 {
     struct weiri_cluster *cluster = subscription->cluster;
-    size_t coming;
     size_t stock;
-    int64_t next = advance_copies(subscription, now_ns, &coming);
+    int64_t next = advance_early(subscription, now_ns);
     next = weiri_time_earlier(next, advance_stock(subscription, now_ns, false, &stock));
     weiri_mutex_lock(&cluster->mutex);
     int64_t until = subscription->waiters > 0 ? INT64_MAX : subscription->demand_until_ns;
@@ -195,7 +201,7 @@ static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
         return next;
     }
     next = weiri_time_earlier(next, until);
-    coming += stock;
+    size_t coming = stock + count_copies(subscription);
     if (demand > coming && subscription->early_count < WEIRI_EARLY_MAX) {
         for (size_t node = 0; node < cluster->options.node_count; node++) {
             int64_t again = ask_branch(subscription, node, demand - coming, now_ns);
@@ -236,8 +242,8 @@ static void end_lanes(struct weiri_subscription *subscription)
         }
     }
     /* What is left is early: everything else ended with its command. */
-    while (!weiri_list_is_empty(&subscription->copies)) {
-        weiri_copy_free(WEIRI_CONTAINER(subscription->copies.next, struct weiri_copy, link));
+    while (!weiri_list_is_empty(&subscription->early)) {
+        weiri_copy_free(WEIRI_CONTAINER(subscription->early.next, struct weiri_copy, link));
     }
 }
 

@@ -15,8 +15,19 @@
 
 #define WEIRI_LANES_MAX 8
 #define WEIRI_RESERVES_MAX 16
-/* Copies that are held back at a time: before their run time, or while another copy runs. */
-#define WEIRI_EARLY_MAX 256
+/* Copies that are held back at a time: before their run time, or while another copy runs. A node
+ * counts whole seconds, so these are the copies of all jobs that are due within a second. */
+#define WEIRI_EARLY_MAX 8192
+/* By the first two digits of their keys. */
+#define WEIRI_BUCKETS 256
+/* By the first three. */
+#define WEIRI_DONE_MAX 4096
+
+/* A job that was done here: Redis will say so of its other copies, and need not be asked. */
+struct weiri_done {
+    char key[WEIRI_CLAIM_KEY_SIZE];
+    int64_t until_ns;
+};
 
 struct weiri_lane {
     struct weiri_conn conn;
@@ -39,13 +50,15 @@ struct weiri_branch {
 /* A reserved copy of a job. The cluster thread's until a consumer takes it from the stock. Then its
  * commands and claims are the thread's, and the reservation is the consumer's. */
 struct weiri_copy {
-    struct weiri_list link; /* of the subscription's copies or stock, or of none */
+    struct weiri_list link; /* of the subscription's copies, early or stock, or of none */
+    struct weiri_list same; /* of its key's bucket: other copies of the job are there as well */
     struct weiri_lane *lane;
     uint32_t generation; /* the lane's connection that it was reserved on */
     uint64_t number;
     struct weiri_job_stats facts;
     struct weiri_reservation *reservation;
-    bool is_early; /* held back: nothing of it is under way */
+    bool is_early;  /* held back: nothing of it is under way */
+    bool is_asking; /* Redis is asked for the claim */
     bool is_claimed;
     bool is_held;     /* counted in its lane */
     int64_t look_ns;  /* when to look at its claim again */
@@ -76,13 +89,17 @@ struct weiri_subscription {
     uint32_t attempts_max;
     uint32_t signals;
     unsigned waiters;
-    unsigned watchers; /* of emptiness */
-    int64_t check_ns;  /* when to look for emptiness next */
+    unsigned watchers;                        /* of emptiness */
+    int64_t check_ns;                         /* when to look for emptiness next */
+    struct weiri_list buckets[WEIRI_BUCKETS]; /* all copies, by their keys */
 
     /* The cluster thread's. */
-    struct weiri_list copies;       /* on their way to the stock, or early */
-    size_t early_count;             /* of the last advance */
-    struct weiri_branch branches[]; /* one a node */
+    struct weiri_list copies; /* on their way to the stock */
+    struct weiri_list early;
+    size_t early_count;
+    int64_t early_ns; /* when to look through them; no later than any is due */
+    struct weiri_done done[WEIRI_DONE_MAX]; /* the last of each place */
+    struct weiri_branch branches[];         /* one a node */
 };
 
 /* The cluster thread's side. */
@@ -95,6 +112,15 @@ void weiri_subscriptions_free(struct weiri_cluster *cluster);
 void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply);
 /* Is the connection that it was reserved on still there? */
 bool weiri_copy_is_alive(const struct weiri_copy *copy);
+/* Notes that the copy's job is done, as Redis confirmed. */
+void weiri_copy_note_done(const struct weiri_copy *copy);
+/* A copy of the same job, or this copy itself; NULL: none is wanted. */
+struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
+                                        bool (*is_wanted)(const struct weiri_copy *other));
+/* Holds a copy back until its times; nothing of it is under way. */
+void weiri_copy_hold_back(struct weiri_copy *copy);
+/* Ends that, if it is held back. */
+void weiri_copy_go_on(struct weiri_copy *copy);
 /* Does what is due of a copy that is held back. Returns when something will be. */
 int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns);
 /* Tells claim and node what becomes of a copy, and frees it; it is in no stock. */
@@ -103,6 +129,8 @@ void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint3
 void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement);
 /* The lane holds the copy no longer. */
 void weiri_copy_unhold(struct weiri_copy *copy);
+/* Frees a copy whose reservation is freed by others. From any thread. */
+void weiri_copy_forget(struct weiri_copy *copy);
 /* Frees a copy that no consumer has, in a list or in none, with its reservation. */
 void weiri_copy_free(struct weiri_copy *copy);
 
