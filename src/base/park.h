@@ -4,12 +4,14 @@
 #define WEIRI_PARK_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A place where one thread sleeps until another one wakes it. It lasts for one sleep and usually
  * lies on the waiter's stack. The waker finds it in a list that a lock guards, takes it out and
- * sets it under that lock. The system call that ends the sleep comes after the unlock
- * (weiri_parker_wake()). It touches no memory of the parker, which may be gone by then. */
+ * sets it, under that lock unless the list is the waker's alone. The system call that ends the
+ * sleep comes after the unlock (weiri_parker_wake()). It touches no memory of the parker, which may
+ * be gone by then. */
 
 struct weiri_parker {
     _Atomic uint32_t is_set;
@@ -23,6 +25,8 @@ void weiri_parker_sleep(struct weiri_parker *parker, int64_t limit_ns);
 
 /* Ends the wait. The waiter sees all writes made before. */
 void weiri_parker_set(struct weiri_parker *parker);
+/* For a waiter that has no other way to know: was it set? */
+bool weiri_parker_is_set(const struct weiri_parker *parker);
 
 /* Ends the sleep of a parker that was set. The parker may be gone. */
 void weiri_parker_wake(struct weiri_parker *parker);

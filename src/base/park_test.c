@@ -10,7 +10,7 @@
 static void sleep_until_set(void *opaque)
 {
     struct weiri_parker *parker = opaque;
-    while (atomic_load_explicit(&parker->is_set, memory_order_acquire) == 0) {
+    while (!weiri_parker_is_set(parker)) {
         weiri_parker_sleep(parker, INT64_MAX);
     }
 }

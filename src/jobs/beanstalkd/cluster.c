@@ -69,20 +69,15 @@ static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
     return !is_closing;
 }
 
-/* Wakes the threads whose calls were answered. A call is gone once the mutex is released. */
+/* Wakes the threads whose calls were answered. A call may be gone once its parker is set. */
 static void wake_finished(struct weiri_cluster *cluster)
 {
-    if (weiri_list_is_empty(&cluster->finished)) {
-        return;
-    }
-    weiri_mutex_lock(&cluster->mutex);
     while (!weiri_list_is_empty(&cluster->finished)) {
         struct weiri_call *call = WEIRI_CONTAINER(cluster->finished.next, struct weiri_call, link);
         weiri_list_remove(&call->link);
-        call->is_done = true;
-        weiri_cond_signal(&call->woken);
+        weiri_parker_set(&call->parker);
+        weiri_parker_wake(&call->parker);
     }
-    weiri_mutex_unlock(&cluster->mutex);
 }
 
 static void checked(struct weiri_command *command, enum weiri_delivery delivery,

@@ -5,6 +5,7 @@
 
 #include <poll.h>
 
+#include "base/park.h"
 #include "base/sync.h"
 #include "jobs/beanstalkd/cluster_options.h"
 #include "jobs/beanstalkd/connection.h"
@@ -69,8 +70,7 @@ struct weiri_call {
     /* On the cluster's thread: sends what the call is about. */
     void (*begin)(struct weiri_call *call, int64_t now_ns);
     size_t left;
-    struct weiri_cond woken;
-    bool is_done; /* guarded by the mutex */
+    struct weiri_parker parker; /* the other thread's; set once all answers are there */
 };
 
 /* Hands the call in and waits for its last answer. */

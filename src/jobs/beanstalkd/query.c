@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/panic.h"
+#include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
 
@@ -15,17 +16,15 @@ void weiri_call_run(struct weiri_call *call)
     if (call->left == 0) {
         return;
     }
-    call->is_done = false;
     weiri_list_init(&call->link);
-    weiri_cond_init(&call->woken, &cluster->mutex);
+    weiri_parker_init(&call->parker);
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(&cluster->calls, &call->link);
     weiri_cluster_wake_locked(cluster);
-    while (!call->is_done) {
-        weiri_cond_wait(&call->woken);
-    }
     weiri_mutex_unlock(&cluster->mutex);
-    weiri_cond_fini(&call->woken);
+    while (!weiri_parker_is_set(&call->parker)) {
+        weiri_parker_sleep(&call->parker, weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS));
+    }
 }
 
 void weiri_call_answer(struct weiri_call *call)
