@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""Includes go one way: base <- queue <- pool <- jobs <- cli; context, cron, isolate, parallel and metrics are on base only.
+"""Includes go one way: base <- queue <- pool <- jobs <- view <- cli; context, cron, isolate, parallel and metrics are on base only.
 
 Usage: tools/check_includes.py
 
  - A room of src/ includes internal headers ("room/file.h") of itself and of the rooms below it, and public headers of
-   those rooms. The program includes no internal header but its own.
+   those rooms. The program (view, cli) includes no internal header but its own.
  - A public header includes public headers of its own room and below, and standard C; nothing of the system.
  - In the libraries only src/base calls threads, clocks and randomness of the system.
  - Unit tests beside their sources may also include the harness ("support/...").
@@ -27,8 +27,12 @@ BELOW = {
     "parallel": {"base"},
     "pool": {"base", "context", "cron", "isolate", "metrics", "queue"},
     "jobs": {"base", "context", "cron", "isolate", "metrics", "queue", "pool"},
-    "cli": set(),
+    "view": set(),
+    "cli": {"view"},
 }
+
+# The rooms of the program, which see all public headers.
+PROGRAM = {"view", "cli"}
 
 # The room that each public header belongs to.
 PUBLIC = {
@@ -45,7 +49,7 @@ PUBLIC = {
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}
 # weir.h is the sum of libweir, so it stands above all its rooms.
 ROOM_OF_HEADER["weir"] = "libweir"
-BELOW["libweir"] = set(BELOW) - {"jobs", "cli"}
+BELOW["libweir"] = set(BELOW) - {"jobs"} - PROGRAM
 
 STANDARD_C = {"stdbool.h", "stddef.h", "stdint.h", "stdarg.h", "limits.h", "string.h"}
 
@@ -92,7 +96,7 @@ def check_source(path):
         return
     is_test = path.name.endswith("_test.c")
     internal = BELOW[room] | {room} | ({"support"} if is_test else set())
-    public = set(PUBLIC) | {"libweir"} if room == "cli" else BELOW[room] | {room}
+    public = set(PUBLIC) | {"libweir"} if room in PROGRAM else BELOW[room] | {room}
     text = read(path)
     for line, is_system, name in includes(text):
         if is_system and name.startswith("weir/"):
@@ -105,7 +109,7 @@ def check_source(path):
             findings.add(path, line, f'room {room} may not include "{name}"')
         elif not is_system and not any((ROOT / top / name).is_file() for top in ("src", "tests")):
             findings.add(path, line, f'there is no "{name}"')
-    if room not in ("base", "cli") and not is_test:
+    if room not in {"base"} | PROGRAM and not is_test:
         code = without_comments(text)
         for match in SYSTEM_CALLS.finditer(code):
             line = code.count("\n", 0, match.start()) + 1

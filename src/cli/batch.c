@@ -16,7 +16,7 @@
 
 #include "cli/report.h"
 #include "cli/table.h"
-#include "cli/timestamp.h"
+#include "view/timestamp.h"
 
 /* The time between two lines of progress. */
 #define PROGRESS_NS WEIR_MS(250)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/timestamp.h"
+#include "view/timestamp.h"
 
 extern char **environ;
 

@@ -11,6 +11,7 @@
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
+#include "view/json.h"
 
 /* Says why a job was left alone. Returns the exit status. */
 static int tell_left(const struct ids_verb *verb, const char *id, enum weir_status status,
@@ -30,28 +31,11 @@ static int tell_left(const struct ids_verb *verb, const char *id, enum weir_stat
     }
 }
 
-static const char *result_name(const struct ids_verb *verb, enum weir_status status)
-{
-    switch (status) {
-    case WEIR_OK:
-        return verb->done;
-    case WEIR_ENOTFOUND:
-        return "not found";
-    case WEIR_EBUSY:
-        return "reserved";
-    case WEIR_ESTATE:
-        return "other state";
-    default:
-        return "unknown";
-    }
-}
-
 static bool print_result(const struct ids_verb *verb, const char *id, enum weir_status status,
                          bool json)
 {
     if (json) {
-        return table_print_json(
-            json_pack("{s:s, s:s}", "id", id, "result", result_name(verb, status)));
+        return table_print_json(json_of_result(id, verb->done, status));
     }
     return status != WEIR_OK || printf("%s %s\n", verb->done, id) >= 0;
 }

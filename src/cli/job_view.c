@@ -11,8 +11,9 @@
 #include <weir/duration.h>
 
 #include "cli/report.h"
-#include "cli/text.h"
-#include "cli/timestamp.h"
+#include "view/json.h"
+#include "view/text.h"
+#include "view/timestamp.h"
 
 static const struct table_column columns[] = {
     {"ID", true, false},       {"TUBE", false, false},    {"STATE", false, false},
@@ -47,45 +48,6 @@ static bool add_row(const struct job_view *view, const struct weir_job *job)
     return added;
 }
 
-/* The body as text if it is text, else in base64; "encoding" says which. */
-static bool add_body(json_t *object, const struct weir_job *job)
-{
-    json_t *text = json_stringn(job->body, job->body_size);
-    const char *encoding = "utf-8";
-    if (text == NULL) {
-        char *encoded = text_base64(job->body, job->body_size);
-        encoding = "base64";
-        text = encoded != NULL ? json_string(encoded) : NULL;
-        free(encoded);
-    }
-    return json_object_set_new(object, "body", text) == 0 &&
-           json_object_set_new(object, "encoding", json_string(encoding)) == 0;
-}
-
-static bool print_object(const struct job_view *view, const struct weir_job *job)
-{
-    char created_at[TIMESTAMP_SIZE];
-    char run_at[TIMESTAMP_SIZE];
-    timestamp_write(job->created_ns, created_at);
-    timestamp_write(job->run_at_ns, run_at);
-    char *reason = text_escape(job->reason, strlen(job->reason));
-    json_t *object =
-        reason == NULL
-            ? NULL
-            : json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s}", "id", job->id, "tube",
-                        job->tube, "state", weir_job_state_name(job->state), "priority",
-                        (json_int_t)job->priority, "attempts", (json_int_t)job->attempts,
-                        "created_at", created_at, "run_at", run_at, "ttr_ns",
-                        (json_int_t)job->ttr_ns, "size", (json_int_t)job->body_size, "reason",
-                        reason);
-    free(reason);
-    if (object != NULL && view->body && !add_body(object, job)) {
-        json_decref(object);
-        return false;
-    }
-    return table_print_json(object);
-}
-
 bool job_view_init(struct job_view *view)
 {
     view->table = table_new(columns, view->body ? COLUMN_COUNT : COLUMN_COUNT - 1);
@@ -99,7 +61,8 @@ void job_view_fini(struct job_view *view)
 
 int job_view_show(struct job_view *view, const struct weir_job *job)
 {
-    view->failed = view->json ? !print_object(view, job) : !add_row(view, job);
+    view->failed =
+        view->json ? !table_print_json(json_of_job(job, view->body)) : !add_row(view, job);
     return view->failed ? 1 : 0;
 }
 

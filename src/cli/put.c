@@ -16,7 +16,7 @@
 #include "cli/put.h"
 #include "cli/report.h"
 #include "cli/store.h"
-#include "cli/timestamp.h"
+#include "view/timestamp.h"
 
 static const struct poptOption put_options[] = {
     OPTION_VALUE("delay", 'd', PUT_DELAY, "Do not run it before this much time has passed",

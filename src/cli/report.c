@@ -10,7 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "cli/text.h"
+#include "view/text.h"
 
 static const char *command_name;
 

@@ -13,7 +13,8 @@
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
-#include "cli/timestamp.h"
+#include "view/json.h"
+#include "view/timestamp.h"
 
 enum {
     OPTION_JSON = OPTION_OWN
@@ -93,32 +94,13 @@ static bool add_row(struct libscols_table *table, const struct weir_tube_counts 
     return table_add(table, cells, COLUMN_COUNT);
 }
 
-static json_t *to_json(const struct weir_tube_counts *counts)
-{
-    json_t *object =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tube", counts->tube, "delayed",
-                  (json_int_t)counts->delayed, "ready", (json_int_t)counts->ready, "reserved",
-                  (json_int_t)counts->reserved, "buried", (json_int_t)counts->buried, "put",
-                  (json_int_t)counts->put, "done", (json_int_t)counts->done, "retried",
-                  (json_int_t)counts->retried, "expired", (json_int_t)counts->expired);
-    if (object != NULL && counts->paused_until_ns != 0) {
-        char pause[TIMESTAMP_SIZE];
-        write_pause(counts->paused_until_ns, pause);
-        if (json_object_set_new(object, "paused_until", json_string(pause)) != 0) {
-            json_decref(object);
-            return NULL;
-        }
-    }
-    return object;
-}
-
 static int show(const struct weir_tube_counts *counts, void *arg)
 {
     struct stats *stats = arg;
     stats->found = true;
     stats->has_pauses = stats->has_pauses || counts->paused_until_ns != 0;
     stats->failed =
-        stats->json ? !table_print_json(to_json(counts)) : !add_row(stats->table, counts);
+        stats->json ? !table_print_json(json_of_tube(counts)) : !add_row(stats->table, counts);
     return stats->failed ? 1 : 0;
 }
 
@@ -155,37 +137,12 @@ static bool add_node(struct libscols_table *table, const struct weir_node *node)
     return table_add(table, cells, NODE_COLUMN_COUNT);
 }
 
-static json_t *node_to_json(const struct weir_node *node)
-{
-    bool is_redis = node->kind == WEIR_NODE_REDIS;
-    json_t *object =
-        json_pack("{s:s, s:s, s:s}", "node", node->name, "kind", is_redis ? "redis" : "beanstalkd",
-                  "state", weir_node_state_name(node->state));
-    json_t *more =
-        node->state == WEIR_NODE_AWAY ? json_pack("{s:s}", "why", node->why)
-        : is_redis
-            ? json_pack("{s:I}", "answer_ns", (json_int_t)node->answer_ns)
-            : json_pack("{s:I, s:s, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "answer_ns",
-                        (json_int_t)node->answer_ns, "version", node->version, "uptime_ns",
-                        (json_int_t)node->uptime_ns, "job_size_max", (json_int_t)node->job_size_max,
-                        "connections", (json_int_t)node->connections, "binlog",
-                        (int)node->has_binlog, "binlog_files", (json_int_t)node->binlog_files,
-                        "binlog_records", (json_int_t)node->binlog_records, "delayed",
-                        (json_int_t)node->delayed, "ready", (json_int_t)node->ready, "reserved",
-                        (json_int_t)node->reserved, "buried", (json_int_t)node->buried);
-    if (object == NULL || json_object_update_new(object, more) != 0) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
-}
-
 static int show_node(const struct weir_node *node, void *arg)
 {
     struct stats *stats = arg;
     stats->has_nodes = true;
     stats->failed =
-        stats->json ? !table_print_json(node_to_json(node)) : !add_node(stats->nodes, node);
+        stats->json ? !table_print_json(json_of_node(node)) : !add_node(stats->nodes, node);
     return stats->failed ? 1 : 0;
 }
 

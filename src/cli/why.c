@@ -13,8 +13,9 @@
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
-#include "cli/text.h"
-#include "cli/timestamp.h"
+#include "view/json.h"
+#include "view/text.h"
+#include "view/timestamp.h"
 
 enum {
     OPTION_JSON = OPTION_OWN
@@ -32,23 +33,6 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     (void)text;
     *(bool *)arg = true;
     return EX_OK;
-}
-
-static const char *reason_name(enum weir_why_reason reason)
-{
-    switch (reason) {
-    case WEIR_WHY_TIME:
-        return "time";
-    case WEIR_WHY_PAUSED:
-        return "paused";
-    case WEIR_WHY_WORKER:
-        return "worker";
-    case WEIR_WHY_RESERVED:
-        return "reserved";
-    case WEIR_WHY_BURIED:
-        return "buried";
-    }
-    return "?";
 }
 
 /* What follows the reason: when it can start. */
@@ -92,28 +76,6 @@ static bool print_words(const char *id, const struct weir_why *why)
     return printed;
 }
 
-static bool print_json(const char *id, const struct weir_why *why)
-{
-    char *text = text_escape(why->text, strlen(why->text));
-    json_t *object = text == NULL ? NULL
-                                  : json_pack("{s:s, s:s, s:s, s:s}", "id", id, "state",
-                                              weir_job_state_name(why->state), "reason",
-                                              reason_name(why->reason), "text", text);
-    free(text);
-    bool is_known = why->start_ns > 0 && why->start_ns != WEIR_FOREVER;
-    if (object != NULL && is_known) {
-        char time[TIMESTAMP_SIZE];
-        timestamp_write(why->start_ns, time);
-        (void)json_object_set_new(object,
-                                  why->reason == WEIR_WHY_RESERVED ? "reserved_until" : "start_at",
-                                  json_string(time));
-    }
-    if (object != NULL && why->owner > 0) {
-        (void)json_object_set_new(object, "process", json_integer((json_int_t)why->owner));
-    }
-    return table_print_json(object);
-}
-
 static int explain(const char *id, weir_broker *broker, bool json)
 {
     struct weir_why why;
@@ -129,7 +91,7 @@ static int explain(const char *id, weir_broker *broker, bool json)
     if (status != WEIR_OK) {
         return report_status(status, quote(id).text, &error);
     }
-    bool printed = json ? print_json(id, &why) : print_words(id, &why);
+    bool printed = json ? table_print_json(json_of_why(id, &why)) : print_words(id, &why);
     return printed ? EX_OK : table_refuse();
 }
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "cli/timestamp.h"
+#include "view/timestamp.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_CLI_TEXT_H
-#define WEIRI_CLI_TEXT_H
+#ifndef WEIRI_VIEW_TEXT_H
+#define WEIRI_VIEW_TEXT_H
 
 #include <stddef.h>
 

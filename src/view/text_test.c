@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "cli/text.h"
+#include "view/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,161 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "view/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/duration.h>
+
+#include "view/text.h"
+#include "view/timestamp.h"
+
+/* Adds a member; an object that cannot take it is released. */
+static json_t *with(json_t *object, const char *name, json_t *value)
+{
+    if (object != NULL && json_object_set_new(object, name, value) == 0) {
+        return object;
+    }
+    if (object == NULL) {
+        json_decref(value);
+    }
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *json_of_time(int64_t ns)
+{
+    char text[TIMESTAMP_SIZE];
+    timestamp_write(ns, text);
+    return json_string(text);
+}
+
+json_t *json_of_pause(int64_t until_ns)
+{
+    return until_ns == WEIR_FOREVER ? json_string("resumed") : json_of_time(until_ns);
+}
+
+json_t *json_of_tube(const struct weir_tube_counts *counts)
+{
+    json_t *object =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tube", counts->tube, "delayed",
+                  (json_int_t)counts->delayed, "ready", (json_int_t)counts->ready, "reserved",
+                  (json_int_t)counts->reserved, "buried", (json_int_t)counts->buried, "put",
+                  (json_int_t)counts->put, "done", (json_int_t)counts->done, "retried",
+                  (json_int_t)counts->retried, "expired", (json_int_t)counts->expired);
+    return counts->paused_until_ns == 0
+               ? object
+               : with(object, "paused_until", json_of_pause(counts->paused_until_ns));
+}
+
+json_t *json_of_node(const struct weir_node *node)
+{
+    bool is_redis = node->kind == WEIR_NODE_REDIS;
+    json_t *object =
+        json_pack("{s:s, s:s, s:s}", "node", node->name, "kind", is_redis ? "redis" : "beanstalkd",
+                  "state", weir_node_state_name(node->state));
+    json_t *more =
+        node->state == WEIR_NODE_AWAY ? json_pack("{s:s}", "why", node->why)
+        : is_redis
+            ? json_pack("{s:I}", "answer_ns", (json_int_t)node->answer_ns)
+            : json_pack("{s:I, s:s, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "answer_ns",
+                        (json_int_t)node->answer_ns, "version", node->version, "uptime_ns",
+                        (json_int_t)node->uptime_ns, "job_size_max", (json_int_t)node->job_size_max,
+                        "connections", (json_int_t)node->connections, "binlog",
+                        (int)node->has_binlog, "binlog_files", (json_int_t)node->binlog_files,
+                        "binlog_records", (json_int_t)node->binlog_records, "delayed",
+                        (json_int_t)node->delayed, "ready", (json_int_t)node->ready, "reserved",
+                        (json_int_t)node->reserved, "buried", (json_int_t)node->buried);
+    if (object == NULL || json_object_update_new(object, more) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* The body as text if it is text, else in base64; "encoding" says which. */
+static json_t *with_body(json_t *object, const struct weir_job *job)
+{
+    json_t *text = json_stringn(job->body, job->body_size);
+    const char *encoding = "utf-8";
+    if (text == NULL) {
+        char *encoded = text_base64(job->body, job->body_size);
+        encoding = "base64";
+        text = encoded != NULL ? json_string(encoded) : NULL;
+        free(encoded);
+    }
+    return with(with(object, "body", text), "encoding", json_string(encoding));
+}
+
+json_t *json_of_job(const struct weir_job *job, bool body)
+{
+    char created_at[TIMESTAMP_SIZE];
+    char run_at[TIMESTAMP_SIZE];
+    timestamp_write(job->created_ns, created_at);
+    timestamp_write(job->run_at_ns, run_at);
+    char *reason = text_escape(job->reason, strlen(job->reason));
+    json_t *object =
+        reason == NULL
+            ? NULL
+            : json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s}", "id", job->id, "tube",
+                        job->tube, "state", weir_job_state_name(job->state), "priority",
+                        (json_int_t)job->priority, "attempts", (json_int_t)job->attempts,
+                        "created_at", created_at, "run_at", run_at, "ttr_ns",
+                        (json_int_t)job->ttr_ns, "size", (json_int_t)job->body_size, "reason",
+                        reason);
+    free(reason);
+    return body ? with_body(object, job) : object;
+}
+
+static const char *reason_name(enum weir_why_reason reason)
+{
+    switch (reason) {
+    case WEIR_WHY_TIME:
+        return "time";
+    case WEIR_WHY_PAUSED:
+        return "paused";
+    case WEIR_WHY_WORKER:
+        return "worker";
+    case WEIR_WHY_RESERVED:
+        return "reserved";
+    case WEIR_WHY_BURIED:
+        return "buried";
+    }
+    return "?";
+}
+
+json_t *json_of_why(const char *id, const struct weir_why *why)
+{
+    char *text = text_escape(why->text, strlen(why->text));
+    json_t *object = text == NULL ? NULL
+                                  : json_pack("{s:s, s:s, s:s, s:s}", "id", id, "state",
+                                              weir_job_state_name(why->state), "reason",
+                                              reason_name(why->reason), "text", text);
+    free(text);
+    if (why->start_ns > 0 && why->start_ns != WEIR_FOREVER) {
+        object = with(object, why->reason == WEIR_WHY_RESERVED ? "reserved_until" : "start_at",
+                      json_of_time(why->start_ns));
+    }
+    return why->owner > 0 ? with(object, "process", json_integer((json_int_t)why->owner)) : object;
+}
+
+static const char *result_name(const char *done, enum weir_status status)
+{
+    switch (status) {
+    case WEIR_OK:
+        return done;
+    case WEIR_ENOTFOUND:
+        return "not found";
+    case WEIR_EBUSY:
+        return "reserved";
+    case WEIR_ESTATE:
+        return "other state";
+    default:
+        return "unknown";
+    }
+}
+
+json_t *json_of_result(const char *id, const char *done, enum weir_status status)
+{
+    return json_pack("{s:s, s:s}", "id", id, "result", result_name(done, status));
+}

@@ -1,0 +1,33 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_VIEW_JSON_H
+#define WEIRI_VIEW_JSON_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include <weir/admin.h>
+
+/* The objects that `--json` prints and the HTTP API answers. Their names are stable: both show the
+ * same. Every function returns owned (json_decref()), NULL when out of memory. */
+
+/* A tube and its counts; with "paused_until" where it is paused. */
+json_t *json_of_tube(const struct weir_tube_counts *counts);
+
+/* When a pause ends: a time, or "resumed". */
+json_t *json_of_pause(int64_t until_ns);
+
+/* A server of a cluster. */
+json_t *json_of_node(const struct weir_node *node);
+
+/* A job, with its body as text or base64 where `body` is set. */
+json_t *json_of_job(const struct weir_job *job, bool body);
+
+/* Why a job does not run. */
+json_t *json_of_why(const char *id, const struct weir_why *why);
+
+/* The result of a change of one job; done names a success, e.g. "buried". */
+json_t *json_of_result(const char *id, const char *done, enum weir_status status);
+
+#endif
