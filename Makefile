@@ -134,7 +134,7 @@ croniter: deps-test ## cron expressions against python3-croniter in every time z
 .PHONY: promtool
 promtool: deps-test ## let Prometheus' promtool judge the metrics
 	@$(call configure,dev)
-	@$(call build,dev) --target test.conformance.promtool
+	@$(call build,dev) --target test.conformance.promtool test.http.metrics
 	@tools/promtool.sh build/dev
 
 .PHONY: bench

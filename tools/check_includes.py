@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
-"""Includes go one way: base <- queue <- pool <- jobs <- view <- cli; context, cron, isolate, parallel and metrics are on base only.
+"""Includes go one way: base <- queue <- pool <- jobs <- view <- http <- cli; context, cron, isolate, parallel and metrics are on base only.
 
 Usage: tools/check_includes.py
 
  - A room of src/ includes internal headers ("room/file.h") of itself and of the rooms below it, and public headers of
-   those rooms. The program (view, cli) includes no internal header but its own.
+   those rooms. The program (view, http, cli) includes no internal header but its own.
  - A public header includes public headers of its own room and below, and standard C; nothing of the system.
  - In the libraries only src/base calls threads, clocks and randomness of the system.
  - Unit tests beside their sources may also include the harness ("support/...").
@@ -28,11 +28,12 @@ BELOW = {
     "pool": {"base", "context", "cron", "isolate", "metrics", "queue"},
     "jobs": {"base", "context", "cron", "isolate", "metrics", "queue", "pool"},
     "view": set(),
-    "cli": {"view"},
+    "http": {"view"},
+    "cli": {"http", "view"},
 }
 
 # The rooms of the program, which see all public headers.
-PROGRAM = {"view", "cli"}
+PROGRAM = {"view", "http", "cli"}
 
 # The room that each public header belongs to.
 PUBLIC = {

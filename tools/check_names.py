@@ -6,7 +6,7 @@
 Usage: tools/check_names.py
 
 In Markdown and man pages, weir_… is a name that a public header declares, or the beginning of some (`weir_limiter_…`); WEIR_… is
-one too, or a variable of the environment or of the build that the sources know. CHANGELOG.md speaks of names that were.
+one too, or a variable of the environment or of the build that the sources know, or a family of metrics that /metrics has. CHANGELOG.md speaks of names that were.
 
 weir(7) names every function and type that a header of libweir declares.
 """
@@ -31,6 +31,8 @@ for header in files(".h", under="include"):
 variables = set()
 for path in [*files(".c", ".h", under="src"), *files(".sh", under="tools"), *files(".cmake", under="cmake"), "Makefile", "CMakeLists.txt"]:
     variables |= {name for name in NAME.findall(read(path)) if name.startswith("WEIR_")}
+# The families of /metrics.
+variables |= set(NAME.findall(read("src/http/exposition.c")))
 
 count = 0
 for document in [*files(".md"), *files(under="man")]:

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
 #
-# Lets Prometheus' own promtool judge the metrics: runs the test conformance.promtool of a build with it. Where promtool
+# Lets Prometheus' own promtool judge the metrics: runs conformance.promtool and http.metrics of a build with it. Where promtool
 # is not installed, Debian's package is fetched and unpacked under build/promtool, not installed: it comes with a server.
 #
 #   tools/promtool.sh BUILD     e.g. build/dev
@@ -39,4 +39,6 @@ else
 fi
 
 # A skipped test is status 77, and fails here.
-WEIR_PROMTOOL=$promtool "$1/tests/test.conformance.promtool"
+export WEIR_PROMTOOL=$promtool
+"$1/tests/test.conformance.promtool"
+"$1/tests/integration/test.http.metrics"

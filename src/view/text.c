@@ -126,3 +126,43 @@ char *text_base64(const void *data, size_t size)
     *at = '\0';
     return result;
 }
+
+/* The value of a digit; -1: it is none. */
+static int read_digit(char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+bool text_read_base64(const char *text, size_t size, char *bytes, size_t *ret_size)
+{
+    size_t count = 0;
+    if (size % 4 != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i += 4) {
+        bool is_last = i + 4 == size;
+        size_t padding = !is_last ? 0 : text[i + 2] == '=' ? 2 : text[i + 3] == '=' ? 1 : 0;
+        uint32_t group = 0;
+        for (size_t j = 0; j < 4; j++) {
+            int digit = j < 4 - padding ? read_digit(text[i + j]) : text[i + j] == '=' ? 0 : -1;
+            if (digit < 0) {
+                return false;
+            }
+            group = group << 6 | (uint32_t)digit;
+        }
+        /* Bits that stand for no byte are zero, so that each text of bytes has one form. */
+        if ((group & (padding == 2 ? 0xffffu : padding == 1 ? 0xffu : 0u)) != 0) {
+            return false;
+        }
+        for (size_t j = 0; j < 3 - padding; j++) {
+            bytes[count++] = (char)(unsigned char)(group >> (16 - 8 * j) & 0xff);
+        }
+    }
+    *ret_size = count;
+    return true;
+}

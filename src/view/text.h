@@ -3,6 +3,7 @@
 #ifndef WEIRI_VIEW_TEXT_H
 #define WEIRI_VIEW_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Makes foreign bytes safe to show: no byte moves a terminal's cursor, changes its colours or the
@@ -24,5 +25,8 @@ char *text_escape(const void *data, size_t size);
 
 /* In base64, with padding; to be freed; NULL: out of memory. */
 char *text_base64(const void *data, size_t size);
+
+/* Reads base64 with padding into bytes, which has size of them at least. False: it is none. */
+bool text_read_base64(const char *text, size_t size, char *bytes, size_t *ret_size);
 
 #endif

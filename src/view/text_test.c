@@ -121,3 +121,44 @@ TEST(base64, "base64 gives the vectors of RFC 4648")
     check_base64("foobar", 6, "Zm9vYmFy");
     check_base64("\xfb\xff\xfe\0", 4, "+//+AA==");
 }
+
+static bool reads_as(const char *text, const void *bytes, size_t size)
+{
+    char read[64];
+    size_t count = 99;
+    return text_read_base64(text, strlen(text), read, &count) && count == size &&
+           memcmp(read, bytes, size) == 0;
+}
+
+TEST(base64_read, "base64 is read back, with all lengths of padding and each byte")
+{
+    char bytes[256];
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (char)(unsigned char)i;
+    }
+    for (size_t size = 0; size <= sizeof(bytes); size++) {
+        char read[512];
+        size_t count = 0;
+        char *text = text_base64(bytes, size);
+        CHECK(text_read_base64(text, strlen(text), read, &count));
+        CHECK_INT(count, ==, size);
+        CHECK_INT(memcmp(read, bytes, size), ==, 0);
+        free(text);
+    }
+    CHECK(reads_as("", "", 0));
+    CHECK(reads_as("YQ==", "a", 1));
+}
+
+TEST(base64_refused, "what is not base64 with padding is refused")
+{
+    static const char *const texts[] = {"Y",    "YQ",   "YQ=",  "YQ==YQ==", "====", "=Q==",
+                                        "Y===", "YQ=a", "YR==", "YWJ=",     "Y Q=", "YQ\n="};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (reads_as(texts[i], "", 0) || reads_as(texts[i], "a", 1)) {
+            test_fail(__FILE__, __LINE__, "%s was read", texts[i]);
+        }
+        char read[64];
+        size_t count = 0;
+        CHECK(!text_read_base64(texts[i], strlen(texts[i]), read, &count));
+    }
+}

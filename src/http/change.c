@@ -1,0 +1,275 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weir/duration.h>
+
+#include "http/api.h"
+#include "http/fields.h"
+#include "view/json.h"
+#include "view/text.h"
+
+/* What changes jobs: put, and what operators do. */
+
+static const char *const no_fields[] = {NULL};
+
+/* The tube of the path and the object of the body. NULL: refused. */
+static json_t *read_tube_request(const struct request *request, const char *const *members,
+                                 const char **ret_tube, struct reply *reply)
+{
+    *ret_tube = request->target.segments[3];
+    return fields_check(&request->target, no_fields, reply) && fields_tube(*ret_tube, reply)
+               ? fields_object(request->text, request->size, members, reply)
+               : NULL;
+}
+
+static void refuse_tube(struct reply *reply, enum weir_status status, const char *tube,
+                        const struct weir_error *error)
+{
+    if (status == WEIR_ENOTFOUND) {
+        reply_error(reply, 404, "%s: no such tube; expected one that a job was put into", tube);
+    } else {
+        reply_status(reply, status, tube, error);
+    }
+}
+
+static bool read_put(const json_t *object, struct weir_put_options *options, struct reply *reply)
+{
+    int64_t priority = 0;
+    if (!member_time(object, "run_at", &options->run_at_ns, reply) ||
+        !member_duration(object, "delay", 0, &options->delay_ns, reply) ||
+        !member_duration(object, "ttr", WEIR_MS(1), &options->ttr_ns, reply) ||
+        !member_number(object, "priority", INT32_MIN, INT32_MAX, &priority, reply)) {
+        return false;
+    }
+    if (json_object_get(object, "run_at") != NULL && json_object_get(object, "delay") != NULL) {
+        reply_error(reply, 400, "delay and run_at: both given; expected one of them");
+        return false;
+    }
+    options->priority = (int32_t)priority;
+    return true;
+}
+
+/* The body as bytes; *ret_decoded is to be freed. */
+static bool read_body(const json_t *object, struct weir_body *body, char **ret_decoded,
+                      struct reply *reply)
+{
+    const json_t *value = json_object_get(object, "body");
+    const char *encoding = "utf-8";
+    if (!json_is_string(value)) {
+        reply_error(reply, 400, "body: expected a string");
+        return false;
+    }
+    if (!member_string(object, "encoding", &encoding, reply)) {
+        return false;
+    }
+    body->data = json_string_value(value);
+    body->size = json_string_length(value);
+    if (strcmp(encoding, "base64") == 0) {
+        *ret_decoded = malloc(body->size + 1);
+        if (*ret_decoded == NULL) {
+            reply_status(reply, WEIR_ENOMEM, "body", NULL);
+            return false;
+        }
+        if (!text_read_base64(body->data, body->size, *ret_decoded, &body->size)) {
+            reply_error(reply, 400, "body: expected base64 with padding");
+            return false;
+        }
+        body->data = *ret_decoded;
+    } else if (strcmp(encoding, "utf-8") != 0) {
+        reply_error(reply, 400, "encoding: %.100s: expected utf-8 or base64", encoding);
+        return false;
+    }
+    return true;
+}
+
+void api_put(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const members[] = {"body", "encoding", "run_at", "delay",
+                                          "ttr",  "priority", NULL};
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_error error = {""};
+    struct weir_body body = {NULL, 0};
+    struct weir_job_id id;
+    const char *tube = NULL;
+    char *decoded = NULL;
+    json_t *object = read_tube_request(request, members, &tube, reply);
+    if (object != NULL && read_put(object, &options, reply) &&
+        read_body(object, &body, &decoded, reply)) {
+        enum weir_status status =
+            weir_broker_put(api->broker, tube, &body, 1, &options, &id, &error);
+        if (status == WEIR_OK) {
+            reply_json(reply, 201, json_pack("{s:s, s:s}", "id", id.text, "tube", tube));
+        } else {
+            reply_status(reply, status, tube, &error);
+        }
+    }
+    free(decoded);
+    json_decref(object);
+}
+
+void api_kick_tube(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const members[] = {"count", NULL};
+    struct weir_error error = {""};
+    const char *tube = NULL;
+    int64_t count = 1000;
+    size_t kicked = 0;
+    json_t *object = read_tube_request(request, members, &tube, reply);
+    if (object != NULL && member_number(object, "count", 1, 1000, &count, reply)) {
+        enum weir_status status =
+            weir_broker_kick(api->broker, tube, (size_t)count, &kicked, &error);
+        if (status == WEIR_OK) {
+            reply_json(reply, 200,
+                       json_pack("{s:s, s:I}", "tube", tube, "kicked", (json_int_t)kicked));
+        } else {
+            refuse_tube(reply, status, tube, &error);
+        }
+    }
+    json_decref(object);
+}
+
+void api_pause(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const members[] = {"duration", NULL};
+    struct weir_error error = {""};
+    const char *tube = NULL;
+    int64_t duration_ns = WEIR_FOREVER;
+    json_t *object = read_tube_request(request, members, &tube, reply);
+    if (object != NULL && member_duration(object, "duration", 1, &duration_ns, reply)) {
+        enum weir_status status = weir_broker_pause(api->broker, tube, duration_ns, &error);
+        if (status == WEIR_OK) {
+            reply_json(reply, 200, json_pack("{s:s, s:b}", "tube", tube, "paused", 1));
+        } else {
+            refuse_tube(reply, status, tube, &error);
+        }
+    }
+    json_decref(object);
+}
+
+void api_resume(const struct api *api, const struct request *request, struct reply *reply)
+{
+    struct weir_error error = {""};
+    const char *tube = NULL;
+    json_t *object = read_tube_request(request, no_fields, &tube, reply);
+    if (object != NULL) {
+        enum weir_status status = weir_broker_resume(api->broker, tube, &error);
+        if (status == WEIR_OK) {
+            reply_json(reply, 200, json_pack("{s:s, s:b}", "tube", tube, "paused", 0));
+        } else {
+            refuse_tube(reply, status, tube, &error);
+        }
+    }
+    json_decref(object);
+}
+
+/* --- jobs by their ids --- */
+
+#define IDS_MOST 1000
+
+/* One call of the library on jobs by their ids. */
+typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, size_t count,
+                                   const char *reason, enum weir_status *ret_statuses,
+                                   struct weir_error *ret_error);
+
+/* The texts of the member "ids". False: refused. */
+static bool read_ids(const json_t *object, const char **ids, size_t *ret_count, struct reply *reply)
+{
+    const json_t *array = json_object_get(object, "ids");
+    size_t count = json_array_size(array);
+    if (count == 0 || count > IDS_MOST) {
+        reply_error(reply, 400, "ids: expected an array of 1 to %d strings", IDS_MOST);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = json_string_value(json_array_get(array, i));
+        if (ids[i] == NULL) {
+            reply_error(reply, 400, "ids: expected an array of 1 to %d strings", IDS_MOST);
+            return false;
+        }
+    }
+    *ret_count = count;
+    return true;
+}
+
+static json_t *show_results(const char *const *ids, const enum weir_status *statuses, size_t count,
+                            const char *done)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if (json_array_append_new(array, json_of_result(ids[i], done, statuses[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return json_pack("{s:o}", "results", array);
+}
+
+/* Answers 200 with one result for each job: that some were left alone is in there. */
+static void change(const struct api *api, const struct request *request, struct reply *reply,
+                   change_fn *apply, const char *done, bool has_reason)
+{
+    static const char *const members[] = {"ids", NULL};
+    static const char *const more_members[] = {"ids", "reason", NULL};
+    struct weir_error error = {""};
+    const char *reason = "buried by hand";
+    size_t count = 0;
+    const char **ids = calloc(IDS_MOST, sizeof(*ids));
+    enum weir_status *statuses = calloc(IDS_MOST, sizeof(*statuses));
+    json_t *object = fields_check(&request->target, no_fields, reply)
+                         ? fields_object(request->text, request->size,
+                                         has_reason ? more_members : members, reply)
+                         : NULL;
+    if (ids == NULL || statuses == NULL) {
+        reply_status(reply, WEIR_ENOMEM, "jobs", NULL);
+    } else if (object != NULL && read_ids(object, ids, &count, reply) &&
+               member_string(object, "reason", &reason, reply)) {
+        enum weir_status status = apply(api->broker, ids, count, reason, statuses, &error);
+        if (status == WEIR_OK) {
+            reply_json(reply, 200, show_results(ids, statuses, count, done));
+        } else {
+            reply_status(reply, status, "jobs", &error);
+        }
+    }
+    json_decref(object);
+    free(statuses);
+    free(ids);
+}
+
+static enum weir_status apply_kick(weir_broker *broker, const char *const *ids, size_t count,
+                                   const char *reason, enum weir_status *ret_statuses,
+                                   struct weir_error *ret_error)
+{
+    (void)reason;
+    return weir_broker_kick_ids(broker, ids, count, ret_statuses, ret_error);
+}
+
+static enum weir_status apply_remove(weir_broker *broker, const char *const *ids, size_t count,
+                                     const char *reason, enum weir_status *ret_statuses,
+                                     struct weir_error *ret_error)
+{
+    (void)reason;
+    return weir_broker_remove_ids(broker, ids, count, ret_statuses, ret_error);
+}
+
+void api_kick(const struct api *api, const struct request *request, struct reply *reply)
+{
+    change(api, request, reply, apply_kick, "kicked", false);
+}
+
+void api_bury(const struct api *api, const struct request *request, struct reply *reply)
+{
+    change(api, request, reply, weir_broker_bury_ids, "buried", true);
+}
+
+void api_rm(const struct api *api, const struct request *request, struct reply *reply)
+{
+    change(api, request, reply, apply_remove, "removed", false);
+}
+
+void api_revoke(const struct api *api, const struct request *request, struct reply *reply)
+{
+    change(api, request, reply, apply_remove, "revoked", false);
+}

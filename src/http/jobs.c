@@ -1,0 +1,196 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <weir/duration.h>
+
+#include "http/api.h"
+#include "http/fields.h"
+#include "view/json.h"
+
+/* Jobs: the list of a tube, its first ones, and one by its id. */
+
+#define LIMIT_DEFAULT 100
+#define LIMIT_MOST 1000
+/* Larger bodies are not shown. A page of a list ends once it has so many bytes of them. */
+#define BODY_SHOWN_MAX ((size_t)1 << 20)
+
+/* A list under way. */
+struct page {
+    const struct api *api;
+    json_t *jobs; /* NULL: out of memory. */
+    int64_t limit;
+    int64_t count;
+    size_t body_size;
+    bool body;
+    bool is_more;
+    char last[WEIR_JOB_ID_SIZE];
+};
+
+/* A job with its body, where that may be shown, or the reason why it is not. */
+static json_t *show(const struct api *api, const struct weir_job *job, bool body)
+{
+    const char *hidden = api->hide_bodies                  ? "this server hides bodies"
+                         : job->body_size > BODY_SHOWN_MAX ? "larger than 1 MiB"
+                                                           : NULL;
+    json_t *object = json_of_job(job, body && hidden == NULL);
+    if (object != NULL && body && hidden != NULL &&
+        json_object_set_new(object, "body_hidden", json_string(hidden)) != 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static int add_job(const struct weir_job *job, void *arg)
+{
+    struct page *page = arg;
+    if (page->count == page->limit || page->body_size > BODY_SHOWN_MAX) {
+        page->is_more = true;
+        return 1;
+    }
+    page->count++;
+    page->body_size += page->body && job->body_size <= BODY_SHOWN_MAX ? job->body_size : 0;
+    (void)snprintf(page->last, sizeof(page->last), "%s", job->id);
+    if (json_array_append_new(page->jobs, show(page->api, job, page->body)) != 0) {
+        json_decref(page->jobs);
+        page->jobs = NULL;
+        return 1;
+    }
+    return 0;
+}
+
+/* Answers with the page, and with the id to go on behind where there is more. */
+static void answer(struct page *page, enum weir_status status, const char *what,
+                   const struct weir_error *error, struct reply *reply)
+{
+    if (status != WEIR_OK) {
+        json_decref(page->jobs);
+        reply_status(reply, status, what, error);
+        return;
+    }
+    json_t *object = json_pack("{s:o}", "jobs", page->jobs);
+    if (object != NULL && page->is_more) {
+        (void)json_object_set_new(object, "next", json_string(page->last));
+    }
+    reply_json(reply, 200, object);
+}
+
+static bool read_filter(const struct api *api, const struct target *target,
+                        struct weir_job_filter *filter, struct reply *reply)
+{
+    int64_t attempts = 0;
+    int64_t older = -1;
+    if (!fields_state(target, "state", &filter->state, reply) ||
+        !fields_number(target, "attempts", 1, UINT32_MAX, &attempts, reply) ||
+        !fields_duration(target, "older", &older, reply)) {
+        return false;
+    }
+    filter->attempts_min = (uint32_t)attempts;
+    filter->after = target_value(target, "after");
+    filter->text = target_value(target, "text");
+    if (filter->text != NULL) {
+        filter->text_size = strlen(filter->text);
+    }
+    /* A search would tell what is in a body, byte by byte. */
+    if (filter->text != NULL && api->hide_bodies) {
+        reply_error(reply, 403, "text: this server hides bodies; expected no search in them");
+        return false;
+    }
+    if (older >= 0) {
+        struct timespec now = {0, 0};
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        older = WEIR_SECONDS(now.tv_sec) + now.tv_nsec - older;
+        filter->created_before_ns = older > 0 ? older : 1;
+    }
+    return true;
+}
+
+void api_jobs(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const names[] = {"state",    "after", "limit", "text",
+                                        "attempts", "older", "body",  NULL};
+    const struct target *target = &request->target;
+    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    struct weir_error error = {""};
+    struct page page = {.api = api, .limit = LIMIT_DEFAULT};
+    filter.tube = target->segments[3];
+    if (!fields_check(target, names, reply) || !fields_tube(filter.tube, reply) ||
+        !read_filter(api, target, &filter, reply) ||
+        !fields_number(target, "limit", 1, LIMIT_MOST, &page.limit, reply) ||
+        !fields_flag(target, "body", &page.body, reply)) {
+        return;
+    }
+    page.jobs = json_array();
+    enum weir_status status = weir_broker_list(api->broker, &filter, add_job, &page, &error);
+    answer(&page, status, filter.tube, &error, reply);
+}
+
+void api_peek(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const names[] = {"state", "limit", "body", NULL};
+    const struct target *target = &request->target;
+    struct weir_error error = {""};
+    enum weir_job_state state = (enum weir_job_state)0;
+    const char *tube = target->segments[3];
+    struct page page = {.api = api, .limit = 10};
+    if (!fields_check(target, names, reply) || !fields_tube(tube, reply) ||
+        !fields_state(target, "state", &state, reply) ||
+        !fields_number(target, "limit", 1, LIMIT_MOST, &page.limit, reply) ||
+        !fields_flag(target, "body", &page.body, reply)) {
+        return;
+    }
+    page.jobs = json_array();
+    enum weir_status status =
+        weir_broker_peek(api->broker, tube, state, (size_t)page.limit, add_job, &page, &error);
+    page.is_more = false;
+    answer(&page, status, tube, &error, reply);
+}
+
+struct single {
+    const struct api *api;
+    json_t *object;
+};
+
+static int take_job(const struct weir_job *job, void *arg)
+{
+    struct single *single = arg;
+    single->object = show(single->api, job, true);
+    return 1;
+}
+
+/* The job and its reason are of two moments: where it ends in between, it is not found. */
+void api_job(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const names[] = {NULL};
+    const char *id = request->target.segments[3];
+    struct single single = {.api = api};
+    struct weir_error error = {""};
+    struct weir_why why;
+    if (!fields_check(&request->target, names, reply)) {
+        return;
+    }
+    enum weir_status status = weir_broker_peek_id(api->broker, id, take_job, &single, &error);
+    if (status == WEIR_OK) {
+        status = weir_broker_why(api->broker, id, &why, &error);
+    }
+    if (status == WEIR_ENOTFOUND) {
+        reply_error(reply, 404, "%.200s: no such job; it is done, was removed or never was", id);
+    } else if (status != WEIR_OK) {
+        reply_status(reply, status, "job", &error);
+    } else if (single.object != NULL) {
+        json_t *reason = json_of_why(id, &why);
+        (void)json_object_del(reason, "id");
+        if (json_object_set_new(single.object, "why", reason) != 0) {
+            json_decref(single.object);
+            single.object = NULL;
+        }
+        reply_json(reply, 200, single.object);
+        return;
+    } else {
+        reply_json(reply, 200, NULL);
+    }
+    json_decref(single.object);
+}

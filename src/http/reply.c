@@ -1,0 +1,87 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "http/reply.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/text.h"
+
+#define JSON_TYPE "application/json"
+
+void reply_text(struct reply *reply, int status, const char *type, char *text, size_t size)
+{
+    reply_free(reply);
+    reply->status = text != NULL ? status : 503;
+    reply->type = type;
+    reply->text = text;
+    reply->size = text != NULL ? size : 0;
+}
+
+void reply_json(struct reply *reply, int status, json_t *object)
+{
+    char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    reply_text(reply, status, JSON_TYPE, text, text != NULL ? strlen(text) : 0);
+}
+
+void reply_error(struct reply *reply, int status, const char *format, ...)
+{
+    char text[1024];
+    char line[1024];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    /* What stands in a message may have come from the request, and may be cut within a character:
+     * so it is shown as on a terminal. */
+    (void)text_escape_message(text, line, sizeof(line));
+    reply_json(reply, status, json_pack("{s:s}", "error", line));
+}
+
+int reply_code(enum weir_status status)
+{
+    switch (status) {
+    case WEIR_OK:
+        return 200;
+    case WEIR_EINVAL:
+    case WEIR_ERANGE:
+    case WEIR_EPAST:
+        return 400;
+    case WEIR_EACCESS:
+        return 403;
+    case WEIR_ENOTFOUND:
+        return 404;
+    case WEIR_EBUSY:
+    case WEIR_ESTATE:
+        return 409;
+    case WEIR_ETOOBIG:
+        return 413;
+    case WEIR_ENOTSUP:
+        return 501;
+    case WEIR_ENOMEM:
+    case WEIR_ETIMEDOUT:
+    case WEIR_EUNAVAILABLE:
+    case WEIR_EUNKNOWN:
+    case WEIR_ENOSPACE:
+        return 503;
+    default:
+        return 500;
+    }
+}
+
+void reply_status(struct reply *reply, enum weir_status status, const char *what,
+                  const struct weir_error *error)
+{
+    const char *text =
+        error != NULL && error->text[0] != '\0' ? error->text : weir_status_text((int)status);
+    reply_error(reply, reply_code(status), "%s: %s", what, text);
+}
+
+void reply_free(struct reply *reply)
+{
+    free(reply->text);
+    memset(reply, 0, sizeof(*reply));
+}

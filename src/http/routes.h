@@ -1,0 +1,39 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_HTTP_ROUTES_H
+#define WEIRI_HTTP_ROUTES_H
+
+#include <stdbool.h>
+
+#include "http/api.h"
+#include "http/trust.h"
+
+/* The table of what is served. src/http/openapi.json describes it. */
+
+/* Who runs a handler. */
+enum route_kind {
+    ROUTE_DIRECT, /* The thread of the connections: it must not block. */
+    ROUTE_BROKER, /* A worker: it may wait for the broker. */
+    ROUTE_EVENTS  /* The stream of events; no handler. */
+};
+
+struct route {
+    const char *method; /* "GET" answers HEAD too. */
+    const char *path;   /* Segments in braces match any. */
+    enum trust_use use;
+    enum route_kind kind;
+    api_fn *handle;
+};
+
+/* Ended by a row without a path. */
+extern const struct route routes[];
+
+/* The route of a request. NULL: the path is none (*ret_allowed "") or has none for the method
+ * (*ret_allowed: the methods that it has). */
+const struct route *route_find(const char *method, const struct target *target,
+                               const char **ret_allowed);
+
+/* Whether the path lies below /api/, also one that is no route. */
+bool route_is_api(const struct target *target);
+
+#endif
