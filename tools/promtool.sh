@@ -39,6 +39,6 @@ else
 fi
 
 # A skipped test is status 77, and fails here.
-export WEIR_PROMTOOL=$promtool
+export WEIR_PROMTOOL="$promtool"
 "$1/tests/test.conformance.promtool"
 "$1/tests/integration/test.http.metrics"
