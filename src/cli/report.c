@@ -10,6 +10,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <weir/clock.h>
+#include <weir/duration.h>
+
 #include "view/text.h"
 
 static const char *command_name;
@@ -78,15 +81,31 @@ void report_progress_end(void)
     }
 }
 
-/* A broker that asks the same nodes many times finds the same fault each time: one line is enough.
- */
+/* A broker that asks the same nodes many times finds the same faults each time: each is one line a
+ * minute. */
 static bool is_repeated(const char *message)
 {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static char last[REPORT_LINE_SIZE];
+    static struct {
+        char text[REPORT_LINE_SIZE];
+        int64_t said_ns;
+    } lines[8];
+    size_t place = 0;
+    int64_t now_ns = weir_clock_now(weir_clock_monotonic());
+    bool is = false;
     (void)pthread_mutex_lock(&mutex);
-    bool is = strncmp(last, message, sizeof(last) - 1) == 0;
-    (void)snprintf(last, sizeof(last), "%s", message);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        if (strncmp(lines[i].text, message, sizeof(lines[i].text) - 1) == 0) {
+            is = now_ns - lines[i].said_ns < WEIR_SECONDS(60);
+            place = i;
+            break;
+        }
+        place = lines[i].said_ns < lines[place].said_ns ? i : place;
+    }
+    if (!is) {
+        (void)snprintf(lines[place].text, sizeof(lines[place].text), "%s", message);
+        lines[place].said_ns = now_ns;
+    }
     (void)pthread_mutex_unlock(&mutex);
     return is;
 }

@@ -31,7 +31,7 @@ void report_progress(bool terminal, const char *format, ...) __attribute__((form
 /* Removes the line of progress from the terminal, if there is one. */
 void report_progress_end(void);
 
-/* A weir_log_fn: warnings and errors become messages, one that repeats the last one excepted. */
+/* A weir_log_fn: warnings and errors become messages, each at most once a minute. */
 void report_log(enum weir_log_level level, const char *message, void *arg);
 
 /* A value as it may stand in a message: in quotes, without control bytes, cut where it is long. */
