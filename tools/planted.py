@@ -26,6 +26,8 @@ FOUND_MAX = 10000
 # 9,900 seeded schedules and then the search: more than the number above, so that a bug found too late is told so.
 SCALE = "3.3"
 FOUND = re.compile(r"schedule (\d+), (?:seed (\d+)|of the search): (.*)")
+# Of a bug that uses memory which is gone, before a check sees it.
+CRASHED = re.compile(r"(ended by signal \d+).*\n# seed (\d+);")
 
 
 class Build:
@@ -108,6 +110,17 @@ def run(program, test, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
+def judge_crash(plant, program, output):
+    """The same of a run that no check ended."""
+    crashed = CRASHED.search(output)
+    if crashed is None:
+        return False, f"NOT FOUND:\n{output}"
+    how, seed = crashed.groups()
+    if run(program, plant.test, f"--seed={seed}")[0] == 0:
+        return False, f"{how}, seed {seed}\nITS SEED DOES NOT REPEAT IT"
+    return True, f"{how}, seed {seed}"
+
+
 def judge(plant, program):
     """A line about what came of it, and whether it is what it should be."""
     status, output = run(program, plant.test)
@@ -115,7 +128,7 @@ def judge(plant, program):
     if not plant.is_bug:
         return status == 0, "passes, as it should" if status == 0 else f"fails, and is no bug:\n{output}"
     if found is None:
-        return False, f"NOT FOUND:\n{output}"
+        return judge_crash(plant, program, output)
     schedule, seed, text = found.groups()
     line = f"schedule {int(schedule):5}, " + (f"seed {seed:>15}" if seed else "of the search      ") + f": {text[:60]}"
     if int(schedule) > FOUND_MAX:

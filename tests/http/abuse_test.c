@@ -270,7 +270,7 @@ TEST(garbage, "no bytes end the server or leave anything behind")
         if (test_random_below(2) == 0) {
             (void)shutdown(fd, SHUT_WR);
         }
-        if (test_random_below(64) == 0) {
+        if (test_random_below(256) == 0) {
             client_drain(fd);
         }
         (void)close(fd);
