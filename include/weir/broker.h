@@ -20,7 +20,7 @@ WEIR_BEGIN_DECLS
  *
  * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
  * after fork(): WEIR_EFORKED, and nothing is touched. Functions read and write the disk, and so
- * block. What several threads put at once shares a transaction, and its flush to the disk.
+ * block. Puts of several threads at the same time share one transaction and one flush.
  *
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened

@@ -13,7 +13,7 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * The limits of a running task. Deadlines are cooperative: nothing ends a task by force;
- * a task that may run long asks its context. */
+ * a task that may run long calls weir_context_check(). */
 
 /** A running task's context. Opaque; lives as long as the run; to be used on the task's thread
  * only, but for weir_context_remaining(), weir_context_check() and weir_context_cancel(), which are
@@ -52,13 +52,13 @@ WEIR_API enum weir_status weir_context_check(weir_context *context);
 
 /** A file descriptor that is readable when weir_context_check() says other than WEIR_OK, for a task
  * that waits in poll() or in an event loop of its own. The task only watches it: to read from it or
- * to close it would be to change it. Valid until the run ends; what runs later on the same worker
- * gets the same one. A run that does not ask for it pays nothing, one that does a system call or
- * two. Errors: WEIR_EINVAL, WEIR_ENOMEM, WEIR_EIO (such as no descriptors left; it takes one); then
- * it may be asked for again. */
+ * to close it would be to change it. Valid until the run ends; the next run on this worker
+ * gets the same descriptor. A run that does not ask for it pays nothing, one that does a system
+ * call or two. Errors: WEIR_EINVAL, WEIR_ENOMEM, WEIR_EIO (such as no descriptors left; it takes
+ * one); then it may be asked for again. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_fd(weir_context *context, int *ret_fd);
 
-/** Leaves a value for what runs later in this run: the stamps inside, the task, the hooks. A key is
+/** Stores a value for later functions of this run: the stamps inside, the task, the hooks. A key is
  * an address that its users share, such as that of a static variable. value
  * replaces the one that was there; NULL takes it out. Eight take no memory. weir only keeps the
  * pointers, and forgets them at the end of the run. Errors: WEIR_EINVAL (also key NULL),
@@ -66,7 +66,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_context_fd(weir_context *context, 
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_set(weir_context *context, const void *key,
                                                           void *value);
 
-/** The value that was left under this key in this run; NULL where there is none, and for NULL. */
+/** Returns the value stored under this key in this run; NULL where there is none, and for NULL. */
 WEIR_API void *weir_context_get(weir_context *context, const void *key);
 
 /** Sleeps for delay_ns of the pool's clock, or until the deadline or a cancellation, whichever is

@@ -41,14 +41,16 @@ struct weir_ended {
     uint32_t reason;         /**< Of enum weir_ended_reason. */
     int status;    /**< Of its last run since it was sent; WEIR_OK if there was none (runs is 0). */
     uint32_t runs; /**< Since it was sent. */
-    uint32_t dropped; /**< Runs that were still to come and were dropped; 0: it ended by itself. A
-                           failure whose retry was forbidden counts as none. */
+    uint32_t dropped; /**< Runs that were dropped when the flight ended or during its last run; 0:
+                         it ended by itself. A failure whose retry was forbidden counts as none. A
+                           pending time that a drain takes from a queued envelope is counted in
+                           weir_pool_count() only. */
     uint64_t reserved[2]; /**< Zero. */
 };
 
-/** Is told of an end: once for each flight (weir_pool_send()), after the slot was given back and
- * before the pool's reference is. If an envelope is sent again and ends again before the call for
- * its first end, both calls report the second end.
+/** The pool calls this function once for each flight (weir_pool_send()) that ended, after the slot
+ * was given back and before the pool's reference is. If an envelope is sent again and ends again
+ * before the call for its first end, both calls report the second end.
  *
  * Called on the thread that ends the flight, several may be at once, with no lock held. It may call
  * anything, also send the envelope again, to the same pool at once and to another one after it has

@@ -23,11 +23,11 @@ WEIR_BEGIN_DECLS
  * forgotten.
  *
  * One run, on one worker, in this order: before hook, stamps of the pool, stamps of the envelope,
- * invoke, after hook; then what came of it is settled, the success or failure hook is called, and
- * the outcome function last. All of them run on the worker's thread with no lock held, and may call
- * anything, also send to their own pool, except what waits for the pool to end.
+ * invoke, after hook; then the pool decides what follows, the success or failure hook is called,
+ * and the outcome function last. All of them run on the worker's thread with no lock held, and may
+ * call anything, also send to their own pool, except what waits for the pool to end.
  *
- * What a run's status leads to. A status of one's own starts at WEIR_EUSER.
+ * The table shows what follows each status of a run. A status of one's own starts at WEIR_EUSER.
  *
  * | status of the run               | one-off                     | periodic                      |
  * |---------------------------------|-----------------------------|-------------------------------|
@@ -124,10 +124,9 @@ static inline struct weir_decision weir_decision_retry_limited(void)
 typedef struct weir_decision weir_failure_fn(weir_context *context, weir_envelope *envelope,
                                              const struct weir_failure *failure, void *payload);
 
-/** Is told of the end of each run, last of all: status is the run's. The envelope still counts as
- * running, so a send of it from here needs no slot of the capacity. Not called for a run that was
- * dropped. Where the question is what became of an envelope in the end, a pool's ended function
- * (weir/ended.h) answers it. */
+/** The pool calls this function after each run, last of all: status is the run's. The envelope
+ * still counts as running, so a send of it from here needs no slot of the capacity. Not called for
+ * a run that was dropped. weir_ended_fn (weir/ended.h) reports how the envelope ended. */
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
 /** Takes back a payload when the last reference to its envelope is given back: once, on the thread

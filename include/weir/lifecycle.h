@@ -15,7 +15,7 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * The life of a pool: init -> running -> stopping -> stopped -> running …, and terminated, from
+ * The states of a pool: init -> running -> stopping -> stopped -> running …, and terminated, from
  * which nothing returns.
  *
  * The calls below and weir_pool_start(), weir_pool_drain() and weir_pool_stop() may be made from
@@ -27,13 +27,14 @@ WEIR_BEGIN_DECLS
  * | send      | kept       | run          | WEIR_ESHUTDOWN   | WEIR_ESHUTDOWN | WEIR_ESHUTDOWN |
  * | start     | running    | WEIR_ESTATE  | waits, running   | running        | WEIR_ESTATE    |
  * | drain     | WEIR_ESTATE| stopped      | waits with it    | as it ended    | as it ended    |
- * | stop      | WEIR_ESTATE| stopped      | hastens it       | WEIR_OK        | WEIR_OK        |
- * | terminate | terminated | terminated   | hastens it       | terminated     | WEIR_OK        |
+ * | stop      | WEIR_ESTATE| stopped      | makes it a stop  | WEIR_OK        | WEIR_OK        |
+ * | terminate | terminated | terminated   | makes it a stop  | terminated     | WEIR_OK        |
  * | resize    | next start | at once      | next start       | next start     | WEIR_ESTATE    |
  * | pause, resume | next start | at once  | next start       | next start     | WEIR_ESTATE    |
  *
- * "As it ended" is WEIR_OK, or WEIR_ECANCELED if a stop dropped queued envelopes. A start during a
- * termination is refused with WEIR_ESTATE. */
+ * "As it ended" is WEIR_ECANCELED if a stop or a termination came while the pool was running or
+ * stopping, whether or not it dropped anything; else WEIR_OK. A start during a termination is
+ * refused with WEIR_ESTATE. */
 
 /** The states. The numbers are part of the ABI. */
 enum weir_pool_state {
@@ -44,7 +45,7 @@ enum weir_pool_state {
     WEIR_POOL_STATE_TERMINATED = 4, /**< No worker is left, and none will be. */
 };
 
-/** The state of a moment ago; terminated for NULL. */
+/** Returns the state at one moment during the call; terminated for NULL. */
 WEIR_API enum weir_pool_state weir_pool_state(weir_pool *pool);
 
 /** How a pool is ended. */
@@ -93,9 +94,10 @@ struct weir_end_options {
 /** Ends a pool; weir_pool_drain() and weir_pool_stop() are the common forms of it. options NULL: a
  * drain that waits.
  *
- * With a limit it returns WEIR_ETIMEDOUT when that has passed: the end goes on, what still runs was
- * told to running and to the log, and the call can be made again, also with another mode. Nobody
- * ends a task by force: one that does not ask its context keeps the pool stopping.
+ * With a limit it returns WEIR_ETIMEDOUT when that has passed: the end goes on, running and the log
+ * were told which envelopes still run, and the call can be made again, also with another mode. weir
+ * does not end a task by force: a task that does not call weir_context_check() keeps the pool
+ * stopping.
  *
  * Errors: WEIR_ETIMEDOUT; WEIR_ECANCELED (a drain: a stop came before or meanwhile); WEIR_ESTATE (a
  * drain or stop of a pool that was never started; or from a task of the pool, without
@@ -109,12 +111,12 @@ WEIR_API enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_o
  * nothing changed), WEIR_EINVAL. */
 WEIR_API enum weir_status weir_pool_terminate(weir_pool *pool);
 
-/** Gives a pool another count of workers, 1 to 4096: of one that runs at once, else from its next
- * start. Does not wait: of workers that are too many each leaves when its run has ended, and until
- * then it is one too many; nothing that runs is cancelled. A paused pool can be resized too.
- * Errors: WEIR_ESTATE (terminated), WEIR_ENOMEM, WEIR_ETHREAD (the system refused a thread; of one
- * that does not run it is the start that says so), WEIR_EINVAL (pool NULL, no workers or too many);
- * then nothing changed. */
+/** Sets the count of workers, 1 to 4096: of a running pool at once, of another pool at its next
+ * start. Does not wait for runs, and cancels none: surplus workers leave when their runs have
+ * ended. May wait briefly for threads that have already left. A paused pool can be resized too.
+ * Errors: WEIR_ESTATE (terminated), WEIR_ENOMEM, WEIR_ETHREAD (the system refused a thread; if
+ * the pool does not run, weir_pool_start() returns this error), WEIR_EINVAL (pool NULL, no workers
+ * or too many); then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_t workers);
 
 /** Pauses a pool: once it has returned no envelope is handed to a worker any more, so that the

@@ -14,7 +14,7 @@ WEIR_BEGIN_DECLS
 /** @file
  * Moving jobs from one broker to another. */
 
-/** The ledger of a move: found is the sum of the others. Of a cluster it counts copies, so that a
+/** Counts of a move: found is the sum of the others. Of a cluster it counts copies, so that a
  * job with three copies is found three times, moved once and repeated twice. */
 struct weir_move_counts {
     uint64_t found;    /**< Delayed and ready jobs of the source that the move came to. */
@@ -38,10 +38,10 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
 
 /** Moves the jobs of a tube that are delayed or ready when it begins. Reserved and buried ones
  * stay. Each job is put into the target durably before it is deleted from the source, so that none
- * is lost whenever the move ends or is killed; a job that it was at is in both then. A move that is
- * repeated puts such a job again under the same identity, which is its tube, run time and body: an
- * SQLite target keeps one, and a cluster with claims runs it once. A cluster without claims may run
- * it again.
+ * is lost whenever the move ends or is killed; the job that was being moved is in both then. A move
+ * that is repeated puts such a job again under the same identity, which is its tube, run time and
+ * body: an SQLite target keeps one, and a cluster with claims runs it once. A cluster without
+ * claims may run it again.
  *
  * Body, run time, priority and TTR are kept. The id is a new one, and attempts begin anew. Jobs of
  * an SQLite store may have equal bodies and run times, so each gets as many nanoseconds as its
@@ -53,15 +53,15 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * into the target is taken back there. Where that is too late, it is counted in both, and may run
  * twice. One that is reserved in a cluster is not touched.
  *
- * What a node of a source cluster has that does not answer is not moved (WEIR_EUNKNOWN, after the
- * others were). With claims its copies of jobs that were moved are deleted within an hour, or by
- * another move; later, and without claims, they are jobs again. Without claims a job also runs
- * again where a worker of the target is done with it before its last copy was moved.
+ * Jobs on a source node that does not answer are not moved (WEIR_EUNKNOWN, after the others were).
+ * With claims its copies of jobs that were moved are deleted within an hour, or by another move;
+ * later, and without claims, they are jobs again. Without claims a job also runs again where a
+ * worker of the target is done with it before its last copy was moved.
  *
- * fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the ledger, after a
- * failure too. Errors: WEIR_EINVAL (NULL, tube, one broker as source and target), WEIR_ETOOBIG
- * (tube), WEIR_EFORKED, WEIR_EACCESS, and those of weir_broker_put() and weir_broker_peek() that
- * concern not one job but the broker; the move has ended there. */
+ * Blocks. Thread-safe. fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the
+ * counts, after a failure too. Errors: WEIR_EINVAL (NULL, tube, one broker as source and target),
+ * WEIR_ETOOBIG (tube), WEIR_EFORKED, WEIR_EACCESS, and those of weir_broker_put() and
+ * weir_broker_peek() that concern not one job but the broker; the move has ended there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move(weir_broker *from, weir_broker *to,
                                                           const char *tube, weir_move_fn *fn,
                                                           void *arg,

@@ -14,7 +14,7 @@ WEIR_BEGIN_DECLS
 /** Ends the function of the user that the context was given to, as if it had returned WEIR_EPANIC:
  * the task with all stamps around it, or the hook. The message, of which 255 bytes are kept, goes
  * to the pool's log at level WEIR_LOG_ERROR, with a line for each frame of the stack; and the
- * failure hook finds it in struct weir_failure. The worker lives on.
+ * failure hook finds it in struct weir_failure. The worker continues.
  *
  * It is a longjmp(): nothing is undone. Locks that the function took stay locked, and memory that
  * it allocated stays allocated. No C++ frame from the function to this call may have anything to

@@ -33,8 +33,8 @@ WEIR_BEGIN_DECLS
  * weir_pool_send_until(), weir_pool_wait_idle() and, in a pool made with WEIR_FULL_WAIT, the other
  * sends block, and weir_pool_cancel() where it is asked to.
  *
- * What waits for the pool to end, to pause or to be idle is WEIR_ESTATE in a task of the pool, in
- * its stamps and hooks, and in the pool's ended function on any thread: the pool waits for them.
+ * A call that waits for the pool to end, to pause or to become idle returns WEIR_ESTATE in a task,
+ * stamp, hook or ended function of the pool, because the pool waits for these functions.
  *
  * A worker's thread has the signal mask of the thread that starts the pool or makes it larger, and
  * so have the programs that tasks start: a program that wants its signals handled by threads of its
@@ -114,8 +114,8 @@ struct weir_pool_options {
     weir_metrics *metrics; /**< Borrowed until free: where the pool, and its queue with it, show
                               their metrics, under the name; NULL: nowhere. */
     /** A thread of the pool, the watchdog, reports each run in which a task or a hook goes on for
-     * so long past its time limit, once, to the log and to overdue. It finds tasks that do not ask
-     * their context. 0: no watchdog. */
+     * so long past its time limit, once, to the log and to overdue. It finds tasks that do not call
+     * weir_context_check(). 0: no watchdog. */
     int64_t overdue_ns;
     weir_overdue_fn *overdue; /**< Optional; only with overdue_ns. */
     void *overdue_arg;        /**< Passed to overdue. */
@@ -167,7 +167,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_en
 
 /** As weir_pool_send() once delay_ns of the pool's clock has passed; at once where delay_ns <= 0.
  * Of two pending times the earlier is kept. A pending time is a run of its own: a send meanwhile
- * leaves it alone, so that the envelope may be run for both. Errors as weir_pool_send(). */
+ * leaves it alone, so that the envelope may be run for both. For a periodic envelope, a run for a
+ * firing before the pending time covers this send. Errors as weir_pool_send(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
                                                               weir_envelope *envelope,
                                                               int64_t delay_ns);
@@ -175,7 +176,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
 /** As weir_pool_send(), but waits while the pool is full, whatever its when_full, until the pool's
  * clock shows limit_ns (WEIR_FOREVER: without limit; a time that has passed: not at all). Waiting
  * senders get slots in the order of their calls, and before all other sends; in a pool that has not
- * been started they wait for the start. A task of the pool itself does not wait: WEIR_EFULL.
+ * been started they wait for the start. A task of the pool never waits: where the pool is full, the
+ * call returns WEIR_EFULL, or succeeds in a pool with WEIR_POOL_TASKS_EXCEED.
  *
  * Errors: WEIR_ETIMEDOUT (the limit has passed, and no slot was free), WEIR_EFULL (a task of the
  * pool), the others as weir_pool_send(); then nothing changed. */
@@ -203,7 +205,8 @@ enum weir_cancel_flags {
 
 /** What weir_pool_cancel() found; both may be true. */
 enum weir_canceled {
-    WEIR_CANCELED_PENDING = 1, /**< It was queued, waited, or was to run again; taken out. */
+    WEIR_CANCELED_PENDING = 1, /**< It was queued, had a pending time, or was sent during its run;
+                                    that was removed. */
     WEIR_CANCELED_RUNNING = 2  /**< It was running; that run's context was cancelled. */
 };
 

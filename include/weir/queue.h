@@ -41,9 +41,9 @@ WEIR_BEGIN_DECLS
  * watches weir_queue_fd() instead.
  *
  * At most half as many sleeping consumers as there are processors (for the thread that made the
- * queue) are woken at once; a consumer that comes and leaves something behind wakes the next. So a
- * consumer that the kernel does not let run, such as one of low priority on a busy processor, holds
- * up what is queued although others sleep: schedule the consumers of a queue alike.
+ * queue; rounded up) are woken at once; a shutdown wakes all. A woken consumer that leaves queued
+ * items wakes the next one. If the kernel does not schedule a woken consumer, queued items wait
+ * although other consumers sleep: give all consumers of a queue the same priority.
  *
  * An add coalesces with an earlier one if it causes no processing of its own, because the one that
  * was asked earlier is still to come: an add at once, where the item is queued or
@@ -51,10 +51,10 @@ WEIR_BEGIN_DECLS
  * processing covers all adds that coalesced. One that coalesces may still raise the item's
  * priority, and one at once that supersedes takes the pending time away.
  *
- * What ends in _ns is in nanoseconds; times are readings of the queue's clock. Keys, arrays and
- * options are borrowed during the call; the queue copies the bytes of the keys that it keeps. NULL
- * where an object is required is WEIR_EINVAL; struct weir_key says which keys are refused. A call
- * that fails has changed nothing, its results neither, unless it says so.
+ * Names that end in _ns are in nanoseconds; times are readings of the queue's clock. Keys, arrays
+ * and options are borrowed during the call; the queue copies the bytes of the keys that it keeps.
+ * NULL where an object is required is WEIR_EINVAL; struct weir_key says which keys are refused. A
+ * call that fails has changed nothing, its results neither, unless it says so.
  *
  * After fork() the child cannot use the parent's queues: each call that returns a status is
  * WEIR_EFORKED, they count as empty and as shut down, and weir_queue_free() does nothing. It may
@@ -75,7 +75,8 @@ enum weir_queue_flags {
     WEIR_QUEUE_AGES = 4
 };
 
-/** Is told of an add at once of an item that is queued already: it changed nothing but, at most,
+/** The queue calls this function after an add at once of an item that is queued already. The add
+ * changed nothing but, at most,
  * the item's priority and, where it supersedes, its pending time. key is what the caller of the add
  * passed, arg as in the options. From client-go's Queue.Touch.
  *

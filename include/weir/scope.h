@@ -12,7 +12,7 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * A scope is what several pools have in common: one call stops them all. A program makes one, gives
+ * A scope stops several pools by one call. A program makes one, gives
  * it to its pools (struct weir_pool_options), and cancels it when it is to end.
  *
  * After fork() the child cannot use the parent's scopes: to cancel one does nothing, to free one or
@@ -30,7 +30,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_scope_new(const struct weir_alloca
  * changed. */
 WEIR_API enum weir_status weir_scope_free(weir_scope *scope);
 
-/** Cancels a scope, for good: cancels what runs in its pools and stops each of them as
+/** Cancels a scope, for good: cancels the runs in its pools and stops each of them as
  * weir_pool_end() does with WEIR_END_STOP and WEIR_END_NO_WAIT, calls of their ended functions
  * included. A pool that does not run is left as it is, and does not start any more
  * (WEIR_ECANCELED). Waits for no task. A further call stops the pools that the first has not come

@@ -18,8 +18,8 @@ WEIR_BEGIN_DECLS
  * people and logs, such as to name what is still running when a drain has run out of time; and for
  * the owner of an embedded item, to ask whether the queue still holds it.
  *
- * What ends in _ns is in nanoseconds; times are readings of the queue's clock. None of the calls
- * blocks; all are thread-safe but weir_snapshot_free(). */
+ * Names that end in _ns are in nanoseconds; times are readings of the queue's clock. None of the
+ * calls blocks; all are thread-safe but weir_snapshot_free(). */
 
 /** One item, as a snapshot and a look-up show it. */
 struct weir_snapshot_item {

@@ -23,7 +23,7 @@ extern _Atomic uint64_t weiri_forks __attribute__((visibility("hidden")));
 /* The mark for a new object; 0: no memory. */
 uint64_t weiri_forked_mark(void);
 
-/* True if the mark is that of a parent process. */
+/* True if the mark is not this process's, such as a parent's. */
 static inline bool weiri_forked_since(uint64_t mark)
 {
     return atomic_load_explicit(&weiri_forks, memory_order_relaxed) != mark;

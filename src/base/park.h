@@ -9,9 +9,9 @@
 
 /* A place where one thread sleeps until another one wakes it. It lasts for one sleep and usually
  * lies on the waiter's stack. The waker finds it in a list that a lock guards, takes it out and
- * sets it, under that lock unless the list is the waker's alone. The system call that ends the
- * sleep comes after the unlock (weiri_parker_wake()). It touches no memory of the parker, which may
- * be gone by then. */
+ * sets it, under that lock unless the list is the waker's alone. The waker then makes the
+ * system call that ends the sleep (weiri_parker_wake()), after the unlock where it wakes one
+ * thread. That call reads no memory of the parker, which may no longer exist. */
 
 struct weiri_parker {
     _Atomic uint32_t is_set;

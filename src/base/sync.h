@@ -60,8 +60,8 @@ void weiri_mutex_note_owner(struct weiri_mutex *mutex);
 void weiri_mutex_clear_owner(struct weiri_mutex *mutex);
 #    endif
 
-/* Inline: three calls of a queue lock and unlock three times, and a function call each costs a
- * tenth of a cycle of add, get and done. */
+/* Inline: an add, a get and a done lock and unlock three times. Function calls would add a tenth to
+ * their time. */
 static inline void weiri_mutex_lock(struct weiri_mutex *mutex) WEIRI_ACQUIRE(mutex) WEIRI_NO_TSA
 {
     uint32_t free = 0;

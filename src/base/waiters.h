@@ -20,9 +20,10 @@
  *   that came last is woken first: its caches are warm.
  * - One waiter, the timer, sleeps until the earliest pending time. The others sleep until they are
  *   woken, so that one time wakes one thread.
- * - A waiter that was woken is on its way until it holds the mutex again. Not more than woken_max
- *   are on their way at once. Each unlock of the owner calls weiri_waiters_wake(), which wakes one
- *   more if it is needed. So a waiter that leaves work behind wakes the next one by its own unlock.
+ * - A waiter that was woken is on its way until it holds the mutex again. weiri_waiters_wake()
+ *   keeps their count at or below woken_max; weiri_waiters_wake_all() does not. Each unlock of the
+ * owner calls weiri_waiters_wake(), which wakes one more if it is needed. So a waiter that leaves
+ * work behind wakes the next one by its own unlock.
  *
  * All functions are called with the mutex held. */
 struct weiri_waiters {

@@ -64,7 +64,8 @@ struct weir_context {
     /* Written with the mutex held, read without. */
     atomic_bool is_cancelled;
 
-    /* Guarded by the mutex. */
+    /* Guarded by the mutex. The worker opens and closes alarm without it while the context is not
+     * in the list shown, and resets watched.is_told between runs. */
     struct weiri_list sleep_link;
     struct weiri_cond wake;
     int64_t wake_ns;
@@ -75,7 +76,8 @@ struct weir_context {
 
 void weiri_contexts_init(struct weiri_contexts *contexts, weir_clock *clock,
                          struct weiri_mutex *mutex);
-/* A manual clock was stepped: wakes the sleepers that are due, and the watchdog. */
+/* A manual clock was stepped: wakes the sleepers that are due and the watchdog, and updates the
+ * descriptors. */
 void weiri_contexts_step_locked(struct weiri_contexts *contexts);
 
 void weiri_context_init(weir_context *context, struct weiri_contexts *contexts);
@@ -92,7 +94,7 @@ void weiri_context_note_loss(weir_context *context, const char *message, int sig
                              int exit_status);
 /* The task of the run has ended, or will not begin: only hooks are left. */
 void weiri_context_end_task(weir_context *context);
-/* Ends the run: releases its values and its descriptor. */
+/* Ends the run: removes its values, and stops updating its descriptor, which stays open. */
 void weiri_context_end(weir_context *context);
 
 /* Whether the run's deadline has passed. */

@@ -25,8 +25,8 @@
  * been set. It may be asked early, too. Wake times that are not at once are rounded up by the
  * slack; state and results are not.
  *
- * A run for a send in between is made without begin, and followed by end. It moves no firing, but
- * with a fixed delay the next one is an interval after its end. To stop a plan needs no call; the
+ * A run for a send in between moves no firing. With a fixed delay the pool keeps the earlier wake
+ * time then, and does not call end. To stop a plan needs no call; the
  * firings until the next begin are missed. */
 
 /* One moment on both clocks. */

@@ -75,7 +75,8 @@ static void note_request_locked(weir_pool *pool,
 }
 
 /* An envelope that only waits for a time; NULL: there is none left. Takes the times of queued ones
- * away on its way; a run that goes on keeps its own until it ends. */
+ * away on its way; a run that goes on keeps its own until it ends. The times of a
+ * periodic envelope are counted as dropped when that run ends. */
 static weir_envelope *next_waiting_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 {
     struct weiri_core *core = &pool->core;
@@ -87,7 +88,7 @@ static weir_envelope *next_waiting_locked(weir_pool *pool) WEIRI_POOL_LOCKED
         }
         if (!weiri_item_is_processing(item)) {
             weiri_core_clear_time(core, item);
-            pool->counts.dropped++;
+            pool->counts.dropped += !weiri_envelope_is_periodic(weiri_envelope_of(item));
             i = core->waiting.count; /* entries have moved */
         }
     }
@@ -293,8 +294,8 @@ enum weir_status weir_pool_terminate(weir_pool *pool)
     return end_as(pool, WEIR_END_TERMINATE, 0);
 }
 
-/* A pool that has stopped may hold kept envelopes, which a stop would drop. None starts any more.
- */
+/* Leaves a stopped pool alone: a stop would drop the envelopes that it keeps. A pool of a cancelled
+ * scope does not start any more. */
 void weiri_pool_on_cancel(struct weiri_membership *membership)
 {
     weir_pool *pool = WEIRI_CONTAINER(membership, struct weir_pool, membership);

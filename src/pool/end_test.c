@@ -40,6 +40,35 @@ TEST(drain_runs_queued,
     crew_fini(&crew);
 }
 
+TEST(drain_counts_once,
+     "a drain counts a send for later and the next firing of a queued periodic envelope once each")
+{
+    struct crew crew;
+    crew_init(&crew, 1);
+    crew.tasks[0].is_held = true;
+    struct task task;
+    task_init(&task);
+    struct weir_envelope_options options = task_envelope(&task);
+    options.interval_ns = 100;
+    weir_envelope *periodic = NULL;
+    CHECK_STATUS(weir_envelope_new(&options, &periodic), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    crew_send(&crew, 0);
+    counter_wait(&crew.tasks[0].entered, 1);
+    CHECK_STATUS(weir_pool_send_after(crew.pool, periodic, 50), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(crew.pool, periodic), WEIR_OK);
+    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_OK};
+    struct test_thread *thread = test_start(ender_run, &drainer);
+    test_wait_asleep(thread);
+    counter_add(&crew.tasks[0].allowed, 1);
+    test_join(thread);
+    CHECK_INT(task_runs(&task), ==, 1);
+    CHECK_INT(counts_of(crew.pool).dropped, ==, 2);
+    weir_envelope_unref(periodic);
+    task_fini(&task);
+    crew_fini(&crew);
+}
+
 /* After it was held. */
 static int check_context(weir_context *context, struct task *task)
 {

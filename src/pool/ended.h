@@ -7,8 +7,8 @@
 
 #include "pool/pool.h"
 
-/* The end of an envelope's flight. It is noted under the pool's mutex, in a list of the caller's,
- * and told after the unlock.
+/* The end of an envelope's flight. It is noted with the pool's mutex held, in a list of the
+ * caller. The user is told by weiri_ended_tell_locked(), which releases the mutex for each call.
  *
  * The user's function may call the pool again, and so end further flights. These are told by the
  * outermost call of the thread, after the function has returned: the stack stays as it is. So the

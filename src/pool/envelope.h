@@ -57,12 +57,13 @@ struct weiri_member {
 struct weir_envelope {
     struct weir_item item;
 
-    /* The pool that may use the envelope: set by the send that begins a flight, by compare and
-     * swap, and cleared, with that pool's mutex held, once the user was told of the end. */
+    /* The pool that may use the envelope. Each try of a send sets it by compare and swap. A
+     * refused try clears it; else it is cleared, with that pool's mutex held, once the user was
+     * told of the end. */
     _Atomic(weir_pool *) owner;
 
-    /* Guarded by the owner's mutex; the run's worker reads failures and is_limited without it,
-     * since nobody else writes them during a run. */
+    /* Guarded by the owner's mutex. The run's worker reads failures, and reads and writes
+     * is_limited, without it: no other thread accesses them during a run. */
     struct weiri_worker *worker; /* that runs it; NULL: it does not run */
     uint32_t runs;               /* of this flight */
     uint32_t failures;           /* in a row */

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Runs of isolated tasks, in the room isolate, and the meaning of its results. */
+/* Runs isolated tasks with src/isolate, and turns their results into statuses. */
 #include "pool/run.h"
 
 #include "context/panic.h"

@@ -52,8 +52,8 @@ struct weiri_worker {
     /* The run under way, until the return of all that is called because of its end. */
     weir_envelope *envelope;
     uint64_t ticket;  /* 0: there is none */
-    bool is_recalled; /* weir_pool_cancel() came: the run brings nothing back */
-    uint32_t lost;    /* runs that were to come after this one, and were taken away */
+    bool is_recalled; /* weir_pool_cancel() cancelled this run: no retry, no next firing */
+    uint32_t lost;    /* pending runs that the cancel removed */
 };
 
 /* A send of count envelopes, all or none. */
@@ -66,7 +66,7 @@ struct weiri_send {
     /* While the thread waits for capacity, in the pool's list senders. */
     struct weiri_list link;
     struct weiri_parker parker;
-    size_t held; /* in flight at its last try: with fewer it tries again */
+    size_t held; /* pool.core.held at its last try; a lower value wakes it */
     bool is_woken;
 };
 
@@ -97,7 +97,7 @@ struct weir_pool {
 
     struct weiri_core core WEIRI_GUARDED_BY(mutex);
     struct weiri_queue_sample meter WEIRI_GUARDED_BY(mutex);
-    struct weir_pool_counts counts WEIRI_GUARDED_BY(mutex); /* but for those of the moment */
+    struct weir_pool_counts counts WEIRI_GUARDED_BY(mutex); /* without its first four members */
     int64_t now_ns WEIRI_GUARDED_BY(mutex);                 /* the latest reading of the clock */
 
     /* Groups (pool/group.h). */
@@ -121,10 +121,10 @@ struct weir_pool {
     size_t busy WEIRI_GUARDED_BY(mutex);
     size_t enders WEIRI_GUARDED_BY(mutex); /* threads that wait for the end: no start before */
     bool is_paused WEIRI_GUARDED_BY(mutex);
-    bool is_stop WEIRI_GUARDED_BY(mutex); /* this end, or the last one, is a stop too */
+    bool is_stop WEIRI_GUARDED_BY(mutex); /* a stop or termination came since the last start */
     bool keeps WEIRI_GUARDED_BY(mutex);   /* this end keeps unrun envelopes */
     bool is_terminating WEIRI_GUARDED_BY(mutex);
-    bool has_run WEIRI_GUARDED_BY(mutex);                  /* since the last line about an end */
+    bool has_run WEIRI_GUARDED_BY(mutex);                  /* started since the last such line */
     uint64_t dropped_before WEIRI_GUARDED_BY(mutex);       /* counted in that line */
     enum weir_ended_reason reason WEIRI_GUARDED_BY(mutex); /* of what this end drops */
 };
@@ -201,8 +201,9 @@ struct weiri_added weiri_pool_again_locked(weir_pool *pool, weir_envelope *envel
 /* A step of the pool's manual clock. */
 void weiri_pool_on_step(struct weiri_clock_user *user);
 
-/* Waits for a change: of the state or a pause, of the count of running envelopes to 0, the end of
- * an observed run, idleness; or until the clock shows limit_ns. May return for no reason. False:
+/* Waits for a change: another state, a pause or resume, a worker that left, no running envelope,
+ * the end of an observed run, idleness, the end of a join, or a thread that stopped waiting for the
+ * end; at most until the clock shows limit_ns. May return for no reason. False:
  * the limit has passed. */
 bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns) WEIRI_POOL_LOCKED;
 /* Wakes a send whose answer may be another one now. */
@@ -243,7 +244,8 @@ void weiri_workers_free(weir_pool *pool);
 
 /* --- life (end.c) --- */
 
-/* The calling worker or ender leaves. The last one ends the end. */
+/* A worker or an ending thread leaves. The last one logs the end, with the mutex released
+ * meanwhile, and sets the state to stopped or terminated. */
 void weiri_pool_leave_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 /* The pool's scope was cancelled. */
 void weiri_pool_on_cancel(struct weiri_membership *membership);

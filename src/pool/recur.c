@@ -61,7 +61,8 @@ static bool take_time(int64_t *time_ns, int64_t now_ns)
     return has_come;
 }
 
-/* Sends for later up to now are covered by the firing that has come, or by the run that begins. */
+/* Moves sends for later that were made up to now to sent_before_ns. A run for the firing that has
+ * come covers them; WEIR_ESTOP of the run that begins drops them. */
 static void note_sends_before(struct weiri_recurrence *recurrence)
 {
     recurrence->sent_before_ns = min(recurrence->sent_before_ns, recurrence->sent_ns);

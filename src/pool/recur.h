@@ -7,7 +7,8 @@
 
 /* When a periodic envelope runs (struct weiri_recurrence in envelope.h). */
 
-/* All others are called with the pool's mutex held. Notes a send for a time; WEIRI_AT_ONCE. */
+/* All functions here are called with the pool's mutex held. Notes a send for a time;
+ * WEIRI_AT_ONCE. */
 void weiri_recur_send(weir_envelope *envelope, int64_t time_ns);
 
 /* The envelope's pending time, time_ns, has come: queues the envelope, or lets it wait again. */

@@ -31,7 +31,7 @@ struct weiri_run {
     int64_t limited_ns;                 /* when the limiter was asked */
     bool is_limited;                    /* it was, and has answered */
     bool is_retried;
-    bool has_joined;               /* a send during the run is as early as the retry */
+    bool has_joined;               /* the retry coalesced with an earlier send */
     enum weir_ended_reason reason; /* why the envelope ends, if it does now */
     uint32_t dropped;              /* runs that were to come after this one */
 };
@@ -48,8 +48,8 @@ void weiri_run_task(struct weiri_run *run);
 /* Calls the success or failure hook, and the limiter where a retry needs it; sets decision. */
 void weiri_run_hooks(struct weiri_run *run);
 
-/* The rest is called with the mutex held. Takes the next envelope for the worker to run. False:
- * there is none (worker.c). */
+/* The rest is called with the mutex held. Takes the next envelope for the worker to run. May
+ * release the mutex meanwhile. False: there is none (worker.c). */
 bool weiri_worker_take_locked(weir_pool *pool, struct weiri_worker *worker) WEIRI_POOL_LOCKED;
 
 /* Runs it, and does all that follows. Releases the mutex meanwhile (settle.c). */

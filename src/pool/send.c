@@ -97,8 +97,8 @@ static bool may_enter(weir_pool *pool, const struct weiri_send *send, size_t nee
            (send->when_full == WEIR_FULL_DROP_OLDEST && displace_oldest(pool, endings));
 }
 
-/* Applies the policy of a full pool. True: the send waited as the last in line, and is to try
- * again. */
+/* Applies the policy of a full pool. True: the send has waited in line, from its first wait on
+ * in the same place, and tries again. */
 static bool wait_for_capacity(weir_pool *pool, struct weiri_send *send, size_t needed,
                               enum weir_status *ret_status) WEIRI_POOL_LOCKED
 {
@@ -132,7 +132,7 @@ static bool are_in_flight(const weir_pool *pool, const struct weiri_send *send) 
     return i == send->count;
 }
 
-/* The send was in line, or has begun flights. The first in line tries again: it may need fewer
+/* The send was in line, or has succeeded. The first in line tries again: it may need fewer
  * slots than the one before it, or fewer than before. Those whose envelopes are all in flight now
  * need none, wherever they are in the line. */
 static void leave_line(weir_pool *pool, struct weiri_send *send) WEIRI_POOL_LOCKED

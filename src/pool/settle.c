@@ -50,7 +50,7 @@ static void retry_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCK
     pool->counts.retries++;
     pool->meter.retries += run->retry_ns != WEIRI_AT_ONCE;
     run->is_retried = true;
-    run->reason = WEIR_ENDED_CANCELED; /* only that can end it before the retry */
+    run->reason = WEIR_ENDED_CANCELED; /* if a cancel ends it first; an end of the pool says so */
     run->has_joined = added.is_coalesced;
 }
 
@@ -73,7 +73,7 @@ void weiri_run_settle_locked(weir_pool *pool, struct weiri_run *run)
         if (may_come_back_locked(pool, run)) {
             weiri_recur_again(pool, envelope);
             if (weiri_pending_runs(&envelope->item) > 0) {
-                run->reason = WEIR_ENDED_CANCELED; /* only that can end it before the next run */
+                run->reason = WEIR_ENDED_CANCELED; /* if a cancel ends it first */
             }
         }
         return;

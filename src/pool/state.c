@@ -86,8 +86,8 @@ static void wake_others_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 }
 
 /* Wakes the threads that have something to do. has_timer: the earliest pending time needs no other
- * worker. Returns the parker of a sleeping worker among them, which the caller wakes when it has
- * released the mutex; NULL: there is none. */
+ * worker. Returns the parker of a sleeping worker among them, or NULL. The caller passes it to
+ * weiri_parker_wake(), after the unlock where possible. */
 static struct weiri_parker *wake_locked(weir_pool *pool, bool has_timer) WEIRI_POOL_LOCKED
 {
     if (!weiri_list_is_empty(&pool->senders) || pool->idle_observers > 0) {

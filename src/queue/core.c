@@ -81,9 +81,9 @@ struct weir_item *weiri_core_first(struct weiri_core *core)
     if (core->has_priorities) {
         return core->ready.count == 0 ? NULL : core->ready.entries[0].item;
     }
-    /* The slot in the table of an item that follows soon, for its done. Earlier calls of
-     * weiri_ring_first() have prefetched the record. With 10^6 keys queued, a get, a done and an
-     * add take 100 ns instead of 240. */
+    /* Prefetches the table slot of the item four positions behind the head: its done will need it.
+     * Earlier calls of weiri_ring_first() have prefetched the record. With 10^6 keys queued, a get,
+     * a done and an add take 100 ns instead of 240. */
     const struct weir_item *soon = weiri_ring_behind(&core->ring, 4);
     if (soon != NULL && soon->weir_record != 0) {
         weiri_table_prefetch(&core->table,
@@ -210,7 +210,8 @@ void weiri_core_unqueue(struct weiri_core *core, struct weir_item *item)
 
 /* --- add --- */
 
-/* Queues an item, for every add at once and for every time that becomes due. */
+/* Queues an idle item, and makes a processing item dirty: for every add at once and for every time
+ * that becomes due. */
 static void enqueue(struct weiri_core *core, struct weir_item *item, int32_t priority,
                     int64_t now_ns)
 {

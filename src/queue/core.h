@@ -87,7 +87,8 @@ struct weiri_order {
 struct weiri_added {
     struct weir_item *item;
     bool is_new;       /* the item was free before */
-    bool is_coalesced; /* it was queued, dirty or waiting before, and its run is not moved */
+    bool is_coalesced; /* at once: it was queued or dirty; for a time: it waited and keeps its time
+                        */
     bool was_queued;   /* an add at once: the item was queued before */
     bool has_new_time; /* its pending time is another than before */
 };

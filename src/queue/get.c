@@ -7,7 +7,8 @@
 /* The limit of gets that do not block. */
 #define AT_ONCE INT64_MIN
 
-/* Converts a caller's limit. A limit long ago must not become AT_ONCE, which has another status. */
+/* Converts a caller's limit. INT64_MIN given as a limit must not become AT_ONCE, which returns
+ * WEIR_EAGAIN instead of WEIR_ETIMEDOUT. */
 static int64_t until(int64_t limit_ns)
 {
     return limit_ns == AT_ONCE ? AT_ONCE + 1 : limit_ns;

@@ -25,8 +25,8 @@
  *   weir_running_ns  processing: when it was started
  *
  * Place and wait are independent. Zeroed memory is an idle item that does not wait: a free one.
- * weir_word is changed under the core's lock, and an add of an embedded item may read it without.
- * All else is guarded by that lock. */
+ * weir_word is changed under the core's lock. An add of an embedded item reads it without the lock,
+ * and may write the same value back (weiri_item_coalesces()). All else is guarded by that lock. */
 
 #define WEIRI_PLACE_BITS ((uintptr_t)3)
 

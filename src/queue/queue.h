@@ -20,9 +20,9 @@
 
 /* The queue's shell around the core: one mutex, one clock, the threads that sleep.
  *
- * Every call has the same steps: check the arguments, lock, queue what is due, change the core,
- * unlock. The unlock does what follows from the state: it wakes a consumer or the drains, and
- * updates the event loop's descriptor.
+ * Every call that locks has the same steps: check the arguments, lock, queue what is due, change
+ * the core, unlock. The unlock does what follows from the state: it wakes a consumer or the drains,
+ * and updates the event loop's descriptor.
  *
  * Order of locks: a manual clock's mutex before the queue's (on_step), and a metrics registry's
  * before the queue's (collect). */
@@ -78,7 +78,7 @@ void weiri_queue_lock(weir_queue *queue) WEIRI_ACQUIRE(queue->mutex);
 void weiri_queue_pass_time_locked(weir_queue *queue) WEIRI_REQUIRES(queue->mutex);
 /* Does what follows from the state, and unlocks. */
 void weiri_queue_unlock(weir_queue *queue) WEIRI_RELEASE(queue->mutex);
-/* Does the same, and sleeps once as one of the consumers or drains. Locks again. */
+/* Does the same, sleeps once in the list waiters, locks again and queues what is due. */
 void weiri_queue_sleep_locked(weir_queue *queue, struct weiri_waiters *waiters, int64_t limit_ns)
     WEIRI_REQUIRES(queue->mutex);
 
@@ -89,7 +89,8 @@ static inline bool weiri_queue_is_past(const weir_queue *queue, int64_t limit_ns
 }
 
 /* Shows the queue's metrics in a registry, under a name, or takes them out again. WEIR_ENOMEM,
- * WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is not UTF-8). */
+ * WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is empty or not UTF-8), WEIR_EFORKED (the
+ * registry is another process's). */
 WEIR_NODISCARD enum weir_status weiri_queue_publish(weir_queue *queue, weir_metrics *metrics,
                                                     const char *name);
 void weiri_queue_unpublish(weir_queue *queue);
