@@ -61,6 +61,8 @@ struct weir_job {
     int64_t reserved_until_ns; /**< Of a look at a reserved job: when its reservation ends unless it
                                     is renewed; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */
+    uint64_t fence; /**< Of an SQLite store: the number of its last reservation. It rises with each
+                         reservation of the job; 0: it had none. Of a cluster: 0. */
 };
 
 /** Checks a tube's name: 1 to 200 bytes out of A-Z, a-z, 0-9 and - + / ; . $ _ ( ), the first of

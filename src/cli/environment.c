@@ -14,8 +14,8 @@ extern char **environ;
 
 /* The names set here. They replace those of the program's own environment. */
 static const char *const names[] = {
-    "WEIR_JOB_ID", "WEIR_TUBE",       "WEIR_ATTEMPT", "WEIR_PRIORITY",
-    "WEIR_TTR",    "WEIR_CREATED_AT", "WEIR_RUN_AT",  "WEIR_BROKER",
+    "WEIR_JOB_ID",     "WEIR_TUBE",   "WEIR_ATTEMPT", "WEIR_PRIORITY", "WEIR_TTR",
+    "WEIR_CREATED_AT", "WEIR_RUN_AT", "WEIR_BROKER",  "WEIR_FENCE",
 };
 
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
@@ -36,16 +36,18 @@ char **environment_new(const struct weir_job *job, const char *broker)
 {
     char attempt[16];
     char priority[16];
+    char fence[24];
     char ttr[TIMESTAMP_SIZE];
     char created_at[TIMESTAMP_SIZE];
     char run_at[TIMESTAMP_SIZE];
     (void)snprintf(attempt, sizeof(attempt), "%" PRIu32, job->attempts);
     (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
+    (void)snprintf(fence, sizeof(fence), "%" PRIu64, job->fence);
     timestamp_write_unix(job->ttr_ns, ttr);
     timestamp_write_unix(job->created_ns, created_at);
     timestamp_write_unix(job->run_at_ns, run_at);
-    const char *const values[NAME_COUNT] = {job->id, job->tube,  attempt, priority,
-                                            ttr,     created_at, run_at,  broker};
+    const char *const values[NAME_COUNT] = {job->id,    job->tube, attempt, priority, ttr,
+                                            created_at, run_at,    broker,  fence};
     size_t kept = 0;
     for (size_t i = 0; environ[i] != NULL; i++) {
         kept += is_ours(environ[i]) ? 0 : 1;

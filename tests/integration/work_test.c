@@ -90,6 +90,7 @@ TEST(facts,
     check_contains(facts, "variable WEIR_TUBE=a/tube.1\n");
     CHECK(strstr(facts, "not this") == NULL);
     check_contains(facts, "variable WEIR_ATTEMPT=1\n");
+    check_contains(facts, "variable WEIR_FENCE=1\n");
     check_contains(facts, "variable WEIR_PRIORITY=-3\n");
     check_contains(facts, "variable WEIR_TTR=90.000000000\n");
     char broker[600];

@@ -104,6 +104,7 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
                                .priority = sqlite3_column_int(statement, 8),
                                .attempts = row.facts.attempts,
                                .state = row.facts.state,
+                               .fence = row.facts.token,
                                .reason = reason};
         if (job.state == WEIR_JOB_RESERVED) {
             code = find_end(reading, row.facts.lease_ns, &job.reserved_until_ns);

@@ -161,6 +161,7 @@ static int pick(struct weiri_store *store, const char *tube_name, int64_t tube, 
 static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
 {
     reservation->token = facts->token;
+    reservation->job.fence = facts->token;
     reservation->job.run_at_ns = facts->run_at_ns;
     reservation->job.ttr_ns = facts->ttr_ns;
     reservation->job.attempts = facts->attempts;

@@ -81,6 +81,40 @@ TEST(reboot, "after a boot no lease of the last one is left, however long it had
     CHECK_INT(jobs_clocks_lease(&clocks), ==, WEIR_SECONDS(5));
 }
 
+static int check_fence(const struct weir_job *job, void *arg)
+{
+    CHECK_INT(job->fence, ==, *(const uint64_t *)arg);
+    return 0;
+}
+
+static void check_peek(weir_broker *broker, const char *id, uint64_t fence)
+{
+    CHECK_STATUS(weir_broker_peek_id(broker, id, check_fence, &fence, NULL), WEIR_OK);
+}
+
+TEST(fence, "a job's number rises with each reservation, also where the attempts do not")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)jobs_put(broker, "t", "x", NULL);
+    check_peek(broker, "1", 0);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->job.fence, ==, 1);
+    check_peek(broker, "1", 1);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RETURN, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->job.attempts, ==, 1);
+    CHECK_INT(job->job.fence, ==, 2);
+    pass(WEIR_SECONDS(60));
+    struct weiri_reservation *next = jobs_reserve_one(broker, "t");
+    CHECK_INT(next->job.fence, ==, 3);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_ELEASELOST);
+    CHECK_STATUS(jobs_settle(broker, next, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    jobs_free_one(broker, next);
+    weir_broker_close(broker);
+}
+
 TEST(order,
      "jobs that are put to run at once run in the order of the puts, whatever the wall clock")
 {
