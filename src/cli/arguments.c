@@ -15,6 +15,9 @@ static const struct poptOption common_options[] = {
                  "Where the jobs live, e.g. sqlite:/srv/jobs.db (default: $WEIR_BROKER, else "
                  "weir/weir.db in the state folder)",
                  "URL"),
+    OPTION_VALUE("lock-wait", '\0', OPTION_LOCK_WAIT,
+                 "Longest wait for a store that another process has locked (default: 10s)",
+                 "DURATION"),
     OPTION_FLAG("help", 'h', OPTION_HELP, "Show this help"),
     POPT_TABLEEND,
 };
@@ -172,10 +175,12 @@ int arguments_parse(struct arguments *arguments, const struct command *command, 
             arguments->helped = true;
             return EX_OK;
         }
+        char name[64];
         if (option == OPTION_BROKER) {
             arguments->broker = text;
+        } else if (option == OPTION_LOCK_WAIT) {
+            code = read_duration("--lock-wait", text, 1, &arguments->lock_wait_ns);
         } else {
-            char name[64];
             code = set(option, option_name(arguments->table, option, name), text, arg);
         }
         if (code != EX_OK) {

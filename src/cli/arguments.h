@@ -18,6 +18,7 @@
 enum {
     OPTION_HELP = 1,
     OPTION_BROKER,
+    OPTION_LOCK_WAIT,
     OPTION_OWN
 };
 
@@ -33,8 +34,9 @@ enum {
     }
 
 struct arguments {
-    bool helped;        /* --help was given and printed: there is nothing more to do. */
-    const char *broker; /* --broker, or NULL. */
+    bool helped;          /* --help was given and printed: there is nothing more to do. */
+    const char *broker;   /* --broker, or NULL. */
+    int64_t lock_wait_ns; /* --lock-wait, or 0. */
     const char **operands;
     size_t count; /* Of operands. */
 

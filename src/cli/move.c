@@ -111,15 +111,16 @@ static int move_tube(struct move *move, weir_broker *from, weir_broker *to)
 static int run_checked(struct move *move, const struct arguments *arguments)
 {
     struct store from;
-    struct store to = {NULL, NULL};
-    int code = move->from != NULL ? store_open_url(&from, move->from, "--from", STORE_ALTER)
-                                  : store_open(&from, arguments, STORE_ALTER);
+    struct store to = {.url = NULL};
+    int code = move->from != NULL
+                   ? store_open_url(&from, arguments, move->from, "--from", STORE_ALTER)
+                   : store_open(&from, arguments, STORE_ALTER);
     if (code == EX_OK && move->to != NULL && strcmp(from.url, move->to) == 0) {
         code =
             report(EX_USAGE, "--to: %s: the source; expected another broker", quote(move->to).text);
     }
     if (code == EX_OK) {
-        code = store_open_url(&to, move->to, "--to", STORE_CHANGE);
+        code = store_open_url(&to, arguments, move->to, "--to", STORE_CHANGE);
     }
     if (code == EX_OK) {
         code = move_tube(move, from.broker, to.broker);

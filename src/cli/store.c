@@ -92,6 +92,7 @@ static int open_broker(struct store *store, const char *origin, enum store_use u
 {
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     options.log = report_log;
+    options.busy_ns = store->lock_wait_ns;
     options.body_size_max = STORE_BODY_SIZE_MAX;
     options.flags = use == STORE_READ    ? WEIR_BROKER_READ_ONLY
                     : use == STORE_ALTER ? WEIR_BROKER_EXISTING
@@ -106,9 +107,11 @@ static int open_broker(struct store *store, const char *origin, enum store_use u
                   error.text[0] != '\0' ? error.text : weir_status_text((int)status));
 }
 
-int store_open_url(struct store *store, const char *url, const char *origin, enum store_use use)
+int store_open_url(struct store *store, const struct arguments *arguments, const char *url,
+                   const char *origin, enum store_use use)
 {
     memset(store, 0, sizeof(*store));
+    store->lock_wait_ns = arguments->lock_wait_ns;
     store->url = join(url, "", "");
     return store->url != NULL ? open_broker(store, origin, use)
                               : report_status(WEIR_ENOMEM, origin, NULL);
@@ -118,11 +121,12 @@ int store_open(struct store *store, const struct arguments *arguments, enum stor
 {
     const char *environment = getenv("WEIR_BROKER");
     memset(store, 0, sizeof(*store));
+    store->lock_wait_ns = arguments->lock_wait_ns;
     if (arguments->broker != NULL) {
-        return store_open_url(store, arguments->broker, from_option, use);
+        return store_open_url(store, arguments, arguments->broker, from_option, use);
     }
     if (environment != NULL && environment[0] != '\0') {
-        return store_open_url(store, environment, from_environment, use);
+        return store_open_url(store, arguments, environment, from_environment, use);
     }
     int code = default_url(&store->url);
     if (code == EX_OK && use == STORE_CHANGE) {

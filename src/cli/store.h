@@ -4,6 +4,7 @@
 #define WEIRI_CLI_STORE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <weir/broker.h>
 
@@ -21,6 +22,7 @@ enum store_use {
 
 struct store {
     char *url;
+    int64_t lock_wait_ns; /* 0: the library's default */
     weir_broker *broker;
 };
 
@@ -29,7 +31,8 @@ struct store {
  * must follow in both cases. */
 int store_open(struct store *store, const struct arguments *arguments, enum store_use use);
 /* Opens the broker of a URL; origin is what gave it, for messages. The same otherwise. */
-int store_open_url(struct store *store, const char *url, const char *origin, enum store_use use);
+int store_open_url(struct store *store, const struct arguments *arguments, const char *url,
+                   const char *origin, enum store_use use);
 void store_close(struct store *store);
 
 #endif

@@ -48,6 +48,7 @@ TEST(every_command, "each command explains itself, in the same words by --help, 
         const char *usage = strstr(help.out, "\nUsage: weir ");
         CHECK(examples != NULL && usage != NULL && examples < usage);
         CHECK(strstr(help.out, "--broker=URL") != NULL);
+        CHECK(strstr(help.out, "--lock-wait=DURATION") != NULL);
         ended_free(&help);
         ended_free(&option);
         ended_free(&letter);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ static void put_jobs(int count)
         size += snprintf(list + size, sizeof(list) - (size_t)size, "job\n");
     }
     write_file("list", list, (size_t)size, 0600);
-    WEIR(0, "put", "-q", "-l", "-i", "list", "t");
+    WEIR(0, "put", "-l", "-i", "list", "t");
 }
 
 TEST(raised, "the soft limit on descriptors is raised to what -j asks for, not above the hard one")
@@ -157,4 +158,29 @@ TEST(shortage,
     char *attempts = read_file("attempts", NULL);
     CHECK_INT(occurrences(attempts, "1\n"), ==, JOBS);
     free(attempts);
+}
+
+TEST(lock_wait, "a store that another process has locked is waited for as long as --lock-wait says")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    int lock = open("jobs.db.lock", O_RDWR | O_CLOEXEC);
+    CHECK(lock >= 0);
+    CHECK_INT(flock(lock, LOCK_EX), ==, 0);
+    char says[80];
+    (void)snprintf(says, sizeof(says), "was held by process %ld for 20 ms", (long)getpid());
+    static const char *const commands[][6] = {
+        {"put", "--lock-wait", "20ms", "t", "y", NULL},
+        {"kick", "--lock-wait=20ms", "t", NULL},
+        {"move", "--lock-wait=20ms", "--to", "sqlite:to.db", "t", NULL},
+    };
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        struct ended ended = program_run(commands[i]);
+        CHECK_INT(ended.code, ==, 75);
+        CHECK(strstr(ended.err, says) != NULL);
+        ended_free(&ended);
+    }
+    CHECK_INT(close(lock), ==, 0);
+    WEIR(0, "put", "--lock-wait", "20s", "t", "y");
+    CHECK_INT(program_count("t", "ready"), ==, 2);
 }
