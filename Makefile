@@ -155,6 +155,7 @@ check: deps-lint ## what the scripts tools/check_*.py hold (includes, sizes, tex
 	@tools/check_conformance.py
 	@tools/check_bad_input.py
 	@tools/check_names.py
+	@tools/check_units.sh
 	@mandoc -T lint -W warning man/*.[1-9]
 shellcheck: deps-lint ## shellcheck of every script
 	@shellcheck $(SCRIPTS)
