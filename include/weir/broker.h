@@ -90,7 +90,14 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           weir_broker **ret_broker,
                                                           struct weir_error *ret_error);
 
-/** Where a cluster of beanstalkds is and how it is used. Zero means the default of every field. */
+/** Where a cluster of beanstalkds is and how it is used. Zero means the default of every field.
+ *
+ * claims is `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`,
+ * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`,
+ * `redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],.../NAME[/DATABASE]` (the master that sentinels
+ * call NAME; they are told the same password) or
+ * `redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],...` (some nodes of a Redis Cluster; others are
+ * found), with at most 16 hosts. `rediss:` (TLS) is WEIR_ENOTSUP. */
 struct weir_cluster_options {
     size_t size;              /**< Set by WEIR_CLUSTER_OPTIONS_INIT. */
     const char *const *nodes; /**< Each HOST, HOST:PORT (11300), [IPV6]:PORT, or a unix socket's
@@ -98,8 +105,8 @@ struct weir_cluster_options {
     size_t node_count;        /**< At most 64; at least 2, and none twice, unless replicas is 1. */
     uint32_t replicas;        /**< Copies of a job; 0: 3, or as many as there are nodes. */
     uint32_t min_written;     /**< So many nodes must take a job; 0: 2, or 1 where replicas is 1. */
-    const char *claims;       /**< A Redis, `redis://` or `redis+unix://`, that lets the copies of a
-                                 job run once; NULL: each runs. Borrowed during the call. */
+    const char *claims;       /**< A Redis that lets the copies of a job run once; NULL: each runs.
+                                 One of the URLs below. Borrowed during the call. */
     int64_t time_limit_ns;    /**< Of each step of the network; 0: 5 s. */
     int64_t late_ns;          /**< A job found later after its run time is buried; 0: 30 minutes;
                                  WEIR_FOREVER: none is. */

@@ -102,17 +102,59 @@ static inline void node_start(struct servers *servers, int i)
     server_start(server, argv);
 }
 
-static inline void redis_start(struct servers *servers)
+#define REDIS_OPTIONS_MAX 8
+
+/* A Redis with more options, of which NULL is the last; options may be NULL. */
+static inline void redis_start_with(struct server *server, const char *const *options)
 {
-    struct server *server = &servers->redis;
     char port[16];
     if (server->port == 0) {
         server->port = free_port();
     }
     (void)snprintf(port, sizeof(port), "%d", server->port);
-    const char *const argv[] = {"redis-server", "--port", port,    "--bind", "127.0.0.1",
-                                "--save",       "",       "--dir", ".",      NULL};
+    const char *argv[9 + REDIS_OPTIONS_MAX + 1] = {
+        "redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", "."};
+    for (int i = 0; options != NULL && options[i] != NULL; i++) {
+        CHECK(i < REDIS_OPTIONS_MAX);
+        argv[9 + i] = options[i];
+    }
     server_start(server, argv);
+}
+
+static inline void redis_start(struct servers *servers)
+{
+    redis_start_with(&servers->redis, NULL);
+}
+
+/* Sends a command to a Redis, and reads all that it answers. */
+static inline void redis_say(int port, const char *command, char *answer, size_t size)
+{
+    int fd = connect_port(port);
+    CHECK(fd >= 0);
+    char line[256];
+    int length = snprintf(line, sizeof(line), "%s\r\n", command);
+    CHECK(write(fd, line, (size_t)length) == length);
+    CHECK(shutdown(fd, SHUT_WR) == 0); /* it answers what it has read, then closes */
+    size_t used = 0;
+    ssize_t count;
+    while ((count = read(fd, answer + used, size - 1 - used)) > 0) {
+        used += (size_t)count;
+        CHECK(used < size - 1);
+    }
+    answer[used] = '\0';
+    (void)close(fd);
+}
+
+/* Says it until the answer has these words. */
+static inline void redis_wait(int port, const char *command, const char *words)
+{
+    char answer[16384];
+    redis_say(port, command, answer, sizeof(answer));
+    while (strstr(answer, words) == NULL) {
+        const struct timespec pause = {0, 5000000};
+        (void)nanosleep(&pause, NULL);
+        redis_say(port, command, answer, sizeof(answer));
+    }
 }
 
 static inline void server_end(struct server *server)

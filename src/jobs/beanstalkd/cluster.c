@@ -18,8 +18,8 @@
 #define STATS_SIZE ((size_t)1 << 20)
 /* How often a node is asked about its binlog. */
 #define CHECK_NS WEIR_SECONDS(10)
-/* Descriptors polled before those of the connections: the wake-up and Redis. */
-#define FIRST_POLLS 2
+/* Descriptors polled before those of the connections, at most: the wake-up and Redis. */
+#define FIRST_POLLS (1 + WEIRI_CLAIMS_POLLS)
 
 void weiri_cluster_wake_locked(struct weiri_cluster *cluster)
 {
@@ -155,11 +155,10 @@ static int64_t advance(struct weiri_cluster *cluster, int64_t now_ns)
 static void fill_polls(struct weiri_cluster *cluster)
 {
     struct pollfd *one = cluster->polls;
-    *one++ = (struct pollfd){.fd = cluster->wake_fd, .events = POLLIN};
-    *one = (struct pollfd){.fd = -1};
-    if (cluster->claims != NULL) {
-        one->events = weiri_claims_events(cluster->claims, &one->fd);
-    }
+    *one = (struct pollfd){.fd = cluster->wake_fd, .events = POLLIN};
+    cluster->claim_polls =
+        cluster->claims == NULL ? 0 : weiri_claims_polls(cluster->claims, one + 1);
+    one += cluster->claim_polls;
     struct weiri_list *end = &cluster->conns;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         const struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
@@ -178,10 +177,10 @@ static void serve_polls(struct weiri_cluster *cluster)
         ssize_t ignored = read(cluster->wake_fd, &drained, sizeof(drained));
         (void)ignored;
     }
-    one++;
-    if (one->revents != 0) {
-        weiri_claims_ready(cluster->claims, one->revents);
+    if (cluster->claims != NULL) {
+        weiri_claims_ready(cluster->claims, one + 1, cluster->claim_polls);
     }
+    one += cluster->claim_polls;
     struct weiri_list *end = &cluster->conns;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
@@ -208,7 +207,8 @@ static void run(void *arg)
         int64_t next = advance(cluster, now);
         wake_finished(cluster);
         fill_polls(cluster);
-        if (poll(cluster->polls, FIRST_POLLS + cluster->conn_count, poll_timeout(now, next)) > 0) {
+        nfds_t count = 1 + cluster->claim_polls + cluster->conn_count;
+        if (poll(cluster->polls, count, poll_timeout(now, next)) > 0) {
             serve_polls(cluster);
             wake_finished(cluster);
         }

@@ -48,8 +48,9 @@ struct weiri_cluster {
     struct weiri_list conns;
     size_t conn_count;
     struct weiri_list finished; /* calls whose threads are to be woken */
-    struct pollfd *polls;       /* one for each connection and two more */
+    struct pollfd *polls;       /* the wake-up's, Redis', one for each connection */
     size_t poll_capacity;
+    size_t claim_polls; /* those of Redis */
     char buffer[65536];
 };
 

@@ -1,24 +1,23 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Claims through hiredis, driven by the cluster's poll(). */
+/* Claims: one script, and the server that is asked. */
 #include "jobs/redis/claims.h"
 
-#include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <md5.h>
-#include <poll.h>
 #include <sha1.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/time.h"
 #include "jobs/error.h"
-#include "jobs/redis/redis_url.h"
+#include "jobs/redis/server.h"
 
-#define RETRY_BASE WEIR_MS(50)
-#define RETRY_MAX WEIR_SECONDS(5)
+/* How often a claim may be sent on within a Redis Cluster: once where its slots have just moved. */
+#define REDIRECTS_MAX 3
 
 /* KEYS: the job's key; its count of attempts and the reason why it is buried, in the same slot of a
  * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason. Answers {answer,
@@ -82,21 +81,28 @@ struct weiri_claims {
     size_t text_size;
     int64_t time_limit_ns;
     char sha[SHA1_DIGEST_STRING_LENGTH];
-
-    redisAsyncContext *redis; /* NULL: not connected, and not connecting */
-    bool is_reading;
-    bool is_writing;
-    bool is_spoiled; /* to be made anew: an answer says so */
-    bool was_away;   /* for the log */
-    uint32_t failures;
-    int64_t retry_ns;
-    int64_t greeting_limit_ns; /* INT64_MAX: greeted */
-    struct weiri_list pending; /* claims sent, oldest first */
+    bool is_closing;
+    /* One; of a Redis Cluster the nodes of the URL and those that were met. */
+    struct weiri_redis_server servers[WEIRI_CLAIMS_POLLS];
+    size_t server_count;
 };
 
 void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZE])
 {
     (void)MD5Data((const uint8_t *)body, size, key);
+}
+
+static struct weiri_redis_server *add_server(struct weiri_claims *claims, const char *host,
+                                             int port)
+{
+    struct weiri_redis_server *server = &claims->servers[claims->server_count++];
+    server->claims = claims;
+    server->config = claims->config;
+    server->url = &claims->url;
+    server->script = script;
+    server->time_limit_ns = claims->time_limit_ns;
+    weiri_redis_server_init(server, host, port);
+    return server;
 }
 
 enum weir_status weiri_claims_open(const struct weiri_broker_config *config, const char *url,
@@ -122,164 +128,17 @@ enum weir_status weiri_claims_open(const struct weiri_broker_config *config, con
     claims->text = text;
     claims->text_size = size;
     claims->time_limit_ns = time_limit_ns;
-    claims->greeting_limit_ns = INT64_MAX;
-    weiri_list_init(&claims->pending);
     (void)SHA1Data((const uint8_t *)script, sizeof(script) - 1, claims->sha);
+    if (claims->url.kind == WEIRI_REDIS_ONE || claims->url.kind == WEIRI_REDIS_CLUSTER) {
+        for (size_t i = 0; i < claims->url.seed_count; i++) {
+            (void)add_server(claims, claims->url.seeds[i].host, claims->url.seeds[i].port);
+        }
+    } else {
+        (void)add_server(claims, "", 0);
+    }
     *ret_claims = claims;
     return WEIR_OK;
 }
-
-static void drop(struct weiri_claims *claims)
-{
-    if (claims->redis != NULL) {
-        redisAsyncFree(claims->redis); /* answers what is pending with no reply */
-    }
-}
-
-void weiri_claims_close(struct weiri_claims *claims)
-{
-    if (claims != NULL) {
-        const struct weir_allocator memory = claims->config->allocator;
-        claims->failures = 1;
-        claims->greeting_limit_ns = INT64_MAX;
-        drop(claims);
-        weiri_release(&memory, claims->text, claims->text_size);
-        weiri_release(&memory, claims, sizeof(*claims));
-    }
-}
-
-/* --- connecting --- */
-
-static void fail(struct weiri_claims *claims, int64_t now_ns, const char *why)
-{
-    if (!claims->was_away) {
-        claims->was_away = true;
-        weiri_broker_log(claims->config, WEIR_LOG_WARNING, "Redis for claims is away: %s", why);
-    }
-    claims->failures++;
-    claims->retry_ns =
-        weiri_time_add(now_ns, weiri_time_shift(RETRY_BASE, claims->failures - 1, RETRY_MAX));
-    claims->greeting_limit_ns = INT64_MAX;
-    claims->is_spoiled = false;
-}
-
-static void add_read(void *arg)
-{
-    ((struct weiri_claims *)arg)->is_reading = true;
-}
-
-static void del_read(void *arg)
-{
-    ((struct weiri_claims *)arg)->is_reading = false;
-}
-
-static void add_write(void *arg)
-{
-    ((struct weiri_claims *)arg)->is_writing = true;
-}
-
-static void del_write(void *arg)
-{
-    ((struct weiri_claims *)arg)->is_writing = false;
-}
-
-/* The context is being freed: by us, or by hiredis after an error. */
-static void cleanup(void *arg)
-{
-    struct weiri_claims *claims = arg;
-    const char *why = claims->redis->errstr;
-    claims->redis = NULL;
-    claims->is_reading = false;
-    claims->is_writing = false;
-    if (claims->failures == 0 || claims->greeting_limit_ns != INT64_MAX) {
-        fail(claims, weiri_monotonic_now(), why != NULL && why[0] != '\0' ? why : "closed");
-    }
-}
-
-/* An answer to AUTH or SELECT. */
-static void on_step(redisAsyncContext *redis, void *answer, void *arg)
-{
-    const redisReply *reply = answer;
-    struct weiri_claims *claims = redis->ev.data;
-    (void)arg;
-    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
-        weiri_broker_log(claims->config, WEIR_LOG_ERROR, "Redis for claims refuses: %s",
-                         reply->str);
-        claims->is_spoiled = true;
-    }
-}
-
-static void on_policy(redisAsyncContext *redis, void *answer, void *arg)
-{
-    const redisReply *reply = answer;
-    struct weiri_claims *claims = redis->ev.data;
-    (void)arg;
-    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-        reply->element[1]->str != NULL && strcmp(reply->element[1]->str, "noeviction") != 0) {
-        weiri_broker_log(claims->config, WEIR_LOG_WARNING,
-                         "Redis for claims has maxmemory-policy %.40s: claims that it evicts let "
-                         "jobs run twice; expected noeviction",
-                         reply->element[1]->str);
-    }
-}
-
-static void on_script(redisAsyncContext *redis, void *answer, void *arg)
-{
-    const redisReply *reply = answer;
-    struct weiri_claims *claims = redis->ev.data;
-    on_step(redis, answer, arg);
-    if (reply != NULL && reply->type != REDIS_REPLY_ERROR && !claims->is_spoiled) {
-        claims->greeting_limit_ns = INT64_MAX;
-        claims->failures = 0;
-        if (claims->was_away) {
-            claims->was_away = false;
-            weiri_broker_log(claims->config, WEIR_LOG_INFO, "Redis for claims is back");
-        }
-    }
-}
-
-static void greet(struct weiri_claims *claims)
-{
-    const struct weiri_redis_url *url = &claims->url;
-    redisAsyncContext *redis = claims->redis;
-    if (url->password != NULL && url->user != NULL) {
-        (void)redisAsyncCommand(redis, on_step, NULL, "AUTH %s %s", url->user, url->password);
-    } else if (url->password != NULL) {
-        (void)redisAsyncCommand(redis, on_step, NULL, "AUTH %s", url->password);
-    }
-    if (url->database != 0) {
-        (void)redisAsyncCommand(redis, on_step, NULL, "SELECT %d", url->database);
-    }
-    (void)redisAsyncCommand(redis, on_policy, NULL, "CONFIG GET maxmemory-policy");
-    (void)redisAsyncCommand(redis, on_script, NULL, "SCRIPT LOAD %s", script);
-}
-
-static void begin(struct weiri_claims *claims, int64_t now_ns)
-{
-    const struct weiri_redis_url *url = &claims->url;
-    redisAsyncContext *redis = url->path != NULL ? redisAsyncConnectUnix(url->path)
-                                                 : redisAsyncConnect(url->host, url->port);
-    if (redis == NULL || redis->err != 0) {
-        fail(claims, now_ns, redis == NULL ? "out of memory" : redis->errstr);
-        if (redis != NULL) {
-            redisAsyncFree(redis);
-        }
-        return;
-    }
-    claims->redis = redis;
-    claims->is_spoiled = false;
-    claims->greeting_limit_ns = weiri_time_add(now_ns, claims->time_limit_ns);
-    redis->ev.data = claims;
-    redis->ev.addRead = add_read;
-    redis->ev.delRead = del_read;
-    redis->ev.addWrite = add_write;
-    redis->ev.delWrite = del_write;
-    redis->ev.cleanup = cleanup;
-    claims->is_writing = true; /* until connected */
-    greet(claims);
-}
-
-/* --- claims --- */
 
 static void answer_claim(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)
 {
@@ -287,10 +146,127 @@ static void answer_claim(struct weiri_claim *claim, enum weiri_claim_answer answ
     claim->done(claim, answer, number);
 }
 
+void weiri_claims_close(struct weiri_claims *claims)
+{
+    if (claims == NULL) {
+        return;
+    }
+    const struct weir_allocator memory = claims->config->allocator;
+    claims->is_closing = true;
+    for (size_t i = 0; i < claims->server_count; i++) {
+        struct weiri_list *waiting = &claims->servers[i].waiting;
+        weiri_redis_server_drop(&claims->servers[i]);
+        while (!weiri_list_is_empty(waiting)) {
+            answer_claim(WEIRI_CONTAINER(waiting->next, struct weiri_claim, link), WEIRI_CLAIM_AWAY,
+                         0);
+        }
+    }
+    weiri_release(&memory, claims->text, claims->text_size);
+    weiri_release(&memory, claims, sizeof(*claims));
+}
+
+/* --- the server that is asked --- */
+
+/* The server that had the key last, else one that is up, else one that may come up. NULL: all are
+ * away. */
+static struct weiri_redis_server *choose(struct weiri_claims *claims,
+                                         const struct weiri_claim *claim)
+{
+    struct weiri_redis_server *best = NULL;
+    for (size_t i = 0; i < claims->server_count; i++) {
+        struct weiri_redis_server *server = &claims->servers[i];
+        if (server->failures > 0) {
+            continue;
+        }
+        if (claim->server == i + 1) {
+            return server;
+        }
+        if (best == NULL || (weiri_redis_server_is_up(server) && !weiri_redis_server_is_up(best))) {
+            best = server;
+        }
+    }
+    return best;
+}
+
+/* The node that `MOVED SLOT HOST:PORT` names; no host means the one that says so. NULL: there is no
+ * place for another. */
+static struct weiri_redis_server *find_node(struct weiri_claims *claims,
+                                            const struct weiri_redis_server *from,
+                                            const char *redirection)
+{
+    const char *space = strrchr(redirection, ' ');
+    const char *colon = strrchr(redirection, ':');
+    char host[sizeof(from->host)];
+    if (space == NULL || colon == NULL || colon < space || (size_t)(colon - space) > sizeof(host)) {
+        return NULL;
+    }
+    (void)snprintf(host, sizeof(host), "%.*s", (int)(colon - space - 1), space + 1);
+    const char *name = host[0] == '\0' || strcmp(host, "?") == 0 ? from->host : host;
+    int port = (int)strtol(colon + 1, NULL, 10);
+    struct weiri_redis_server *free = NULL;
+    for (size_t i = 0; i < claims->server_count; i++) {
+        struct weiri_redis_server *server = &claims->servers[i];
+        if (server->port == port && strcmp(server->host, name) == 0) {
+            return server;
+        }
+        bool is_spare = i >= claims->url.seed_count && server->redis == NULL &&
+                        server->failures > 0 && weiri_list_is_empty(&server->waiting);
+        free = is_spare ? server : free;
+    }
+    if (claims->server_count < WEIRI_CLAIMS_POLLS) {
+        return add_server(claims, name, port);
+    }
+    if (free != NULL) {
+        free->failures = 0;
+        free->retry_ns = 0;
+        free->was_away = false;
+        weiri_redis_server_init(free, name, port);
+    }
+    return free;
+}
+
+static void place(struct weiri_claims *claims, struct weiri_redis_server *server,
+                  struct weiri_claim *claim)
+{
+    if (server == NULL || server->failures > 0 || claims->is_closing) {
+        answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
+        return;
+    }
+    claim->server = (size_t)(server - claims->servers) + 1;
+    weiri_list_remove(&claim->link);
+    weiri_list_insert_before(&server->waiting, &claim->link);
+}
+
+/* --- claims --- */
+
+static bool begins(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* An answer that is an error. */
+static void refused(struct weiri_redis_server *server, struct weiri_claim *claim, const char *why)
+{
+    struct weiri_claims *claims = server->claims;
+    if (claims->url.kind == WEIRI_REDIS_CLUSTER && begins(why, "MOVED ") &&
+        claim->redirects < REDIRECTS_MAX) {
+        claim->redirects++;
+        place(claims, find_node(claims, server, why), claim);
+        return;
+    }
+    weiri_broker_log(claims->config, WEIR_LOG_WARNING, "Redis for claims refuses: %s", why);
+    /* The script may be lost, or this server not the one to ask any more. Not so where it lacks
+     * memory, or moves slots, or the cluster lacks a node. */
+    if (!begins(why, "OOM ") && !begins(why, "ASK ") && !begins(why, "TRYAGAIN ") &&
+        !begins(why, "CLUSTERDOWN ")) {
+        server->spoiled = "it refuses";
+    }
+    answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
+}
+
 static void on_claim(redisAsyncContext *redis, void *answer, void *arg)
 {
     const redisReply *reply = answer;
-    struct weiri_claims *claims = redis->ev.data;
     struct weiri_claim *claim = arg;
     if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements >= 2 &&
         reply->element[0]->type == REDIS_REPLY_INTEGER && reply->element[0]->integer >= 1 &&
@@ -301,99 +277,114 @@ static void on_claim(redisAsyncContext *redis, void *answer, void *arg)
         }
         answer_claim(claim, (enum weiri_claim_answer)reply->element[0]->integer,
                      number < 0 ? 0 : number);
-        return;
+    } else if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
+        refused(redis->ev.data, claim, reply->str);
+    } else {
+        answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
     }
-    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
-        weiri_broker_log(claims->config, WEIR_LOG_WARNING, "Redis for claims refuses: %s",
-                         reply->str);
-        /* The script may be lost, or this server not the one to ask any more. */
-        claims->is_spoiled = strncmp(reply->str, "OOM", 3) != 0;
-    }
-    answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
 }
 
-void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, int64_t now_ns)
+static void send_claim(struct weiri_redis_server *server, struct weiri_claim *claim, int64_t now_ns)
 {
     char value[40];
     char time[24];
     char attempts[WEIRI_CLAIM_KEY_SIZE + 20];
     char reason[WEIRI_CLAIM_KEY_SIZE + 20];
-    weiri_list_init(&claim->link);
-    if (claims->redis == NULL && claims->failures == 0) {
-        begin(claims, now_ns);
-    }
-    if (claims->redis == NULL || claims->failures > 0) {
-        claim->done(claim, WEIRI_CLAIM_AWAY, 0);
-        return;
-    }
     (void)snprintf(value, sizeof(value), "weir:claim:%016" PRIx64, claim->token);
     (void)snprintf(time, sizeof(time), "%" PRId64, claim->time_ms);
     (void)snprintf(attempts, sizeof(attempts), "weir:attempts:{%s}", claim->key);
     (void)snprintf(reason, sizeof(reason), "weir:reason:{%s}", claim->key);
-    const char *words[] = {"EVALSHA", claims->sha,        "3",   claim->key, attempts,
-                           reason,    verbs[claim->verb], value, time,       claim->reason};
-    claim->limit_ns = weiri_time_add(now_ns, claims->time_limit_ns);
-    weiri_list_insert_before(&claims->pending, &claim->link);
-    if (redisAsyncCommandArgv(claims->redis, on_claim, claim, 10, words, NULL) != REDIS_OK) {
+    const char *words[] = {"EVALSHA", server->claims->sha, "3",   claim->key, attempts,
+                           reason,    verbs[claim->verb],  value, time,       claim->reason};
+    claim->limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
+    weiri_list_remove(&claim->link);
+    weiri_list_insert_before(&server->pending, &claim->link);
+    if (redisAsyncCommandArgv(server->redis, on_claim, claim, 10, words, NULL) != REDIS_OK) {
         answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
+    }
+}
+
+/* Sends what waits for a server that is up by now; another is asked where it is away. */
+static void send_waiting(struct weiri_redis_server *server, int64_t now_ns)
+{
+    bool is_up = weiri_redis_server_is_up(server);
+    while ((is_up || server->failures > 0) && !weiri_list_is_empty(&server->waiting)) {
+        struct weiri_claim *claim = WEIRI_CONTAINER(server->waiting.next, struct weiri_claim, link);
+        if (is_up) {
+            send_claim(server, claim, now_ns);
+        } else {
+            place(server->claims, choose(server->claims, claim), claim);
+        }
+    }
+}
+
+void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, int64_t now_ns)
+{
+    weiri_list_init(&claim->link);
+    claim->redirects = 0;
+    struct weiri_redis_server *server = choose(claims, claim);
+    place(claims, server, claim);
+    if (server != NULL) {
+        send_waiting(server, now_ns);
     }
 }
 
 int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns)
 {
-    if (claims->redis == NULL) {
-        if (claims->retry_ns > now_ns) {
-            return claims->retry_ns;
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < claims->server_count; i++) {
+        struct weiri_redis_server *server = &claims->servers[i];
+        send_waiting(server, now_ns);
+        int64_t limit = INT64_MAX;
+        if (!weiri_list_is_empty(&server->pending)) {
+            limit = WEIRI_CONTAINER(server->pending.next, struct weiri_claim, link)->limit_ns;
         }
-        begin(claims, now_ns);
-        if (claims->redis == NULL) {
-            return claims->retry_ns;
+        next = weiri_time_earlier(next, weiri_redis_server_advance(server, limit, now_ns));
+        if (server->failures > 0 && !weiri_list_is_empty(&server->waiting)) {
+            next = now_ns; /* for another server, which may stand before this one */
         }
     }
-    int64_t limit = claims->greeting_limit_ns;
-    if (!weiri_list_is_empty(&claims->pending)) {
-        int64_t oldest = WEIRI_CONTAINER(claims->pending.next, struct weiri_claim, link)->limit_ns;
-        limit = oldest < limit ? oldest : limit;
-    }
-    if (limit <= now_ns || claims->is_spoiled) {
-        /* Before the context is freed, so that what its callbacks push is answered at once. */
-        fail(claims, now_ns, limit <= now_ns ? "the time limit passed" : "it refuses");
-        drop(claims);
-        return claims->retry_ns;
-    }
-    return limit;
+    return next;
 }
 
-short weiri_claims_events(const struct weiri_claims *claims, int *ret_fd)
+size_t weiri_claims_polls(const struct weiri_claims *claims, struct pollfd *ret_polls)
 {
-    if (claims->redis == NULL) {
-        *ret_fd = -1;
-        return 0;
+    for (size_t i = 0; i < claims->server_count; i++) {
+        ret_polls[i] = weiri_redis_server_poll(&claims->servers[i]);
     }
-    *ret_fd = claims->redis->c.fd;
-    return (short)((claims->is_reading ? POLLIN : 0) | (claims->is_writing ? POLLOUT : 0));
+    return claims->server_count;
 }
 
-void weiri_claims_ready(struct weiri_claims *claims, short events)
+void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls, size_t count)
 {
-    if (claims->redis != NULL && (events & (POLLOUT | POLLERR | POLLHUP)) != 0 &&
-        claims->is_writing) {
-        redisAsyncHandleWrite(claims->redis);
+    for (size_t i = 0; i < count; i++) {
+        if (polls[i].revents != 0) {
+            weiri_redis_server_ready(&claims->servers[i], polls[i].revents);
+        }
     }
-    if (claims->redis != NULL && (events & (POLLIN | POLLERR | POLLHUP)) != 0) {
-        redisAsyncHandleRead(claims->redis);
+}
+
+static bool is_answered(const struct weiri_claims *claims)
+{
+    for (size_t i = 0; i < claims->server_count; i++) {
+        const struct weiri_redis_server *server = &claims->servers[i];
+        if (!weiri_list_is_empty(&server->waiting) || !weiri_list_is_empty(&server->pending)) {
+            return false;
+        }
     }
+    return true;
 }
 
 void weiri_claims_drain(struct weiri_claims *claims, int64_t limit_ns)
 {
+    struct pollfd polls[WEIRI_CLAIMS_POLLS];
     int64_t now = weiri_monotonic_now();
-    while (claims->redis != NULL && !weiri_list_is_empty(&claims->pending) && now < limit_ns) {
-        struct pollfd poll_one = {.fd = -1};
-        poll_one.events = weiri_claims_events(claims, &poll_one.fd);
-        int wait_ms = (int)(weiri_time_sub(limit_ns, now) / WEIR_MS(1)) + 1;
-        if (poll(&poll_one, 1, wait_ms) > 0) {
-            weiri_claims_ready(claims, poll_one.revents);
+    while (!is_answered(claims) && now < limit_ns) {
+        int64_t next = weiri_time_earlier(weiri_claims_advance(claims, now), limit_ns);
+        size_t count = weiri_claims_polls(claims, polls);
+        int wait_ms = next <= now ? 0 : (int)(weiri_time_sub(next, now) / WEIR_MS(1)) + 1;
+        if (poll(polls, count, wait_ms) > 0) {
+            weiri_claims_ready(claims, polls, count);
         }
         now = weiri_monotonic_now();
     }

@@ -3,7 +3,7 @@
 #ifndef WEIRI_REDIS_CLAIMS_H
 #define WEIRI_REDIS_CLAIMS_H
 
-#include <stdbool.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +15,8 @@
  * share tubes. One thread calls all functions but the pure ones. docs/internals/claims.md. */
 
 #define WEIRI_CLAIM_KEY_SIZE 33
+/* Servers of a Redis Cluster that are connected to, each of which is polled. */
+#define WEIRI_CLAIMS_POLLS 64
 
 enum weiri_claim_verb {
     WEIRI_CLAIM = 1,     /* take it for time_ms, and count an attempt */
@@ -42,6 +44,8 @@ struct weiri_claim {
     uint64_t token; /* the holder's */
     int64_t time_ms;
     int64_t limit_ns;
+    size_t server;      /* the one that had the key last, from 1 on; 0: none was asked yet */
+    uint32_t redirects; /* since it was pushed */
     char reason[WEIR_REASON_SIZE]; /* of a bury; the answer to WEIRI_CLAIM_REASON */
     /* Called once, on the thread that drives the claims. */
     void (*done)(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number);
@@ -49,9 +53,12 @@ struct weiri_claim {
 
 struct weiri_claims;
 
-/* Opens from `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]` or
- * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`. Connects when first advanced. Errors:
- * WEIR_EINVAL, WEIR_ENOMEM. */
+/* Opens from a URL, and connects when first advanced:
+ * `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`,
+ * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`,
+ * `redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],.../NAME[/DATABASE]` or
+ * `redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],...`. Errors: WEIR_EINVAL, WEIR_ENOTSUP (TLS),
+ * WEIR_ENOMEM. */
 enum weir_status weiri_claims_open(const struct weiri_broker_config *config, const char *url,
                                    int64_t time_limit_ns, struct weiri_claims **ret_claims,
                                    struct weir_error *ret_error);
@@ -60,10 +67,12 @@ void weiri_claims_close(struct weiri_claims *claims);
 
 /* Sends a claim; while Redis is away it is answered at once. */
 void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, int64_t now_ns);
-/* As those of a connection to a node. */
+/* Connects, sends and ends what took too long. Returns when to call it again. */
 int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns);
-short weiri_claims_events(const struct weiri_claims *claims, int *ret_fd);
-void weiri_claims_ready(struct weiri_claims *claims, short events);
+/* Fills in what to poll for: at most WEIRI_CLAIMS_POLLS. Returns how many. */
+size_t weiri_claims_polls(const struct weiri_claims *claims, struct pollfd *ret_polls);
+/* Does what poll() found. */
+void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls, size_t count);
 /* Waits until all that was pushed is answered, at most until limit_ns. */
 void weiri_claims_drain(struct weiri_claims *claims, int64_t limit_ns);
 

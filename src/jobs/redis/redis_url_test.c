@@ -12,27 +12,45 @@ static const char *or_none(const char *text)
     return text == NULL ? "-" : text;
 }
 
+/* The addresses as one text. */
+static const char *seeds_of(const struct weiri_redis_url *url)
+{
+    static char text[600];
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < url->seed_count; i++) {
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %d", i == 0 ? "" : ", ",
+                                 url->seeds[i].host, url->seeds[i].port);
+    }
+    return text;
+}
+
 TEST(reads_where_redis_is, "each form of the URL is read")
 {
     static const struct {
         const char *url;
+        enum weiri_redis_kind kind;
         const char *user;
         const char *password;
-        const char *host;
-        const char *path;
-        int port;
+        const char *seeds;
+        const char *where; /* a path, or the name of a master */
         int database;
     } rows[] = {
-        {"redis://h", "-", "-", "h", "-", 6379, 0},
-        {"redis://h:1/2", "-", "-", "h", "-", 1, 2},
-        {"redis://u:p@h", "u", "p", "h", "-", 6379, 0},
-        {"redis://:p@h/15", "-", "p", "h", "-", 6379, 15},
-        {"redis://p@h", "-", "p", "h", "-", 6379, 0},
-        {"redis://u:a@b:c@h:7", "u", "a@b:c", "h", "-", 7, 0},
-        {"redis://[::1]:7/1", "-", "-", "::1", "-", 7, 1},
-        {"redis://[::1]", "-", "-", "::1", "-", 6379, 0},
-        {"redis+unix:///run/r.sock", "-", "-", "-", "/run/r.sock", 6379, 0},
-        {"redis+unix://u:p@/run/r.sock?3", "u", "p", "-", "/run/r.sock", 6379, 3},
+        {"redis://h", WEIRI_REDIS_ONE, "-", "-", "h 6379", "-", 0},
+        {"redis://h:1/2", WEIRI_REDIS_ONE, "-", "-", "h 1", "-", 2},
+        {"redis://u:p@h", WEIRI_REDIS_ONE, "u", "p", "h 6379", "-", 0},
+        {"redis://:p@h/15", WEIRI_REDIS_ONE, "-", "p", "h 6379", "-", 15},
+        {"redis://p@h", WEIRI_REDIS_ONE, "-", "p", "h 6379", "-", 0},
+        {"redis://u:a@b:c@h:7", WEIRI_REDIS_ONE, "u", "a@b:c", "h 7", "-", 0},
+        {"redis://[::1]:7/1", WEIRI_REDIS_ONE, "-", "-", "::1 7", "-", 1},
+        {"redis://[::1]", WEIRI_REDIS_ONE, "-", "-", "::1 6379", "-", 0},
+        {"redis+unix:///run/r.sock", WEIRI_REDIS_UNIX, "-", "-", "", "/run/r.sock", 0},
+        {"redis+unix://u:p@/run/r.sock?3", WEIRI_REDIS_UNIX, "u", "p", "", "/run/r.sock", 3},
+        {"redis+sentinel://h/m", WEIRI_REDIS_SENTINEL, "-", "-", "h 26379", "m", 0},
+        {"redis+sentinel://u:p@a:1,[::2]:3,c/my-master/4", WEIRI_REDIS_SENTINEL, "u", "p",
+         "a 1, ::2 3, c 26379", "my-master", 4},
+        {"redis+cluster://a:7000,b", WEIRI_REDIS_CLUSTER, "-", "-", "a 7000, b 6379", "-", 0},
+        {"redis+cluster://:p@[::1]", WEIRI_REDIS_CLUSTER, "-", "p", "::1 6379", "-", 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[100];
@@ -40,11 +58,11 @@ TEST(reads_where_redis_is, "each form of the URL is read")
         struct weir_error error;
         (void)snprintf(text, sizeof(text), "%s", rows[i].url);
         CHECK_STATUS(weiri_redis_url_parse(text, &url, &error), WEIR_OK);
+        CHECK_INT(url.kind, ==, rows[i].kind);
         CHECK_STRING(or_none(url.user), rows[i].user);
         CHECK_STRING(or_none(url.password), rows[i].password);
-        CHECK_STRING(or_none(url.host), rows[i].host);
-        CHECK_STRING(or_none(url.path), rows[i].path);
-        CHECK_INT(url.port, ==, rows[i].port);
+        CHECK_STRING(seeds_of(&url), rows[i].seeds);
+        CHECK_STRING(or_none(url.path != NULL ? url.path : url.name), rows[i].where);
         CHECK_INT(url.database, ==, rows[i].database);
     }
 }
@@ -64,9 +82,22 @@ TEST(refuses_bad_urls, "anything else is refused, and a password is not repeated
                                        "redis://u:secret@h/-1",
                                        "redis://u:secret@h/1/2",
                                        "redis://u:secret@h h",
+                                       "redis://u:secret@h:1,i:2",
                                        "redis+unix://u:secret@run/r.sock",
                                        "redis+unix://",
-                                       "redis+unix:///r?x"};
+                                       "redis+unix:///r?x",
+                                       "redis+sentinel://u:secret@h",
+                                       "redis+sentinel://u:secret@h/",
+                                       "redis+sentinel://u:secret@h//1",
+                                       "redis+sentinel://u:secret@h/m/x",
+                                       "redis+sentinel://u:secret@h/m/1/2",
+                                       "redis+sentinel://u:secret@h,/m",
+                                       "redis+sentinel://u:secret@/m",
+                                       "redis+cluster://u:secret@",
+                                       "redis+cluster://u:secret@a,,b",
+                                       "redis+cluster://u:secret@a/0",
+                                       "redis+cluster://u:secret@a/",
+                                       "redis+cluster://a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a"};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[100];
         struct weiri_redis_url url;
@@ -76,6 +107,20 @@ TEST(refuses_bad_urls, "anything else is refused, and a password is not repeated
             test_fail(__FILE__, __LINE__, "%s is read", rows[i]);
         }
         CHECK(strstr(error.text, "secret") == NULL && error.text[0] != '\0');
+    }
+}
+
+TEST(has_no_tls, "a URL that asks for TLS is refused in words of its own")
+{
+    static const char *const rows[] = {"rediss://u:secret@h", "rediss+sentinel://h/m"};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[100];
+        struct weiri_redis_url url;
+        struct weir_error error;
+        (void)snprintf(text, sizeof(text), "%s", rows[i]);
+        CHECK_STATUS(weiri_redis_url_parse(text, &url, &error), WEIR_ENOTSUP);
+        CHECK(strstr(error.text, "TLS is not supported") != NULL);
+        CHECK(strstr(error.text, "secret") == NULL);
     }
 }
 

@@ -1,0 +1,283 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A connection to Redis through hiredis, driven by the cluster's poll(). */
+#include "jobs/redis/server.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+
+#define RETRY_BASE WEIR_MS(50)
+#define RETRY_MAX WEIR_SECONDS(5)
+
+void weiri_redis_server_init(struct weiri_redis_server *server, const char *host, int port)
+{
+    (void)snprintf(server->host, sizeof(server->host), "%s", host);
+    server->port = port;
+    server->greeting_limit_ns = INT64_MAX;
+    weiri_list_init(&server->waiting);
+    weiri_list_init(&server->pending);
+}
+
+bool weiri_redis_server_is_up(const struct weiri_redis_server *server)
+{
+    return server->redis != NULL && !server->is_asking && server->greeting_limit_ns == INT64_MAX;
+}
+
+void weiri_redis_server_drop(struct weiri_redis_server *server)
+{
+    if (server->redis != NULL) {
+        server->is_dropping = true;
+        redisAsyncFree(server->redis);
+        server->is_dropping = false;
+    }
+}
+
+/* --- connecting --- */
+
+static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *why)
+{
+    bool was_asking = server->is_asking;
+    server->is_asking = false;
+    server->is_found = false;
+    server->greeting_limit_ns = INT64_MAX;
+    server->spoiled = NULL;
+    if (server->url->kind == WEIRI_REDIS_SENTINEL) {
+        server->sentinel = (server->sentinel + 1) % server->url->seed_count;
+        if (was_asking && ++server->asked < server->url->seed_count) {
+            server->retry_ns = now_ns; /* another sentinel may know */
+            return;
+        }
+        server->asked = 0;
+    }
+    if (!server->was_away) {
+        server->was_away = true;
+        weiri_broker_log(server->config, WEIR_LOG_WARNING, "Redis for claims%s%s is away: %s",
+                         server->host[0] != '\0' ? " at " : "", server->host, why);
+    }
+    server->failures++;
+    server->retry_ns =
+        weiri_time_add(now_ns, weiri_time_shift(RETRY_BASE, server->failures - 1, RETRY_MAX));
+}
+
+static void add_read(void *arg)
+{
+    ((struct weiri_redis_server *)arg)->is_reading = true;
+}
+
+static void del_read(void *arg)
+{
+    ((struct weiri_redis_server *)arg)->is_reading = false;
+}
+
+static void add_write(void *arg)
+{
+    ((struct weiri_redis_server *)arg)->is_writing = true;
+}
+
+static void del_write(void *arg)
+{
+    ((struct weiri_redis_server *)arg)->is_writing = false;
+}
+
+/* The context is being freed: by us, or by hiredis after an error. */
+static void cleanup(void *arg)
+{
+    struct weiri_redis_server *server = arg;
+    const char *why = server->redis->errstr;
+    server->redis = NULL;
+    server->is_reading = false;
+    server->is_writing = false;
+    if (!server->is_dropping) {
+        fail(server, weiri_monotonic_now(), why != NULL && why[0] != '\0' ? why : "closed");
+    }
+}
+
+/* An answer to AUTH or SELECT. */
+static void on_step(redisAsyncContext *redis, void *answer, void *arg)
+{
+    const redisReply *reply = answer;
+    struct weiri_redis_server *server = redis->ev.data;
+    (void)arg;
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
+        weiri_broker_log(server->config, WEIR_LOG_ERROR, "Redis for claims refuses: %s",
+                         reply->str);
+        server->spoiled = "it refuses";
+    }
+}
+
+static void on_policy(redisAsyncContext *redis, void *answer, void *arg)
+{
+    const redisReply *reply = answer;
+    const struct weiri_redis_server *server = redis->ev.data;
+    (void)arg;
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+        reply->element[1]->str != NULL && strcmp(reply->element[1]->str, "noeviction") != 0) {
+        weiri_broker_log(server->config, WEIR_LOG_WARNING,
+                         "Redis for claims has maxmemory-policy %.40s: claims that it evicts let "
+                         "jobs run twice; expected noeviction",
+                         reply->element[1]->str);
+    }
+}
+
+/* Sentinels may name a master that is none any more. */
+static void on_role(redisAsyncContext *redis, void *answer, void *arg)
+{
+    const redisReply *reply = answer;
+    struct weiri_redis_server *server = redis->ev.data;
+    (void)arg;
+    if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+        reply->element[0]->str != NULL && strcmp(reply->element[0]->str, "master") != 0) {
+        server->spoiled = "it is no master";
+    }
+}
+
+static void on_script(redisAsyncContext *redis, void *answer, void *arg)
+{
+    const redisReply *reply = answer;
+    struct weiri_redis_server *server = redis->ev.data;
+    on_step(redis, answer, arg);
+    if (reply != NULL && server->spoiled == NULL) {
+        server->greeting_limit_ns = INT64_MAX;
+        server->failures = 0;
+        server->asked = 0;
+        if (server->was_away) {
+            server->was_away = false;
+            weiri_broker_log(server->config, WEIR_LOG_INFO, "Redis for claims%s%s is back",
+                             server->host[0] != '\0' ? " at " : "", server->host);
+        }
+    }
+}
+
+static void authenticate(const struct weiri_redis_server *server, redisCallbackFn *done)
+{
+    const struct weiri_redis_url *url = server->url;
+    if (url->password != NULL && url->user != NULL) {
+        (void)redisAsyncCommand(server->redis, done, NULL, "AUTH %s %s", url->user, url->password);
+    } else if (url->password != NULL) {
+        (void)redisAsyncCommand(server->redis, done, NULL, "AUTH %s", url->password);
+    }
+}
+
+static void greet(const struct weiri_redis_server *server)
+{
+    redisAsyncContext *redis = server->redis;
+    authenticate(server, on_step);
+    if (server->url->database != 0) {
+        (void)redisAsyncCommand(redis, on_step, NULL, "SELECT %d", server->url->database);
+    }
+    if (server->url->kind == WEIRI_REDIS_SENTINEL) {
+        (void)redisAsyncCommand(redis, on_role, NULL, "ROLE");
+    }
+    (void)redisAsyncCommand(redis, on_policy, NULL, "CONFIG GET maxmemory-policy");
+    (void)redisAsyncCommand(redis, on_script, NULL, "SCRIPT LOAD %s", server->script);
+}
+
+/* The master's address, from a sentinel. */
+static void on_master(redisAsyncContext *redis, void *answer, void *arg)
+{
+    const redisReply *reply = answer;
+    struct weiri_redis_server *server = redis->ev.data;
+    (void)arg;
+    if (reply == NULL) {
+        return;
+    }
+    int port = 0;
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+        reply->element[0]->type == REDIS_REPLY_STRING &&
+        reply->element[1]->type == REDIS_REPLY_STRING) {
+        port = (int)strtol(reply->element[1]->str, NULL, 10);
+    }
+    if (port <= 0 || port > 65535 || reply->element[0]->len >= sizeof(server->host)) {
+        server->spoiled = "its sentinels do not know it";
+        return;
+    }
+    (void)snprintf(server->host, sizeof(server->host), "%s", reply->element[0]->str);
+    server->port = port;
+    server->is_found = true;
+}
+
+static void begin(struct weiri_redis_server *server, int64_t now_ns)
+{
+    const struct weiri_redis_url *url = server->url;
+    server->is_asking = url->kind == WEIRI_REDIS_SENTINEL && !server->is_found;
+    struct weiri_redis_address at = {server->host, server->port};
+    at = server->is_asking ? url->seeds[server->sentinel] : at;
+    redisAsyncContext *redis =
+        at.host[0] == '\0' ? redisAsyncConnectUnix(url->path) : redisAsyncConnect(at.host, at.port);
+    if (redis == NULL || redis->err != 0) {
+        fail(server, now_ns, redis == NULL ? "out of memory" : redis->errstr);
+        if (redis != NULL) {
+            redisAsyncFree(redis);
+        }
+        return;
+    }
+    server->redis = redis;
+    server->spoiled = NULL;
+    server->greeting_limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
+    redis->ev.data = server;
+    redis->ev.addRead = add_read;
+    redis->ev.delRead = del_read;
+    redis->ev.addWrite = add_write;
+    redis->ev.delWrite = del_write;
+    redis->ev.cleanup = cleanup;
+    server->is_writing = true; /* until connected */
+    if (server->is_asking) {
+        /* A sentinel without a password refuses this, and answers what follows. */
+        authenticate(server, NULL);
+        (void)redisAsyncCommand(redis, on_master, NULL, "SENTINEL GET-MASTER-ADDR-BY-NAME %s",
+                                url->name);
+    } else {
+        greet(server);
+    }
+}
+
+int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t limit_ns,
+                                   int64_t now_ns)
+{
+    if (server->is_asking && server->is_found) {
+        weiri_redis_server_drop(server);
+    }
+    if (server->redis == NULL) {
+        if (server->retry_ns > now_ns) {
+            return server->retry_ns;
+        }
+        begin(server, now_ns);
+        if (server->redis == NULL) {
+            return server->retry_ns;
+        }
+    }
+    int64_t limit = weiri_time_earlier(server->greeting_limit_ns, limit_ns);
+    if (limit <= now_ns || server->spoiled != NULL) {
+        /* Before the context is freed, so that what its callbacks push is answered at once. */
+        fail(server, now_ns, server->spoiled != NULL ? server->spoiled : "the time limit passed");
+        weiri_redis_server_drop(server);
+        return server->retry_ns;
+    }
+    return limit;
+}
+
+struct pollfd weiri_redis_server_poll(const struct weiri_redis_server *server)
+{
+    struct pollfd one = {.fd = -1};
+    if (server->redis != NULL) {
+        one.fd = server->redis->c.fd;
+        one.events =
+            (short)((server->is_reading ? POLLIN : 0) | (server->is_writing ? POLLOUT : 0));
+    }
+    return one;
+}
+
+void weiri_redis_server_ready(struct weiri_redis_server *server, short events)
+{
+    if (server->redis != NULL && (events & (POLLOUT | POLLERR | POLLHUP)) != 0 &&
+        server->is_writing) {
+        redisAsyncHandleWrite(server->redis);
+    }
+    if (server->redis != NULL && (events & (POLLIN | POLLERR | POLLHUP)) != 0) {
+        redisAsyncHandleRead(server->redis);
+    }
+}
