@@ -76,8 +76,9 @@ enum weir_broker_flags {
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster; the names are those of struct
  * weir_cluster_options: `replicas`, `min_written`, `claims`, `time_limit`, `late` (0: none is),
- * `lease`, and `claims_away` (`wait`, or `run` as WEIR_CLUSTER_RUN_UNCLAIMED). Connects in the
- * background: a node that is away is no error here.
+ * `lease`, `hmac_key_file`, and `claims_away` (`wait`, or `run` as WEIR_CLUSTER_RUN_UNCLAIMED).
+ * Connects in the background: a node that is away is no error here. Errors: WEIR_EINVAL,
+ * WEIR_ERANGE, WEIR_ENOTSUP (TLS), of hmac_key_file WEIR_ENOTFOUND, WEIR_EACCESS and WEIR_EIO.
  *
  * A call on a cluster that too few nodes answered, and that did nothing, is WEIR_EUNAVAILABLE; one
  * that may have been done is WEIR_EUNKNOWN. Of a put: with claims it is safe to put the same body
@@ -97,7 +98,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
  * `redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],.../NAME[/DATABASE]` (the master that sentinels
  * call NAME; they are told the same password) or
  * `redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],...` (some nodes of a Redis Cluster; others are
- * found), with at most 16 hosts. `rediss:` (TLS) is WEIR_ENOTSUP. */
+ * found), with at most 16 hosts. `rediss:` (TLS) is WEIR_ENOTSUP.
+ *
+ * Each line of hmac_key_file is a key of 16 to 255 bytes, at most four. It is read when the broker
+ * is opened. The MAC lies between the run time and the body, so go-queue's consumers see it as the
+ * beginning of a body: a tube with MACs is weir's alone. It covers tube, run time and body. */
 struct weir_cluster_options {
     size_t size;              /**< Set by WEIR_CLUSTER_OPTIONS_INIT. */
     const char *const *nodes; /**< Each HOST, HOST:PORT (11300), [IPV6]:PORT, or a unix socket's
@@ -113,6 +118,9 @@ struct weir_cluster_options {
     int64_t lease_ns;   /**< A claim that is not renewed lasts for the TTR and so long; 0: 5 s. */
     uint32_t flags;     /**< Of enum weir_cluster_flags. */
     uint32_t reserved0; /**< Zero. */
+    const char *hmac_key_file; /**< Jobs carry a MAC by the first key of this file, and one that has
+                                  none by any of its keys is buried; NULL: neither. Borrowed during
+                                  the call. */
 };
 
 /** Flags of a cluster. */
@@ -124,7 +132,7 @@ enum weir_cluster_flags {
 /** Initialiser of struct weir_cluster_options. */
 #define WEIR_CLUSTER_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(struct weir_cluster_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                          \
+        sizeof(struct weir_cluster_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                       \
     }
 
 /** Opens a cluster without a URL. Errors: as weir_broker_open() of a `beanstalk:` URL. */

@@ -165,23 +165,25 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
     struct weir_job job = {.id = id.text, .reason = ""};
     struct weiri_job_stats facts;
     char reason[WEIR_REASON_SIZE] = "";
-    size_t stamp = 0;
+    size_t prefix = 0;
     weiri_queries_ask(&queries, node, &request, NULL);
     status = weiri_queries_check(&queries, "stats-job", ret_error);
     if (status == WEIR_OK && answer->kind == WEIRI_OK_BODY &&
         weiri_job_stats_read(answer->body, answer->body_size, weiri_cluster_now(cluster), &facts,
                              &job)) {
         (void)weiri_id_add(&id, cluster->options.nodes[node].text, facts.tube, found->id);
-        if (!weiri_stamp_read(found->body, found->body_size, &job.run_at_ns, &stamp)) {
-            job.reason = WEIRI_NO_STAMP;
+        const char *why_bad = weiri_body_read(cluster, facts.tube, found->body, found->body_size,
+                                              &job.run_at_ns, &prefix);
+        if (why_bad != NULL) {
+            job.reason = why_bad;
         } else if (job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {
             (void)weiri_cluster_claim(cluster, WEIRI_CLAIM_REASON, found->body, found->body_size, 0,
                                       reason);
             job.reason = reason;
         }
         job.tube = facts.tube;
-        job.body = found->body + stamp;
-        job.body_size = found->body_size - stamp;
+        job.body = found->body + prefix;
+        job.body_size = found->body_size - prefix;
         *ret_is_over = fn(&job, arg) != 0;
     }
     weiri_queries_fini(&queries);

@@ -230,6 +230,7 @@ static void release(struct weiri_cluster *cluster)
         (void)close(cluster->wake_fd);
     }
     weiri_claims_close(cluster->claims);
+    weiri_keys_wipe(&cluster->keys);
     weiri_release(&memory, cluster->nodes, count * sizeof(*cluster->nodes));
     weiri_release(&memory, cluster->polls, cluster->poll_capacity * sizeof(*cluster->polls));
     weiri_cluster_options_free(&memory, &cluster->options);
@@ -240,7 +241,7 @@ static void release(struct weiri_cluster *cluster)
 static enum weir_status init_nodes(struct weiri_cluster *cluster)
 {
     size_t count = cluster->options.node_count;
-    size_t body_max = cluster->config->body_size_max + WEIRI_STAMP_SIZE;
+    size_t body_max = cluster->config->body_size_max + WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE;
     cluster->nodes = weiri_alloc_zero(&cluster->config->allocator, count, sizeof(*cluster->nodes));
     if (cluster->nodes == NULL) {
         return WEIR_ENOMEM;
@@ -273,6 +274,9 @@ static enum weir_status init_parts(struct weiri_cluster *cluster, struct weir_er
     if (cluster->options.claims != NULL) {
         status = weiri_claims_open(cluster->config, cluster->options.claims,
                                    cluster->options.time_limit_ns, &cluster->claims, ret_error);
+    }
+    if (status == WEIR_OK && cluster->options.hmac_key_file != NULL) {
+        status = weiri_keys_read(cluster->options.hmac_key_file, &cluster->keys, ret_error);
     }
     if (status == WEIR_OK && init_nodes(cluster) != WEIR_OK) {
         status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");

@@ -9,6 +9,7 @@
 #include "base/sync.h"
 #include "jobs/beanstalkd/cluster_options.h"
 #include "jobs/beanstalkd/connection.h"
+#include "jobs/beanstalkd/mac.h"
 #include "jobs/broker.h"
 #include "jobs/redis/claims.h"
 
@@ -33,6 +34,7 @@ struct weiri_cluster {
     struct weiri_cluster_options options;
     struct weiri_node *nodes;    /* options.node_count */
     struct weiri_claims *claims; /* NULL: none */
+    struct weiri_keys keys;
     int wake_fd;
     struct weiri_thread thread;
 
@@ -95,8 +97,8 @@ struct weiri_query {
     uint64_t id;
     char *body; /* taken; weiri_queries_fini() frees it */
     size_t body_size;
-    char why[96];                 /* not sent or lost: why */
-    char stamp[WEIRI_STAMP_SIZE]; /* of a put */
+    char why[96];                                   /* not sent or lost: why */
+    char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */
 };
 
 /* Requests that are sent together. */
@@ -157,6 +159,10 @@ enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char 
 size_t weiri_stamp_write(int64_t run_at_ns, char text[WEIRI_STAMP_SIZE]);
 /* False: these bytes do not begin so. ret_size: of the number and the slash. */
 bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, size_t *ret_size);
+/* Reads what precedes the user's bytes: a run time, and a MAC where the cluster has keys. Returns
+ * NULL, or why the body is none of ours. */
+const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tube, const char *body,
+                            size_t size, int64_t *ret_run_at_ns, size_t *ret_prefix_size);
 
 /* What a job is, as `stats-job` tells it. */
 struct weiri_job_stats {
@@ -172,8 +178,6 @@ bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
 
 /* Priorities as go-queue's dq has them: weir's 0 is its usual 2. */
 #define WEIRI_PRIORITY_OFFSET 2
-/* Why a body that is none of ours is set aside. */
-#define WEIRI_NO_STAMP "its body does not begin with a run time and a slash"
 
 /* The operations: functions of struct weiri_broker_ops. */
 enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,

@@ -207,6 +207,12 @@ static enum weir_status check_given(const struct weir_cluster_options *given,
     return WEIR_OK;
 }
 
+/* Of a text that may be NULL, with its NUL. */
+static size_t text_size(const char *text)
+{
+    return text == NULL ? 0 : strlen(text) + 1;
+}
+
 enum weir_status weiri_cluster_options_read(const struct weir_allocator *allocator,
                                             const struct weir_cluster_options *given,
                                             const char *url,
@@ -228,7 +234,7 @@ enum weir_status weiri_cluster_options_read(const struct weir_allocator *allocat
         .late_ns = copied.late_ns == 0 ? LATE_DEFAULT : copied.late_ns,
         .lease_ns = copied.lease_ns == 0 ? LEASE_DEFAULT : copied.lease_ns,
         .runs_unclaimed = (copied.flags & WEIR_CLUSTER_RUN_UNCLAIMED) != 0,
-        .block_size = copied.claims == NULL ? 1 : strlen(copied.claims) + 1,
+        .block_size = text_size(copied.claims) + text_size(copied.hmac_key_file) + 1,
     };
     if (options.replicas == 0) {
         options.replicas = count < REPLICAS_DEFAULT ? count : REPLICAS_DEFAULT;
@@ -249,6 +255,9 @@ enum weir_status weiri_cluster_options_read(const struct weir_allocator *allocat
     }
     if (copied.claims != NULL) {
         options.claims = copy(&reader, copied.claims, strlen(copied.claims));
+    }
+    if (copied.hmac_key_file != NULL) {
+        options.hmac_key_file = copy(&reader, copied.hmac_key_file, strlen(copied.hmac_key_file));
     }
     status = status == WEIR_OK ? check(&options, is_single, ret_error) : status;
     if (status != WEIR_OK) {

@@ -8,7 +8,8 @@
 #include "jobs/error.h"
 #include "jobs/number.h"
 
-static const char names[] = "replicas, min_written, time_limit, late, lease, claims or claims_away";
+static const char names[] =
+    "replicas, min_written, time_limit, late, lease, claims, claims_away or hmac_key_file";
 
 /* The pieces are cut out of one copy of the URL; the options point into it. */
 struct pieces {
@@ -91,6 +92,10 @@ static enum weir_status set_part(struct pieces *pieces, char *part)
     }
     if (strcmp(part, "claims") == 0) {
         options->claims = value;
+        return WEIR_OK;
+    }
+    if (strcmp(part, "hmac_key_file") == 0) {
+        options->hmac_key_file = value;
         return WEIR_OK;
     }
     bool is_run = strcmp(value, "run") == 0;

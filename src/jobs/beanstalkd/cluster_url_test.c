@@ -12,7 +12,8 @@ TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
         weiri_cluster_url_parse(test_allocator(),
                                 "//A.example:1,[::1],%2Frun%2Fb.sock/"
                                 "?replicas=2&min_written=1&time_limit=250ms&late=0&lease=30s&"
-                                "claims=redis://u:p%40ss@h:6379/2&claims_away=run",
+                                "claims=redis://u:p%40ss@h:6379/2&claims_away=run&"
+                                "hmac_key_file=/etc/weir/key",
                                 &url, &error);
     if (CHECK_OR_OOM(status)) {
         return;
@@ -33,6 +34,7 @@ TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
     CHECK_INT(url.lease_ns, ==, WEIR_SECONDS(30));
     CHECK_STRING(url.claims, "redis://u:p@ss@h:6379/2");
     CHECK(url.runs_unclaimed);
+    CHECK_STRING(url.hmac_key_file, "/etc/weir/key");
     weiri_cluster_options_free(test_allocator(), &url);
 }
 
@@ -43,7 +45,7 @@ static void check_defaults(const char *location, size_t replicas, size_t min_wri
     CHECK_STATUS(weiri_cluster_url_parse(test_allocator(), location, &url, &error), WEIR_OK);
     CHECK_INT(url.replicas, ==, replicas);
     CHECK_INT(url.min_written, ==, min_written);
-    CHECK(url.claims == NULL && !url.runs_unclaimed);
+    CHECK(url.claims == NULL && !url.runs_unclaimed && url.hmac_key_file == NULL);
     weiri_cluster_options_free(test_allocator(), &url);
 }
 

@@ -290,12 +290,12 @@ static void learned(struct weiri_command *command, enum weiri_delivery delivery,
 
 /* Makes the copy's reservation from a body. False: no memory. */
 static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *reply,
-                             int64_t run_at_ns, size_t stamp_size)
+                             int64_t run_at_ns, size_t prefix_size)
 {
     const struct weiri_subscription *subscription = subscription_of(copy);
     struct weiri_cluster *cluster = subscription->cluster;
     struct weir_job_id id = {""};
-    size_t size = reply->body_size - stamp_size;
+    size_t size = reply->body_size - prefix_size;
     void *body;
     if (!weiri_id_add(&id, cluster->options.nodes[copy->lane->node].text, subscription->tube,
                       reply->id)) {
@@ -306,7 +306,7 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     if (copy->reservation == NULL) {
         return false;
     }
-    memcpy(body, reply->body + stamp_size, size);
+    memcpy(body, reply->body + prefix_size, size);
     copy->reservation->job.run_at_ns = run_at_ns;
     copy->reservation->number = (int64_t)(reply->id & INT64_MAX);
     copy->reservation->token = copy->generation;
@@ -319,8 +319,9 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     struct weiri_subscription *subscription = lane->subscription;
     struct weiri_cluster *cluster = subscription->cluster;
     int64_t run_at_ns = 0;
-    size_t stamp_size = 0;
-    bool is_stamped = weiri_stamp_read(reply->body, reply->body_size, &run_at_ns, &stamp_size);
+    size_t prefix_size = 0;
+    const char *why_bad = weiri_body_read(cluster, subscription->tube, reply->body,
+                                          reply->body_size, &run_at_ns, &prefix_size);
     struct weiri_copy *copy = weiri_alloc_zero(&cluster->config->allocator, 1, sizeof(*copy));
     if (copy == NULL) {
         return;
@@ -332,7 +333,7 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     weiri_list_init(&copy->same);
     weiri_list_init(&copy->claim.link);
     weiri_list_init(&copy->settlements);
-    if (!make_reservation(copy, reply, run_at_ns, stamp_size)) {
+    if (!make_reservation(copy, reply, run_at_ns, prefix_size)) {
         weiri_copy_free(copy);
         return;
     }
@@ -344,9 +345,9 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     copy->is_held = true;
     (void)atomic_fetch_add(&lane->held, 1);
     weiri_list_insert_before(&subscription->copies, &copy->link);
-    if (!is_stamped) {
+    if (why_bad != NULL) {
         copy->facts.priority = WEIRI_PRIORITY_OFFSET;
-        bury(copy, WEIRI_NO_STAMP);
+        bury(copy, why_bad);
         return;
     }
     const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->number};

@@ -87,6 +87,21 @@ bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, siz
     return true;
 }
 
+const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tube, const char *body,
+                            size_t size, int64_t *ret_run_at_ns, size_t *ret_prefix_size)
+{
+    if (!weiri_stamp_read(body, size, ret_run_at_ns, ret_prefix_size)) {
+        return "its body does not begin with a run time and a slash";
+    }
+    if (cluster->keys.count > 0) {
+        if (!weiri_mac_check(&cluster->keys, tube, body, size, *ret_prefix_size)) {
+            return "its body has no MAC by a key of hmac_key_file: it may be forged";
+        }
+        *ret_prefix_size += WEIRI_MAC_SIZE;
+    }
+    return NULL;
+}
+
 bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
                           struct weiri_job_stats *ret_facts, struct weir_job *ret_job)
 {

@@ -169,7 +169,7 @@ static enum weir_status give(struct mover *mover, struct at_hand *copy,
 static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
                                   struct weir_error *ret_error)
 {
-    size_t stamp = 0;
+    size_t prefix = 0;
     mover->move->counts.found++;
     (void)weiri_id_add(&copy->name, mover->cluster->options.nodes[mover->node].text,
                        mover->move->tube, copy->id);
@@ -179,12 +179,14 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
         leave(mover, copy, "its node did not tell its facts");
         return WEIR_OK;
     }
-    if (!weiri_stamp_read(copy->body, copy->body_size, &copy->job.run_at_ns, &stamp)) {
-        leave(mover, copy, WEIRI_NO_STAMP);
+    const char *why_bad = weiri_body_read(mover->cluster, mover->move->tube, copy->body,
+                                          copy->body_size, &copy->job.run_at_ns, &prefix);
+    if (why_bad != NULL) {
+        leave(mover, copy, why_bad);
         return WEIR_OK;
     }
-    copy->job.body = copy->body + stamp;
-    copy->job.body_size = copy->body_size - stamp;
+    copy->job.body = copy->body + prefix;
+    copy->job.body_size = copy->body_size - prefix;
     mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_READ) || mover->is_over;
     switch (claim(mover, copy, WEIRI_CLAIM)) {
     case WEIRI_CLAIM_MINE:

@@ -152,6 +152,19 @@ static enum weir_status judge(struct put_call *call, struct weiri_queries *puts,
     return WEIR_OK;
 }
 
+/* Writes what precedes the body of a job. Returns its size. */
+static size_t write_prefix(const struct put_call *call, size_t job, int64_t run_at_ns, char *prefix)
+{
+    const struct weiri_put *put = call->put;
+    size_t size = weiri_stamp_write(run_at_ns, prefix);
+    if (call->cluster->keys.count == 0) {
+        return size;
+    }
+    weiri_mac_write(&call->cluster->keys, put->tube, prefix, size, put->bodies[job].data,
+                    put->bodies[job].size, prefix + size);
+    return size + WEIRI_MAC_SIZE;
+}
+
 enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
                                    struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
@@ -180,8 +193,8 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
         for (size_t i = 0; i < replicas; i++) {
             struct weiri_query *query =
                 weiri_queries_add(&puts, call.nodes[i], &call.request, put->tube);
-            query->command.request.prefix = query->stamp;
-            query->command.request.prefix_size = weiri_stamp_write(run_at, query->stamp);
+            query->command.request.prefix = query->prefix;
+            query->command.request.prefix_size = write_prefix(&call, job, run_at, query->prefix);
         }
     }
     weiri_queries_run(&puts);
