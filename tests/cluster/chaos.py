@@ -6,8 +6,8 @@
 Usage: tests/cluster/chaos.py WEIR SECONDS [JOBS [SEED]]     JOBS: 67 a second by default
 
 Every second or so one fault, over when the next begins: a node is killed, stopped, cut off (its proxy passes no byte), reset
-(its proxy breaks all connections), wiped (killed, its folder emptied); Redis is killed, stopped or flushed; a worker is
-killed. Jobs are put all the while, some for later. At the end a last worker empties the tube, and each job that was accepted
+(its proxy breaks all connections), wiped (killed, its folder emptied); Redis is killed, stopped, flushed or left
+without memory; a worker is killed. Jobs are put all the while, some for later. At the end a last worker empties the tube, and each job that was accepted
 must have run: lost 0; nothing else may have: unexpected 0; and none twice: doubled 0, but for runs of a worker that was killed
 before it could tell Redis that the job is done, and jobs whose claim Redis lost when it was flushed. These are counted as explained.
 Exit status 77: beanstalkd or Redis is not installed.
@@ -32,7 +32,7 @@ TTR = 3
 LEASE = 5
 HANDLER = 'printf "%s %s\\n" "$(date +%s.%N)" "$(cat)"'
 NODE_FAULTS = ["kill", "stop", "cut", "reset", "wipe"]
-REDIS_FAULTS = ["redis kill", "redis stop", "redis flush"]
+REDIS_FAULTS = ["redis kill", "redis stop", "redis flush", "redis full"]
 
 
 class Proxy(threading.Thread):
@@ -189,6 +189,11 @@ class Chaos:
             proxy.is_cut = False
             proxy.must_reset = True  # bytes are missing
 
+    def redis_say(self, command):
+        with socket.create_connection(("127.0.0.1", self.redis.port)) as one:
+            one.sendall(command + b"\r\n")
+            one.recv(64)
+
     def redis_fault(self, kind, seconds):
         began = time.time()
         if kind == "redis kill":
@@ -199,11 +204,13 @@ class Chaos:
             self.redis.process.send_signal(signal.SIGSTOP)
             time.sleep(seconds)
             self.redis.process.send_signal(signal.SIGCONT)
+        elif kind == "redis full":
+            self.redis_say(b"CONFIG SET maxmemory 1")
+            time.sleep(seconds)
+            self.redis_say(b"CONFIG SET maxmemory 0")
         else:
             self.flushed.append(time.time())
-            with socket.create_connection(("127.0.0.1", self.redis.port)) as one:
-                one.sendall(b"FLUSHALL\r\n")
-                one.recv(64)
+            self.redis_say(b"FLUSHALL")
         # Clients come back after a pause that grows to 5 s, and workers ask again after one of the same kind.
         self.redis_away.append((began, time.time() + 10))
 

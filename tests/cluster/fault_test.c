@@ -1,70 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* A broker behind networks that fail, and without memory. */
-#include <weir/consumer.h>
-
+#include "cluster/ledger.h"
 #include "cluster/proxy.h"
 #include "support/jobs.h"
-
-#define JOBS 40
-
-struct ledger {
-    _Atomic int runs[JOBS];
-};
-
-static int handle(weir_context *context, const struct weir_job *job, void *arg)
-{
-    struct ledger *ledger = arg;
-    (void)context;
-    int number = atoi(job->body);
-    CHECK(number >= 0 && number < JOBS);
-    atomic_fetch_add(&ledger->runs[number], 1);
-    return WEIR_OK;
-}
-
-static weir_broker *open_url(const char *url)
-{
-    weir_broker *broker = NULL;
-    struct weir_error error;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
-    options.allocator = *test_allocator();
-    if (weir_broker_open(url, &options, &broker, &error) != WEIR_OK) {
-        test_fail(__FILE__, __LINE__, "%s: %s", url, error.text);
-    }
-    return broker;
-}
-
-/* Puts jobs until each is accepted; a put that failed may have left a copy, which is another job.
- */
-static void put_all(weir_broker *broker)
-{
-    for (int i = 0; i < JOBS; i++) {
-        char text[16];
-        (void)snprintf(text, sizeof(text), "%d", i);
-        struct weir_body body = {text, strlen(text)};
-        struct weir_error error;
-        enum weir_status status;
-        do {
-            status = weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error);
-            CHECK(status == WEIR_OK || status == WEIR_EUNAVAILABLE || status == WEIR_EUNKNOWN);
-        } while (status != WEIR_OK);
-    }
-}
-
-static void consume_all(weir_broker *broker, struct ledger *ledger)
-{
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
-    options.handler = handle;
-    options.arg = ledger;
-    options.workers = 4;
-    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
-    weir_consumer *consumer = NULL;
-    struct weir_error error;
-    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, &error), WEIR_OK);
-    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
-    weir_consumer_free(consumer);
-}
 
 struct world {
     struct servers servers;
@@ -85,14 +24,12 @@ static void begin(struct world *world, size_t piece, const char *parts)
         "beanstalk://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/?claims=redis://127.0.0.1:%d%s",
         world->proxy.port, world->servers.node[1].port, world->servers.node[2].port,
         world->servers.redis.port, parts);
-    world->broker = open_url(url);
+    world->broker = ledger_open(&world->ledger, url);
 }
 
 static void finish(struct world *world)
 {
-    for (int i = 0; i < JOBS; i++) {
-        CHECK_INT(world->ledger.runs[i], ==, 1);
-    }
+    ledger_check(&world->ledger);
     weir_broker_close(world->broker);
     proxy_end(&world->proxy);
     servers_end(&world->servers);
@@ -102,8 +39,8 @@ TEST(passes_byte_by_byte, "a network that passes one byte at a time loses and do
 {
     struct world world;
     begin(&world, 1, "");
-    put_all(world.broker);
-    consume_all(world.broker, &world.ledger);
+    ledger_put(world.broker, 0, JOBS);
+    ledger_consume(world.broker, &world.ledger);
     finish(&world);
 }
 
@@ -113,7 +50,7 @@ TEST(is_reset_in_the_middle, "connections to one node that are reset within a re
     struct world world;
     begin(&world, 7, "");
     world.proxy.reset_after = 4000;
-    put_all(world.broker);
+    ledger_put(world.broker, 0, JOBS);
     while (world.proxy.resets == 0) {
         char text[16] = "0";
         struct weir_body body = {text, 1};
@@ -121,7 +58,7 @@ TEST(is_reset_in_the_middle, "connections to one node that are reset within a re
         /* Another tube: only to pass bytes. */
         CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
     }
-    consume_all(world.broker, &world.ledger);
+    ledger_consume(world.broker, &world.ledger);
     CHECK_INT(world.proxy.resets, >, 0);
     finish(&world);
 }
@@ -130,13 +67,13 @@ TEST(falls_silent, "a node that takes bytes and answers none holds up nothing bu
 {
     struct world world;
     begin(&world, 4096, "&time_limit=2s");
-    put_all(world.broker);
+    ledger_put(world.broker, 0, JOBS);
     world.proxy.is_silent = true;
     struct weir_body body = {"0", 1};
     struct weir_error error;
     CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
     CHECK_STATUS(weir_broker_put(world.broker, "u", &body, 1, NULL, NULL, &error), WEIR_OK);
-    consume_all(world.broker, &world.ledger);
+    ledger_consume(world.broker, &world.ledger);
     finish(&world);
 }
 

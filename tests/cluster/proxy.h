@@ -19,6 +19,7 @@ struct proxy {
     /* Bytes passed of each connection before it is reset, to node and back together; 0: never. */
     _Atomic size_t reset_after;
     _Atomic bool is_silent; /* half-open: takes bytes and passes none */
+    _Atomic bool is_deaf;   /* passes bytes to the node, and none back */
     _Atomic int resets;
 
     int listening;
@@ -53,7 +54,7 @@ static inline bool proxy_pass(struct proxy *proxy, size_t i, int side)
         proxy_drop(proxy, i, false);
         return false;
     }
-    if (proxy->is_silent) {
+    if (proxy->is_silent || (proxy->is_deaf && side == 1)) {
         return true;
     }
     size_t limit = proxy->reset_after;

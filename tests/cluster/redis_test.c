@@ -1,11 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Claims on a Redis that sentinels name, and on a Redis Cluster: real servers. */
-#include <stdatomic.h>
-
-#include <weir/consumer.h>
-
 #include "cluster/claims.h"
+#include "cluster/ledger.h"
 
 #define CLAIMS 64
 
@@ -325,14 +322,6 @@ TEST(has_a_node_away, "while a node of a Redis Cluster is killed its claims are 
     unshard(&sharded);
 }
 
-static int count_run(weir_context *context, const struct weir_job *job, void *arg)
-{
-    (void)context;
-    (void)job;
-    (void)atomic_fetch_add((_Atomic int *)arg, 1);
-    return WEIR_OK;
-}
-
 TEST(runs_each_job_once, "the copies of a job run once on three nodes with claims in a Redis "
                          "Cluster, which every server of it keeps some of")
 {
@@ -348,29 +337,12 @@ TEST(runs_each_job_once, "the copies of a job run once on three nodes with claim
     (void)snprintf(parts, sizeof(parts), "claims=redis%%2Bcluster://127.0.0.1:%d",
                    sharded.node[0].port);
     servers_url(&servers, parts, url, sizeof(url));
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
-    struct weir_consumer_options work = WEIR_CONSUMER_OPTIONS_INIT;
-    struct weir_body bodies[CLAIMS];
-    _Atomic int runs = 0;
-    weir_broker *broker = NULL;
-    weir_consumer *consumer = NULL;
-    struct weir_error error;
-    options.allocator = *test_allocator();
-    CHECK_STATUS(weir_broker_open(url, &options, &broker, &error), WEIR_OK);
-    for (int i = 0; i < CLAIMS; i++) {
-        bodies[i] = (struct weir_body){"job", 3};
-    }
-    CHECK_STATUS(weir_broker_put(broker, "t", bodies, CLAIMS, NULL, NULL, &error), WEIR_OK);
-    work.handler = count_run;
-    work.arg = (void *)&runs;
-    work.workers = 4;
-    work.flags = WEIR_CONSUMER_UNTIL_EMPTY;
-    CHECK_STATUS(weir_consumer_new(broker, "t", &work, &consumer, &error), WEIR_OK);
-    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
-    weir_consumer_free(consumer);
+    struct ledger ledger = {.all = 0};
+    weir_broker *broker = ledger_open(&ledger, url);
+    ledger_put(broker, 0, JOBS);
+    ledger_consume(broker, &ledger);
     weir_broker_close(broker);
-    CHECK_INT(runs, ==, CLAIMS);
+    ledger_check(&ledger);
     for (int i = 0; i < NODES; i++) {
         CHECK_INT(keys_of(&sharded, i), >, 0);
     }

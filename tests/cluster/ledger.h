@@ -1,0 +1,113 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_TEST_LEDGER_H
+#define WEIR_TEST_LEDGER_H
+
+#include <stdatomic.h>
+
+#include <weir/consumer.h>
+
+#include "cluster/servers.h"
+
+/* Numbered jobs, and how often each of them ran. */
+
+#define JOBS 40
+/* A claim of which nobody knows ends after that and the lease. */
+#define LEDGER_TTR WEIR_SECONDS(5)
+
+struct ledger {
+    _Atomic int runs[JOBS];
+    _Atomic int all;  /* of the above */
+    const char *word; /* may be NULL: lines of the log with it are counted */
+    _Atomic int words;
+};
+
+static inline void ledger_log(enum weir_log_level level, const char *message, void *arg)
+{
+    struct ledger *ledger = arg;
+    (void)level;
+    if (ledger->word != NULL && strstr(message, ledger->word) != NULL) {
+        (void)atomic_fetch_add(&ledger->words, 1);
+    }
+}
+
+static inline weir_broker *ledger_open(struct ledger *ledger, const char *url)
+{
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = *test_allocator();
+    options.log = ledger_log;
+    options.log_arg = ledger;
+    if (weir_broker_open(url, &options, &broker, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s: %s", url, error.text);
+    }
+    return broker;
+}
+
+/* Puts jobs until each is accepted; a put that failed may have left a copy, which is another job.
+ */
+static inline void ledger_put(weir_broker *broker, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof(text), "%d", i);
+        struct weir_body body = {text, strlen(text)};
+        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        options.ttr_ns = LEDGER_TTR;
+        struct weir_error error;
+        enum weir_status status;
+        do {
+            status = weir_broker_put(broker, "t", &body, 1, &options, NULL, &error);
+            CHECK(status == WEIR_OK || status == WEIR_EUNAVAILABLE || status == WEIR_EUNKNOWN);
+        } while (status != WEIR_OK);
+    }
+}
+
+static inline int ledger_handle(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct ledger *ledger = arg;
+    (void)context;
+    int number = atoi(job->body);
+    CHECK(number >= 0 && number < JOBS);
+    (void)atomic_fetch_add(&ledger->runs[number], 1);
+    (void)atomic_fetch_add(&ledger->all, 1);
+    return WEIR_OK;
+}
+
+/* A consumer that ends with the tube. */
+static inline weir_consumer *ledger_start(weir_broker *broker, struct ledger *ledger)
+{
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = ledger_handle;
+    options.arg = ledger;
+    options.workers = 4;
+    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    weir_consumer *consumer = NULL;
+    struct weir_error error;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    return consumer;
+}
+
+static inline void ledger_wait(weir_consumer *consumer)
+{
+    struct weir_error error;
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+}
+
+static inline void ledger_consume(weir_broker *broker, struct ledger *ledger)
+{
+    ledger_wait(ledger_start(broker, ledger));
+}
+
+/* Each job ran once. */
+static inline void ledger_check(const struct ledger *ledger)
+{
+    for (int i = 0; i < JOBS; i++) {
+        CHECK_INT(ledger->runs[i], ==, 1);
+    }
+}
+
+#endif

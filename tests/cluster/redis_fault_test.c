@@ -1,0 +1,210 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Redis without memory, stopped, flapping, flushed, evicting; an answer of it that is lost. */
+#include <weir/admin.h>
+
+#include "cluster/ledger.h"
+#include "cluster/proxy.h"
+#include "support/jobs.h"
+
+struct world {
+    struct servers servers;
+    struct ledger ledger;
+    weir_broker *broker;
+};
+
+static void begin_with(struct world *world, const char *const *options, const char *parts)
+{
+    char url[512];
+    memset(world, 0, sizeof(*world));
+    for (int i = 0; i < SERVER_NODES; i++) {
+        node_start(&world->servers, i);
+    }
+    redis_start_with(&world->servers.redis, options);
+    servers_url(&world->servers, parts, url, sizeof(url));
+    world->broker = ledger_open(&world->ledger, url);
+}
+
+static void begin(struct world *world)
+{
+    begin_with(world, NULL, "claims=REDIS&time_limit=500ms");
+}
+
+static void end(struct world *world)
+{
+    weir_broker_close(world->broker);
+    servers_end(&world->servers);
+}
+
+static void set_memory(const struct world *world, const char *limit)
+{
+    char command[64];
+    char answer[64];
+    (void)snprintf(command, sizeof(command), "CONFIG SET maxmemory %s", limit);
+    redis_say(world->servers.redis.port, command, answer, sizeof(answer));
+    CHECK(strncmp(answer, "+OK", 3) == 0);
+}
+
+/* All copies have been asked about, and were given back to their nodes. */
+static void wait_until_delayed(const struct world *world)
+{
+    while (jobs_counts(world->broker, "t").delayed != (uint64_t)JOBS * SERVER_NODES) {
+    }
+}
+
+TEST(waits_while_redis_is_full,
+     "without memory for claims Redis refuses them: jobs wait, then each "
+     "runs once; the connection lives on")
+{
+    struct world world;
+    begin(&world);
+    ledger_put(world.broker, 0, JOBS);
+    set_memory(&world, "1");
+    world.ledger.word = "OOM";
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    wait_until_delayed(&world);
+    CHECK_INT(world.ledger.all, ==, 0);
+    CHECK_INT(world.ledger.words, >=, JOBS);
+    world.ledger.word = "is away";
+    world.ledger.words = 0;
+    set_memory(&world, "0");
+    ledger_wait(consumer);
+    ledger_check(&world.ledger);
+    CHECK_INT(world.ledger.words, ==, 0);
+    end(&world);
+}
+
+TEST(waits_while_redis_is_stopped, "while Redis hangs no job runs and none is lost; then each runs "
+                                   "once")
+{
+    struct world world;
+    begin(&world);
+    ledger_put(world.broker, 0, JOBS);
+    CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    wait_until_delayed(&world);
+    CHECK_INT(world.ledger.all, ==, 0);
+    CHECK(kill(world.servers.redis.pid, SIGCONT) == 0);
+    ledger_wait(consumer);
+    ledger_check(&world.ledger);
+    end(&world);
+}
+
+TEST(survives_a_redis_that_flaps, "a Redis that is killed again and again, and keeps its claims, "
+                                  "loses and doubles nothing")
+{
+    static const char *const options[] = {"--appendonly", "yes", "--appendfsync", "always", NULL};
+    struct world world;
+    begin_with(&world, options, "claims=REDIS&time_limit=500ms");
+    ledger_put(world.broker, 0, JOBS);
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    for (int runs = 1; runs <= JOBS; runs += JOBS / 4) {
+        while (world.ledger.all < runs) {
+            const struct timespec pause = {0, 1000000};
+            (void)nanosleep(&pause, NULL);
+        }
+        server_end(&world.servers.redis);
+        redis_start_with(&world.servers.redis, options);
+    }
+    ledger_wait(consumer);
+    ledger_check(&world.ledger);
+    end(&world);
+}
+
+TEST(loads_its_script_again, "a script that Redis forgot is loaded again, and jobs run once")
+{
+    struct world world;
+    char answer[64];
+    begin(&world);
+    ledger_put(world.broker, 0, JOBS / 2);
+    ledger_consume(world.broker, &world.ledger);
+    redis_say(world.servers.redis.port, "SCRIPT FLUSH", answer, sizeof(answer));
+    ledger_put(world.broker, JOBS / 2, JOBS);
+    ledger_consume(world.broker, &world.ledger);
+    ledger_check(&world.ledger);
+    end(&world);
+}
+
+TEST(doubles_only_what_it_forgot, "when Redis loses all claims no job is lost, and those that run "
+                                  "twice are at most those that were done but not yet gone")
+{
+    struct world world;
+    char answer[64];
+    begin(&world);
+    ledger_put(world.broker, 0, JOBS);
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    while (world.ledger.all < JOBS / 2) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    redis_say(world.servers.redis.port, "FLUSHALL", answer, sizeof(answer));
+    int done = world.ledger.all;
+    ledger_wait(consumer);
+    for (int i = 0; i < JOBS; i++) {
+        CHECK_INT(world.ledger.runs[i], >=, 1);
+    }
+    CHECK_INT(world.ledger.all, <=, JOBS + done);
+    CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
+    end(&world);
+}
+
+TEST(warns_of_eviction, "a Redis that may evict claims is told of in the log, another is not")
+{
+    static const char *const options[] = {"--maxmemory-policy", "allkeys-lru", NULL};
+    for (int i = 0; i < 2; i++) {
+        struct world world;
+        begin_with(&world, i == 0 ? options : NULL, "claims=REDIS");
+        world.ledger.word = "maxmemory-policy allkeys-lru";
+        ledger_put(world.broker, 0, JOBS);
+        ledger_consume(world.broker, &world.ledger);
+        ledger_check(&world.ledger);
+        CHECK_INT(world.ledger.words, ==, i == 0 ? 1 : 0);
+        end(&world);
+    }
+}
+
+static int ignore_node(const struct weir_node *node, void *arg)
+{
+    (void)node;
+    (void)arg;
+    return 0;
+}
+
+TEST(loses_an_answer, "a claim that Redis made while its answer was lost ends with its lease, and "
+                      "the job runs then")
+{
+    struct world world;
+    struct proxy proxy;
+    char url[512];
+    char parts[128];
+    char answer[64];
+    memset(&world, 0, sizeof(world));
+    for (int i = 0; i < SERVER_NODES; i++) {
+        node_start(&world.servers, i);
+    }
+    redis_start(&world.servers);
+    proxy_start(&proxy, world.servers.redis.port, 4096);
+    (void)snprintf(parts, sizeof(parts), "claims=redis://127.0.0.1:%d&lease=1s&time_limit=500ms",
+                   proxy.port);
+    servers_url(&world.servers, parts, url, sizeof(url));
+    world.broker = ledger_open(&world.ledger, url);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_body body = {"0", 1};
+    struct weir_error error;
+    options.ttr_ns = WEIR_SECONDS(1);
+    /* Greeted before answers are lost. */
+    CHECK_STATUS(weir_broker_nodes(world.broker, ignore_node, NULL, &error), WEIR_OK);
+    proxy.is_deaf = true;
+    CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &options, NULL, &error), WEIR_OK);
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    do {
+        redis_say(world.servers.redis.port, "DBSIZE", answer, sizeof(answer));
+    } while (strcmp(answer, ":0\r\n") == 0);
+    CHECK_INT(world.ledger.all, ==, 0);
+    proxy.is_deaf = false;
+    ledger_wait(consumer);
+    CHECK_INT(world.ledger.all, ==, 1);
+    CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
+    proxy_end(&proxy);
+    end(&world);
+}
