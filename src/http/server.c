@@ -186,8 +186,9 @@ enum weir_status server_start(const struct server_options *options, struct serve
     return WEIR_OK;
 }
 
-/* The order matters: libmicrohttpd may be stopped only while no connection is suspended, and what
- * workers and the timer use is freed after them. */
+/* The order matters: libmicrohttpd may be stopped only while no connection is suspended, so workers
+ * and the timer, which resume connections, end before it. Requests that come meanwhile are refused
+ * and need the pools, which are freed after it. */
 void server_stop(struct server *server)
 {
     if (server == NULL) {
@@ -197,6 +198,9 @@ void server_stop(struct server *server)
     if (server->exchanges.events != NULL) {
         events_end(server->exchanges.events);
     }
+    (void)weir_pool_stop(server->timer);
+    (void)weir_pool_stop(server->exchanges.changers);
+    (void)weir_pool_stop(server->exchanges.readers);
     if (server->daemon != NULL) {
         MHD_stop_daemon(server->daemon);
     }

@@ -117,3 +117,24 @@ TEST(ended, "a server ends while requests wait, which get an answer or their con
     CHECK_INT(ended.code, ==, 0);
     ended_free(&ended);
 }
+
+TEST(ended_at_answers, "a server ends at the moment at which requests that waited are answered")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    for (int round = 0; round < 20; round++) {
+        struct server server = SERVER(NULL);
+        int lock = lock_store();
+        int fds[50];
+        for (size_t i = 0; i < 50; i++) {
+            fds[i] = client_connect(&server);
+            CHECK(client_write(fds[i], put, strlen(put)));
+        }
+        ASK_STATUS(&server, 200, "GET /api/v1/tubes/t", "", NULL);
+        (void)close(lock);
+        server_end(&server);
+        for (size_t i = 0; i < 50; i++) {
+            (void)close(fds[i]);
+        }
+    }
+}
