@@ -52,6 +52,14 @@ interop: deps-test ## weir beside programs with the conventions of go-queue's dq
 	@$(call build,install) --target weir_program
 	@tests/interop/run.sh build/install/src/weir $(ARGS)
 
+.PHONY: web web-check
+web: ## web/dist, the page of `weir serve`, from its sources (needs npm)
+	@tools/web.sh build
+web-check: deps-web ## is web/dist what its sources give, and does the page work in a real browser? (needs npm)
+	@$(call configure,install)
+	@$(call build,install) --target weir_program
+	@tools/web.sh check build/install/src/weir || [ $$? -eq 77 ]
+
 .PHONY: test
 test: deps-test ## build everything and run every test
 	@$(call configure,dev)

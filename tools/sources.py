@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What holds nothing of ours: what was built, and git's own (in a worktree .git is a file).
-SKIPPED = {".git", "build", "out", "dist"}
+# What holds nothing of ours: what was built, what npm brought, and git's own (in a worktree .git is a file).
+SKIPPED = {".git", "build", "out", "dist", "node_modules"}
 
 
 def files(*suffixes, under="."):

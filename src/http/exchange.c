@@ -11,6 +11,7 @@
 #include <weir/envelope.h>
 
 #include "http/head.h"
+#include "http/page.h"
 #include "http/routes.h"
 
 enum state {
@@ -376,6 +377,8 @@ static enum MHD_Result run(struct exchange *exchange)
     case ROUTE_DIRECT:
         exchange->route->handle(&exchange->shared->api, &exchange->request, &exchange->reply);
         return answer(exchange);
+    case ROUTE_PAGE:
+        return page_send(exchange->connection, &exchange->request.target);
     case ROUTE_BROKER:
         break;
     }

@@ -50,7 +50,6 @@ static const char *const common[][2] = {
     {"X-Frame-Options", "DENY"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Cache-Control", "no-store"},
 };
 
 enum MHD_Result head_send_response(struct MHD_Connection *connection, struct MHD_Response *response,
@@ -59,6 +58,9 @@ enum MHD_Result head_send_response(struct MHD_Connection *connection, struct MHD
     enum MHD_Result result = MHD_add_response_header(response, "Content-Type", type);
     for (size_t i = 0; i < sizeof(common) / sizeof(common[0]) && result == MHD_YES; i++) {
         result = MHD_add_response_header(response, common[i][0], common[i][1]);
+    }
+    if (result == MHD_YES && MHD_get_response_header(response, "Cache-Control") == NULL) {
+        result = MHD_add_response_header(response, "Cache-Control", "no-store");
     }
     if (result == MHD_YES) {
         result = MHD_queue_response(connection, (unsigned)status, response);

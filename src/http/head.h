@@ -17,7 +17,8 @@ void head_read(struct MHD_Connection *connection, struct trust_headers *ret_head
 enum MHD_Result head_send(struct MHD_Connection *connection, struct reply *reply,
                           const char *allow);
 
-/* Takes a response and sends it, with the headers that every answer has. */
+/* Takes a response and sends it, with the headers that every answer has. No cache keeps it unless
+ * it has a Cache-Control of its own. */
 enum MHD_Result head_send_response(struct MHD_Connection *connection, struct MHD_Response *response,
                                    int status, const char *type);
 

@@ -29,6 +29,10 @@ const struct route routes[] = {
     {"POST", "/api/v1/bury", TRUST_CHANGE, ROUTE_BROKER, api_bury},
     {"POST", "/api/v1/rm", TRUST_CHANGE, ROUTE_BROKER, api_rm},
     {"POST", "/api/v1/revoke", TRUST_CHANGE, ROUTE_BROKER, api_revoke},
+    {"GET", "/", TRUST_OPEN, ROUTE_PAGE, NULL},
+    {"GET", "/page.js", TRUST_OPEN, ROUTE_PAGE, NULL},
+    {"GET", "/page.css", TRUST_OPEN, ROUTE_PAGE, NULL},
+    {"GET", "/icon.svg", TRUST_OPEN, ROUTE_PAGE, NULL},
     {NULL, NULL, TRUST_OPEN, ROUTE_DIRECT, NULL},
 };
 
@@ -46,7 +50,7 @@ static bool matches(const char *path, const struct target *target)
         }
         path += size;
     }
-    return path[0] == '\0';
+    return path[path[0] == '/'] == '\0';
 }
 
 const struct route *route_find(const char *method, const struct target *target,

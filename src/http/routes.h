@@ -8,13 +8,14 @@
 #include "http/api.h"
 #include "http/trust.h"
 
-/* The table of what is served. src/http/openapi.json describes it. */
+/* The table of what is served. src/http/openapi.json describes all but the page. */
 
 /* Who runs a handler. */
 enum route_kind {
     ROUTE_DIRECT, /* The thread of the connections: it must not block. */
     ROUTE_BROKER, /* A worker: it may wait for the broker. */
-    ROUTE_EVENTS  /* The stream of events; no handler. */
+    ROUTE_EVENTS, /* The stream of events; no handler. */
+    ROUTE_PAGE    /* A file of the page; no handler. */
 };
 
 struct route {

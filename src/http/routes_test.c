@@ -46,11 +46,13 @@ TEST(found, "paths and methods lead to their routes, names match any segment")
     check_path("POST", "/api/v1/tubes/t/jobs", "/api/v1/tubes/{tube}/jobs");
     check_path("GET", "/api/v1/jobs/h%3A1%2Ft%2F2", "/api/v1/jobs/{id}");
     check_path("POST", "/api/v1/kick", "/api/v1/kick");
+    check_path("GET", "/", "/");
 }
 
 TEST(not_found, "other paths are none, other methods are told of those that there are")
 {
-    check_none("GET", "/", "");
+    check_none("POST", "/", "GET, HEAD");
+    check_none("GET", "/page", "");
     check_none("GET", "/api", "");
     check_none("GET", "/api/v1", "");
     check_none("GET", "/api/v1/tubes/t/jobs/1", "");
@@ -69,11 +71,12 @@ TEST(uses, "all below /api/ is the API, and what is posted changes")
         bool is_api = strncmp(route->path, "/api/", 5) == 0;
         bool posts = strcmp(route->method, "POST") == 0;
         CHECK_INT(route->use, ==, posts ? TRUST_CHANGE : is_api ? TRUST_READ : TRUST_OPEN);
-        CHECK_INT(route->handle == NULL, ==, route->kind == ROUTE_EVENTS);
+        CHECK_INT(route->handle == NULL, ==,
+                  route->kind == ROUTE_EVENTS || route->kind == ROUTE_PAGE);
     }
 }
 
-TEST(described, "the description has exactly the routes that there are")
+TEST(described, "the description has exactly the routes that there are, but for the page")
 {
     json_error_t error;
     json_t *document =
@@ -90,6 +93,9 @@ TEST(described, "the description has exactly the routes that there are")
     }
     for (const struct route *route = routes; route->path != NULL; route++) {
         char method[8] = "get";
+        if (route->kind == ROUTE_PAGE) {
+            continue;
+        }
         if (strcmp(route->method, "POST") == 0) {
             (void)strcpy(method, "post");
         }

@@ -69,6 +69,45 @@ TEST(headers, "every answer, also an error, forbids scripts, framing, guessing a
     server_end(&server);
 }
 
+TEST(page, "the page is there in two forms, known by its tag, and may ask nobody but this server")
+{
+    static const char *const files[][2] = {{"GET /", "text/html; charset=utf-8"},
+                                           {"GET /page.js", "text/javascript; charset=utf-8"},
+                                           {"GET /page.css", "text/css; charset=utf-8"},
+                                           {"GET /icon.svg", "image/svg+xml"}};
+    program_init();
+    struct server server = SERVER("--prefix", "/p");
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char line[64];
+        char header[128];
+        (void)snprintf(line, sizeof(line), "GET /p%s", files[i][0] + strlen("GET "));
+        struct answer plain = client_ask(&server, line, "Accept-Encoding: gzip;q=0, br\r\n", NULL);
+        struct answer packed = client_ask(&server, line, "Accept-Encoding: br, gzip\r\n", NULL);
+        CHECK_INT(plain.status, ==, 200);
+        CHECK_INT(packed.status, ==, 200);
+        (void)snprintf(header, sizeof(header), "Content-Type: %s", files[i][1]);
+        CHECK(answer_has(&plain, header));
+        CHECK(strstr(plain.head, "Content-Encoding") == NULL);
+        CHECK(answer_has(&packed, "Content-Encoding: gzip"));
+        CHECK(answer_has(&packed, "Vary: Accept-Encoding"));
+        CHECK(answer_has(&packed, "Cache-Control: no-cache"));
+        CHECK(answer_has(&packed, "Content-Security-Policy: default-src 'self'; base-uri 'none'; "
+                                  "form-action 'none'; frame-ancestors 'none'"));
+        CHECK(memcmp(packed.body, "\x1f\x8b", 2) == 0);
+        const char *tag = strstr(plain.head, "ETag: \"");
+        CHECK(tag != NULL);
+        (void)snprintf(header, sizeof(header), "If-None-Match: %.18s\r\n", tag + strlen("ETag: "));
+        struct answer known = client_ask(&server, line, header, NULL);
+        CHECK_INT(known.status, ==, 304);
+        answer_free(&known);
+        answer_free(&packed);
+        answer_free(&plain);
+    }
+    ASK_STATUS(&server, 404, "GET /p/page.html", "", NULL);
+    ASK_STATUS(&server, 405, "POST /p/", "", "{}");
+    server_end(&server);
+}
+
 TEST(looking, "tubes, jobs and sums are told as the commands tell them")
 {
     program_init();

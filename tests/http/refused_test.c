@@ -29,7 +29,7 @@ static void check_bad(const struct server *server, const struct bad *rows, size_
 TEST(paths, "unknown paths, methods, queries and malformed targets have their status")
 {
     static const struct bad rows[] = {
-        {404, "GET /", "", NULL},
+        {405, "POST /", "", NULL},
         {404, "GET /nope", "", NULL},
         {404, "GET /api/v2/tubes", "", NULL},
         {404, "GET /livez/x", "", NULL},

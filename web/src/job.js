@@ -1,0 +1,65 @@
+// Copyright (c) 2026 the weir authors
+// SPDX-License-Identifier: MIT
+
+import { change, get, segment } from "./api.js";
+import { duration, dump, pretty, quote, size, time } from "./format.js";
+import { address, useKeys, useReading } from "./live.js";
+import { Failure, html, outcome, State, Time } from "./parts.js";
+
+function Body({ job }) {
+    if (job.body_hidden) return html`<p class="notice">${job.body_hidden}</p>`;
+    if (job.size === 0) return html`<p class="note">The body is empty.</p>`;
+    const isText = job.encoding !== "base64";
+    // Text nodes only: a body is never read as markup.
+    return html`<pre class="body" tabindex="0" aria-label="Body">${isText ? pretty(job.body) : dump(job.body)}</pre>`;
+}
+
+// The command that puts the same job again.
+function command(job) {
+    const options = [];
+    if (job.priority !== 0) options.push("--priority=" + job.priority);
+    if (job.ttr_ns !== 60e9) options.push("--ttr=" + job.ttr_ns / 1e9 + "s");
+    return ["weir put", ...options, quote(job.tube), quote(job.body)].join(" ");
+}
+
+export function Job({ name, seconds, stats, act, ask }) {
+    const reading = useReading((signal) => get("jobs/" + segment(name), {}, signal), name, seconds);
+    const job = reading.data;
+    const now = Date.now();
+    const back = () => { location.hash = job ? address("tube", job.tube) : address("overview"); };
+    useKeys({ Backspace: back });
+    if (!job) return html`<main><h1>Job ${name}</h1><${Failure} error=${reading.error} /></main>`;
+
+    const run = (what, label) => act(label, "job " + name, async () =>
+        outcome(await change(what, [name], {}, () => {})), what === "rm" ? back : reading.again);
+    const remove = () => ask({
+        title: "Remove this job?", text: "It is gone for good.", act: "remove", danger: true,
+        run: () => run("rm", "remove"),
+    });
+    const copy = () => act("copied", "the command", () => navigator.clipboard.writeText(command(job)));
+    const rows = [
+        ["tube", html`<a href=${address("tube", job.tube)}>${job.tube}</a>`],
+        ["put", html`${time(job.created_at)} (<${Time} at=${job.created_at} now=${now} />)`],
+        ["due", html`${time(job.run_at)} (<${Time} at=${job.run_at} now=${now} />)`],
+        ["attempts", job.attempts], ["priority", job.priority], ["time to run", duration(job.ttr_ns / 1e9)],
+        ["size", size(job.size)], ["reason", job.reason],
+    ].filter(([, value]) => value !== "");
+    return html`<main>
+        <div class="row heading"><h1>Job <span class="id">${name}</span> <${State} of=${job.state} /></h1>
+            <div class="row">
+                ${job.encoding === "utf-8" && !job.body_hidden && navigator.clipboard && html`
+                    <button onClick=${copy}>copy as command</button>`}
+                ${stats?.may_change && job.state !== "reserved" && html`
+                    ${job.state === "buried" && html`<button onClick=${() => run("kick", "kick")}>kick</button>`}
+                    ${job.state !== "buried" && html`<button onClick=${() => run("bury", "bury")}>bury</button>`}
+                    <button class="danger" onClick=${remove}>remove</button>`}
+            </div></div>
+        <${Failure} error=${reading.error} />
+        ${job.why && html`<section class="panel why"><h2>Why is it ${job.state}?</h2><p>${job.why.text}</p></section>`}
+        <div class="columns">
+            <section class="panel"><h2>Facts</h2><dl class="facts">${rows.map(([label, value]) => html`
+                <dt>${label}</dt><dd>${value}</dd>`)}</dl></section>
+            <section class="panel grow"><h2>Body</h2><${Body} job=${job} /></section>
+        </div>
+    </main>`;
+}

@@ -1,0 +1,68 @@
+// Copyright (c) 2026 the weir authors
+// SPDX-License-Identifier: MIT
+
+// What several views are made of.
+
+import { h } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import htm from "htm";
+import { count, relative, time } from "./format.js";
+
+export const html = htm.bind(h);
+
+export const STATES = ["ready", "delayed", "reserved", "buried"];
+
+export function State({ of }) {
+    return html`<span class="state ${of}">${of}</span>`;
+}
+
+export function Time({ at, now }) {
+    return html`<time datetime=${at} title=${time(at)}>${relative(at, now)}</time>`;
+}
+
+export function Failure({ error }) {
+    return error && html`<p class="notice bad" role="alert">${error.message}</p>`;
+}
+
+export function Empty({ children }) {
+    return html`<p class="empty">${children}</p>`;
+}
+
+// A question before something is done. question: {title, text, act, danger, run, fields} or null; fields is a function
+// of what to draw, whose values run receives.
+export function Question({ question, close }) {
+    const dialog = useRef();
+    useEffect(() => {
+        if (question) dialog.current.showModal();
+        else dialog.current.close();
+    }, [question]);
+    const submit = (event) => {
+        event.preventDefault();
+        const values = Object.fromEntries(new FormData(event.target));
+        close();
+        question.run(values);
+    };
+    return html`<dialog ref=${dialog} onClose=${close} aria-labelledby="question">
+        ${question && html`<form onSubmit=${submit}>
+            <h2 id="question">${question.title}</h2>
+            ${question.text && html`<p>${question.text}</p>`}
+            ${question.fields}
+            <div class="row end">
+                <button type="button" onClick=${() => dialog.current.close()}>Cancel</button>
+                <button class=${question.danger ? "danger" : "main"}>${question.act}</button>
+            </div>
+        </form>`}
+    </dialog>`;
+}
+
+const WORDS = {
+    "kicked": "made ready", "buried": "buried", "removed": "removed", "revoked": "revoked", "not found": "gone already",
+    "reserved": "being run, left alone", "other state": "in another state, left alone",
+    "unknown": "not known: a node did not answer",
+};
+
+// {kicked: 3, "not found": 1} as a sentence.
+export function outcome(counts) {
+    const parts = Object.entries(counts).map(([result, n]) => `${count(n)} ${WORDS[result] || result}`);
+    return parts.length ? parts.join(", ") : "no job";
+}
