@@ -25,7 +25,7 @@
 #define CHANGERS 4
 #define REQUESTS_MAX 256
 /* The most connections, and the descriptors that are left for the rest of the process. */
-#define CONNECTIONS_MAX 4096u
+#define CONNECTIONS_MAX 12288u
 #define DESCRIPTORS_LEFT 64u
 /* Memory of a connection for the head of a request. */
 #define HEAD_SIZE_MAX ((size_t)16 << 10)
