@@ -95,6 +95,37 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
+/** One attempt of a job: a run that failed, or ended with its worker. */
+struct weir_attempt {
+    uint32_t number;               /**< The job's attempts then; 1 is the first. */
+    enum weir_run_outcome outcome; /**< WEIR_RUN_RETRY; WEIR_RUN_BURIED; WEIR_RUN_LOST: its lease
+                                        ended, for its worker is gone. */
+    int64_t started_ns;            /**< When it was reserved; 0: not known. */
+    int64_t ended_ns;    /**< When it was settled, or its lease was found to have ended. */
+    int64_t owner;       /**< The process that had it. */
+    int32_t status;      /**< Returned by the handler; 0 after WEIR_RUN_LOST. */
+    int32_t exit_status; /**< Of the program that the handler ran; 0: none. */
+    int32_t signal;      /**< That ended the program; 0: none. */
+    uint32_t reserved0;  /**< Zero. */
+    const char *reason;  /**< Why it failed. */
+    const char *tail;    /**< The end of its output; "": none. */
+};
+
+/** Receives one attempt, valid during the call; returns 0 to go on, anything else to end. On the
+ * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+typedef int weir_attempt_fn(const struct weir_attempt *attempt, void *arg);
+
+/** Calls back for the attempts of a job that failed, the first one first. Kept are the first and
+ * the last ones, at most WEIR_ATTEMPTS_MAX, until the job is done or removed; what ended on a full
+ * disk is not. A kick keeps them. They are written with the change that they tell of: neither is
+ * there without the other.
+ *
+ * Errors: WEIR_EINVAL (NULL, malformed id), WEIR_ENOTFOUND, WEIR_ENOTSUP (a cluster keeps none),
+ * WEIR_EFORKED, WEIR_ENOMEM, and those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_attempts(weir_broker *broker, const char *id,
+                                                              weir_attempt_fn *fn, void *arg,
+                                                              struct weir_error *ret_error);
+
 /** Why a job does not run now. */
 enum weir_why_reason {
     WEIR_WHY_TIME = 1, /**< Its run time, or that of its next run after a failure, has not come. */

@@ -32,18 +32,9 @@ typedef struct weir_consumer weir_consumer;
  * deadline, and when the reservation was lost. */
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 
-/** How a job's run ended, for progress and statistics. */
-enum weir_run_outcome {
-    WEIR_RUN_DONE = 1, /**< Succeeded and deleted. */
-    WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
-    WEIR_RUN_BURIED,   /**< Failed for good; set aside. */
-    WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
-    WEIR_RUN_RETURNED  /**< Stopped, or could not begin; given back as if it had not been reserved.
-                        */
-};
-
 /** Tells of each run after it, on the worker's thread. status is the handler's; run_ns how long it
- * ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED.
+ * ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason says
+ * why a run failed.
  *
  * It also tells of each job that the store buried without a run, as WEIR_RUN_BURIED with run_ns 0,
  * on any thread of the consumer. status is WEIR_ELEASELOST (the last of its attempts ended with its
@@ -56,6 +47,29 @@ typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outco
  * lock held. Without it, or where it writes nothing, the reason names the status' number. */
 typedef void weir_explain_fn(const struct weir_job *job, int status, char *text, size_t size,
                              void *arg);
+
+/** What a handler tells of a run that failed, for the job's reason and its history
+ * (weir_broker_attempts()). Zero means nothing, for every field. */
+struct weir_run_details {
+    size_t size;         /**< Set by WEIR_RUN_DETAILS_INIT. */
+    const char *reason;  /**< Why it failed; goes before what explain writes. */
+    const void *tail;    /**< Its last output. The last bytes are kept, from the start of a UTF-8
+                              character on; NULs become '?'. */
+    size_t tail_size;    /**< Their count. */
+    int32_t exit_status; /**< Of the program that it ran. */
+    int32_t signal;      /**< That ended the program. */
+};
+
+/** Initialiser of struct weir_run_details. */
+#define WEIR_RUN_DETAILS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(struct weir_run_details), 0, 0, 0, 0, 0                                             \
+    }
+
+/** Tells of a run, from its handler, on its thread; the last call counts. Copies. A cluster keeps
+ * none of it. Errors: WEIR_EINVAL (NULL, details, or a context that is not of a consumer's run). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_job_describe(weir_context *context,
+                                                           const struct weir_run_details *details);
 
 /** What a consumer is made with. Zero means the default of every field but handler. */
 struct weir_consumer_options {

@@ -23,6 +23,10 @@ WEIR_BEGIN_DECLS
 #define WEIR_JOB_ID_SIZE 1024
 /** Size of a buried job's reason as text, its NUL included; longer ones are cut. */
 #define WEIR_REASON_SIZE 256
+/** Size of a run's last output as text, its NUL included; the start of a longer one is cut. */
+#define WEIR_TAIL_SIZE 1024
+/** Most attempts that are kept of a job. */
+#define WEIR_ATTEMPTS_MAX 20
 /** Largest body. */
 #define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20)
 
@@ -36,6 +40,19 @@ enum weir_job_state {
 
 /** "delayed", "ready", "reserved", "buried"; "?" for anything else. */
 WEIR_API const char *weir_job_state_name(enum weir_job_state state);
+
+/** How a job's run ended. */
+enum weir_run_outcome {
+    WEIR_RUN_DONE = 1, /**< Succeeded and deleted. */
+    WEIR_RUN_RETRY,    /**< Failed; comes back after a delay. */
+    WEIR_RUN_BURIED,   /**< Failed for good; set aside. */
+    WEIR_RUN_LOST,     /**< The reservation had ended, or the store failed: it will run again. */
+    WEIR_RUN_RETURNED  /**< Stopped, or could not begin; given back as if it had not been reserved.
+                        */
+};
+
+/** "done", "retry", "buried", "lost", "returned"; "?" for anything else. */
+WEIR_API const char *weir_job_outcome_name(enum weir_run_outcome outcome);
 
 /** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster. */
 struct weir_job_id {
@@ -56,8 +73,10 @@ struct weir_job {
     int32_t priority;   /**< Smaller is more urgent; 0 is usual. */
     uint32_t attempts;  /**< Reservations so far, this one included. */
     enum weir_job_state state; /**< Where it is. */
-    uint32_t reserved0;        /**< Zero. */
-    const char *reason;        /**< Why it was buried or last failed; "" where there is none. */
+    enum weir_run_outcome
+        last_outcome;   /**< Of a look at a job in an SQLite store: how the last attempt in its
+                             history ended (weir_broker_attempts()); 0: it has none, or not known. */
+    const char *reason; /**< Why it was buried or last failed; "" where there is none. */
     int64_t reserved_until_ns; /**< Of a look at a reserved job: when its reservation ends unless it
                                     is renewed; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */

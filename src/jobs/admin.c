@@ -160,6 +160,20 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
     return broker->ops->list(broker->store, &copy, fn, arg, ret_error);
 }
 
+enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_attempt_fn *fn,
+                                      void *arg, struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status == WEIR_OK && (id == NULL || fn == NULL)) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "fn");
+    }
+    if (status == WEIR_OK && broker->ops->attempts == NULL) {
+        status = weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no attempts of jobs");
+    }
+    return status == WEIR_OK ? broker->ops->attempts(broker->store, id, fn, arg, ret_error)
+                             : status;
+}
+
 static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_t duration_ns,
                                    struct weir_error *ret_error)
 {

@@ -82,12 +82,22 @@ struct weiri_reservation {
     enum weir_status status; /* of a job that the backend buried: why */
 };
 
+/* What the history of a job keeps of a run that failed. */
+struct weiri_run_end {
+    enum weir_run_outcome outcome; /* 0: it keeps nothing of this run */
+    int status;                    /* the handler's */
+    int exit_status;               /* 0: none */
+    int signal;                    /* 0: none */
+    const char *tail;              /* NULL: none */
+};
+
 /* An event for a reservation. */
 struct weiri_settlement {
     const struct weiri_reservation *reservation;
     enum weiri_job_event event; /* touch, done, release, return or bury */
     int64_t run_at_ns;          /* release, return; of a return the past means at once */
     const char *reason;         /* release and bury; NULL: as it was */
+    struct weiri_run_end end;   /* release and bury */
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
     struct weiri_list link;     /* the backend's while the call lasts */
     void *call;                 /* the backend's */
@@ -142,6 +152,10 @@ struct weiri_broker_ops {
     /* NULL: the backend cannot list jobs. */
     enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
                              void *arg, struct weir_error *ret_error);
+
+    /* NULL: the backend keeps no attempts. */
+    enum weir_status (*attempts)(void *store, const char *id, weir_attempt_fn *fn, void *arg,
+                                 struct weir_error *ret_error);
 
     /* Moves jobs to another broker (jobs/move.h). */
     enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);

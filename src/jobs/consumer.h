@@ -26,13 +26,22 @@
  * that may reserve a job. Jobs are reserved for claimed slots only, so no job waits behind another
  * for a worker. */
 
+/* What a handler told of its run. */
+struct weiri_run_words {
+    int exit_status; /* 0: none */
+    int signal;      /* 0: none */
+    char reason[WEIR_REASON_SIZE];
+    char tail[WEIR_TAIL_SIZE];
+};
+
 /* A job from its reservation until it is settled. */
 struct weiri_task {
     weir_consumer *consumer;
     struct weiri_reservation *reservation;
     weir_envelope *envelope;
-    int64_t run_ns; /* used by its worker: the duration of the handler's call */
-    bool was_run;   /* used by its worker */
+    int64_t run_ns;               /* used by its worker: the duration of the handler's call */
+    bool was_run;                 /* used by its worker */
+    struct weiri_run_words words; /* used by its worker */
 
     /* Guarded by the consumer's mutex. */
     struct weiri_list link;
@@ -88,6 +97,12 @@ struct weir_consumer {
     _Atomic uint64_t
         missed_wakes; /* those of them after which there was a job: a lost notification */
 };
+
+/* Lets weir_job_describe() find the task of a run. */
+void weiri_run_words_begin(struct weiri_task *task, weir_context *context);
+/* Writes the reason of a run that failed with a status. Returns the part after "attempt N: ". */
+const char *weiri_run_words_reason(const struct weiri_task *task, int status,
+                                   char reason[WEIR_REASON_SIZE]);
 
 /* The main function of the fetcher's thread. */
 void weiri_fetcher_main(void *consumer);

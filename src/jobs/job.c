@@ -48,3 +48,10 @@ enum weir_status weir_tube_check(const char *tube, size_t *ret_offset)
     }
     return status;
 }
+
+const char *weir_job_outcome_name(enum weir_run_outcome outcome)
+{
+    static const char *const names[] = {"?", "done", "retry", "buried", "lost", "returned"};
+    bool is_known = outcome >= WEIR_RUN_DONE && outcome <= WEIR_RUN_RETURNED;
+    return names[is_known ? outcome : 0];
+}

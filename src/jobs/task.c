@@ -1,9 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* One job on a worker: it runs, is settled while the next is reserved, and is reported. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include <weir/envelope.h>
 
 #include "base/alloc.h"
@@ -19,6 +16,7 @@ struct next_action {
     struct weiri_settlement settlement;
     int64_t delay_ns;
     bool could_not_start; /* the handler returned WEIR_EAGAIN */
+    const char *why;      /* why the run failed, a part of reason; NULL: it did not */
     char reason[WEIR_REASON_SIZE];
 };
 
@@ -34,6 +32,7 @@ static int invoke(weir_context *context, void *payload)
     if (!may_run) {
         return WEIR_ECANCELED;
     }
+    weiri_run_words_begin(task, context);
     int64_t start = weiri_monotonic_now();
     int status = consumer->options.handler(context, &task->reservation->job, consumer->options.arg);
     task->run_ns = weiri_monotonic_now() - start;
@@ -57,20 +56,6 @@ static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
         return delay;
     }
     return weiri_job_retry_delay(job->attempts, options->retry_base_ns, options->retry_max_ns);
-}
-
-static void write_reason(const weir_consumer *consumer, const struct weir_job *job, int status,
-                         char reason[WEIR_REASON_SIZE])
-{
-    int prefix = snprintf(reason, WEIR_REASON_SIZE, "attempt %" PRIu32 ": ", job->attempts);
-    char *why = reason + prefix;
-    size_t size = WEIR_REASON_SIZE - (size_t)prefix;
-    if (status >= WEIR_EUSER && consumer->options.explain != NULL) {
-        consumer->options.explain(job, status, why, size, consumer->options.arg);
-    }
-    if (why[0] == '\0') {
-        (void)snprintf(why, size, "%s (status %d)", weir_status_text(status), status);
-    }
 }
 
 static void choose_action(struct weiri_task *task, int status, struct next_action *ret_action)
@@ -99,9 +84,17 @@ static void choose_action(struct weiri_task *task, int status, struct next_actio
     if (action->settlement.event == WEIRI_JOB_DONE) {
         return;
     }
-    write_reason(consumer, job, status, action->reason);
+    bool is_retry = action->settlement.event == WEIRI_JOB_RELEASE;
+    action->why = weiri_run_words_reason(task, status, action->reason);
     action->settlement.reason = action->reason;
-    if (action->settlement.event == WEIRI_JOB_RELEASE) {
+    action->settlement.end = (struct weiri_run_end){
+        .outcome = is_retry ? WEIR_RUN_RETRY : WEIR_RUN_BURIED,
+        .status = status,
+        .exit_status = task->words.exit_status,
+        .signal = task->words.signal,
+        .tail = task->words.tail,
+    };
+    if (is_retry) {
         action->delay_ns = retry_delay(consumer, job);
         action->settlement.run_at_ns =
             weiri_time_add(config->now(config->now_arg), action->delay_ns);
@@ -227,7 +220,9 @@ static void report(struct weiri_task *task, const struct next_action *action, in
         weir_limiter_forget(consumer->options.limiter, weir_key_string(job->id));
     }
     if (consumer->options.after_run != NULL) {
-        consumer->options.after_run(job, outcome, status, task->run_ns,
+        struct weir_job told = *job;
+        told.reason = action->why == NULL ? job->reason : action->why;
+        consumer->options.after_run(&told, outcome, status, task->run_ns,
                                     outcome == WEIR_RUN_LOST ? 0 : action->delay_ns,
                                     consumer->options.arg);
     }

@@ -73,18 +73,18 @@ json_t *json_of_node(const struct weir_node *node)
     return object;
 }
 
-/* The body as text if it is text, else in base64; "encoding" says which. */
-static json_t *with_body(json_t *object, const struct weir_job *job)
+/* Bytes as text if they are text, else in base64; "encoding" says which. */
+static json_t *with_bytes(json_t *object, const char *name, const void *bytes, size_t size)
 {
-    json_t *text = json_stringn(job->body, job->body_size);
+    json_t *text = json_stringn(bytes, size);
     const char *encoding = "utf-8";
     if (text == NULL) {
-        char *encoded = text_base64(job->body, job->body_size);
+        char *encoded = text_base64(bytes, size);
         encoding = "base64";
         text = encoded != NULL ? json_string(encoded) : NULL;
         free(encoded);
     }
-    return with(with(object, "body", text), "encoding", json_string(encoding));
+    return with(with(object, name, text), "encoding", json_string(encoding));
 }
 
 json_t *json_of_job(const struct weir_job *job, bool body)
@@ -104,7 +104,37 @@ json_t *json_of_job(const struct weir_job *job, bool body)
                         (json_int_t)job->ttr_ns, "size", (json_int_t)job->body_size, "reason",
                         reason);
     free(reason);
-    return body ? with_body(object, job) : object;
+    if (job->fence > 0) {
+        object = with(object, "fence", json_integer((json_int_t)job->fence));
+    }
+    if (job->last_outcome != 0) {
+        object =
+            with(object, "last_outcome", json_string(weir_job_outcome_name(job->last_outcome)));
+    }
+    return body ? with_bytes(object, "body", job->body, job->body_size) : object;
+}
+
+json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt)
+{
+    char *reason = text_escape(attempt->reason, strlen(attempt->reason));
+    json_t *object = reason == NULL ? NULL
+                                    : json_pack("{s:s, s:I, s:s, s:I, s:s}", "id", id, "attempt",
+                                                (json_int_t)attempt->number, "outcome",
+                                                weir_job_outcome_name(attempt->outcome), "status",
+                                                (json_int_t)attempt->status, "reason", reason);
+    free(reason);
+    object = with_bytes(object, "tail", attempt->tail, strlen(attempt->tail));
+    if (attempt->started_ns > 0) {
+        object = with(object, "started_at", json_of_time(attempt->started_ns));
+    }
+    object = with(object, "ended_at", json_of_time(attempt->ended_ns));
+    if (attempt->owner > 0) {
+        object = with(object, "process", json_integer((json_int_t)attempt->owner));
+    }
+    if (attempt->exit_status != 0) {
+        object = with(object, "exit_status", json_integer(attempt->exit_status));
+    }
+    return attempt->signal != 0 ? with(object, "signal", json_integer(attempt->signal)) : object;
 }
 
 static const char *reason_name(enum weir_why_reason reason)

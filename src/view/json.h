@@ -27,6 +27,9 @@ json_t *json_of_job(const struct weir_job *job, bool body);
 /* Why a job does not run. */
 json_t *json_of_why(const char *id, const struct weir_why *why);
 
+/* An attempt of a job; "encoding" is that of "tail". */
+json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt);
+
 /* The result of a change of one job; done names a success, e.g. "buried". */
 json_t *json_of_result(const char *id, const char *done, enum weir_status status);
 

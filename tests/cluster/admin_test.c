@@ -52,6 +52,13 @@ static enum weir_status change(change_fn *fn, weir_broker *broker, const struct 
     return status;
 }
 
+static int keep_attempt(const struct weir_attempt *attempt, void *arg)
+{
+    (void)attempt;
+    (void)arg;
+    return 0;
+}
+
 static int keep_priority(const struct weir_job *job, void *arg)
 {
     *(int32_t *)arg = job->priority;
@@ -217,6 +224,8 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
         CHECK(strstr(error.text, name) != NULL);
     }
     CHECK_STATUS(weir_broker_list(broker, NULL, keep_priority, NULL, &error), WEIR_ENOTSUP);
+    CHECK(error.text[0] != '\0');
+    CHECK_STATUS(weir_broker_attempts(broker, text, keep_attempt, NULL, &error), WEIR_ENOTSUP);
     CHECK(error.text[0] != '\0');
     const char *bad[] = {"1", "x/t/1", ""};
     for (size_t i = 0; i < 3; i++) {

@@ -16,9 +16,11 @@
 /* A day in 2026, so that times have as many digits as real ones. */
 #define JOBS_WALL_START INT64_C(1780000000000000000)
 
-/* Makes a store of version 1 of one of this version. */
+/* Makes a store of version 1 of one of this version, or the tables of version 2. */
+#define JOBS_TABLES_2 "DROP TABLE attempts; ALTER TABLE jobs DROP COLUMN started"
 #define JOBS_TO_VERSION_1                                                                          \
-    "DROP TABLE pauses; DROP TABLE boots; ALTER TABLE tubes DROP COLUMN last; "                    \
+    JOBS_TABLES_2                                                                                  \
+    "; DROP TABLE pauses; DROP TABLE boots; ALTER TABLE tubes DROP COLUMN last; "                  \
     "PRAGMA user_version = 1"
 
 struct jobs_wall {
@@ -152,6 +154,20 @@ static inline struct weiri_reservation *jobs_reserve_one(weir_broker *broker, co
 static inline void jobs_free_one(weir_broker *broker, struct weiri_reservation *reservation)
 {
     weiri_reservation_free(&broker->config.allocator, reservation);
+}
+
+/* Settles a run as failed, for the history of its job. */
+static inline enum weir_status jobs_fail(weir_broker *broker,
+                                         const struct weiri_reservation *reservation,
+                                         enum weiri_job_event event, const char *reason,
+                                         const struct weiri_run_end *end)
+{
+    struct weiri_settlement settlement = {
+        .reservation = reservation, .event = event, .reason = reason, .end = *end};
+    struct weiri_exchange exchange = {
+        .tube = reservation->job.tube, .settlements = &settlement, .settlement_count = 1};
+    enum weir_status status = broker->ops->exchange(broker->store, &exchange, NULL);
+    return status == WEIR_OK ? settlement.status : status;
 }
 
 static inline enum weir_status jobs_settle(weir_broker *broker,

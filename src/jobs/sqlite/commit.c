@@ -251,6 +251,7 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
 {
     enum weir_status status = WEIR_ENOSPACE;
     size_t promote_max = store->promote_max;
+    store->is_full = true;
     for (int i = 0; i < 2 && status == WEIR_ENOSPACE && !has_failed(store); i++) {
         if (i == 1) {
             if (store->is_putting) {
@@ -265,6 +266,7 @@ static enum weir_status transact_when_full(struct weiri_store *store, struct wei
         }
     }
     store->promote_max = promote_max;
+    store->is_full = false;
     return status == WEIR_ENOSPACE && has_failed(store) ? refuse(store, ret_error) : status;
 }
 

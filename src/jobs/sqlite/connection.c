@@ -91,7 +91,7 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
     int version = 0;
     enum weir_status status = weiri_schema_check(db, path, &version, ret_error);
     if (status == WEIR_OK && is_writer && version < WEIRI_SCHEMA_VERSION) {
-        status = weiri_upgrade_schema(db, path, config, ret_error);
+        status = weiri_upgrade_schema(db, path, version, config, ret_error);
         if (status == WEIR_OK) {
             status = weiri_schema_check(db, path, &version, ret_error);
         }

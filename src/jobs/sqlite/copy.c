@@ -110,6 +110,12 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
             code = find_end(reading, row.facts.lease_ns, &job.reserved_until_ns);
             job.owner = sqlite3_column_int64(statement, 12);
         }
+        if (code == SQLITE_OK && row.facts.attempts > 0 &&
+            reading->reader->version >= WEIRI_SCHEMA_ATTEMPTS) {
+            int64_t outcome = 0;
+            code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_OUTCOME, &number, 1, &outcome);
+            job.last_outcome = (enum weir_run_outcome)outcome;
+        }
         if (code != SQLITE_OK) {
             return weiri_sql_end(statement, code);
         }

@@ -7,6 +7,7 @@
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
@@ -40,6 +41,10 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
         if (code == SQLITE_ROW) {
             code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
                                   &settlement->status);
+            if (code == SQLITE_OK && settlement->status == WEIR_OK &&
+                settlement->end.outcome != 0) {
+                code = weiri_attempt_add(store, row.number, &settlement->end, now_ns);
+            }
         } else if (code == SQLITE_DONE) {
             code = SQLITE_OK;
         }

@@ -6,6 +6,7 @@
 
 #include "base/panic.h"
 #include "base/time.h"
+#include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/commit.h"
 
 /* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
@@ -48,20 +49,30 @@ int weiri_row_load(struct weiri_store *store, int64_t number, struct weiri_row *
     return code;
 }
 
-static int save(struct weiri_store *store, const struct weiri_row *row, const char *reason)
+/* Binds a number, or NULL, which leaves the column as it was. */
+static int bind_where(sqlite3_stmt *statement, int i, bool is_set, int64_t value)
+{
+    return is_set ? sqlite3_bind_int64(statement, i, value) : sqlite3_bind_null(statement, i);
+}
+
+/* started_ns is set at a reservation, and 0 at all other events. */
+static int save(struct weiri_store *store, const struct weiri_row *row, int64_t started_ns,
+                const char *reason)
 {
     const struct weiri_job_facts *facts = &row->facts;
-    const int64_t values[] = {row->number,
-                              (int64_t)facts->state,
-                              facts->run_at_ns,
-                              (int64_t)facts->attempts,
-                              facts->lease_ns,
-                              (int64_t)facts->token,
-                              facts->state == WEIR_JOB_RESERVED ? store->owner : 0};
+    const int64_t values[] = {row->number,      (int64_t)facts->state,
+                              facts->run_at_ns, (int64_t)facts->attempts,
+                              facts->lease_ns,  (int64_t)facts->token};
     sqlite3_stmt *statement;
     int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_SAVE, &statement);
-    for (int i = 0; i < 7 && code == SQLITE_OK; i++) {
+    for (int i = 0; i < 6 && code == SQLITE_OK; i++) {
         code = sqlite3_bind_int64(statement, i + 1, values[i]);
+    }
+    if (code == SQLITE_OK) {
+        code = bind_where(statement, 7, facts->state == WEIR_JOB_RESERVED, store->owner);
+    }
+    if (code == SQLITE_OK) {
+        code = bind_where(statement, 9, started_ns != 0, started_ns);
     }
     if (code == SQLITE_OK) {
         code = reason == NULL
@@ -76,11 +87,15 @@ static int save(struct weiri_store *store, const struct weiri_row *row, const ch
     return code;
 }
 
-static int delete (struct weiri_store *store, const struct weiri_row *row)
+/* A job that succeeds in its first attempt, or never had one, has none in the table. */
+static int delete (struct weiri_store *store, const struct weiri_row *row, bool is_done)
 {
     int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_JOB, &row->number, 1);
     if (code == SQLITE_OK) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_BODY, &row->number, 1);
+    }
+    if (code == SQLITE_OK && row->facts.attempts > (is_done ? 1 : 0)) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, &row->number, 1);
     }
     return code;
 }
@@ -120,7 +135,9 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     }
     int code = turn_to(store, tally, row->tube);
     if (code == SQLITE_OK) {
-        code = row->facts.state == WEIRI_JOB_GONE ? delete (store, row) : save(store, row, reason);
+        code = row->facts.state == WEIRI_JOB_GONE
+                   ? delete (store, row, step->event == WEIRI_JOB_DONE)
+                   : save(store, row, step->event == WEIRI_JOB_RESERVE ? now_ns : 0, reason);
     }
     tally->counts[before]--;
     tally->counts[row->facts.state]++;
@@ -162,7 +179,11 @@ static int expire(struct weiri_store *store, struct weiri_tally *tally, struct w
                   enum weir_status *ret_status)
 {
     if (!is_kept(store, row)) {
+        static const struct weiri_run_end no_end = {.outcome = WEIR_RUN_LOST};
         int code = weiri_row_step(store, tally, row, step, now_ns, reason, ret_status);
+        if (code == SQLITE_OK && *ret_status == WEIR_OK) {
+            code = weiri_attempt_add(store, row->number, &no_end, now_ns);
+        }
         return code == SQLITE_OK && row->facts.state == WEIR_JOB_BURIED
                    ? weiri_burials_add(store, row->number, &row->facts, WEIR_ELEASELOST, reason)
                    : code;

@@ -20,7 +20,8 @@
  * SQLite counts those that are due without reading their rows.
  *
  * A tube's last is the latest run time of a job that was put to run at once. Leases are times of
- * the boot that boots names.
+ * the boot that boots names. A job's owner and started are those of its last reservation. The slot
+ * of an attempt bounds the attempts of a job: a new one replaces an old one (statements.c).
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
@@ -56,7 +57,7 @@ static const struct {
      "expired INTEGER NOT NULL DEFAULT 0, "
      "last INTEGER NOT NULL DEFAULT 0"
      ") STRICT"},
-    {1, WEIRI_SCHEMA_VERSION, "jobs",
+    {1, 2, "jobs",
      "CREATE TABLE jobs("
      "id INTEGER PRIMARY KEY AUTOINCREMENT, "
      "tube INTEGER NOT NULL, "
@@ -70,6 +71,22 @@ static const struct {
      "token INTEGER NOT NULL, "
      "owner INTEGER NOT NULL, "
      "reason TEXT NOT NULL"
+     ") STRICT"},
+    {WEIRI_SCHEMA_ATTEMPTS, WEIRI_SCHEMA_VERSION, "jobs",
+     "CREATE TABLE jobs("
+     "id INTEGER PRIMARY KEY AUTOINCREMENT, "
+     "tube INTEGER NOT NULL, "
+     "state INTEGER NOT NULL, "
+     "priority INTEGER NOT NULL, "
+     "run_at INTEGER NOT NULL, "
+     "ttr INTEGER NOT NULL, "
+     "attempts INTEGER NOT NULL, "
+     "created INTEGER NOT NULL, "
+     "lease INTEGER NOT NULL, "
+     "token INTEGER NOT NULL, "
+     "owner INTEGER NOT NULL, "
+     "reason TEXT NOT NULL, "
+     "started INTEGER NOT NULL DEFAULT 0"
      ") STRICT"},
     {1, WEIRI_SCHEMA_VERSION, "bodies",
      "CREATE TABLE bodies("
@@ -92,6 +109,22 @@ static const struct {
      "tube INTEGER PRIMARY KEY, "
      "until INTEGER NOT NULL"
      ") STRICT"},
+    {WEIRI_SCHEMA_ATTEMPTS, WEIRI_SCHEMA_VERSION, "attempts",
+     "CREATE TABLE attempts("
+     "job INTEGER NOT NULL, "
+     "slot INTEGER NOT NULL, "
+     "number INTEGER NOT NULL, "
+     "outcome INTEGER NOT NULL, "
+     "started INTEGER NOT NULL, "
+     "ended INTEGER NOT NULL, "
+     "owner INTEGER NOT NULL, "
+     "status INTEGER NOT NULL, "
+     "exit INTEGER NOT NULL, "
+     "signal INTEGER NOT NULL, "
+     "reason TEXT NOT NULL, "
+     "tail TEXT NOT NULL, "
+     "PRIMARY KEY(job, slot)"
+     ") WITHOUT ROWID, STRICT"},
 };
 
 enum {
@@ -121,6 +154,11 @@ int weiri_schema_version_of(int user_version)
 int weiri_schema_stamp_of(int user_version)
 {
     return user_version >> 8 & ((1 << WEIRI_STAMP_BITS) - 1);
+}
+
+int weiri_schema_next_stamp(int user_version)
+{
+    return (weiri_schema_stamp_of(user_version) + 1) & ((1 << WEIRI_STAMP_BITS) - 1);
 }
 
 int weiri_schema_new_stamp(void)

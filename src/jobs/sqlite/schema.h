@@ -12,9 +12,10 @@
 /* The schema of a store's file, and checks whether a file is a store. */
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
-#define WEIRI_SCHEMA_VERSION 2
-#define WEIRI_SCHEMA_FIRST 1 /* the oldest one that is read, and converted when it is written */
-#define WEIRI_SCHEMA_BOOTS 2 /* the first one with pauses of tubes, and leases in boot time */
+#define WEIRI_SCHEMA_VERSION 3
+#define WEIRI_SCHEMA_FIRST 1    /* the oldest one that is read, and converted when it is written */
+#define WEIRI_SCHEMA_BOOTS 2    /* the first one with pauses of tubes, and leases in boot time */
+#define WEIRI_SCHEMA_ATTEMPTS 3 /* the first one with the attempts of jobs */
 #define WEIRI_PAGE_SIZE 4096
 #define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23
@@ -28,6 +29,8 @@ WEIR_NODISCARD enum weir_status weiri_schema_image(const char *boot, unsigned ch
 int weiri_schema_user_version(int version, int stamp);
 int weiri_schema_version_of(int user_version);
 int weiri_schema_stamp_of(int user_version);
+/* The stamp of the next commit. */
+int weiri_schema_next_stamp(int user_version);
 /* A random stamp for a new store. */
 int weiri_schema_new_stamp(void);
 /* The user version in a database's first bytes. */

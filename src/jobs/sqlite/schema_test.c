@@ -39,6 +39,9 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
          "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at>?)"},
         {WEIRI_SQL_PEEK_RESERVED, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
         {WEIRI_SQL_LAST_JOB, "SEARCH jobs"},
+        {WEIRI_SQL_ADD_ATTEMPT, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_DELETE_ATTEMPTS, "SEARCH attempts USING PRIMARY KEY (job=?)"},
+        {WEIRI_SQL_LAST_OUTCOME, "SEARCH attempts USING PRIMARY KEY (job=?)"},
         {WEIRI_SQL_BOOT, "SEARCH boots USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
         {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
@@ -73,6 +76,24 @@ TEST(plan_of_the_same, "a job of the same time and body is searched for in the i
         searches += strncmp(step, "SEARCH", 6) == 0;
     }
     CHECK_INT(searches, ==, 4);
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    weir_broker_close(broker);
+}
+
+TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weiri_store *store = broker->store;
+    char sql[2048];
+    (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[WEIRI_SQL_ATTEMPTS]);
+    static const char *const steps[] = {"SEARCH attempts USING PRIMARY KEY (job=?)",
+                                        "USE TEMP B-TREE FOR ORDER BY"};
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+        CHECK_STRING((const char *)sqlite3_column_text(statement, 3), steps[i]);
+    }
     CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
     weir_broker_close(broker);
 }

@@ -10,12 +10,17 @@ enum {
     CHUNK_SIZE = 64 << 10
 };
 
+bool weiri_space_has_reserve(struct weiri_store *store)
+{
+    /* Any other failure says that the file system has no such blocks. */
+    int error = weiri_lock_file_reserve(&store->lock_file);
+    return weiri_errno_status(error) != WEIR_ENOSPACE;
+}
+
 int weiri_space_check_put(struct weiri_store *store)
 {
     store->is_putting = true;
-    /* Any other failure says that the file system has no such blocks. */
-    int error = weiri_lock_file_reserve(&store->lock_file);
-    return weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : SQLITE_OK;
+    return weiri_space_has_reserve(store) ? SQLITE_OK : SQLITE_FULL;
 }
 
 int weiri_space_claim(struct weiri_store *store)

@@ -13,6 +13,10 @@
  * And the lock file keeps blocks in reserve. A put needs the whole reserve; a transaction without a
  * put that finds the disk full releases it. Called by the leader, or under the store's lock. */
 
+/* Whether the reserve is there, or could be allocated. Without it nothing is added that a
+ * settlement can do without. */
+bool weiri_space_has_reserve(struct weiri_store *store);
+
 /* Called in the transaction of a put. SQLITE_FULL: there is no reserve, and no space for one. */
 int weiri_space_check_put(struct weiri_store *store);
 

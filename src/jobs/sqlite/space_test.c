@@ -159,6 +159,30 @@ TEST(drains_open, "on a full disk a put is refused, and a store that is open is 
     weir_broker_close(broker);
 }
 
+TEST(fails_full, "on a full disk any number of runs may fail: what they leave needs no space")
+{
+    enum {
+        JOBS = 2500
+    };
+    small_disk_mount((size_t)32 << 20);
+    weir_broker *broker = jobs_store_open("disk/jobs.db", &wall);
+    for (int i = 0; i < JOBS; i++) {
+        (void)jobs_put(broker, "now", "x", NULL);
+    }
+    fill_disk();
+    char tail[WEIR_TAIL_SIZE];
+    memset(tail, 'x', sizeof(tail) - 1);
+    tail[sizeof(tail) - 1] = '\0';
+    const struct weiri_run_end end = {.outcome = WEIR_RUN_BURIED, .tail = tail};
+    for (int i = 0; i < JOBS; i++) {
+        struct weiri_reservation *job = jobs_reserve_one(broker, "now");
+        CHECK_STATUS(jobs_fail(broker, job, WEIRI_JOB_BURY, "why", &end), WEIR_OK);
+        jobs_free_one(broker, job);
+    }
+    CHECK_COUNTS(broker, "now", 0, 0, 0, JOBS);
+    weir_broker_close(broker);
+}
+
 TEST(drains_opened, "a store that is opened on a full disk is emptied, too")
 {
     weir_broker *broker = make_full();

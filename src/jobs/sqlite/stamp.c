@@ -33,7 +33,7 @@ int weiri_stamp_advance(struct weiri_store *store)
     if (code != SQLITE_OK) {
         return code;
     }
-    int stamp = (weiri_schema_stamp_of((int)user_version) + 1) % STAMPS;
+    int stamp = weiri_schema_next_stamp((int)user_version);
     char pragma[64];
     (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, stamp));

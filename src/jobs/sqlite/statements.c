@@ -29,7 +29,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs WHERE id = ?1",
     [WEIRI_SQL_SAVE] =
         "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "
-        "owner = ?7, reason = coalesce(?8, reason) WHERE id = ?1",
+        "owner = coalesce(?7, owner), reason = coalesce(?8, reason), "
+        "started = coalesce(?9, started) WHERE id = ?1",
     [WEIRI_SQL_DELETE_JOB] = "DELETE FROM jobs WHERE id = ?1",
     [WEIRI_SQL_DELETE_BODY] = "DELETE FROM bodies WHERE id = ?1",
 
@@ -94,4 +95,15 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "WHERE state = 2 AND tube = ?1 AND priority = ?3 AND run_at = ?2 UNION ALL "
         "SELECT id FROM jobs INDEXED BY jobs_reserved "
         "WHERE state = 3 AND tube = ?1 AND run_at = ?2)",
+
+    /* Slot 0 has the first attempt, the others the last ones. */
+    [WEIRI_SQL_ADD_ATTEMPT] =
+        "INSERT OR REPLACE INTO attempts(job, slot, number, outcome, started, ended, owner, "
+        "status, exit, signal, reason, tail) "
+        "SELECT id, iif(attempts > 1, 1 + (attempts - 2) % ?2, 0), attempts, ?3, started, ?4, "
+        "owner, ?5, ?6, ?7, reason, coalesce(?8, '') FROM jobs WHERE id = ?1",
+    [WEIRI_SQL_DELETE_ATTEMPTS] = "DELETE FROM attempts WHERE job = ?1",
+    [WEIRI_SQL_ATTEMPTS] = "SELECT number, outcome, started, ended, owner, status, exit, signal, "
+                           "reason, tail FROM attempts WHERE job = ?1 ORDER BY number",
+    [WEIRI_SQL_LAST_OUTCOME] = "SELECT outcome, max(number) FROM attempts WHERE job = ?1",
 };

@@ -36,6 +36,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .peek_id = weiri_store_peek_id,
     .pause = weiri_store_pause,
     .list = weiri_store_list,
+    .attempts = weiri_store_attempts,
     .move = weiri_store_move,
     .exchange = weiri_store_exchange,
     .let_go = weiri_store_let_go,

@@ -44,6 +44,7 @@ struct weiri_store {
     uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
     bool is_putting;               /* the transaction has a put */
+    bool is_full;                  /* the transaction is made again, on a full disk */
     bool has_repaired;             /* its indexes */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
@@ -104,6 +105,8 @@ enum weir_status weiri_store_pause(void *store, const char *tube, int64_t durati
                                    struct weir_error *ret_error);
 enum weir_status weiri_store_list(void *store, const struct weir_job_filter *filter,
                                   weir_job_fn *fn, void *arg, struct weir_error *ret_error);
+enum weir_status weiri_store_attempts(void *store, const char *id, weir_attempt_fn *fn, void *arg,
+                                      struct weir_error *ret_error);
 enum weir_status weiri_store_move(void *store, struct weiri_move *move,
                                   struct weir_error *ret_error);
 enum weir_status weiri_store_exchange(void *store, struct weiri_exchange *exchange,

@@ -8,20 +8,32 @@
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
-/* Their parameters are the wall time, the lease clock and the boot. From version 1: a lease was a
- * wall time. What was left of it is what is left now, at most the TTR. */
-static const char *const from_version_1[] = {
-    "CREATE TABLE boots(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
-    "CREATE TABLE pauses(tube INTEGER PRIMARY KEY, until INTEGER NOT NULL) STRICT",
-    "ALTER TABLE tubes ADD COLUMN last INTEGER NOT NULL DEFAULT 0",
-    ("UPDATE jobs INDEXED BY jobs_reserved SET lease = ?2 + min(max(lease - ?1, 0), ttr) "
-     "WHERE state = 3"),
-    "INSERT INTO boots(id, name) VALUES(1, ?3)",
+/* A statement whose parameters are the wall time, the lease clock and the boot. */
+struct step {
+    int from; /* for stores of this version and of earlier ones */
+    const char *sql;
 };
 
-static const char *const to_this_boot[] = {
-    "UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 WHERE state = 3",
-    "INSERT OR REPLACE INTO boots(id, name) VALUES(1, ?3)",
+/* In version 1 a lease was a wall time. What was left of it is what is left now, at most the TTR.
+ */
+static const struct step conversions[] = {
+    {1, "CREATE TABLE boots(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
+    {1, "CREATE TABLE pauses(tube INTEGER PRIMARY KEY, until INTEGER NOT NULL) STRICT"},
+    {1, "ALTER TABLE tubes ADD COLUMN last INTEGER NOT NULL DEFAULT 0"},
+    {1, "UPDATE jobs INDEXED BY jobs_reserved SET lease = ?2 + min(max(lease - ?1, 0), ttr) "
+        "WHERE state = 3"},
+    {1, "INSERT INTO boots(id, name) VALUES(1, ?3)"},
+    {2, "ALTER TABLE jobs ADD COLUMN started INTEGER NOT NULL DEFAULT 0"},
+    {2, "CREATE TABLE attempts(job INTEGER NOT NULL, slot INTEGER NOT NULL, "
+        "number INTEGER NOT NULL, outcome INTEGER NOT NULL, started INTEGER NOT NULL, "
+        "ended INTEGER NOT NULL, owner INTEGER NOT NULL, status INTEGER NOT NULL, "
+        "exit INTEGER NOT NULL, signal INTEGER NOT NULL, reason TEXT NOT NULL, "
+        "tail TEXT NOT NULL, PRIMARY KEY(job, slot)) WITHOUT ROWID, STRICT"},
+};
+
+static const struct step to_this_boot[] = {
+    {WEIRI_SCHEMA_VERSION, "UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 WHERE state = 3"},
+    {WEIRI_SCHEMA_VERSION, "INSERT OR REPLACE INTO boots(id, name) VALUES(1, ?3)"},
 };
 
 static int run_one(sqlite3 *db, const char *sql, const struct weiri_broker_config *config)
@@ -41,12 +53,13 @@ static int run_one(sqlite3 *db, const char *sql, const struct weiri_broker_confi
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static int run_all(sqlite3 *db, const char *const *steps, size_t count,
+/* Begins a transaction and runs the steps for a store of a version. */
+static int run_all(sqlite3 *db, const struct step *steps, size_t count, int version,
                    const struct weiri_broker_config *config)
 {
     int code = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
     for (size_t i = 0; i < count && code == SQLITE_OK; i++) {
-        code = run_one(db, steps[i], config);
+        code = steps[i].from < version ? SQLITE_OK : run_one(db, steps[i].sql, config);
     }
     return code;
 }
@@ -68,7 +81,25 @@ static enum weir_status end(sqlite3 *db, const char *path, int code, struct weir
     return status;
 }
 
-enum weir_status weiri_upgrade_schema(sqlite3 *db, const char *path,
+/* Sets the new version, and the next stamp: with another one the log of this transaction would not
+ * fit the file. In version 1 there were none. */
+static int set_version(sqlite3 *db)
+{
+    int user_version = 0;
+    int code = weiri_schema_read_user_version(db, &user_version);
+    if (code == SQLITE_OK) {
+        int stamp = weiri_schema_version_of(user_version) == WEIRI_SCHEMA_FIRST
+                        ? weiri_schema_new_stamp()
+                        : weiri_schema_next_stamp(user_version);
+        char pragma[64];
+        (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
+                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, stamp));
+        code = sqlite3_exec(db, pragma, NULL, NULL, NULL);
+    }
+    return code;
+}
+
+enum weir_status weiri_upgrade_schema(sqlite3 *db, const char *path, int version,
                                       const struct weiri_broker_config *config,
                                       struct weir_error *ret_error)
 {
@@ -86,13 +117,10 @@ enum weir_status weiri_upgrade_schema(sqlite3 *db, const char *path,
     }
     if (code == SQLITE_OK) {
         code =
-            run_all(db, from_version_1, sizeof(from_version_1) / sizeof(*from_version_1), config);
+            run_all(db, conversions, sizeof(conversions) / sizeof(*conversions), version, config);
     }
     if (code == SQLITE_OK) {
-        char pragma[64];
-        (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
-                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
-        code = sqlite3_exec(db, pragma, NULL, NULL, NULL);
+        code = set_version(db);
     }
     return end(db, path, code, ret_error);
 }
@@ -120,7 +148,8 @@ enum weir_status weiri_upgrade_boot(sqlite3 *db, const char *path,
         return WEIR_OK;
     }
     if (code == SQLITE_DONE) {
-        code = run_all(db, to_this_boot, sizeof(to_this_boot) / sizeof(*to_this_boot), config);
+        code = run_all(db, to_this_boot, sizeof(to_this_boot) / sizeof(*to_this_boot),
+                       WEIRI_SCHEMA_VERSION, config);
     }
     return end(db, path, code, ret_error);
 }

@@ -9,9 +9,9 @@
 
 /* What an open changes in an existing store, before its first use. Under the store's lock. */
 
-/* Converts a store of an earlier version, in one transaction. WEIR_ETIMEDOUT: other processes use
+/* Converts a store of this earlier version, in one transaction. WEIR_ETIMEDOUT: other processes use
  * it, which may be of the earlier version. */
-WEIR_NODISCARD enum weir_status weiri_upgrade_schema(sqlite3 *db, const char *path,
+WEIR_NODISCARD enum weir_status weiri_upgrade_schema(sqlite3 *db, const char *path, int version,
                                                      const struct weiri_broker_config *config,
                                                      struct weir_error *ret_error);
 

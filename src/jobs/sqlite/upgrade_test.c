@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Stores of schema 1 are converted, whole or not at all. */
+/* Stores of earlier schemas are converted, whole or not at all. */
 #include "jobs/sqlite/store.h"
 
 #include <sqlite3.h>
@@ -11,6 +11,7 @@
 #include <weir/admin.h>
 
 #include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/schema.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
 
@@ -44,12 +45,18 @@ static const char version_1[] =
     "INSERT INTO bodies SELECT id, 0, x'' FROM jobs;"
     "PRAGMA application_id = 0x77656972; PRAGMA user_version = 1;";
 
-static void make_version_1(void)
+static void remove_files(void)
 {
-    static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db-journal"};
+    static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db-journal",
+                                        "jobs.db.lock"};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         (void)unlink(files[i]);
     }
+}
+
+static void make_version_1(void)
+{
+    remove_files();
     sqlite3 *db;
     CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
     CHECK_INT(sqlite3_exec(db, version_1, NULL, NULL, NULL), ==, SQLITE_OK);
@@ -76,6 +83,12 @@ static int expect_end(const struct weir_job *job, void *arg)
     return 0;
 }
 
+static int count_attempt(const struct weir_attempt *attempt, void *arg)
+{
+    CHECK_INT(attempt->number, ==, ++*(int *)arg);
+    return 0;
+}
+
 /* Opens a store that may have been converted, and finds all that version 1 had. */
 static void expect_converted(void)
 {
@@ -90,6 +103,9 @@ static void expect_converted(void)
     CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(1), NULL), WEIR_OK);
     CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, JOBS_WALL_START + WEIR_SECONDS(1));
     CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_OK);
+    int attempts = 0;
+    CHECK_STATUS(weir_broker_attempts(broker, "5", count_attempt, &attempts, NULL), WEIR_OK);
+    CHECK_INT(attempts, ==, 0);
     weir_broker_close(broker);
 }
 
@@ -142,6 +158,79 @@ TEST(in_use, "a store of version 1 is read but not converted while a process use
     expect_converted();
 }
 
+/* A store of version 2 with a job that failed once, and its log, if that is to stay. */
+static void make_version_2(bool has_log)
+{
+    remove_files();
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    struct weiri_store *store = broker->store;
+    sqlite3 *reader = NULL;
+    (void)jobs_put(broker, "t", "x", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, 0, "once"), WEIR_OK);
+    jobs_free_one(broker, job);
+    CHECK_INT(sqlite3_exec(store->writer.db, JOBS_TABLES_2, NULL, NULL, NULL), ==, SQLITE_OK);
+    int user_version = 0;
+    CHECK_INT(weiri_schema_read_user_version(store->writer.db, &user_version), ==, SQLITE_OK);
+    char sql[64];
+    (void)snprintf(sql, sizeof(sql), "PRAGMA user_version = %d",
+                   weiri_schema_user_version(2, weiri_schema_stamp_of(user_version)));
+    CHECK_INT(sqlite3_exec(store->writer.db, sql, NULL, NULL, NULL), ==, SQLITE_OK);
+    if (has_log) {
+        /* Another connection keeps the log from being removed. */
+        CHECK_INT(sqlite3_open("jobs.db", &reader), ==, SQLITE_OK);
+        CHECK_INT(sqlite3_exec(reader, "SELECT * FROM jobs", NULL, NULL, NULL), ==, SQLITE_OK);
+        (void)sqlite3_db_config(reader, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+    weir_broker_close(broker);
+    (void)sqlite3_close(reader);
+}
+
+static int expect_failed_once(const struct weir_job *job, void *arg)
+{
+    (void)arg;
+    CHECK_STRING(job->reason, "once");
+    CHECK_INT(job->attempts, ==, 1);
+    return 0;
+}
+
+/* Opens a store that may have been converted, twice, and finds all that version 2 had. */
+static void expect_converted_2(void)
+{
+    weir_broker *broker;
+    for (int i = 0; i < 2; i++) {
+        broker = jobs_store_open_on("jobs.db", &clocks, "a");
+        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+        CHECK_STATUS(weir_broker_peek_id(broker, "1", expect_failed_once, NULL, NULL), WEIR_OK);
+        weir_broker_close(broker);
+    }
+}
+
+TEST(version_2, "a store of version 2 is read as it is, and keeps attempts once it is converted")
+{
+    make_version_2(false);
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.flags = WEIR_BROKER_READ_ONLY;
+    weir_broker *broker;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
+    int attempts = 0;
+    CHECK_STATUS(weir_broker_attempts(broker, "1", count_attempt, &attempts, NULL), WEIR_OK);
+    CHECK_INT(attempts, ==, 0);
+    CHECK_STATUS(weir_broker_peek_id(broker, "1", expect_failed_once, NULL, NULL), WEIR_OK);
+    weir_broker_close(broker);
+    expect_converted_2();
+    broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->job.attempts, ==, 2);
+    const struct weiri_run_end end = {.outcome = WEIR_RUN_BURIED};
+    CHECK_STATUS(jobs_fail(broker, job, WEIRI_JOB_BURY, "twice", &end), WEIR_OK);
+    jobs_free_one(broker, job);
+    attempts = 1;
+    CHECK_STATUS(weir_broker_attempts(broker, "1", count_attempt, &attempts, NULL), WEIR_OK);
+    CHECK_INT(attempts, ==, 2);
+    weir_broker_close(broker);
+}
+
 /* Opens a store in a process that is killed at its nth call of some kinds. False: it ended. */
 static bool kill_at(unsigned kinds, int nth)
 {
@@ -174,4 +263,19 @@ TEST(killed, "a process killed at any step of a conversion leaves a store that i
         expect_converted();
     }
     CHECK_INT(kills, >, 8);
+}
+
+TEST(killed_2, "the same of version 2, whose log, file and lock file have stamps that must fit")
+{
+    for (int has_log = 0; has_log < 2; has_log++) {
+        int kills = 0;
+        bool was_killed = true;
+        for (int nth = 0; was_killed; nth++) {
+            make_version_2(has_log == 1);
+            was_killed = kill_at(FAULT_WRITE | FAULT_SYNC | FAULT_TRUNCATE, nth);
+            kills += was_killed;
+            expect_converted_2();
+        }
+        CHECK_INT(kills, >, 5);
+    }
 }

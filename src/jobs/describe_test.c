@@ -1,0 +1,155 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What a handler tells of its run. */
+#include <weir/admin.h>
+#include <weir/envelope.h>
+
+#include "support/consumer.h"
+
+#define UMLAUT "\xc3\xbc"
+
+/* The last output of a handler: longer than what is kept, which would begin within a character. */
+static char output[3000];
+
+struct told {
+    int count;
+    struct weir_attempt attempt;
+    char reason[WEIR_REASON_SIZE];
+    char tail[WEIR_TAIL_SIZE];
+    char after[WEIR_REASON_SIZE]; /* the reason that after_run was told */
+};
+
+static struct told told;
+
+static int keep(const struct weir_attempt *attempt, void *arg)
+{
+    (void)arg;
+    told.count++;
+    told.attempt = *attempt;
+    (void)snprintf(told.reason, sizeof(told.reason), "%s", attempt->reason);
+    (void)snprintf(told.tail, sizeof(told.tail), "%s", attempt->tail);
+    return 0;
+}
+
+static int copy_reason(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_REASON_SIZE, "%s", job->reason);
+    return 0;
+}
+
+static void note(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                 int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    scene_note_run(job, outcome, status, run_ns, delay_ns, arg);
+    (void)copy_reason(job, told.after);
+}
+
+static int describe(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)scene_count_run(context, job, arg);
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    details.reason = "replaced";
+    CHECK_STATUS(weir_job_describe(context, &details), WEIR_OK);
+    details.reason = "the disk of the other side is full";
+    details.tail = output;
+    details.tail_size = sizeof(output);
+    details.exit_status = 9;
+    details.signal = 11;
+    CHECK_STATUS(weir_job_describe(context, &details), WEIR_OK);
+    /* What is refused changes nothing. */
+    details.size = 1;
+    CHECK_STATUS(weir_job_describe(context, &details), WEIR_EINVAL);
+    details.size = sizeof(details);
+    details.tail = NULL;
+    CHECK_STATUS(weir_job_describe(context, &details), WEIR_EINVAL);
+    CHECK_STATUS(weir_job_describe(context, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_job_describe(NULL, &details), WEIR_EINVAL);
+    return WEIR_ESTOP;
+}
+
+TEST(described, "what a handler tells is the job's reason and its history, cut to what is kept")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    for (size_t i = 0; i < sizeof(output); i += 2) {
+        memcpy(output + i, UMLAUT, 2);
+    }
+    output[sizeof(output) - 2] = '\0';
+    output[sizeof(output) - 1] = '!';
+    struct weir_consumer_options options = scene_options_of(&scene, describe);
+    options.after_run = note;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_STATUS(weir_broker_attempts(scene.broker, "1", keep, NULL, NULL), WEIR_OK);
+    CHECK_INT(told.count, ==, 1);
+    CHECK_INT(told.attempt.outcome, ==, WEIR_RUN_BURIED);
+    CHECK_INT(told.attempt.status, ==, WEIR_ESTOP);
+    CHECK_INT(told.attempt.exit_status, ==, 9);
+    CHECK_INT(told.attempt.signal, ==, 11);
+    CHECK_STRING(told.reason, "the disk of the other side is full");
+    CHECK_STRING(told.after, "the disk of the other side is full");
+    char reason[WEIR_REASON_SIZE];
+    CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", copy_reason, reason, NULL), WEIR_OK);
+    CHECK_STRING(reason, "attempt 1: the disk of the other side is full");
+    /* 1023 bytes would begin with the second one of a character. */
+    size_t length = strlen(told.tail);
+    CHECK_INT(length, ==, WEIR_TAIL_SIZE - 2);
+    CHECK_INT(memcmp(told.tail, UMLAUT, 2), ==, 0);
+    CHECK_STRING(told.tail + length - 4, UMLAUT "?!");
+    scene_close(&scene);
+}
+
+TEST(not_told, "a run of which nothing is told leaves its status; one that succeeds leaves nothing")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene.statuses[0] = WEIR_EUSER + 5;
+    scene.statuses[1] = WEIR_ESTOP;
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    options.after_run = note;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_STATUS(weir_broker_attempts(scene.broker, "1", keep, NULL, NULL), WEIR_OK);
+    CHECK_INT(told.count, ==, 2);
+    CHECK_INT(told.attempt.status, ==, WEIR_ESTOP);
+    CHECK_INT(told.attempt.exit_status, ==, 0);
+    CHECK_STRING(told.tail, "");
+    CHECK_STRING(told.reason, told.after);
+    scene_close(&scene);
+}
+
+static int describe_elsewhere(weir_context *context, void *payload)
+{
+    (void)payload;
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    return (int)weir_job_describe(context, &details);
+}
+
+static void keep_status(weir_envelope *envelope, int status, void *payload)
+{
+    (void)envelope;
+    *(int *)payload = status;
+}
+
+TEST(elsewhere, "a run that is no consumer's cannot be described")
+{
+    int status = WEIR_OK;
+    weir_pool *pool;
+    weir_envelope *envelope;
+    struct weir_pool_options pool_options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    pool_options.workers = 1;
+    options.invoke = describe_elsewhere;
+    options.outcome = keep_status;
+    options.payload = &status;
+    CHECK_STATUS(weir_pool_new(&pool_options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_INT(status, ==, WEIR_EINVAL);
+    weir_pool_free(pool);
+    weir_envelope_unref(envelope);
+}

@@ -1,0 +1,72 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* What a handler tells of its run, and the reason that a failed run leaves. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/panic.h"
+#include "jobs/consumer.h"
+
+/* Its address is the key of the task in the context of its run. */
+static const char task_key;
+
+void weiri_run_words_begin(struct weiri_task *task, weir_context *context)
+{
+    /* The first value of a run takes no memory. */
+    enum weir_status status = weir_context_set(context, &task_key, task);
+    WEIRI_ASSERT(status == WEIR_OK);
+}
+
+/* Keeps the last bytes, from the start of a character on. A byte 10xxxxxx continues one; text that
+ * is not UTF-8 is cut in spite of it. */
+static void keep_tail(char tail[WEIR_TAIL_SIZE], const char *bytes, size_t size)
+{
+    size_t from = size < WEIR_TAIL_SIZE ? 0 : size - (WEIR_TAIL_SIZE - 1);
+    for (int i = 0; from > 0 && i < 3 && from < size && ((unsigned char)bytes[from] & 0xc0) == 0x80;
+         i++) {
+        from++;
+    }
+    size_t kept = size - from;
+    for (size_t i = 0; i < kept; i++) {
+        tail[i] = bytes[from + i] == '\0' ? '?' : bytes[from + i];
+    }
+    tail[kept] = '\0';
+}
+
+enum weir_status weir_job_describe(weir_context *context, const struct weir_run_details *details)
+{
+    struct weir_run_details copy;
+    struct weiri_task *task = weir_context_get(context, &task_key);
+    if (task == NULL || details == NULL ||
+        weiri_options_copy(&copy, sizeof(copy), details) != WEIR_OK ||
+        (copy.tail == NULL && copy.tail_size > 0)) {
+        return WEIR_EINVAL;
+    }
+    struct weiri_run_words *words = &task->words;
+    words->exit_status = copy.exit_status;
+    words->signal = copy.signal;
+    (void)snprintf(words->reason, sizeof(words->reason), "%s",
+                   copy.reason == NULL ? "" : copy.reason);
+    keep_tail(words->tail, copy.tail, copy.tail_size);
+    return WEIR_OK;
+}
+
+const char *weiri_run_words_reason(const struct weiri_task *task, int status,
+                                   char reason[WEIR_REASON_SIZE])
+{
+    const struct weir_consumer_options *options = &task->consumer->options;
+    const struct weir_job *job = &task->reservation->job;
+    int prefix = snprintf(reason, WEIR_REASON_SIZE, "attempt %" PRIu32 ": ", job->attempts);
+    char *why = reason + prefix;
+    size_t size = WEIR_REASON_SIZE - (size_t)prefix;
+    (void)snprintf(why, size, "%.*s", (int)size - 1, task->words.reason);
+    if (why[0] == '\0' && status >= WEIR_EUSER && options->explain != NULL) {
+        options->explain(job, status, why, size, options->arg);
+    }
+    if (why[0] == '\0') {
+        (void)snprintf(why, size, "%s (status %d)", weir_status_text(status), status);
+    }
+    return why;
+}

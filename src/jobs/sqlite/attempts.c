@@ -1,0 +1,148 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/attempts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/space.h"
+
+int weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
+                      int64_t now_ns)
+{
+    if (store->is_full || !weiri_space_has_reserve(store)) {
+        return SQLITE_OK;
+    }
+    const int64_t values[] = {number,     WEIR_ATTEMPTS_MAX - 1, (int64_t)end->outcome,
+                              now_ns,     end->status,           end->exit_status,
+                              end->signal};
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_ADD_ATTEMPT, &statement);
+    for (int i = 0; i < 7 && code == SQLITE_OK; i++) {
+        code = sqlite3_bind_int64(statement, i + 1, values[i]);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_text(statement, 8, end->tail, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_end(statement, sqlite3_step(statement));
+        (void)sqlite3_bind_null(statement, 8);
+    }
+    return code;
+}
+
+/* An attempt with its texts. */
+struct copy {
+    struct weir_attempt attempt;
+    char reason[WEIR_REASON_SIZE];
+    char tail[WEIR_TAIL_SIZE];
+};
+
+/* The attempts of a job. */
+struct copies {
+    struct copy items[WEIR_ATTEMPTS_MAX];
+    size_t count;
+};
+
+static int read_attempt(sqlite3_stmt *statement, struct copy *copy)
+{
+    const char *reason = (const char *)sqlite3_column_text(statement, 8);
+    const char *tail = (const char *)sqlite3_column_text(statement, 9);
+    int64_t number = sqlite3_column_int64(statement, 0);
+    int outcome = sqlite3_column_int(statement, 1);
+    if (reason == NULL || tail == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (number < 0 || number > UINT32_MAX || outcome < WEIR_RUN_DONE ||
+        outcome > WEIR_RUN_RETURNED) {
+        return SQLITE_CORRUPT;
+    }
+    /* A consumer's reasons begin with the number, which the job's reason needs. */
+    char prefix[32];
+    int size = snprintf(prefix, sizeof(prefix), "attempt %" PRId64 ": ", number);
+    reason += strncmp(reason, prefix, (size_t)size) == 0 ? size : 0;
+    (void)snprintf(copy->reason, sizeof(copy->reason), "%s", reason);
+    (void)snprintf(copy->tail, sizeof(copy->tail), "%s", tail);
+    copy->attempt = (struct weir_attempt){.number = (uint32_t)number,
+                                          .outcome = (enum weir_run_outcome)outcome,
+                                          .started_ns = sqlite3_column_int64(statement, 2),
+                                          .ended_ns = sqlite3_column_int64(statement, 3),
+                                          .owner = sqlite3_column_int64(statement, 4),
+                                          .status = sqlite3_column_int(statement, 5),
+                                          .exit_status = sqlite3_column_int(statement, 6),
+                                          .signal = sqlite3_column_int(statement, 7),
+                                          .reason = copy->reason,
+                                          .tail = copy->tail};
+    return SQLITE_OK;
+}
+
+/* Copies the attempts of a job. SQLITE_DONE: there is no such job. */
+static int read_attempts(struct weiri_reading *reading, int64_t number, struct copies *copies)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_LOAD, &number, 1, &statement);
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? (weiri_sql_end(statement, code), SQLITE_DONE) : code;
+    }
+    code = weiri_sql_end(statement, code);
+    if (code != SQLITE_OK || reading->reader->version < WEIRI_SCHEMA_ATTEMPTS) {
+        return code;
+    }
+    code = weiri_sql_start(reading->reader, WEIRI_SQL_ATTEMPTS, &number, 1, &statement);
+    while (code == SQLITE_ROW && copies->count < WEIR_ATTEMPTS_MAX) {
+        code = read_attempt(statement, &copies->items[copies->count++]);
+        if (code == SQLITE_OK) {
+            code = sqlite3_step(statement);
+        }
+    }
+    return weiri_sql_end(statement, code);
+}
+
+static enum weir_status read_copies(struct weiri_store *store, int64_t number,
+                                    struct copies *copies, struct weir_error *ret_error)
+{
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int code = SQLITE_OK;
+    status = weiri_reading_begin(&reading, ret_error);
+    if (status == WEIR_OK) {
+        code = read_attempts(&reading, number, copies);
+        status = weiri_reading_end(&reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
+    }
+    weiri_reading_close(&reading);
+    return status == WEIR_OK && code == SQLITE_DONE
+               ? weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %lld", (long long)number)
+               : status;
+}
+
+enum weir_status weiri_store_attempts(void *arg, const char *id, weir_attempt_fn *fn, void *fn_arg,
+                                      struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    const struct weir_allocator *memory = &store->config->allocator;
+    int64_t number;
+    if (!weiri_number_parse(id, &number)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "job id \"%.40s\" is no decimal number from 1 on",
+                          id);
+    }
+    struct copies *copies = weiri_alloc_zero(memory, 1, sizeof(*copies));
+    if (copies == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    enum weir_status status = read_copies(store, number, copies, ret_error);
+    size_t i = 0;
+    while (status == WEIR_OK && i < copies->count && fn(&copies->items[i].attempt, fn_arg) == 0) {
+        i++;
+    }
+    weiri_release(memory, copies, sizeof(*copies));
+    return status;
+}
