@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
@@ -24,9 +25,9 @@
 /* Members of the group that outlive its leader are not our children, so they are polled for. */
 #define GROUP_CHECK_NS WEIR_MS(20)
 
-/* Descriptors for each child (its input while it is started, its pidfd, a folder and a file of
- * /proc while its group is ended), and for everything else. */
-#define FILES_A_CHILD 4
+/* Descriptors for each child (its input while it is started, its pidfd, the pipe of its standard
+ * error, a folder and a file of /proc while its group is ended), and for everything else. */
+#define FILES_A_CHILD 5
 #define FILES_BESIDE 64
 
 void child_raise_limit(uint32_t count)
@@ -60,7 +61,7 @@ static int input_open(const void *input, size_t size)
 }
 
 /* Returns 0 or an errno. */
-static int spawn(const struct child_request *request, int input, pid_t *ret_pid)
+static int spawn(const struct child_request *request, int input, int error, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -74,6 +75,9 @@ static int spawn(const struct child_request *request, int input, pid_t *ret_pid)
         return why;
     }
     why = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    if (why == 0) {
+        why = posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
+    }
     if (why == 0) {
         why = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     }
@@ -99,6 +103,7 @@ static int64_t least(int64_t a, int64_t b)
 struct child {
     pid_t pid;
     int pidfd; /* -1: there was no descriptor left for one */
+    struct capture capture;
 };
 
 static bool has_ended(pid_t pid)
@@ -107,22 +112,22 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Waits for the child's end, for wait_ns at most. True: it has ended. Its zombie stays, so that no
+/* Waits for the child's end, for wait_ns at most, and passes on what it writes. True: it has ended;
+ * false: not yet, maybe before that time. Its zombie stays, so that no
  * other group gets its number. Without a descriptor it polls, since a child that runs already is
  * not killed for that. */
-static bool wait_exit(const struct child *child, int64_t wait_ns)
+static bool wait_exit(struct child *child, int64_t wait_ns)
 {
     if (child->pidfd < 0) {
-        (void)poll(NULL, 0, (int)(least(wait_ns, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
-        return has_ended(child->pid);
+        wait_ns = least(wait_ns, GROUP_CHECK_NS);
     }
-    struct pollfd poller = {.fd = child->pidfd, .events = POLLIN};
     int64_t wait_ms = (wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1);
-    return poll(&poller, 1, (int)wait_ms) > 0;
+    int found = capture_poll(&child->capture, child->pidfd, (int)wait_ms);
+    return child->pidfd < 0 ? has_ended(child->pid) : found > 0;
 }
 
 /* Waits for the end of the child or of the context. */
-static enum weir_status wait_context(const struct child *child, weir_context *context)
+static enum weir_status wait_context(struct child *child, weir_context *context)
 {
     enum weir_status status = WEIR_OK;
     do {
@@ -136,7 +141,7 @@ static enum weir_status wait_context(const struct child *child, weir_context *co
 }
 
 /* Ends the whole group: asks, waits, kills. The leader must not have been reaped. */
-static void end_group(const struct child *child, int64_t grace_ns)
+static void end_group(struct child *child, int64_t grace_ns)
 {
     pid_t pid = child->pid;
     weir_clock *clock = weir_clock_monotonic();
@@ -152,7 +157,8 @@ static void end_group(const struct child *child, int64_t grace_ns)
         if (!leader_gone) {
             leader_gone = wait_exit(child, least(left, WEIR_SECONDS(3600)));
         } else {
-            (void)poll(NULL, 0, (int)(least(left, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
+            (void)capture_poll(&child->capture, -1,
+                               (int)(least(left, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
         }
         group_gone = leader_gone && !group_alive(pid);
     }
@@ -185,15 +191,20 @@ int child_run(const struct child_request *request, weir_context *context, struct
     if (input < 0) {
         return errno;
     }
-    pid_t pid = 0;
-    int why = spawn(request, input, &pid);
+    struct child child;
+    int why = capture_open(&child.capture);
+    if (why == 0) {
+        why = spawn(request, input, child.capture.writer, &child.pid);
+    }
     (void)close(input);
+    capture_close_writer(&child.capture);
     if (why != 0) {
+        capture_close(&child.capture, context);
         return why;
     }
-    struct child_end end = {false, 0, WEIR_OK};
+    struct child_end end = {.ended_by = WEIR_OK};
     /* The child is ours and unreaped, so the number is still its own. */
-    struct child child = {pid, pidfd_open(pid, 0)};
+    child.pidfd = pidfd_open(child.pid, 0);
     end.ended_by = wait_context(&child, context);
     if (end.ended_by != WEIR_OK) {
         end_group(&child, request->grace_ns);
@@ -201,7 +212,11 @@ int child_run(const struct child_request *request, weir_context *context, struct
     if (child.pidfd >= 0) {
         (void)close(child.pidfd);
     }
-    why = reap(pid, &end);
+    why = reap(child.pid, &end);
+    /* The bytes that it wrote are all in the pipe now. */
+    capture_close(&child.capture, context);
+    end.tail_size = child.capture.tail_size;
+    memcpy(end.tail, child.capture.tail, child.capture.tail_size);
     if (why == 0) {
         *ret_end = end;
     }

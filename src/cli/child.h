@@ -11,11 +11,14 @@
 #include <weir/context.h>
 #include <weir/status.h>
 
+#include "cli/capture.h"
+
 /* Runs a program as a child and waits for it.
  *
  * The child leads a process group of its own, reads its input from a file in memory (so a child
- * that does not read cannot block us), shares our standard output and error, and has no other
- * descriptor. It is waited for through a pidfd, so there is no SIGCHLD handler and no mistaken pid.
+ * that does not read cannot block us), shares our standard output, and has no other descriptor than
+ * its standard error, which is passed on to ours (capture.h). It is waited for through a pidfd, so
+ * there is no SIGCHLD handler and no mistaken pid.
  */
 
 struct child_request {
@@ -34,6 +37,8 @@ struct child_end {
     /* WEIR_OK: it ended before the context did. Else the status of weir_context_check() when its
      * group was ended: WEIR_ETIMEDOUT, WEIR_ECANCELED. */
     enum weir_status ended_by;
+    size_t tail_size;
+    char tail[CAPTURE_TAIL_SIZE]; /* The last bytes of its standard error. */
 };
 
 /* Raises the limit on descriptors to the need of count children at once, or as far as allowed. The

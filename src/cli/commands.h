@@ -25,6 +25,7 @@ extern const struct command command_stats;
 extern const struct command command_peek;
 extern const struct command command_ls;
 extern const struct command command_why;
+extern const struct command command_log;
 extern const struct command command_kick;
 extern const struct command command_bury;
 extern const struct command command_rm;

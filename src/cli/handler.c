@@ -104,6 +104,26 @@ static int refuse_start(struct handler *handler, const struct weir_job *job, int
     return WEIR_ECANCELED;
 }
 
+/* Tells how the program ended, for the job's reason and history. */
+static void describe(weir_context *context, const struct child_end *end)
+{
+    char reason[96];
+    if (end->ended_by != WEIR_OK) {
+        (void)snprintf(reason, sizeof(reason), "%s", weir_status_text(end->ended_by));
+    } else {
+        (void)snprintf(reason, sizeof(reason), "%s %d", end->exited ? "exit status" : "signal",
+                       end->number);
+    }
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    details.reason = reason;
+    details.tail = end->tail;
+    details.tail_size = end->tail_size;
+    details.exit_status = end->exited ? end->number : 0;
+    details.signal = end->exited ? 0 : end->number;
+    enum weir_status described = weir_job_describe(context, &details);
+    (void)described; /* The context is that of the run. */
+}
+
 int handler_run(struct handler *handler, weir_context *context, const struct weir_job *job)
 {
     if (atomic_load(&handler->broken) != 0) {
@@ -120,61 +140,40 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
                                     .input_size = job->body_size,
                                     .grace_ns = handler->grace_ns,
                                     .mask = handler->mask};
-    struct child_end end = {false, 0, WEIR_OK};
+    struct child_end end;
     int why = child_run(&request, context, &end);
     free(environment);
     if (why != 0) {
         return refuse_start(handler, job, why);
     }
+    if (end.ended_by == WEIR_OK && end.exited && end.number == 0) {
+        return WEIR_OK;
+    }
+    describe(context, &end);
     if (end.ended_by != WEIR_OK) {
         return (int)end.ended_by;
     }
     if (!end.exited) {
         return WEIR_EUSER + STATUS_SIGNAL + end.number;
     }
-    if (end.number == 0) {
-        return WEIR_OK;
-    }
     return handler->bury[end.number] ? WEIR_ESTOP : WEIR_EUSER + end.number;
-}
-
-static void describe(int status, char *text, size_t size)
-{
-    if (status >= WEIR_EUSER + STATUS_SIGNAL) {
-        (void)snprintf(text, size, "signal %d", status - WEIR_EUSER - STATUS_SIGNAL);
-    } else if (status >= WEIR_EUSER) {
-        (void)snprintf(text, size, "exit status %d", status - WEIR_EUSER);
-    } else if (status == WEIR_ESTOP) {
-        (void)snprintf(text, size, "an exit status of --bury-on");
-    } else {
-        (void)snprintf(text, size, "%s", weir_status_text(status));
-    }
-}
-
-void handler_explain(const struct weir_job *job, int status, char *text, size_t size, void *arg)
-{
-    (void)job;
-    (void)arg;
-    describe(status, text, size);
 }
 
 void handler_report(const struct handler *handler, const struct weir_job *job,
                     enum weir_run_outcome outcome, int status, int64_t delay_ns)
 {
-    char what[96];
     char delay[32];
-    describe(status, what, sizeof(what));
     if (outcome == WEIR_RUN_BURIED) {
-        bool is_by_store = status == WEIR_ELEASELOST || status == WEIR_ECORRUPT;
-        (void)report(0, "job %s: buried after run %u: %s", job->id, job->attempts,
-                     is_by_store ? job->reason : what);
+        (void)report(0, "job %s: buried after run %u: %s", job->id, job->attempts, job->reason);
     } else if (outcome == WEIR_RUN_LOST) {
         (void)report(0, "job %s: the reservation ended before run %u did; it will run again",
                      job->id, job->attempts);
     } else if (outcome == WEIR_RUN_RETURNED && handler->verbose) {
-        (void)report(0, "job %s: run %u: %s; given back", job->id, job->attempts, what);
+        (void)report(0, "job %s: run %u: %s; given back", job->id, job->attempts,
+                     weir_status_text(status));
     } else if (outcome == WEIR_RUN_RETRY && handler->verbose) {
         (void)weir_duration_format(delay_ns, delay, sizeof(delay));
-        (void)report(0, "job %s: run %u: %s; again in %s", job->id, job->attempts, what, delay);
+        (void)report(0, "job %s: run %u: %s; again in %s", job->id, job->attempts, job->reason,
+                     delay);
     }
 }

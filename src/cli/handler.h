@@ -31,9 +31,6 @@ int handler_read_statuses(const char *name, const char *text, struct handler *ha
 /* Runs the program for a job, on any thread. Returns the status for the consumer. */
 int handler_run(struct handler *handler, weir_context *context, const struct weir_job *job);
 
-/* How a program ended, for the job's reason: a weir_explain_fn. */
-void handler_explain(const struct weir_job *job, int status, char *text, size_t size, void *arg);
-
 /* Reports a failed run on standard error. */
 void handler_report(const struct handler *handler, const struct weir_job *job,
                     enum weir_run_outcome outcome, int status, int64_t delay_ns);

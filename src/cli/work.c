@@ -257,7 +257,6 @@ static int work_on(struct work *work, weir_broker *broker)
     weir_consumer *consumer = NULL;
     work->options.handler = run_job;
     work->options.after_run = count_run;
-    work->options.explain = handler_explain;
     work->options.arg = work;
     enum weir_status status =
         weir_consumer_new(broker, work->tube, &work->options, &consumer, &error);

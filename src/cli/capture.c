@@ -1,0 +1,182 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* pipe2, memrchr */
+#include "cli/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* The context is checked so often while our standard error takes nothing. */
+#define CHECK_MS 100
+
+/* Held from the question whether standard error is writable to the write. Otherwise another thread
+ * may fill the pipe in between, and the write would block. */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+}
+
+int capture_open(struct capture *capture)
+{
+    int ends[2];
+    *capture = (struct capture){.reader = -1, .writer = -1};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    capture->reader = ends[0];
+    capture->writer = ends[1];
+    /* Of this end alone: the child's writes block as they would without us. */
+    (void)fcntl(capture->reader, F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+void capture_close_writer(struct capture *capture)
+{
+    close_end(&capture->writer);
+}
+
+static void keep_tail(struct capture *capture, const char *bytes, size_t size)
+{
+    size_t kept = size < CAPTURE_TAIL_SIZE ? CAPTURE_TAIL_SIZE - size : 0;
+    kept = kept < capture->tail_size ? kept : capture->tail_size;
+    memmove(capture->tail, capture->tail + capture->tail_size - kept, kept);
+    size_t added = size < CAPTURE_TAIL_SIZE ? size : CAPTURE_TAIL_SIZE;
+    memcpy(capture->tail + kept, bytes + size - added, added);
+    capture->tail_size = kept + added;
+}
+
+/* Fills the chunk. Of a full one only whole lines are ready, if it has any, so that lines of
+ * children that run at once stay whole. */
+static void fill(struct capture *capture)
+{
+    char *end = capture->chunk + capture->used;
+    ssize_t size = read(capture->reader, end, CAPTURE_CHUNK - capture->used);
+    if (size > 0) {
+        keep_tail(capture, end, (size_t)size);
+        capture->used += (size_t)size;
+    } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
+        close_end(&capture->reader);
+    }
+    const char *last =
+        capture->used < CAPTURE_CHUNK ? NULL : memrchr(capture->chunk, '\n', CAPTURE_CHUNK);
+    capture->ready = last == NULL ? capture->used : (size_t)(last - capture->chunk) + 1;
+}
+
+/* Writes what is ready, if that does not block. */
+static void pass_on(struct capture *capture)
+{
+    struct pollfd poller = {.fd = STDERR_FILENO, .events = POLLOUT};
+    ssize_t size = 0;
+    (void)pthread_mutex_lock(&writing);
+    if (poll(&poller, 1, 0) > 0) {
+        size = write(STDERR_FILENO, capture->chunk, capture->ready);
+    }
+    int why = errno;
+    (void)pthread_mutex_unlock(&writing);
+    if (size < 0 && (why == EAGAIN || why == EINTR)) {
+        return;
+    }
+    if (size < 0) {
+        /* Nobody reads it any more: the child learns that from the pipe. Other errors lose text. */
+        if (why == EPIPE) {
+            close_end(&capture->reader);
+        }
+        size = (ssize_t)capture->ready;
+    }
+    capture->used -= (size_t)size;
+    capture->ready -= (size_t)size;
+    memmove(capture->chunk, capture->chunk + size, capture->used);
+}
+
+int capture_poll(struct capture *capture, int fd, int timeout_ms)
+{
+    bool is_writing = capture->ready > 0;
+    /* poll() leaves out negative descriptors. */
+    struct pollfd pollers[] = {
+        {.fd = fd, .events = POLLIN},
+        {.fd = is_writing ? STDERR_FILENO : capture->reader,
+         .events = is_writing ? POLLOUT : POLLIN},
+    };
+    if (poll(pollers, 2, timeout_ms) < 0) {
+        return -1;
+    }
+    if (pollers[1].revents != 0) {
+        if (!is_writing) {
+            fill(capture);
+        }
+        if (capture->ready > 0) {
+            pass_on(capture);
+        }
+        if (capture->ready == 0 && capture->used > 0) {
+            fill(capture);
+        }
+    }
+    return pollers[0].revents != 0;
+}
+
+/* A thread for a pipe that outlives its child. */
+static void *pass_on_rest(void *arg)
+{
+    int reader = (int)(intptr_t)arg;
+    char bytes[CAPTURE_CHUNK];
+    ssize_t size;
+    while ((size = read(reader, bytes, sizeof(bytes))) > 0 || (size < 0 && errno == EINTR)) {
+        if (size > 0 && write(STDERR_FILENO, bytes, (size_t)size) < 0 && errno == EPIPE) {
+            break;
+        }
+    }
+    (void)close(reader);
+    return NULL;
+}
+
+static void leave_rest(struct capture *capture)
+{
+    pthread_t thread;
+    (void)fcntl(capture->reader, F_SETFL, 0);
+    if (pthread_create(&thread, NULL, pass_on_rest, (void *)(intptr_t)capture->reader) == 0) {
+        (void)pthread_detach(thread);
+        capture->reader = -1;
+    }
+}
+
+void capture_close(struct capture *capture, weir_context *context)
+{
+    /* What other processes write meanwhile does not prolong this. */
+    int unread = 0;
+    if (capture->reader >= 0) {
+        (void)ioctl(capture->reader, FIONREAD, &unread);
+    }
+    size_t rounds = (size_t)unread / CAPTURE_CHUNK + 2;
+    while (capture->ready > 0 || (capture->reader >= 0 && rounds > 0)) {
+        if (capture->ready == 0) {
+            rounds--;
+            fill(capture);
+            continue;
+        }
+        pass_on(capture);
+        if (capture->ready > 0) {
+            struct pollfd poller = {.fd = STDERR_FILENO, .events = POLLOUT};
+            (void)poll(&poller, 1, CHECK_MS);
+            if (weir_context_check(context) != WEIR_OK) {
+                break;
+            }
+        }
+    }
+    if (capture->reader >= 0) {
+        leave_rest(capture);
+    }
+    close_end(&capture->reader);
+    close_end(&capture->writer);
+}

@@ -1,0 +1,44 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_CAPTURE_H
+#define WEIRI_CLI_CAPTURE_H
+
+#include <stddef.h>
+
+#include <weir/context.h>
+
+/* The standard error of a child: a pipe, whose bytes are passed on to our own standard error, and
+ * whose last bytes are kept. Used by the thread that waits for the child, in its poll().
+ *
+ * That thread never blocks in a write, so that a reader of our standard error that has stopped does
+ * not put off the child's deadline. A child blocks only once that reader has stopped and the pipe
+ * is full. */
+
+#define CAPTURE_TAIL_SIZE 1024
+
+enum {
+    CAPTURE_CHUNK = 4096 /* PIPE_BUF: a pipe that poll() calls writable takes so much at once */
+};
+
+struct capture {
+    int reader;   /* -1: it has ended */
+    int writer;   /* the child's; -1: closed */
+    size_t used;  /* bytes in chunk */
+    size_t ready; /* the first of them, to be written next */
+    char chunk[CAPTURE_CHUNK];
+    size_t tail_size;
+    char tail[CAPTURE_TAIL_SIZE];
+};
+
+/* Makes the pipe. Returns 0 or an errno. */
+int capture_open(struct capture *capture);
+/* Closes our copy of the child's end, once the child has its own. */
+void capture_close_writer(struct capture *capture);
+/* Waits for the time, for bytes that can be passed on, or until fd (-1: none) is readable. Returns
+ * more than 0 if it is, less than 0 at an interruption. */
+int capture_poll(struct capture *capture, int fd, int timeout_ms);
+/* After the child's end: passes on what it wrote, as long as the context lasts. If other processes
+ * still have the pipe, a thread passes on what they write until they end. */
+void capture_close(struct capture *capture, weir_context *context);
+
+#endif

@@ -1,0 +1,136 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <weir/admin.h>
+#include <weir/duration.h>
+
+#include "cli/arguments.h"
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/table.h"
+#include "view/json.h"
+#include "view/text.h"
+#include "view/timestamp.h"
+
+enum {
+    OPTION_JSON = OPTION_OWN
+};
+
+static const struct poptOption log_options[] = {
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object an attempt instead of words"),
+    POPT_TABLEEND,
+};
+
+struct log {
+    const char *id;
+    bool json;
+    bool has_failed; /* to print */
+    bool has_attempts;
+};
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    (void)option;
+    (void)name;
+    (void)text;
+    ((struct log *)arg)->json = true;
+    return EX_OK;
+}
+
+/* Prints one line of output with a margin. */
+static bool print_line(const char *text, size_t size)
+{
+    char line[WEIR_TAIL_SIZE];
+    char escaped[4 * WEIR_TAIL_SIZE + TEXT_ESCAPED_SIZE];
+    memcpy(line, text, size);
+    line[size] = '\0';
+    (void)text_escape_message(line, escaped, sizeof(escaped));
+    return printf("    %s\n", escaped) >= 0;
+}
+
+static bool print_words(const struct weir_attempt *attempt)
+{
+    char reason[4 * WEIR_REASON_SIZE + TEXT_ESCAPED_SIZE];
+    char start[TIMESTAMP_SIZE];
+    char duration[32];
+    (void)text_escape_message(attempt->reason, reason, sizeof(reason));
+    bool printed = printf("attempt %" PRIu32 ": %s: %s\n", attempt->number,
+                          weir_job_outcome_name(attempt->outcome), reason) >= 0;
+    if (attempt->started_ns > 0) {
+        int64_t run_ns = attempt->ended_ns - attempt->started_ns;
+        timestamp_write(attempt->started_ns, start);
+        (void)weir_duration_format(run_ns > 0 ? run_ns : 0, duration, sizeof(duration));
+        printed = printed && printf("  started %s, ended %s later, process %" PRId64 "\n", start,
+                                    duration, attempt->owner) >= 0;
+    }
+    for (const char *at = attempt->tail; at[0] != '\0' && printed;) {
+        size_t size = strcspn(at, "\n");
+        printed = print_line(at, size);
+        at += at[size] == '\n' ? size + 1 : size;
+    }
+    return printed;
+}
+
+static int show(const struct weir_attempt *attempt, void *arg)
+{
+    struct log *log = arg;
+    log->has_attempts = true;
+    log->has_failed =
+        log->json ? !table_print_json(json_of_attempt(log->id, attempt)) : !print_words(attempt);
+    return log->has_failed ? 1 : 0;
+}
+
+static int print_attempts(struct log *log, weir_broker *broker)
+{
+    struct weir_error error = {""};
+    enum weir_status status = weir_broker_attempts(broker, log->id, show, log, &error);
+    if (status == WEIR_ENOTFOUND) {
+        return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",
+                      quote(log->id).text);
+    }
+    if (status == WEIR_EINVAL) {
+        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
+    }
+    if (status != WEIR_OK) {
+        return report_status(status, quote(log->id).text, &error);
+    }
+    if (!log->has_attempts && !log->json) {
+        log->has_failed = printf("%s: no attempt has failed\n", log->id) < 0;
+    }
+    return log->has_failed ? table_refuse() : EX_OK;
+}
+
+static int run_log(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"id"};
+    struct arguments arguments;
+    struct log log = {.json = false};
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &log);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 1, 0);
+        if (code == EX_OK) {
+            struct store store;
+            log.id = arguments.operands[0];
+            code = store_open(&store, &arguments, STORE_READ);
+            code = code == EX_OK ? print_attempts(&log, store.broker) : code;
+            store_close(&store);
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_log = {
+    .name = "log",
+    .operands = "ID",
+    .summary = "show the attempts of a job that failed, with the last lines of their errors",
+    .examples = "  weir log 17\n"
+                "  weir log --json 17\n",
+    .options = log_options,
+    .run = run_log,
+};

@@ -1,0 +1,92 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "integration/program.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+/* `weir log`: what the runs of a job left that failed. */
+
+TEST(words, "log tells how each attempt ended, and its last output, which nothing is hidden in")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    struct ended ended =
+        WEIR_EXPECT(1, "work", "-e", "--attempts", "2", "--retry-delay", "1ms", "t", "--", "sh",
+                    "-c", "printf 'no \"%s\"\\033[31m\\nlast' $WEIR_ATTEMPT >&2; exit 3");
+    CHECK(strstr(ended.err, "no \"2\"\033[31m\nlast") != NULL);
+    CHECK(strstr(ended.err, "job 1: buried after run 2: exit status 3\n") != NULL);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "log", "1");
+    CHECK_STRING(ended.err, "");
+    const char *first = strstr(ended.out, "attempt 1: retry: exit status 3\n  started 2");
+    const char *second = strstr(ended.out, "attempt 2: buried: exit status 3\n  started 2");
+    CHECK(first == ended.out && second != NULL);
+    CHECK(strstr(first, "\n    no \"1\"\\x1b[31m\n    last\nattempt 2") != NULL);
+    CHECK(strstr(second, "\n    no \"2\"\\x1b[31m\n    last\n") != NULL);
+    ended_free(&ended);
+}
+
+TEST(json, "--json prints an object an attempt; peek tells how the last one ended, and the fence")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "sh", "-c",
+         "printf '\\303\\274' >&2; kill -9 $$");
+    struct ended ended = WEIR_EXPECT(0, "log", "--json", "1");
+    json_t *attempt = json_loads(ended.out, 0, NULL);
+    CHECK(json_is_object(attempt));
+    CHECK_STRING(json_string_value(json_object_get(attempt, "id")), "1");
+    CHECK_INT(json_integer_value(json_object_get(attempt, "attempt")), ==, 1);
+    CHECK_STRING(json_string_value(json_object_get(attempt, "outcome")), "buried");
+    CHECK_STRING(json_string_value(json_object_get(attempt, "reason")), "signal 9");
+    CHECK_INT(json_integer_value(json_object_get(attempt, "signal")), ==, 9);
+    CHECK(json_object_get(attempt, "exit_status") == NULL);
+    CHECK_STRING(json_string_value(json_object_get(attempt, "tail")), "\303\274");
+    CHECK_STRING(json_string_value(json_object_get(attempt, "encoding")), "utf-8");
+    CHECK(json_is_string(json_object_get(attempt, "started_at")));
+    CHECK(json_is_string(json_object_get(attempt, "ended_at")));
+    CHECK(json_integer_value(json_object_get(attempt, "process")) > 0);
+    json_decref(attempt);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "peek", "--json", "--id", "1");
+    json_t *job = json_loads(ended.out, 0, NULL);
+    CHECK_STRING(json_string_value(json_object_get(job, "last_outcome")), "buried");
+    CHECK_INT(json_integer_value(json_object_get(job, "fence")), ==, 1);
+    json_decref(job);
+    ended_free(&ended);
+}
+
+TEST(bury_on, "an exit status of --bury-on is in the history, the reason and the message")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    struct ended ended =
+        WEIR_EXPECT(1, "work", "-e", "--bury-on", "7", "t", "--", "sh", "-c", "exit 7");
+    CHECK(strstr(ended.err, "job 1: buried after run 1: exit status 7\n") != NULL);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "log", "1");
+    CHECK(strncmp(ended.out, "attempt 1: buried: exit status 7\n", 33) == 0);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "why", "1");
+    CHECK(strstr(ended.out, "attempt 1: exit status 7") != NULL);
+    ended_free(&ended);
+}
+
+TEST(none, "a job without failures has no attempts; one that is not there is refused")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    struct ended ended = WEIR_EXPECT(0, "log", "1");
+    CHECK_STRING(ended.out, "1: no attempt has failed\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "log", "--json", "1");
+    CHECK_STRING(ended.out, "");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(66, "log", "2");
+    CHECK_STRING(ended.err, "weir log: \"2\": no such job; it is done, was removed or never was\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(64, "log", "x");
+    CHECK(strstr(ended.err, "expected an id that `weir put` printed") != NULL);
+    ended_free(&ended);
+}
