@@ -144,6 +144,20 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open_cluster(
  * it does nothing: all is the parent's. */
 WEIR_API void weir_broker_close(weir_broker *broker);
 
+/** What a put does where a job with its key is there already: one of the tube that is delayed,
+ * ready or reserved. A job that is done, removed or buried has no key any more. */
+enum weir_duplicate {
+    WEIR_DUPLICATE_REFUSE = 0, /**< WEIR_EBUSY; ret_error names the job. */
+    WEIR_DUPLICATE_REPLACE,    /**< The job has the new body, run time, priority and TTR, and no
+                                    attempts. WEIR_EBUSY while it runs. */
+    WEIR_DUPLICATE_KEEP,       /**< The job stays, with the earlier of both run times. */
+    WEIR_DUPLICATE_DEBOUNCE, /**< As REPLACE; one that runs does so once more with the new ones, at
+                                  the new run time and after it has succeeded. */
+    WEIR_DUPLICATE_THROTTLE, /**< The job stays. Its key stays until key_ns after its put, though
+                                  the job has ended: a put before that does nothing. */
+    WEIR_DUPLICATE_AGAIN     /**< As KEEP; one that runs does so once more, as in DEBOUNCE. */
+};
+
 /** How to put a job. Zero means the default of every field. */
 struct weir_put_options {
     size_t size;       /**< Set by WEIR_PUT_OPTIONS_INIT. */
@@ -152,6 +166,12 @@ struct weir_put_options {
     int64_t ttr_ns;    /**< Length of a reservation; 0: 60 s; at least 100 ms. */
     int32_t priority;  /**< Smaller is more urgent. */
     uint32_t flags;    /**< Of enum weir_put_flags. */
+    const char *key;   /**< Unique in its tube, 1 to WEIR_KEY_SIZE_MAX bytes; NULL: none. With a
+                            key one job is put. Where a job has it already, ret_ids receives
+                            the id of that one. WEIR_ENOTSUP on a cluster. */
+    int64_t key_ns;    /**< WEIR_DUPLICATE_THROTTLE: at least 1 ns; else 0. */
+    enum weir_duplicate on_duplicate; /**< What to do then. */
+    uint32_t reserved0;               /**< Zero. */
 };
 
 /** Flags of a put. */
@@ -162,7 +182,7 @@ enum weir_put_flags {
 /** Initialiser of struct weir_put_options. */
 #define WEIR_PUT_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        sizeof(struct weir_put_options), 0, 0, 0, 0, 0                                             \
+        sizeof(struct weir_put_options), 0, 0, 0, 0, 0, 0, 0, WEIR_DUPLICATE_REFUSE, 0             \
     }
 
 /** A body to put. */
@@ -176,7 +196,8 @@ struct weir_body {
  * in between; some may be seen, and run, before all are put. After a failure those that no worker
  * has are taken back; where that fails as well it is WEIR_EIO, and if the process dies some may be
  * left. A full disk (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids.
- * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body), WEIR_EPAST,
+ * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key),
+ * WEIR_EBUSY (a job has the key), WEIR_ENOTSUP (a key, on a cluster), WEIR_EPAST,
  * WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes' locks),
  * WEIR_ECORRUPT, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,

@@ -27,6 +27,8 @@ WEIR_BEGIN_DECLS
 #define WEIR_TAIL_SIZE 1024
 /** Most attempts that are kept of a job. */
 #define WEIR_ATTEMPTS_MAX 20
+/** Most bytes of a job's key. */
+#define WEIR_KEY_SIZE_MAX 200
 /** Largest body. */
 #define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20)
 
@@ -80,8 +82,9 @@ struct weir_job {
     int64_t reserved_until_ns; /**< Of a look at a reserved job: when its reservation ends unless it
                                     is renewed; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */
-    uint64_t fence; /**< Of an SQLite store: the number of its last reservation. It rises with each
-                         reservation of the job; 0: it had none. Of a cluster: 0. */
+    uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
+                          reservation of the job; 0: it had none. Of a cluster: 0. */
+    const char *key; /**< Of a look at a job in an SQLite store: its key; NULL: none. */
 };
 
 /** Checks a tube's name: 1 to 200 bytes out of A-Z, a-z, 0-9 and - + / ; . $ _ ( ), the first of

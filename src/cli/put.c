@@ -52,6 +52,22 @@ static int read_time(const char *name, const char *text, int64_t *ret_ns)
     return EX_OK;
 }
 
+static int read_mode(const char *name, const char *text, enum weir_duplicate *ret_mode)
+{
+    static const char *const modes[] = {"refuse",   "replace",  "keep",
+                                        "debounce", "throttle", "again"};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(text, modes[i]) == 0) {
+            *ret_mode = (enum weir_duplicate)i;
+            return EX_OK;
+        }
+    }
+    return report(EX_USAGE,
+                  "%s: %s: unknown mode; expected one of refuse, replace, keep, debounce, "
+                  "throttle, again",
+                  name, quote(text).text);
+}
+
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct put *put = arg;
@@ -70,6 +86,13 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         code = read_number(name, text, INT32_MIN, INT32_MAX, &number);
         put->options.priority = (int32_t)number;
         return code;
+    case PUT_UNIQUE:
+        put->options.key = text;
+        return EX_OK;
+    case PUT_ON_DUPLICATE:
+        return read_mode(name, text, &put->options.on_duplicate);
+    case PUT_UNIQUE_FOR:
+        return read_duration(name, text, 1, &put->options.key_ns);
     case PUT_INPUT:
         put->input = text;
         return EX_OK;
@@ -126,6 +149,30 @@ static int check_times(struct put *put)
     return EX_OK;
 }
 
+/* The store refuses these too, but only once it exists. */
+static int check_key(const struct put *put)
+{
+    const struct weir_put_options *options = &put->options;
+    bool is_throttled = options->on_duplicate == WEIR_DUPLICATE_THROTTLE;
+    if (options->key == NULL && (options->on_duplicate != 0 || options->key_ns != 0)) {
+        return report(EX_USAGE, "%s: without --unique; expected a key",
+                      options->on_duplicate != 0 ? "--on-duplicate" : "--unique-for");
+    }
+    if (options->key != NULL &&
+        (options->key[0] == '\0' || strlen(options->key) > WEIR_KEY_SIZE_MAX)) {
+        return report(EX_USAGE, "--unique: %s: expected 1 to %d bytes", quote(options->key).text,
+                      WEIR_KEY_SIZE_MAX);
+    }
+    if (options->key != NULL && put->pieces) {
+        return report(EX_USAGE, "--unique: beside --lines; expected one job for a key");
+    }
+    if (is_throttled != (options->key_ns != 0)) {
+        return report(EX_USAGE, "--unique-for: expected it with --on-duplicate throttle, and only "
+                                "there");
+    }
+    return EX_OK;
+}
+
 /* Refuses operands and combinations that make no sense. */
 static int check(struct put *put, const struct arguments *arguments)
 {
@@ -150,7 +197,8 @@ static int check(struct put *put, const struct arguments *arguments)
         return report(EX_USAGE, "%s: a body beside %s; expected one of them", quote(put->body).text,
                       put->input != NULL ? "--input" : "--lines");
     }
-    return check_times(put);
+    code = check_key(put);
+    return code == EX_OK ? check_times(put) : code;
 }
 
 /* Says why reading failed. */

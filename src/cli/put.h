@@ -14,10 +14,13 @@ enum {
     PUT_JSON,
     PUT_LINES,
     PUT_NULL,
+    PUT_ON_DUPLICATE,
     PUT_PAST_OK,
     PUT_PRIORITY,
     PUT_QUIET,
-    PUT_TTR
+    PUT_TTR,
+    PUT_UNIQUE,
+    PUT_UNIQUE_FOR
 };
 
 /* Rows of both tables. */
@@ -27,6 +30,12 @@ enum {
         OPTION_VALUE("ttr", '\0', PUT_TTR,                                                         \
                      "A worker that gives no sign of life for so long has lost the job (default: " \
                      "60s)",                                                                       \
+                     "DURATION"),                                                                  \
+        OPTION_VALUE("unique", '\0', PUT_UNIQUE,                                                   \
+                     "Put it only where no job of the tube has this key", "KEY"),                  \
+        OPTION_VALUE("on-duplicate", '\0', PUT_ON_DUPLICATE,                                       \
+                     "Else refuse (default), replace, keep, debounce, throttle or again", "MODE"), \
+        OPTION_VALUE("unique-for", '\0', PUT_UNIQUE_FOR, "With throttle: the key stays so long",   \
                      "DURATION"),                                                                  \
         OPTION_FLAG("lines", 'l', PUT_LINES, "Each line of the input is a job"),                   \
         OPTION_FLAG("null", '0', PUT_NULL, "As --lines, but each ends in a NUL byte"),             \

@@ -272,6 +272,12 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
     if (status != WEIR_OK || count == 0) {
         return status;
     }
+    if (put.key != NULL && !broker->ops->has_keys) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no keys of jobs");
+    }
+    if (put.key != NULL && count > 1) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%zu jobs and one key: expected one job", count);
+    }
     put.tube = tube;
     put.bodies = bodies;
     put.count = count;

@@ -50,6 +50,9 @@ struct weiri_put {
     int64_t run_at_ns;
     int64_t ttr_ns;
     int32_t priority;
+    const char *key; /* NULL: none */
+    int64_t key_ns;  /* throttle: how long the key stays at least */
+    enum weir_duplicate on_duplicate;
     bool is_at_once; /* no run time was asked for: it is the wall time of the call */
     /* Not NULL: one job, and none where the tube has one of this run time, priority and body that
      * is delayed, ready or reserved; its id is the result then. A backend that cannot look for it
@@ -124,6 +127,7 @@ struct weiri_exchange {
 
 struct weiri_broker_ops {
     const char *scheme;
+    bool has_keys; /* jobs may have keys */
     enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);

@@ -31,6 +31,10 @@ static enum weir_status check_options(const weir_broker *broker,
         status = weiri_fail(ret_error, WEIR_EINVAL,
                             "a producer's options have a run time: each put has its own");
     }
+    if (status == WEIR_OK && ret_options->key != NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL,
+                            "a producer's options have a key, which is of one job");
+    }
     return status;
 }
 

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/options.h"
 #include "base/time.h"
@@ -66,6 +67,34 @@ static enum weir_status resolve_run_time(const struct weir_put_options *options,
     return WEIR_OK;
 }
 
+static enum weir_status check_key(const struct weir_put_options *options,
+                                  struct weir_error *ret_error)
+{
+    bool is_throttled = options->on_duplicate == WEIR_DUPLICATE_THROTTLE;
+    int mode = (int)options->on_duplicate;
+    if (mode < 0 || mode > WEIR_DUPLICATE_AGAIN || options->reserved0 != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "on_duplicate is %d: expected one of 0 to %d",
+                          mode, WEIR_DUPLICATE_AGAIN);
+    }
+    if (options->key == NULL && (mode != 0 || options->key_ns != 0)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "key is NULL: expected one beside %s",
+                          mode != 0 ? "on_duplicate" : "key_ns");
+    }
+    if (options->key != NULL && options->key[0] == '\0') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "the key is empty: expected 1 to %d bytes",
+                          WEIR_KEY_SIZE_MAX);
+    }
+    if (options->key != NULL && strnlen(options->key, WEIR_KEY_SIZE_MAX + 1) > WEIR_KEY_SIZE_MAX) {
+        return weiri_fail(ret_error, WEIR_ETOOBIG, "key \"%.60s...\" has more than %d bytes",
+                          options->key, WEIR_KEY_SIZE_MAX);
+    }
+    if (is_throttled ? options->key_ns <= 0 : options->key_ns != 0) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "key_ns is %" PRId64 ": expected %s",
+                          options->key_ns, is_throttled ? "at least 1" : "0 unless throttled");
+    }
+    return WEIR_OK;
+}
+
 enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
                                      const struct weir_put_options *options,
                                      struct weiri_put *ret_put, struct weir_error *ret_error)
@@ -83,14 +112,20 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
                           copy.ttr_ns);
     }
     int64_t run_at_ns = 0;
-    enum weir_status status =
-        resolve_run_time(&copy, config->now(config->now_arg), &run_at_ns, ret_error);
+    enum weir_status status = check_key(&copy, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = resolve_run_time(&copy, config->now(config->now_arg), &run_at_ns, ret_error);
     if (status == WEIR_OK) {
         *ret_put = (struct weiri_put){
             .run_at_ns = run_at_ns,
             .ttr_ns = copy.ttr_ns == 0 ? TTR_DEFAULT : copy.ttr_ns,
             .priority = copy.priority,
             .is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
+            .key = copy.key,
+            .key_ns = copy.key_ns,
+            .on_duplicate = copy.on_duplicate,
         };
     }
     return status;

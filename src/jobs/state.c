@@ -25,6 +25,11 @@ static enum weir_status apply_holder(struct weiri_job_facts *job, const struct w
     case WEIRI_JOB_DONE:
         end_lease(job, WEIRI_JOB_GONE);
         return WEIR_OK;
+    case WEIRI_JOB_RENEW:
+        job->attempts = 0;
+        job->run_at_ns = step->run_at_ns;
+        end_lease(job, step->run_at_ns > now_ns ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
+        return WEIR_OK;
     case WEIRI_JOB_RELEASE:
         job->run_at_ns = step->run_at_ns;
         end_lease(job, step->run_at_ns > now_ns ? WEIR_JOB_DELAYED : WEIR_JOB_READY);
@@ -75,6 +80,13 @@ static enum weir_status reschedule(struct weiri_job_facts *job, int64_t run_at_n
     return WEIR_OK;
 }
 
+static enum weir_status renew(struct weiri_job_facts *job, int64_t run_at_ns, int64_t now_ns)
+{
+    enum weir_status status = reschedule(job, run_at_ns, now_ns);
+    job->attempts = status == WEIR_OK ? 0 : job->attempts;
+    return status;
+}
+
 enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri_job_step *step,
                                  int64_t now_ns)
 {
@@ -101,6 +113,9 @@ enum weir_status weiri_job_apply(struct weiri_job_facts *job, const struct weiri
         return move(job, state != WEIR_JOB_RESERVED && state != WEIRI_JOB_GONE, WEIRI_JOB_GONE);
     case WEIRI_JOB_SET_ASIDE:
         return move(job, state == WEIR_JOB_DELAYED || state == WEIR_JOB_READY, WEIR_JOB_BURIED);
+    case WEIRI_JOB_RENEW:
+        return state == WEIR_JOB_RESERVED ? apply_holder(job, step, now_ns)
+                                          : renew(job, step->run_at_ns, now_ns);
     case WEIRI_JOB_RESCHEDULE:
         return reschedule(job, step->run_at_ns, now_ns);
     }

@@ -19,8 +19,9 @@
  *                              |                                    |
  *                              +---- kick ---- buried <-------------+ bury, expire
  *
- * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried -> gone.
- * damage: ready -> buried. set aside: delayed, ready -> buried. touch: reserved, for longer. */
+ * renew: delayed, ready, reserved -> delayed or ready. reschedule: delayed, ready -> the same or
+ * the other. remove: delayed, ready, buried -> gone. damage: ready -> buried. set aside: delayed,
+ * ready -> buried. touch: reserved, for longer. */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
 #define WEIRI_JOB_GONE ((enum weir_job_state)0)
@@ -44,6 +45,8 @@ enum weiri_job_event {
     WEIRI_JOB_RELEASE, /* failed; comes back at run_at_ns */
     WEIRI_JOB_RETURN,  /* returned before it started, which is no attempt; not before run_at_ns */
     WEIRI_JOB_BURY,    /* failed for good */
+    WEIRI_JOB_RENEW,   /* succeeded and runs again at run_at_ns, as if it were a new job; by any
+                          thread: a job that waits becomes as new */
     /* By any thread: */
     WEIRI_JOB_EXPIRE,    /* the reservation ended; buried after attempts_max attempts */
     WEIRI_JOB_DAMAGE,    /* its body has changed since the put */
@@ -58,7 +61,7 @@ struct weiri_job_step {
     enum weiri_job_event event;
     uint32_t attempts_max; /* expire */
     uint64_t token;        /* by the holder: the reservation's token */
-    int64_t run_at_ns;     /* release, return, reschedule: when it becomes ready */
+    int64_t run_at_ns;     /* release, return, renew, reschedule: when it becomes ready */
 };
 
 /* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (the event is of a

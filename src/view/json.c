@@ -107,6 +107,11 @@ json_t *json_of_job(const struct weir_job *job, bool body)
     if (job->fence > 0) {
         object = with(object, "fence", json_integer((json_int_t)job->fence));
     }
+    if (job->key != NULL) {
+        char *key = text_escape(job->key, strlen(job->key));
+        object = with(object, "key", key == NULL ? NULL : json_string(key));
+        free(key);
+    }
     if (job->last_outcome != 0) {
         object =
             with(object, "last_outcome", json_string(weir_job_outcome_name(job->last_outcome)));

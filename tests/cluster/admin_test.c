@@ -227,6 +227,10 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     CHECK(error.text[0] != '\0');
     CHECK_STATUS(weir_broker_attempts(broker, text, keep_attempt, NULL, &error), WEIR_ENOTSUP);
     CHECK(error.text[0] != '\0');
+    struct weir_put_options keyed = WEIR_PUT_OPTIONS_INIT;
+    const struct weir_body body = {"x", 1};
+    keyed.key = "k";
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
     const char *bad[] = {"1", "x/t/1", ""};
     for (size_t i = 0; i < 3; i++) {
         CHECK_STATUS(bury(broker, &bad[i], 1, &status, &error), WEIR_EINVAL);

@@ -333,3 +333,58 @@ TEST(at_once_for_all, "a time that comes while a list is read is in the future f
     ended_free(&ended);
     check_bodies("t", "early\nlate\n");
 }
+
+TEST(unique, "--unique puts one job for a key; --on-duplicate says what a second put does")
+{
+    program_init();
+    WEIR(0, "put", "--delay", "1h", "--unique", "k", "t", "first");
+    struct ended ended = WEIR_EXPECT(75, "put", "--unique", "k", "t", "second");
+    CHECK(strstr(ended.err, "job 1 has the key \"k\"") != NULL);
+    CHECK_STRING(ended.out, "");
+    ended_free(&ended);
+    static const char *const modes[] = {"keep", "replace", "debounce", "again"};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        ended = WEIR_EXPECT(0, "put", "--delay", "2h", "--unique", "k", "--on-duplicate", modes[i],
+                            "t", modes[i]);
+        CHECK_STRING(ended.out, "1\n");
+        ended_free(&ended);
+    }
+    ended = WEIR_EXPECT(0, "at", "--unique", "k", "--on-duplicate", "throttle", "--unique-for",
+                        "1h", "t", "2100-01-01T00:00:00Z", "x");
+    CHECK_STRING(ended.out, "1\n");
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "peek", "--json", "--body", "t");
+    CHECK(strstr(ended.out, "\"key\":\"k\"") != NULL);
+    CHECK(strstr(ended.out, "\"body\":\"debounce\"") != NULL);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(0, "ls", "--json", "t");
+    CHECK(strstr(ended.out, "\"key\":\"k\"") != NULL);
+    ended_free(&ended);
+}
+
+TEST(unique_refused, "keys and modes that make no sense are refused, and nothing is put")
+{
+    static const struct {
+        const char *said;
+        const char *words[12];
+    } rows[] = {
+        {"--on-duplicate: without --unique", {"put", "--on-duplicate", "keep", "t", "x"}},
+        {"--on-duplicate: \"x\": unknown mode",
+         {"put", "--unique", "k", "--on-duplicate", "x", "t", "x"}},
+        {"--unique: \"\": expected 1 to 200 bytes", {"put", "--unique", "", "t", "x"}},
+        {"--unique: beside --lines", {"put", "--unique", "k", "--lines", "t"}},
+        {"--unique-for: expected it with",
+         {"put", "--unique", "k", "--on-duplicate", "throttle", "t", "x"}},
+        {"--unique-for: expected it with",
+         {"put", "--unique", "k", "--unique-for", "1s", "t", "x"}},
+        {"--unique-for: without --unique", {"put", "--unique-for", "1s", "t", "x"}},
+    };
+    program_init();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *words[13] = {NULL};
+        memcpy(words, rows[i].words, sizeof(rows[i].words));
+        struct ended ended = program_expect(__FILE__, __LINE__, 64, words);
+        CHECK(strstr(ended.err, rows[i].said) != NULL);
+        ended_free(&ended);
+    }
+}

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/copy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/time.h"
@@ -11,8 +12,9 @@
 
 /* Copies a job with its body. */
 static int copy_body(struct weiri_reading *reading, int64_t number, const struct weir_job *job,
-                     struct weiri_reservation **ret_copy)
+                     const char *key, struct weiri_reservation **ret_copy)
 {
+    size_t key_size = strlen(key) + 1;
     const struct weir_allocator *allocator = &reading->store->config->allocator;
     sqlite3_stmt *statement;
     int code = weiri_sql_start(reading->reader, WEIRI_SQL_BODY, &number, 1, &statement);
@@ -31,7 +33,7 @@ static int copy_body(struct weiri_reading *reading, int64_t number, const struct
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
         void *body;
         struct weiri_reservation *copy =
-            weiri_reservation_new(allocator, job->id, job->tube, size,
+            weiri_reservation_new(allocator, job->id, job->tube, size + 1 + key_size,
                                   is_sound ? job->reason : weiri_damage_reason, &body);
         if (copy == NULL) {
             return weiri_sql_end(statement, SQLITE_NOMEM);
@@ -44,7 +46,12 @@ static int copy_body(struct weiri_reading *reading, int64_t number, const struct
         copy->job.id = texts.id;
         copy->job.tube = texts.tube;
         copy->job.body = texts.body;
-        copy->job.body_size = texts.body_size;
+        copy->job.body_size = size;
+        /* Behind the body and its NUL. */
+        char *end = (char *)body + size;
+        end[0] = '\0';
+        memcpy(end + 1, key, key_size);
+        copy->job.key = key[0] == '\0' ? NULL : end + 1;
         copy->job.reason = texts.reason;
         copy->number = number;
         copy->backend = is_sound ? NULL : copy;
@@ -71,6 +78,25 @@ static int find_end(struct weiri_reading *reading, int64_t lease_ns, int64_t *re
         *ret_end_ns = is_this ? weiri_time_add(reading->now_ns, left_ns) : reading->now_ns;
     }
     return weiri_sql_end(statement, code);
+}
+
+/* Copies the key of a job; "": none. */
+static int find_key(struct weiri_reading *reading, int64_t number, char key[WEIR_KEY_SIZE_MAX + 1])
+{
+    key[0] = '\0';
+    if (reading->reader->version < WEIRI_SCHEMA_KEYS) {
+        return SQLITE_OK;
+    }
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_KEY_OF_JOB, &number, 1, &statement);
+    const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 3) : NULL;
+    if (code == SQLITE_ROW && text == NULL) {
+        return weiri_sql_end(statement, SQLITE_NOMEM);
+    }
+    if (text != NULL) {
+        (void)snprintf(key, WEIR_KEY_SIZE_MAX + 1, "%s", text);
+    }
+    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
 }
 
 int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_state state,
@@ -120,7 +146,9 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
             return weiri_sql_end(statement, code);
         }
         if (state == WEIRI_JOB_GONE || state == job.state) {
-            code = copy_body(reading, number, &job, ret_copy);
+            char key[WEIR_KEY_SIZE_MAX + 1];
+            code = find_key(reading, number, key);
+            code = code == SQLITE_OK ? copy_body(reading, number, &job, key, ret_copy) : code;
         }
     }
     return weiri_sql_end(statement, code);

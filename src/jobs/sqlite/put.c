@@ -1,10 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/keys.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
 
@@ -20,6 +23,7 @@ struct put_request {
     size_t count;     /* result: with those of this one */
     int64_t *numbers; /* result: of all of them */
     bool was_there;   /* result */
+    bool is_refused;  /* result: a job has the key */
 };
 
 static int find_or_add_tube(struct weiri_store *store, const char *name, int64_t *ret_tube)
@@ -44,10 +48,12 @@ static int find_or_add_tube(struct weiri_store *store, const char *name, int64_t
     return code;
 }
 
-static int add_body(struct weiri_store *store, int64_t number, const struct weir_body *body)
+/* which: adds or renews. */
+static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
+                      const struct weir_body *body)
 {
     sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_ADD_BODY, &statement);
+    int code = weiri_sql_prepare(&store->writer, which, &statement);
     if (code == SQLITE_OK) {
         code = sqlite3_bind_int64(statement, 1, number);
     }
@@ -101,6 +107,46 @@ static int find_turn(struct weiri_store *store, int64_t tube, int64_t *run_at_ns
     return code == SQLITE_DONE ? SQLITE_CORRUPT : code;
 }
 
+/* Makes a job the one that is put: at once, or after its run. */
+static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
+                 const struct weiri_put *put, int64_t run_at_ns, struct weiri_tally *tally,
+                 int64_t now_ns)
+{
+    struct weiri_row *row = &decision->row;
+    const int64_t values[] = {row->number, put->priority, put->ttr_ns};
+    const struct weiri_job_step step = {.event = WEIRI_JOB_RENEW, .run_at_ns = run_at_ns};
+    enum weir_status ignored; /* the state was asked for */
+    row->facts.ttr_ns = put->ttr_ns;
+    int code = decision->action == WEIRI_DUPLICATE_AFTER
+                   ? weiri_key_run_again(store, row->number, row->facts.token, run_at_ns)
+                   : weiri_row_step(store, tally, row, &step, now_ns, NULL, &ignored);
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB, values, 3);
+    }
+    return code == SQLITE_OK ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, &put->bodies[0])
+                             : code;
+}
+
+/* Does what a put with a key does where it makes no job. */
+static int meet_duplicate(struct weiri_store *store, struct weiri_key_decision *decision,
+                          struct put_request *request, int64_t run_at_ns, int64_t now_ns)
+{
+    struct weiri_tally tally = {0};
+    const struct weiri_job_step step = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = run_at_ns};
+    enum weir_status ignored;
+    int code = SQLITE_OK;
+    request->count = 1;
+    request->numbers[0] = decision->row.number;
+    request->is_refused = decision->action == WEIRI_DUPLICATE_REFUSE;
+    if (decision->action == WEIRI_DUPLICATE_EARLIER && run_at_ns < decision->row.facts.run_at_ns) {
+        code = weiri_row_step(store, &tally, &decision->row, &step, now_ns, NULL, &ignored);
+    } else if (decision->action == WEIRI_DUPLICATE_RENEW ||
+               decision->action == WEIRI_DUPLICATE_AFTER) {
+        code = renew(store, decision, request->put, run_at_ns, &tally, now_ns);
+    }
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+}
+
 static bool is_cut(const struct put_request *request, size_t i, int64_t end_ns)
 {
     size_t done = i - request->from;
@@ -137,6 +183,14 @@ static int run_put(struct weiri_store *store, void *arg)
     if (code == SQLITE_OK && put->is_at_once) {
         code = find_turn(store, tube, &facts.run_at_ns);
     }
+    request->is_refused = false;
+    if (code == SQLITE_OK && put->key != NULL) {
+        struct weiri_key_decision decision;
+        code = weiri_key_decide(store, tube, put, now, &decision);
+        if (code == SQLITE_OK && decision.action != WEIRI_DUPLICATE_PUT) {
+            return meet_duplicate(store, &decision, request, facts.run_at_ns, now);
+        }
+    }
     struct weiri_tally tally = {0};
     int64_t end = weiri_time_add(weiri_monotonic_now(), store->put_ns);
     size_t i = request->from;
@@ -148,9 +202,12 @@ static int run_put(struct weiri_store *store, void *arg)
             break;
         }
         request->numbers[i] = sqlite3_last_insert_rowid(store->writer.db);
-        code = add_body(store, request->numbers[i], &put->bodies[i]);
+        code = write_body(store, WEIRI_SQL_ADD_BODY, request->numbers[i], &put->bodies[i]);
         if (code == SQLITE_OK) {
             code = weiri_tally_add(store, &tally, tube, &facts);
+        }
+        if (code == SQLITE_OK && put->key != NULL) {
+            code = weiri_key_take(store, tube, put, request->numbers[i], now);
         }
     }
     request->count = i;
@@ -196,6 +253,10 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
         if (status == WEIR_OK) {
             request.from = request.count;
         }
+    }
+    if (status == WEIR_OK && request.is_refused) {
+        return weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the key \"%s\"",
+                          request.numbers[0], put->key);
     }
     if (status == WEIR_OK && put->ret_was_there != NULL) {
         *put->ret_was_there = request.was_there;

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/keys.h"
 
 /* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
 #define SLEEP_MAX_NS WEIRI_WAIT_MAX_NS
@@ -120,11 +121,46 @@ static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t
     return code;
 }
 
+/* Whether a job may have ended, or be buried, after the event. */
+static bool may_end(enum weiri_job_event event)
+{
+    return event == WEIRI_JOB_DONE || event == WEIRI_JOB_BURY || event == WEIRI_JOB_EXPIRE ||
+           event == WEIRI_JOB_DAMAGE || event == WEIRI_JOB_REMOVE || event == WEIRI_JOB_SET_ASIDE;
+}
+
+/* What follows a step for the job's key and attempts. */
+static int finish_step(struct weiri_store *store, const struct weiri_row *row,
+                       enum weiri_job_event event, uint32_t attempts, const struct weiri_key *key,
+                       int64_t now_ns)
+{
+    int code = SQLITE_OK;
+    if (event == WEIRI_JOB_RENEW && attempts > 0) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, &row->number, 1);
+    }
+    bool has_ended = row->facts.state == WEIRI_JOB_GONE || row->facts.state == WEIR_JOB_BURIED;
+    return code == SQLITE_OK && has_ended && key->is_there
+               ? weiri_key_release(store, row->number, key, now_ns)
+               : code;
+}
+
 int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct weiri_row *row,
-                   const struct weiri_job_step *step, int64_t now_ns, const char *reason,
+                   const struct weiri_job_step *asked, int64_t now_ns, const char *reason,
                    enum weir_status *ret_status)
 {
     enum weir_job_state before = row->facts.state;
+    uint32_t attempts = row->facts.attempts;
+    struct weiri_job_step own = *asked;
+    const struct weiri_job_step *step = &own;
+    struct weiri_key key = {.is_there = false};
+    int code = may_end(own.event) ? weiri_key_find(store, row->number, &key) : SQLITE_OK;
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    /* A put during this run asked for another. */
+    if (own.event == WEIRI_JOB_DONE && key.again != 0 && key.again == row->facts.token) {
+        own.event = WEIRI_JOB_RENEW;
+        own.run_at_ns = key.again_at_ns;
+    }
     bool is_about_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH ||
                           step->event == WEIRI_JOB_EXPIRE;
     enum weir_status status =
@@ -133,7 +169,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (status != WEIR_OK) {
         return SQLITE_OK;
     }
-    int code = turn_to(store, tally, row->tube);
+    code = turn_to(store, tally, row->tube);
     if (code == SQLITE_OK) {
         code = row->facts.state == WEIRI_JOB_GONE
                    ? delete (store, row, step->event == WEIRI_JOB_DONE)
@@ -141,13 +177,15 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     }
     tally->counts[before]--;
     tally->counts[row->facts.state]++;
-    tally->done += step->event == WEIRI_JOB_DONE;
+    bool runs_again = step->event == WEIRI_JOB_RENEW && before == WEIR_JOB_RESERVED;
+    tally->done += step->event == WEIRI_JOB_DONE || runs_again;
+    tally->put += runs_again;
     tally->retried += step->event == WEIRI_JOB_RELEASE;
     tally->expired += step->event == WEIRI_JOB_EXPIRE;
     if (step->event != WEIRI_JOB_TOUCH) {
         note_arrival(tally, &row->facts);
     }
-    return code;
+    return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, &key, now_ns) : code;
 }
 
 /* Rows are read before the first is written, since a statement must not walk an index that changes.

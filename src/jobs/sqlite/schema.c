@@ -125,6 +125,19 @@ static const struct {
      "tail TEXT NOT NULL, "
      "PRIMARY KEY(job, slot)"
      ") WITHOUT ROWID, STRICT"},
+    {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys",
+     "CREATE TABLE keys("
+     "tube INTEGER NOT NULL, "
+     "key TEXT NOT NULL, "
+     "job INTEGER NOT NULL, "
+     "until INTEGER NOT NULL, "
+     "again INTEGER NOT NULL, "
+     "again_at INTEGER NOT NULL, "
+     "PRIMARY KEY(tube, key)"
+     ") WITHOUT ROWID, STRICT"},
+    {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys_job", "CREATE INDEX keys_job ON keys(job)"},
+    {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys_ended",
+     "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
 };
 
 enum {
@@ -191,7 +204,7 @@ int weiri_schema_make_indexes(sqlite3 *db)
 {
     int code = SQLITE_OK;
     for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
-        if (strncmp(objects[i].name, "jobs_", strlen("jobs_")) == 0) {
+        if (strncmp(objects[i].sql, "CREATE INDEX", strlen("CREATE INDEX")) == 0) {
             code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
         }
     }

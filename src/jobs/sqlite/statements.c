@@ -106,4 +106,19 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_ATTEMPTS] = "SELECT number, outcome, started, ended, owner, status, exit, signal, "
                            "reason, tail FROM attempts WHERE job = ?1 ORDER BY number",
     [WEIRI_SQL_LAST_OUTCOME] = "SELECT outcome, max(number) FROM attempts WHERE job = ?1",
+
+    /* The job of a key that is only throttled any more is negative. */
+    [WEIRI_SQL_FIND_KEY] = "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2",
+    [WEIRI_SQL_KEY_OF_JOB] =
+        "SELECT until, again, again_at, key FROM keys INDEXED BY keys_job WHERE job = ?1",
+    [WEIRI_SQL_TAKE_KEY] = "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) "
+                           "VALUES(?1, ?2, ?3, ?4, 0, 0)",
+    [WEIRI_SQL_RUN_AGAIN] =
+        "UPDATE keys INDEXED BY keys_job SET again = ?2, again_at = ?3 WHERE job = ?1",
+    [WEIRI_SQL_KEEP_KEY] = "UPDATE keys INDEXED BY keys_job SET job = -job WHERE job = ?1",
+    [WEIRI_SQL_DELETE_KEY] = "DELETE FROM keys INDEXED BY keys_job WHERE job = ?1",
+    [WEIRI_SQL_DELETE_KEYS] =
+        "DELETE FROM keys INDEXED BY keys_ended WHERE job < 0 AND until <= ?1",
+    [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
+    [WEIRI_SQL_RENEW_BODY] = "UPDATE bodies SET checksum = ?2, body = ?3 WHERE id = ?1",
 };

@@ -35,6 +35,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .peek = weiri_store_peek,
     .peek_id = weiri_store_peek_id,
     .pause = weiri_store_pause,
+    .has_keys = true,
     .list = weiri_store_list,
     .attempts = weiri_store_attempts,
     .move = weiri_store_move,

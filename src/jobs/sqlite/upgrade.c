@@ -29,6 +29,11 @@ static const struct step conversions[] = {
         "ended INTEGER NOT NULL, owner INTEGER NOT NULL, status INTEGER NOT NULL, "
         "exit INTEGER NOT NULL, signal INTEGER NOT NULL, reason TEXT NOT NULL, "
         "tail TEXT NOT NULL, PRIMARY KEY(job, slot)) WITHOUT ROWID, STRICT"},
+    {3, "CREATE TABLE keys(tube INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL, "
+        "until INTEGER NOT NULL, again INTEGER NOT NULL, again_at INTEGER NOT NULL, "
+        "PRIMARY KEY(tube, key)) WITHOUT ROWID, STRICT"},
+    {3, "CREATE INDEX keys_job ON keys(job)"},
+    {3, "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
 };
 
 static const struct step to_this_boot[] = {

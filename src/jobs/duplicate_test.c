@@ -1,0 +1,32 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/duplicate.h"
+
+#include "support/harness.h"
+
+TEST(table, "each mode at each state of the job that has the key")
+{
+    static const struct {
+        enum weir_duplicate mode;
+        const char *actions; /* none, delayed, ready, reserved; none but throttled */
+    } rows[] = {
+        {WEIR_DUPLICATE_REFUSE, "prrrp"},   {WEIR_DUPLICATE_REPLACE, "pwwrp"},
+        {WEIR_DUPLICATE_KEEP, "pennp"},     {WEIR_DUPLICATE_DEBOUNCE, "pwwap"},
+        {WEIR_DUPLICATE_THROTTLE, "pnnnn"}, {WEIR_DUPLICATE_AGAIN, "penap"},
+    };
+    static const char letters[] = {
+        [WEIRI_DUPLICATE_PUT] = 'p',     [WEIRI_DUPLICATE_REFUSE] = 'r',
+        [WEIRI_DUPLICATE_NOTHING] = 'n', [WEIRI_DUPLICATE_EARLIER] = 'e',
+        [WEIRI_DUPLICATE_RENEW] = 'w',   [WEIRI_DUPLICATE_AFTER] = 'a',
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int state = 0; state <= WEIR_JOB_BURIED; state++) {
+            char wanted = rows[i].actions[state == WEIR_JOB_BURIED ? 0 : state];
+            CHECK_INT(
+                letters[weiri_duplicate_decide(rows[i].mode, (enum weir_job_state)state, false)],
+                ==, wanted);
+        }
+        CHECK_INT(letters[weiri_duplicate_decide(rows[i].mode, (enum weir_job_state)0, true)], ==,
+                  rows[i].actions[4]);
+    }
+}
