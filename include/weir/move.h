@@ -43,11 +43,11 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * body: an SQLite target keeps one, and a cluster with claims runs it once. A cluster without
  * claims may run it again.
  *
- * Body, run time, priority and TTR are kept. The id is a new one, and attempts begin anew. Jobs of
- * an SQLite store may have equal bodies and run times, so each gets as many nanoseconds as its
- * number (less than a second) added to its run time. A job that is overdue by more than half of the
- * target's `late` gets the present as its run time, in the source first: it would be buried
- * otherwise.
+ * Body, run time, priority and TTR are kept. The id is a new one, attempts begin anew, and keys are
+ * left. Jobs of an SQLite store may have equal bodies and run times, so each gets as many
+ * nanoseconds as its number (less than a second) added to its run time. A job that is overdue by
+ * more than half of the target's `late` gets the present as its run time, in the source first: it
+ * would be buried otherwise.
  *
  * Workers may go on meanwhile. A job that one of them takes from an SQLite source after it was put
  * into the target is taken back there. Where that is too late, it is counted in both, and may run

@@ -167,11 +167,12 @@ enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_
     if (status == WEIR_OK && (id == NULL || fn == NULL)) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "fn");
     }
-    if (status == WEIR_OK && broker->ops->attempts == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no attempts of jobs");
+    if (status != WEIR_OK) {
+        return status;
     }
-    return status == WEIR_OK ? broker->ops->attempts(broker->store, id, fn, arg, ret_error)
-                             : status;
+    return broker->ops->attempts != NULL
+               ? broker->ops->attempts(broker->store, id, fn, arg, ret_error)
+               : weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no attempts of jobs");
 }
 
 static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_t duration_ns,

@@ -181,6 +181,59 @@ TEST(running, "a job that runs is left, refused, or runs once more after it has 
     weir_broker_close(broker);
 }
 
+TEST(failed, "what was put during a run that failed for good runs, and its attempts begin anew")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    const struct weiri_run_end end = {.outcome = WEIR_RUN_BURIED};
+    for (int is_gone = 0; is_gone < 2; is_gone++) {
+        int64_t number = put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        CHECK_INT(put(broker, WEIR_DUPLICATE_AGAIN, "second", 0), ==, number);
+        struct weiri_list list;
+        if (is_gone) {
+            pass(WEIR_SECONDS(60));
+            (void)jobs_reserve(broker, "t", 1, 1, &list);
+            CHECK_INT(jobs_counts(broker, "t").expired, ==, 1);
+        } else {
+            CHECK_STATUS(jobs_fail(broker, job, WEIRI_JOB_BURY, "why", &end), WEIR_OK);
+            (void)jobs_reserve(broker, "t", 1, 1, &list);
+        }
+        jobs_free_one(broker, job);
+        job = jobs_first(&list);
+        CHECK_INT(job->number, ==, number);
+        CHECK_INT(job->job.attempts, ==, 1);
+        CHECK_INT(memcmp(job->job.body, "second", 6), ==, 0);
+        CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+        jobs_free(broker, &list);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+        CHECK_INT(rows(broker), ==, 0);
+    }
+    struct weiri_store *store = broker->store;
+    int64_t attempts = 1;
+    CHECK_INT(weiri_sql_number(&store->writer, WEIRI_SQL_LAST_OUTCOME, &attempts, 1, &attempts), ==,
+              SQLITE_OK);
+    CHECK_INT(attempts, ==, 0);
+    weir_broker_close(broker);
+}
+
+TEST(ttr, "a put during a run leaves the TTR by which its holder renews the lease")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    int64_t number = put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.key = "k";
+    options.on_duplicate = WEIR_DUPLICATE_AGAIN;
+    options.ttr_ns = WEIR_SECONDS(1);
+    CHECK_INT(jobs_put(broker, "t", "second", &options), ==, number);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_TOUCH, 0, NULL), WEIR_OK);
+    pass(WEIR_SECONDS(59));
+    struct weiri_list list;
+    CHECK_INT(jobs_reserve(broker, "t", 1, 1000, &list).reserved_count, ==, 0);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
 TEST(retried, "what was put during a run that failed is covered by the next run")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");

@@ -116,11 +116,11 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
     const int64_t values[] = {row->number, put->priority, put->ttr_ns};
     const struct weiri_job_step step = {.event = WEIRI_JOB_RENEW, .run_at_ns = run_at_ns};
     enum weir_status ignored; /* the state was asked for */
-    row->facts.ttr_ns = put->ttr_ns;
-    int code = decision->action == WEIRI_DUPLICATE_AFTER
-                   ? weiri_key_run_again(store, row->number, row->facts.token, run_at_ns)
-                   : weiri_row_step(store, tally, row, &step, now_ns, NULL, &ignored);
-    if (code == SQLITE_OK) {
+    bool is_running = decision->action == WEIRI_DUPLICATE_AFTER;
+    int code = is_running ? weiri_key_run_again(store, row->number, row->facts.token, run_at_ns)
+                          : weiri_row_step(store, tally, row, &step, now_ns, NULL, &ignored);
+    /* The holder of a job that runs renews its lease by the TTR that it was told. */
+    if (code == SQLITE_OK && !is_running) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB, values, 3);
     }
     return code == SQLITE_OK ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, &put->bodies[0])

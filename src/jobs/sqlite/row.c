@@ -128,6 +128,16 @@ static bool may_end(enum weiri_job_event event)
            event == WEIRI_JOB_DAMAGE || event == WEIRI_JOB_REMOVE || event == WEIRI_JOB_SET_ASIDE;
 }
 
+/* Whether a put asked for another run after this one, which would be the last. A run that fails and
+ * is retried is no such: the next one covers the put. */
+static bool must_run_again(const struct weiri_row *row, const struct weiri_key *key,
+                           const struct weiri_job_step *step)
+{
+    bool is_last = step->event == WEIRI_JOB_DONE || step->event == WEIRI_JOB_BURY ||
+                   (step->event == WEIRI_JOB_EXPIRE && row->facts.attempts >= step->attempts_max);
+    return is_last && key->again != 0 && key->again == row->facts.token;
+}
+
 /* What follows a step for the job's key and attempts. */
 static int finish_step(struct weiri_store *store, const struct weiri_row *row,
                        enum weiri_job_event event, uint32_t attempts, const struct weiri_key *key,
@@ -156,10 +166,10 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (code != SQLITE_OK) {
         return code;
     }
-    /* A put during this run asked for another. */
-    if (own.event == WEIRI_JOB_DONE && key.again != 0 && key.again == row->facts.token) {
+    if (must_run_again(row, &key, asked)) {
         own.event = WEIRI_JOB_RENEW;
         own.run_at_ns = key.again_at_ns;
+        own.token = asked->event == WEIRI_JOB_EXPIRE ? row->facts.token : asked->token;
     }
     bool is_about_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH ||
                           step->event == WEIRI_JOB_EXPIRE;
@@ -177,11 +187,11 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     }
     tally->counts[before]--;
     tally->counts[row->facts.state]++;
-    bool runs_again = step->event == WEIRI_JOB_RENEW && before == WEIR_JOB_RESERVED;
-    tally->done += step->event == WEIRI_JOB_DONE || runs_again;
+    bool runs_again = asked->event == WEIRI_JOB_DONE && step->event == WEIRI_JOB_RENEW;
+    tally->done += asked->event == WEIRI_JOB_DONE;
     tally->put += runs_again;
     tally->retried += step->event == WEIRI_JOB_RELEASE;
-    tally->expired += step->event == WEIRI_JOB_EXPIRE;
+    tally->expired += asked->event == WEIRI_JOB_EXPIRE;
     if (step->event != WEIRI_JOB_TOUCH) {
         note_arrival(tally, &row->facts);
     }

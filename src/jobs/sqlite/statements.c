@@ -96,12 +96,12 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "SELECT id FROM jobs INDEXED BY jobs_reserved "
         "WHERE state = 3 AND tube = ?1 AND run_at = ?2)",
 
-    /* Slot 0 has the first attempt, the others the last ones. */
+    /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has none. */
     [WEIRI_SQL_ADD_ATTEMPT] =
         "INSERT OR REPLACE INTO attempts(job, slot, number, outcome, started, ended, owner, "
         "status, exit, signal, reason, tail) "
         "SELECT id, iif(attempts > 1, 1 + (attempts - 2) % ?2, 0), attempts, ?3, started, ?4, "
-        "owner, ?5, ?6, ?7, reason, coalesce(?8, '') FROM jobs WHERE id = ?1",
+        "owner, ?5, ?6, ?7, reason, coalesce(?8, '') FROM jobs WHERE id = ?1 AND attempts > 0",
     [WEIRI_SQL_DELETE_ATTEMPTS] = "DELETE FROM attempts WHERE job = ?1",
     [WEIRI_SQL_ATTEMPTS] = "SELECT number, outcome, started, ended, owner, status, exit, signal, "
                            "reason, tail FROM attempts WHERE job = ?1 ORDER BY number",
