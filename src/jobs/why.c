@@ -18,6 +18,7 @@ struct facts {
     uint32_t attempts;
     char tube[WEIR_TUBE_SIZE_MAX + 1];
     char reason[WEIR_REASON_SIZE];
+    char key[WEIR_KEY_SIZE_MAX + 1]; /* "": none */
 };
 
 static int keep_job(const struct weir_job *job, void *arg)
@@ -30,6 +31,7 @@ static int keep_job(const struct weir_job *job, void *arg)
     facts->attempts = job->attempts;
     (void)snprintf(facts->tube, sizeof(facts->tube), "%s", job->tube);
     (void)snprintf(facts->reason, sizeof(facts->reason), "%s", job->reason);
+    (void)snprintf(facts->key, sizeof(facts->key), "%s", job->key == NULL ? "" : job->key);
     return 0;
 }
 
@@ -107,6 +109,11 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
     default:
         explain_wait(&why, &facts, &counts);
         break;
+    }
+    if (facts.key[0] != '\0') {
+        size_t used = strlen(why.text);
+        (void)snprintf(why.text + used, sizeof(why.text) - used, "; it has the key \"%s\"",
+                       facts.key);
     }
     *ret_why = why;
     return WEIR_OK;

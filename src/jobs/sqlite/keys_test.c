@@ -133,6 +133,9 @@ TEST(ready, "a job that is ready is renewed or left, and has no attempts then")
     const struct weiri_run_end end = {.outcome = WEIR_RUN_RETRY};
     CHECK_STATUS(jobs_fail(broker, job, WEIRI_JOB_RELEASE, "why", &end), WEIR_OK);
     jobs_free_one(broker, job);
+    struct weir_why why;
+    CHECK_STATUS(weir_broker_why(broker, "1", &why, NULL), WEIR_OK);
+    CHECK(strstr(why.text, "; it has the key \"k\"") != NULL);
     CHECK_INT(put(broker, WEIR_DUPLICATE_REFUSE, "x", 0), ==, 0);
     CHECK_INT(put(broker, WEIR_DUPLICATE_KEEP, "x", HOUR), ==, number);
     CHECK_INT(put(broker, WEIR_DUPLICATE_AGAIN, "x", HOUR), ==, number);
