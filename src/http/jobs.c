@@ -151,7 +151,9 @@ void api_peek(const struct api *api, const struct request *request, struct reply
 
 struct single {
     const struct api *api;
+    const char *id;
     json_t *object;
+    json_t *history;
 };
 
 static int take_job(const struct weir_job *job, void *arg)
@@ -161,12 +163,39 @@ static int take_job(const struct weir_job *job, void *arg)
     return 1;
 }
 
-/* The job and its reason are of two moments: where it ends in between, it is not found. */
+static int add_attempt(const struct weir_attempt *attempt, void *arg)
+{
+    struct single *single = arg;
+    json_t *object = json_of_attempt(single->id, attempt);
+    (void)json_object_del(object, "id");
+    if (single->api->hide_bodies) {
+        /* A program's output may repeat the body. */
+        (void)json_object_del(object, "tail");
+        (void)json_object_del(object, "encoding");
+    }
+    return json_array_append_new(single->history, object) == 0 ? 0 : 1;
+}
+
+/* Adds what a cluster does not keep. */
+static enum weir_status add_history(struct single *single, struct weir_error *error)
+{
+    single->history = json_array();
+    enum weir_status status =
+        weir_broker_attempts(single->api->broker, single->id, add_attempt, single, error);
+    if (status == WEIR_OK && json_object_set(single->object, "history", single->history) != 0) {
+        status = WEIR_ENOMEM;
+    }
+    json_decref(single->history);
+    return status == WEIR_ENOTSUP ? WEIR_OK : status;
+}
+
+/* The job, its reason and its history are of three moments: where it ends in between, it is not
+ * found. */
 void api_job(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const names[] = {NULL};
     const char *id = request->target.segments[3];
-    struct single single = {.api = api};
+    struct single single = {.api = api, .id = id};
     struct weir_error error = {""};
     struct weir_why why;
     if (!fields_check(&request->target, names, reply)) {
@@ -175,6 +204,9 @@ void api_job(const struct api *api, const struct request *request, struct reply 
     enum weir_status status = weir_broker_peek_id(api->broker, id, take_job, &single, &error);
     if (status == WEIR_OK) {
         status = weir_broker_why(api->broker, id, &why, &error);
+    }
+    if (status == WEIR_OK && single.object != NULL) {
+        status = add_history(&single, &error);
     }
     if (status == WEIR_ENOTFOUND) {
         reply_error(reply, 404, "%.200s: no such job; it is done, was removed or never was", id);

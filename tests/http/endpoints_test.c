@@ -254,6 +254,32 @@ TEST(hidden, "hidden bodies are neither shown nor searched, and large ones are l
     server_end(&server);
 }
 
+TEST(history, "a job that failed has its attempts, without their output where bodies are hidden")
+{
+    program_init();
+    WEIR(0, "put", "t", "secret");
+    WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "sh", "-c", "cat >&2; exit 7");
+    struct server server = SERVER(NULL);
+    json_t *object = ASK(&server, 200, "GET /api/v1/jobs/1", NULL);
+    json_t *history = json_object_get(object, "history");
+    CHECK_INT(json_array_size(history), ==, 1);
+    json_t *attempt = json_array_get(history, 0);
+    CHECK_STRING(string(attempt, "outcome"), "buried");
+    CHECK_STRING(string(attempt, "tail"), "secret");
+    CHECK_INT(json_integer_value(json_object_get(attempt, "exit_status")), ==, 7);
+    CHECK_INT(json_integer_value(json_object_get(attempt, "attempt")), ==, 1);
+    json_decref(object);
+    server_end(&server);
+
+    server = SERVER("--hide-bodies");
+    object = ASK(&server, 200, "GET /api/v1/jobs/1", NULL);
+    attempt = json_array_get(json_object_get(object, "history"), 0);
+    CHECK_STRING(string(attempt, "outcome"), "buried");
+    CHECK(json_object_get(attempt, "tail") == NULL);
+    json_decref(object);
+    server_end(&server);
+}
+
 TEST(samples, "counts over time are told as columns, of all tubes and of one")
 {
     program_init();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 import { change, get, segment } from "./api.js";
-import { duration, dump, pretty, quote, size, time } from "./format.js";
+import { duration, dump, pretty, quote, short, size, time } from "./format.js";
 import { address, useKeys, useReading } from "./live.js";
 import { Failure, html, outcome, State, Time } from "./parts.js";
 
@@ -12,6 +12,28 @@ function Body({ job }) {
     const isText = job.encoding !== "base64";
     // Text nodes only: a body is never read as markup.
     return html`<pre class="body" tabindex="0" aria-label="Body">${isText ? pretty(job.body) : dump(job.body)}</pre>`;
+}
+
+const OUTCOMES = { retry: "delayed", buried: "buried", lost: "reserved" };
+
+function ran(attempt) {
+    const seconds = (Date.parse(attempt.ended_at) - Date.parse(attempt.started_at)) / 1000;
+    return "ran " + (seconds < 60 ? short(seconds) + " s" : duration(seconds));
+}
+
+// Attempts that failed, the last one first.
+function History({ attempts, now }) {
+    const latest = [...attempts].reverse();
+    return html`<section class="panel history"><h2>Attempts that failed</h2><ol>${latest.map((one) => html`
+        <li key=${one.attempt}>
+            <div class="row"><b>${one.attempt}</b>
+                <span class="state ${OUTCOMES[one.outcome]}">${one.outcome}</span>
+                <${Time} at=${one.ended_at} now=${now} />
+                ${one.started_at && html`<span class="note">${ran(one)}</span>`}
+                ${one.process && html`<span class="note">process ${one.process}</span>`}</div>
+            <p>${one.reason}</p>
+            ${one.tail && html`<pre>${one.encoding === "base64" ? dump(one.tail) : one.tail}</pre>`}
+        </li>`)}</ol></section>`;
 }
 
 // The command that puts the same job again.
@@ -61,5 +83,6 @@ export function Job({ name, seconds, stats, act, ask }) {
                 <dt>${label}</dt><dd>${value}</dd>`)}</dl></section>
             <section class="panel grow"><h2>Body</h2><${Body} job=${job} /></section>
         </div>
+        ${job.history?.length > 0 && html`<${History} attempts=${job.history} now=${now} />`}
     </main>`;
 }

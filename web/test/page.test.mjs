@@ -52,7 +52,8 @@ before(async () => {
     run(["put", "evil"], EVIL);
     run(["put", "bytes"], Buffer.from([0, 255, 1, 2, 10]));
     run(["put", "--lines", "imports"], Array.from({ length: 60 }, (_, i) => `row ${i}\n`).join(""));
-    spawnSync(weir, ["work", "--until-empty", "--attempts", "1", "imports", "--", "false"], { env });
+    spawnSync(weir, ["work", "--until-empty", "--attempts", "1", "imports", "--",
+        "sh", "-c", "echo '<b>no</b> database' >&2; exit 7"], { env });
     assert.match(run(["stats", "--json", "imports"]), /"buried": ?60/);
     run(["put", "nightly/report"], "a tube with a slash");
     place = await serve();
@@ -126,6 +127,7 @@ for (const scheme of ["light", "dark"]) {
         await picture(page, "tube-" + scheme);
         await page.getByRole("link", { name: /^\d+$/ }).first().click();
         await page.getByText("Why is it buried?").waitFor();
+        await page.getByText("<b>no</b> database").waitFor();
         await judge(page, "job");
         await picture(page, "job-" + scheme);
         await page.goto(place + "#/nodes");
