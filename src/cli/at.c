@@ -22,6 +22,8 @@ const struct command command_at = {
     .examples = "  weir at mail 2030-01-31T08:00:00Z 'good morning'\n"
                 "  weir at mail 2030-01-31T10:00:00+02:00 < letter.txt\n"
                 "  weir at mail @1896076800 later\n"
+                "  weir at mail 'tomorrow 9:00' 'good morning'\n"
+                "  weir at mail 'now + 10 minutes' soon\n"
                 "  weir at --past-ok mail \"@$(stat -c %Y stamp)\" 'at once, if that has passed'\n",
     .options = at_options,
     .run = run_at,

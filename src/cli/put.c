@@ -16,13 +16,16 @@
 #include "cli/put.h"
 #include "cli/report.h"
 #include "cli/store.h"
+#include "cli/when.h"
 #include "view/timestamp.h"
 
 static const struct poptOption put_options[] = {
     OPTION_VALUE("delay", 'd', PUT_DELAY, "Do not run it before this much time has passed",
                  "DURATION"),
-    OPTION_VALUE("at", '\0', PUT_AT,
-                 "Do not run it before this time: RFC 3339 or @ and Unix seconds", "TIME"),
+    OPTION_VALUE(
+        "at", '\0', PUT_AT,
+        "Do not run it before this time: as 2030-01-31T08:00:00Z, @1896076800, or 'friday 5pm'",
+        "TIME"),
     PUT_OPTIONS,
     POPT_TABLEEND,
 };
@@ -38,18 +41,34 @@ struct put {
     const char *body;  /* The operand, or NULL. */
     const char *at;    /* The text of --at or TIME, or NULL. */
     const char *delay; /* The text of --delay, or NULL. */
+    int64_t now_ns;    /* The time at which the options were read. */
 };
 
-static int read_time(const char *name, const char *text, int64_t *ret_ns)
+static int64_t wall_now(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
+}
+
+/* A time as people type it is told as it was understood. */
+static int read_time(const char *name, const char *text, int64_t now_ns, int64_t *ret_ns)
 {
     size_t offset = 0;
-    if (!timestamp_read(text, ret_ns, &offset)) {
+    size_t word = 0;
+    char understood[WHEN_SIZE];
+    if (timestamp_read(text, ret_ns, &offset)) {
+        return EX_OK;
+    }
+    if (!when_read(text, now_ns, ret_ns, &word)) {
         return report(EX_USAGE,
                       "%s: %s: not a time at character %zu; expected one such as "
-                      "2030-01-31T08:00:00Z, 2030-01-31T10:00:00+02:00 or @1896076800",
-                      name, quote(text).text, offset + 1);
+                      "2030-01-31T08:00:00Z, @1896076800, 'now + 10 minutes', 'tomorrow 9:00' or "
+                      "'friday 5pm'",
+                      name, quote(text).text, (offset > word ? offset : word) + 1);
     }
-    return EX_OK;
+    when_write(*ret_ns, understood);
+    return report(EX_OK, "%s: %s", name, understood);
 }
 
 static int read_mode(const char *name, const char *text, enum weir_duplicate *ret_mode)
@@ -76,7 +95,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     switch (option) {
     case PUT_AT:
         put->at = text;
-        return read_time(name, text, &put->options.run_at_ns);
+        return read_time(name, text, put->now_ns, &put->options.run_at_ns);
     case PUT_DELAY:
         put->delay = text;
         return read_duration(name, text, 0, &put->options.delay_ns);
@@ -115,18 +134,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     }
 }
 
-static int64_t wall_now(void)
-{
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
-}
-
 /* The store refuses these too, but only once it exists. A time in the future stays valid for a
  * whole list, however long reading it takes. */
 static int check_times(struct put *put)
 {
-    int64_t now = wall_now();
+    int64_t now = put->now_ns;
     char text[TIMESTAMP_SIZE];
     if (put->at != NULL && put->delay != NULL) {
         return report(EX_USAGE, "--delay and --at: both given; expected one of them");
@@ -185,7 +197,7 @@ static int check(struct put *put, const struct arguments *arguments)
     }
     if (code == EX_OK && put->is_at) {
         put->at = arguments->operands[1];
-        code = read_time("time", put->at, &put->options.run_at_ns);
+        code = read_time("time", put->at, put->now_ns, &put->options.run_at_ns);
     }
     if (code != EX_OK) {
         return code;
@@ -294,8 +306,11 @@ static int put_body(const char *body, struct batch *batch, struct store *store,
 
 int put_run(const struct command *command, int argc, char **argv, bool is_at)
 {
-    struct put put = {
-        .options = WEIR_PUT_OPTIONS_INIT, .output = BATCH_IDS, .separator = '\n', .is_at = is_at};
+    struct put put = {.options = WEIR_PUT_OPTIONS_INIT,
+                      .output = BATCH_IDS,
+                      .separator = '\n',
+                      .is_at = is_at,
+                      .now_ns = wall_now()};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &put);
     if (code == EX_OK && !arguments.helped) {

@@ -1,0 +1,24 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "integration/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+TEST(typed_times, "a time as people type it is told as it was understood, and jobs run then")
+{
+    program_init();
+    CHECK_INT(setenv("TZ", "Europe/Berlin", 1), ==, 0);
+    struct ended ended = program_run(WORDS("at", "t", "2030-01-31 5pm", "x"));
+    CHECK_INT(ended.code, ==, 0);
+    CHECK_STRING(ended.out, "1\n");
+    CHECK_STRING(ended.err, "weir at: time: Thu 2030-01-31 17:00:00 +01:00\n");
+    ended_free(&ended);
+    ended = program_run(WORDS("put", "--at", "now", "t", "y"));
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    ended = program_run(WORDS("peek", "--json", "t"));
+    CHECK(strstr(ended.out, "2030-01-31T16:00:00") != NULL);
+    CHECK(strstr(ended.out, "ready") != NULL);
+    ended_free(&ended);
+}
