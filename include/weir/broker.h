@@ -153,10 +153,12 @@ enum weir_duplicate {
     WEIR_DUPLICATE_KEEP,       /**< The job stays, with the earlier of both run times. */
     WEIR_DUPLICATE_DEBOUNCE,   /**< As REPLACE; one that runs does so once more, with the new body
                                     and at the new run time, after it has succeeded or would be
-                                    buried: its attempts begin anew. A retry is that run. */
+                                    buried: its attempts begin anew. A retry is that run: it waits
+                                    for its delay and for the new run time. */
     WEIR_DUPLICATE_THROTTLE,   /**< The job stays. Its key stays until key_ns after its put, though
                                     the job has ended: a put before that does nothing. */
-    WEIR_DUPLICATE_AGAIN       /**< As KEEP; one that runs does so once more, as in DEBOUNCE. */
+    WEIR_DUPLICATE_AGAIN       /**< As KEEP; one that runs does so once more, as in DEBOUNCE,
+                                    at the earliest run time of the puts during the run. */
 };
 
 /** How to put a job. Zero means the default of every field. */

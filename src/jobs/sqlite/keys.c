@@ -84,10 +84,10 @@ int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_p
 }
 
 int weiri_key_run_again(struct weiri_store *store, int64_t number, uint64_t token,
-                        int64_t run_at_ns)
+                        int64_t run_at_ns, bool is_earliest)
 {
-    const int64_t values[] = {number, (int64_t)token, run_at_ns};
-    return weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN, values, 3);
+    const int64_t values[] = {number, (int64_t)token, run_at_ns, is_earliest};
+    return weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN, values, 4);
 }
 
 int weiri_key_find(struct weiri_store *store, int64_t number, struct weiri_key *ret_key)

@@ -24,9 +24,10 @@ int weiri_key_decide(struct weiri_store *store, int64_t tube, const struct weiri
 int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
                    int64_t number, int64_t now_ns);
 
-/* Has a job run once more, from run_at_ns on, after its reservation with this token succeeded. */
+/* Has a job run once more, from run_at_ns on, after its reservation with this token. is_earliest:
+ * or from an earlier time that was asked for during the same reservation. */
 int weiri_key_run_again(struct weiri_store *store, int64_t number, uint64_t token,
-                        int64_t run_at_ns);
+                        int64_t run_at_ns, bool is_earliest);
 
 /* The key of a job. */
 struct weiri_key {

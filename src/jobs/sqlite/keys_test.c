@@ -219,6 +219,79 @@ TEST(failed, "what was put during a run that failed for good runs, and its attem
     weir_broker_close(broker);
 }
 
+TEST(never_early, "a body that was put during a run that fails or is lost waits for its time")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    static const enum weiri_job_event ends[] = {WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN,
+                                                WEIRI_JOB_EXPIRE};
+    for (size_t i = 0; i < 3; i++) {
+        (void)put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        (void)put(broker, WEIR_DUPLICATE_DEBOUNCE, "second", HOUR);
+        struct weiri_list list;
+        if (ends[i] == WEIRI_JOB_EXPIRE) {
+            pass(WEIR_SECONDS(60));
+        } else {
+            CHECK_STATUS(jobs_settle(broker, job, ends[i], 0, NULL), WEIR_OK);
+        }
+        CHECK_INT(jobs_reserve(broker, "t", 1, 1000, &list).reserved_count, ==, 0);
+        CHECK_COUNTS(broker, "t", 1, 0, 0, 0);
+        CHECK_INT(jobs_counts(broker, "t").retried, ==, 1);
+        CHECK_INT(jobs_counts(broker, "t").expired, ==, i / 2);
+        jobs_free_one(broker, job);
+        pass(HOUR);
+        job = jobs_reserve_one(broker, "t");
+        CHECK_INT(job->job.attempts, ==, i == 1 ? 1 : 2);
+        CHECK_INT(memcmp(job->job.body, "second", 6), ==, 0);
+        CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+        jobs_free_one(broker, job);
+        CHECK_INT(rows(broker), ==, 0);
+    }
+    weir_broker_close(broker);
+}
+
+TEST(backoff, "a retry waits for its delay, though a put during the run asked for an earlier time")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    (void)put(broker, WEIR_DUPLICATE_AGAIN, "second", 0);
+    int64_t run_at = jobs_wall_now(&clocks.wall) + HOUR;
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, run_at, NULL), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 1, 0, 0, 0);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
+TEST(times, "of puts during one run \"again\" has the earliest time, \"debounce\" the last one")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    for (int is_last = 0; is_last < 2; is_last++) {
+        enum weir_duplicate mode = is_last ? WEIR_DUPLICATE_DEBOUNCE : WEIR_DUPLICATE_AGAIN;
+        (void)put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
+        struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+        for (int i = 0; i < 2; i++) {
+            /* The times of an earlier run do not count. */
+            (void)put(broker, mode, "second", HOUR);
+            (void)put(broker, mode, "third", 2 * HOUR);
+            CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+            jobs_free_one(broker, job);
+            pass(HOUR);
+            struct weiri_list list;
+            if (is_last) {
+                CHECK_INT(jobs_reserve(broker, "t", 1, 1000, &list).reserved_count, ==, 0);
+                pass(HOUR);
+            }
+            job = jobs_reserve_one(broker, "t");
+            CHECK_INT(memcmp(job->job.body, "third", 5), ==, 0);
+        }
+        CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+        jobs_free_one(broker, job);
+        CHECK_INT(rows(broker), ==, 0);
+    }
+    weir_broker_close(broker);
+}
+
 TEST(ttr, "a put during a run leaves the TTR by which its holder renews the lease")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");

@@ -121,21 +121,44 @@ static int turn_to(struct weiri_store *store, struct weiri_tally *tally, int64_t
     return code;
 }
 
-/* Whether a job may have ended, or be buried, after the event. */
-static bool may_end(enum weiri_job_event event)
+/* Whether a job may have ended, be buried or wait for another run after the event. */
+static bool concerns_key(enum weiri_job_event event)
 {
-    return event == WEIRI_JOB_DONE || event == WEIRI_JOB_BURY || event == WEIRI_JOB_EXPIRE ||
-           event == WEIRI_JOB_DAMAGE || event == WEIRI_JOB_REMOVE || event == WEIRI_JOB_SET_ASIDE;
+    return event == WEIRI_JOB_DONE || event == WEIRI_JOB_RELEASE || event == WEIRI_JOB_RETURN ||
+           event == WEIRI_JOB_BURY || event == WEIRI_JOB_EXPIRE || event == WEIRI_JOB_DAMAGE ||
+           event == WEIRI_JOB_REMOVE || event == WEIRI_JOB_SET_ASIDE;
 }
 
-/* Whether a put asked for another run after this one, which would be the last. A run that fails and
- * is retried is no such: the next one covers the put. */
-static bool must_run_again(const struct weiri_row *row, const struct weiri_key *key,
-                           const struct weiri_job_step *step)
+/* Whether a run is the job's last one. One that fails and is retried is not: the next one covers a
+ * put during it. */
+static bool is_last(const struct weiri_row *row, const struct weiri_job_step *step)
 {
-    bool is_last = step->event == WEIRI_JOB_DONE || step->event == WEIRI_JOB_BURY ||
-                   (step->event == WEIRI_JOB_EXPIRE && row->facts.attempts >= step->attempts_max);
-    return is_last && key->again != 0 && key->again == row->facts.token;
+    return step->event == WEIRI_JOB_DONE || step->event == WEIRI_JOB_BURY ||
+           (step->event == WEIRI_JOB_EXPIRE && row->facts.attempts >= step->attempts_max);
+}
+
+/* What an event becomes after a put during the run. The body is that of the put, so that no run
+ * begins before its time: a retry waits for both times, and so does a run after a lost lease. */
+static struct weiri_job_step step_with_key(const struct weiri_row *row, const struct weiri_key *key,
+                                           const struct weiri_job_step *asked)
+{
+    struct weiri_job_step step = *asked;
+    if (key->again == 0 || key->again != row->facts.token) {
+        return step;
+    }
+    bool is_expired = asked->event == WEIRI_JOB_EXPIRE;
+    bool is_back = asked->event == WEIRI_JOB_RELEASE || asked->event == WEIRI_JOB_RETURN;
+    step.token = is_expired ? row->facts.token : asked->token;
+    if (is_last(row, asked)) {
+        step.event = WEIRI_JOB_RENEW;
+        step.run_at_ns = key->again_at_ns;
+    } else if (is_expired) {
+        step.event = WEIRI_JOB_RELEASE;
+        step.run_at_ns = key->again_at_ns;
+    } else if (is_back && step.run_at_ns < key->again_at_ns) {
+        step.run_at_ns = key->again_at_ns;
+    }
+    return step;
 }
 
 /* What follows a step for the job's key and attempts. */
@@ -159,18 +182,13 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
 {
     enum weir_job_state before = row->facts.state;
     uint32_t attempts = row->facts.attempts;
-    struct weiri_job_step own = *asked;
-    const struct weiri_job_step *step = &own;
     struct weiri_key key = {.is_there = false};
-    int code = may_end(own.event) ? weiri_key_find(store, row->number, &key) : SQLITE_OK;
+    int code = concerns_key(asked->event) ? weiri_key_find(store, row->number, &key) : SQLITE_OK;
     if (code != SQLITE_OK) {
         return code;
     }
-    if (must_run_again(row, &key, asked)) {
-        own.event = WEIRI_JOB_RENEW;
-        own.run_at_ns = key.again_at_ns;
-        own.token = asked->event == WEIRI_JOB_EXPIRE ? row->facts.token : asked->token;
-    }
+    const struct weiri_job_step own = step_with_key(row, &key, asked);
+    const struct weiri_job_step *step = &own;
     bool is_about_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH ||
                           step->event == WEIRI_JOB_EXPIRE;
     enum weir_status status =
@@ -190,7 +208,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     bool runs_again = asked->event == WEIRI_JOB_DONE && step->event == WEIRI_JOB_RENEW;
     tally->done += asked->event == WEIRI_JOB_DONE;
     tally->put += runs_again;
-    tally->retried += step->event == WEIRI_JOB_RELEASE;
+    tally->retried += asked->event == WEIRI_JOB_RELEASE;
     tally->expired += asked->event == WEIRI_JOB_EXPIRE;
     if (step->event != WEIRI_JOB_TOUCH) {
         note_arrival(tally, &row->facts);
