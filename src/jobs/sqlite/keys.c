@@ -67,7 +67,8 @@ int weiri_key_decide(struct weiri_store *store, int64_t tube, const struct weiri
 int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
                    int64_t number, int64_t now_ns)
 {
-    /* Each key whose time has passed is deleted once. */
+    /* Each key whose time has passed is deleted once. A put adds one and deletes more, but not so
+     * many that others could not write for long. */
     int code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_KEYS, &now_ns, 1);
     sqlite3_stmt *statement = NULL;
     if (code == SQLITE_OK) {

@@ -397,6 +397,28 @@ TEST(throttled, "a throttled key stays until its time, though its job has ended,
     weir_broker_close(broker);
 }
 
+TEST(few_at_once, "a put forgets a bounded number of keys, and more than it adds")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    char key[16];
+    options.key = key;
+    options.on_duplicate = WEIR_DUPLICATE_THROTTLE;
+    options.key_ns = HOUR;
+    for (int i = 0; i < 250; i++) {
+        (void)snprintf(key, sizeof(key), "%d", i);
+        end_job(broker, jobs_put(broker, "t", "x", &options), WEIRI_JOB_DONE);
+    }
+    pass(HOUR);
+    static const int left[] = {250 - 100 + 1, 250 - 200 + 2, 3, 4};
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(key, sizeof(key), "new %d", i);
+        (void)jobs_put(broker, "t", "x", &options);
+        CHECK_INT(rows(broker), ==, left[i]);
+    }
+    weir_broker_close(broker);
+}
+
 TEST(apart, "keys of different tubes are different; options that make no sense are refused")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");

@@ -47,7 +47,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_RUN_AGAIN, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_KEEP_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_DELETE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
-        {WEIRI_SQL_DELETE_KEYS, "SEARCH keys USING INDEX keys_ended (until<?)"},
         {WEIRI_SQL_RENEW_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RENEW_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BOOT, "SEARCH boots USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -88,22 +87,37 @@ TEST(plan_of_the_same, "a job of the same time and body is searched for in the i
     weir_broker_close(broker);
 }
 
-TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")
+/* Checks that the plan of a statement has these steps and no other. */
+static void expect_steps(enum weiri_sql which, const char *const *steps, size_t count)
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_store *store = broker->store;
     char sql[2048];
-    (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[WEIRI_SQL_ATTEMPTS]);
-    static const char *const steps[] = {"SEARCH attempts USING PRIMARY KEY (job=?)",
-                                        "USE TEMP B-TREE FOR ORDER BY"};
+    (void)snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", weiri_sql_texts[which]);
     sqlite3_stmt *statement;
     CHECK_INT(sqlite3_prepare_v2(store->writer.db, sql, -1, &statement, NULL), ==, SQLITE_OK);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < count; i++) {
         CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
         CHECK_STRING((const char *)sqlite3_column_text(statement, 3), steps[i]);
     }
+    CHECK_INT(sqlite3_step(statement), ==, SQLITE_DONE);
     CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
     weir_broker_close(broker);
+}
+
+TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")
+{
+    static const char *const steps[] = {"SEARCH attempts USING PRIMARY KEY (job=?)",
+                                        "USE TEMP B-TREE FOR ORDER BY"};
+    expect_steps(WEIRI_SQL_ATTEMPTS, steps, 2);
+}
+
+TEST(plan_of_ended_keys, "the keys whose time has passed are found in one index, by time")
+{
+    static const char *const steps[] = {"SEARCH keys USING COVERING INDEX keys_job (job=?)",
+                                        "LIST SUBQUERY 1",
+                                        "SEARCH keys USING INDEX keys_ended (until<?)"};
+    expect_steps(WEIRI_SQL_DELETE_KEYS, steps, 3);
 }
 
 TEST(settings, "the writer's settings are those that durability and safety rest on")

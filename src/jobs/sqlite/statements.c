@@ -119,7 +119,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_KEEP_KEY] = "UPDATE keys INDEXED BY keys_job SET job = -job WHERE job = ?1",
     [WEIRI_SQL_DELETE_KEY] = "DELETE FROM keys INDEXED BY keys_job WHERE job = ?1",
     [WEIRI_SQL_DELETE_KEYS] =
-        "DELETE FROM keys INDEXED BY keys_ended WHERE job < 0 AND until <= ?1",
+        "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys "
+        "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)",
     [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
     [WEIRI_SQL_RENEW_BODY] = "UPDATE bodies SET checksum = ?2, body = ?3 WHERE id = ?1",
 };
