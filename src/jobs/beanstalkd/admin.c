@@ -272,14 +272,22 @@ enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn 
 /* --- kick --- */
 
 /* Kicks buried jobs of one node one by one: the command for many would kick delayed ones where none
- * is buried, and a buried job's claim must be forgotten before it runs. False: the node or Redis
- * did not answer. */
+ * is buried, and a buried job's claim must be forgotten before it runs. Those that are buried again
+ * meanwhile are the last ones, and are not kicked twice. False: the node or Redis did not answer.
+ */
 static bool kick_node(struct weiri_queries *queries, size_t node, const char *tube, size_t count,
                       size_t *kicked)
 {
     struct weiri_cluster *cluster = queries->call.cluster;
     const struct weiri_query *answer = queries->query;
-    while (*kicked < count) {
+    const struct weiri_request stats = {.verb = WEIRI_STATS_TUBE, .tube = tube};
+    uint64_t most = 0;
+    weiri_queries_ask(queries, node, &stats, NULL);
+    if (answer->kind != WEIRI_OK_BODY) {
+        return answer->delivery == WEIRI_ANSWERED; /* it does not know the tube */
+    }
+    (void)weiri_stats_number(answer->body, answer->body_size, "current-jobs-buried", &most);
+    for (; most > 0 && *kicked < count; most--) {
         const struct weiri_request peek = {.verb = WEIRI_PEEK_BURIED};
         weiri_queries_ask(queries, node, &peek, tube);
         if (answer->kind != WEIRI_FOUND) {
