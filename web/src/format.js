@@ -7,6 +7,10 @@ export function count(n) {
     return n.toLocaleString("en");
 }
 
+export function jobs(n) {
+    return count(n) + (n === 1 ? " job" : " jobs");
+}
+
 // Short, for axes and tiles: 12,345 is 12.3k.
 export function short(n) {
     for (const [size, unit] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) {

@@ -8,7 +8,7 @@ import { Empty, Failure, html } from "./parts.js";
 
 function binlog(node) {
     if (node.binlog === undefined) return "";
-    return node.binlog ? `${count(node.binlog_files)} files` : html`<span class="bad">off</span>`;
+    return node.binlog ? count(node.binlog_files) + (node.binlog_files === 1 ? " file" : " files") : html`<span class="bad">off</span>`;
 }
 
 export function Nodes({ seconds }) {

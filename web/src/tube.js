@@ -3,7 +3,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { change, get, matching, post, segment } from "./api.js";
-import { count, relative, size } from "./format.js";
+import { count, jobs as plural, relative, size } from "./format.js";
 import { address, parse, useKeys, useReading } from "./live.js";
 import { paused, Samples } from "./overview.js";
 import { Empty, Failure, html, outcome, State, STATES, Time } from "./parts.js";
@@ -20,6 +20,7 @@ const ACTIONS = [
 ];
 
 function reading(tube, state, text, after, isCluster) {
+    if (isCluster === undefined) return async () => ({ jobs: [] }); // It is not known yet what can be asked.
     const path = `tubes/${segment(tube)}/`;
     return (signal) => (isCluster ? get(path + "peek", { state, limit: 10, body: "true" }, signal)
         : get(path + "jobs", { state, text, limit: PAGE, after, body: "true" }, signal));
@@ -86,7 +87,7 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
     const [chosen, setChosen] = useState(new Set());
     const [row, setRow] = useState(-1);
     const search = useRef();
-    const isCluster = stats?.broker === "beanstalk";
+    const isCluster = stats ? stats.broker === "beanstalk" : undefined;
     const after = pages.at(-1);
     const filter = [name, state, text].join("\n");
     useEffect(() => {
@@ -96,7 +97,7 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
     }, [filter]);
     const tube = useReading((signal) => get("tubes/" + segment(name), {}, signal), name, seconds);
     const jobs = useReading(reading(name, state, text, after, isCluster),
-        stats ? [filter, after, isCluster].join("\n") : null, stats ? seconds : 0);
+        [filter, after, isCluster].join("\n"), stats ? seconds : 0);
     const samples = useReading((signal) => get("samples", { tube: name }, signal), name,
         seconds && Math.max(seconds, 10));
     const list = jobs.data?.jobs || [];
@@ -115,14 +116,14 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
         for (const id of ids) if (on) next.add(id); else next.delete(id);
         return next;
     });
-    const run = (action, ids) => act(action.label, count(ids.length) + " jobs", async (tell) =>
+    const run = (action, ids) => act(action.label, plural(ids.length), async (tell) =>
         outcome(await change(action.what, ids, {}, (n) => tell(`${count(n)} of ${count(ids.length)}`))), again);
     const runAll = (action) => act(action.label, "all that match", async (tell) => {
         const ids = await matching(name, { state, text }, (n) => tell(`${count(n)} found`));
         return outcome(await change(action.what, ids, {}, (n) => tell(`${count(n)} of ${count(ids.length)}`)));
     }, again);
     const askFor = (action) => ask({
-        title: `${capital(action.label)} ${count(chosen.size)} ${chosen.size === 1 ? "job" : "jobs"}?`,
+        title: `${capital(action.label)} ${plural(chosen.size)}?`,
         text: action.note, act: action.label, danger: action.danger, run: () => run(action, [...chosen]),
     });
     const askForAll = (action) => ask({
@@ -174,7 +175,8 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
         </div>`}
         ${isCluster && html`<p class="note">beanstalkd shows the first job of each state of each node only.</p>`}
         ${mayChange && list.length > 0 && html`<div class="row bar">
-            <span>${chosen.size ? `${count(chosen.size)} chosen:` : "Choose jobs, or all that match:"}</span>
+            <span>${chosen.size ? `${count(chosen.size)} chosen:` : isCluster ? "Choose jobs to change them."
+                : "Choose jobs, or all that match:"}</span>
             ${ACTIONS.map((action) => chosen.size
                 ? html`<button class=${action.danger ? "danger" : ""} onClick=${() => askFor(action)}>
                     ${action.label}</button>`
@@ -182,7 +184,7 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
                     <button class=${action.danger ? "danger" : ""} onClick=${() => askForAll(action)}>
                     ${action.label} all</button>`)}
         </div>`}
-        ${jobs.data && (list.length === 0
+        ${stats && jobs.data && (list.length === 0
             ? html`<${Empty}>${text ? "No job matches." : state ? `No job is ${state}.` : "There are no jobs."}<//>`
             : html`<${Jobs} jobs=${list} now=${now} chosen=${chosen} choose=${choose} row=${row}
                 mayChange=${mayChange} />`)}

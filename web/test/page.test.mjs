@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -27,6 +28,15 @@ let place;
 
 function run(args, input) {
     return execFileSync(weir, args, { input: input ?? "", env, encoding: "utf8" });
+}
+
+function freePort() {
+    return new Promise((resolve) => {
+        const server = createServer().listen(0, "127.0.0.1", () => {
+            const { port } = server.address();
+            server.close(() => resolve(port));
+        });
+    });
 }
 
 // Starts a server on a free port. Returns its address.
@@ -328,6 +338,30 @@ test("a read-only server is shown without buttons that change, and hidden bodies
     await page.getByText("(hidden)").first().waitFor();
     assert.equal(await page.getByRole("button", { name: /kick|bury|remove|pause|put/ }).count(), 0);
     assert.equal(await page.getByRole("checkbox").count(), 0);
+});
+
+test("a cluster shows its servers, and of a tube what beanstalkd tells", async (t) => {
+    const port = await freePort();
+    const node = spawn("beanstalkd", ["-l", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+    const failed = new Promise((resolve) => { node.on("error", resolve); });
+    t.after(() => node.kill());
+    if (await Promise.race([failed, new Promise((resolve) => { node.on("spawn", () => resolve(null)); })])) {
+        t.skip("beanstalkd is not installed");
+        return;
+    }
+    const url = `beanstalk://127.0.0.1:${port}/?replicas=1`;
+    await until(() => spawnSync(weir, ["put", "--broker", url, "mail", "hello"]).status === 0);
+    const at = await serve("--broker", url);
+    const page = await open(t, "#/tube/mail", { at });
+    await page.getByText("hello").waitFor();
+    await page.getByText("beanstalkd shows the first job").waitFor();
+    await page.getByRole("checkbox", { name: "Choose job" }).first().check();
+    await page.getByRole("button", { name: "bury", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "bury" }).click();
+    await page.getByText("bury 1 job: 1 buried").waitFor();
+    await page.getByRole("link", { name: "Servers" }).click();
+    await page.getByText("127.0.0.1:" + port).waitFor();
+    await page.getByText("up", { exact: true }).waitFor();
 });
 
 test("it fits a narrow screen", async (t) => {
