@@ -154,15 +154,18 @@ static bool read_added(struct reader *reader, struct when *when)
                  {"hour", 3600, 0}, {"day", 0, 1},     {"week", 0, 7}};
     int count = 0;
     size_t digits = read_digits(reader->word.text, 6, &count);
-    if (digits == 0 || reader->word.text[digits] != '\0') {
+    const char *unit = reader->word.text + digits;
+    if (digits == 0) {
         return false;
     }
-    next(reader);
-    size_t length = strlen(reader->word.text);
-    length -= length > 0 && strchr("sS", reader->word.text[length - 1]) != NULL ? 1 : 0;
+    if (unit[0] == '\0') {
+        next(reader);
+        unit = reader->word.text;
+    }
+    size_t length = strlen(unit);
+    length -= length > 0 && strchr("sS", unit[length - 1]) != NULL ? 1 : 0;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strlen(units[i].name) == length &&
-            strncasecmp(units[i].name, reader->word.text, length) == 0) {
+        if (strlen(units[i].name) == length && strncasecmp(units[i].name, unit, length) == 0) {
             when->add_seconds = units[i].seconds * count;
             when->add_days = units[i].days * count;
             next(reader);
@@ -204,21 +207,26 @@ static bool read_words(struct reader *reader, struct when *when)
     return true;
 }
 
-/* The time of the zone, `days` later. False: clocks skip it. */
+/* The time of the zone, `days` later, the earlier one where clocks show it twice. False: they skip
+ * it. */
 static bool resolve(const struct tm *date, int days, int64_t *ret_seconds)
 {
-    for (int summer = 1; summer >= 0; summer--) {
-        struct tm same = *date;
-        same.tm_mday += days;
+    struct tm wanted = *date;
+    bool is_found = false;
+    wanted.tm_mday += days;
+    (void)timegm(&wanted); /* the day after the 31st is the 1st */
+    for (int summer = 0; summer < 2; summer++) {
+        struct tm same = wanted;
         same.tm_isdst = summer;
-        time_t seconds = mktime(&same);
-        if (same.tm_isdst == summer && same.tm_hour == date->tm_hour &&
-            same.tm_min == date->tm_min && same.tm_sec == date->tm_sec) {
+        int64_t seconds = mktime(&same);
+        bool is_same = same.tm_mday == wanted.tm_mday && same.tm_hour == wanted.tm_hour &&
+                       same.tm_min == wanted.tm_min && same.tm_sec == wanted.tm_sec;
+        if (is_same && (!is_found || seconds < *ret_seconds)) {
             *ret_seconds = seconds;
-            return true;
+            is_found = true;
         }
     }
-    return false;
+    return is_found;
 }
 
 bool when_read(const char *text, int64_t now_ns, int64_t *ret_ns, size_t *ret_offset)

@@ -51,6 +51,7 @@ TEST(reads, "what people type to at(1) is the time that they mean")
     check_from(now, "now", now);
     check_from(now, "now + 10 minutes", now + INT64_C(600) * 1000000000);
     check_from(now, "NOW+1 min", now + INT64_C(60) * 1000000000);
+    check_from(now, "now +10minutes", now + INT64_C(600) * 1000000000);
     check_from(now, "now + 2 days", at(2026, 11, 25, 10, 30, 0) + 500000000);
     check_from(now, "09:00", at(2026, 11, 24, 9, 0, 0));
     check_from(now, "10:31", at(2026, 11, 23, 10, 31, 0));
@@ -87,6 +88,21 @@ TEST(changes, "days keep the time of day when clocks are changed, hours do not")
     int64_t ns;
     size_t offset;
     CHECK(!when_read("tomorrow 02:30", spring, &ns, &offset));
+}
+
+TEST(skipped, "a day that a zone skipped is no day, and an hour it shows twice is the first")
+{
+    int64_t ns;
+    size_t offset;
+    CHECK_INT(setenv("TZ", "Pacific/Apia", 1), ==, 0);
+    tzset();
+    int64_t before = at(2011, 12, 29, 12, 0, 1);
+    CHECK(!when_read("2011-12-30 09:00", before, &ns, &offset));
+    check_from(before, "2011-12-31 09:00", at(2011, 12, 31, 9, 0, 1));
+    /* Its winter time is the one that is flagged. */
+    CHECK_INT(setenv("TZ", "Europe/Dublin", 1), ==, 0);
+    CHECK(when_read("2026-10-25 01:30", before, &ns, &offset));
+    CHECK_INT(ns, ==, INT64_C(1792888200) * 1000000000);
 }
 
 TEST(refuses, "what is no time is refused at the word that is wrong")
