@@ -36,7 +36,7 @@ TEST(every_command, "each command explains itself, in the same words by --help, 
 {
     static const char *const commands[] = {"put",   "at",     "revoke", "work", "stats", "peek",
                                            "kick",  "move",   "ls",     "rm",   "bury",  "why",
-                                           "pause", "resume", "serve",  "help"};
+                                           "pause", "resume", "serve",  "help", "cron",  "log"};
     program_init();
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         struct ended help = WEIR_EXPECT(0, "help", commands[i]);

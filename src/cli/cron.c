@@ -1,0 +1,183 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* tm_gmtoff */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#include <weir/cron.h>
+
+#include "cli/arguments.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/when.h"
+#include "view/timestamp.h"
+
+enum {
+    OPTION_COUNT = OPTION_OWN,
+    OPTION_FROM,
+    OPTION_JSON,
+    OPTION_ZONE
+};
+
+#define COUNT_MOST 1000
+
+static const struct poptOption cron_options[] = {
+    OPTION_VALUE("count", 'n', OPTION_COUNT, "How many times to show (default: 5)", "N"),
+    OPTION_VALUE("zone", 'z', OPTION_ZONE,
+                 "The zone of an expression that names none, e.g. Europe/Berlin (default: that of "
+                 "$TZ, or this system's)",
+                 "ZONE"),
+    OPTION_VALUE("from", '\0', OPTION_FROM, "Begin after this time instead of now", "TIME"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a time instead of words"),
+    POPT_TABLEEND,
+};
+
+struct explain {
+    const char *zone;
+    int64_t count;
+    int64_t from_ns;
+    bool json;
+};
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    struct explain *explain = arg;
+    size_t offset = 0;
+    switch (option) {
+    case OPTION_COUNT:
+        return read_number(name, text, 1, COUNT_MOST, &explain->count);
+    case OPTION_FROM:
+        if (!timestamp_read(text, &explain->from_ns, &offset) &&
+            !when_read(text, explain->from_ns, &explain->from_ns, &offset)) {
+            return report(EX_USAGE,
+                          "%s: %s: not a time at character %zu; expected one such as "
+                          "2030-01-31T08:00:00Z or 'tomorrow 9:00'",
+                          name, quote(text).text, offset + 1);
+        }
+        return EX_OK;
+    case OPTION_ZONE:
+        explain->zone = text;
+        return EX_OK;
+    default:
+        explain->json = true;
+        return EX_OK;
+    }
+}
+
+/* Times are shown in the zone of the expression: that becomes the zone of this process. */
+static bool enter_zone(const char *text, const char *zone)
+{
+    static const char prefix[] = "CRON_TZ=";
+    text += strspn(text, " \t");
+    if (strncmp(text, prefix, strlen(prefix)) == 0) {
+        char name[256];
+        text += strlen(prefix);
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, " \t"), text);
+        return setenv("TZ", name, 1) == 0;
+    }
+    return zone != NULL ? setenv("TZ", zone, 1) == 0 : unsetenv("TZ") == 0;
+}
+
+/* How far the zone's clocks are before those of UTC. */
+static int64_t offset_of(int64_t ns)
+{
+    time_t seconds = (time_t)(ns / WEIR_SECONDS(1));
+    struct tm date;
+    (void)localtime_r(&seconds, &date);
+    return WEIR_SECONDS(date.tm_gmtoff);
+}
+
+static bool print_time(const struct explain *explain, int64_t at_ns, int64_t before_ns)
+{
+    int64_t changed_ns = offset_of(at_ns) - offset_of(before_ns);
+    char at[WHEN_SIZE];
+    char wait[32];
+    char change[80] = "";
+    char by[32];
+    when_write(at_ns, at);
+    int64_t wait_ns = at_ns - explain->from_ns;
+    wait_ns -= wait_ns < WEIR_SECONDS(10) ? 0 : wait_ns % WEIR_SECONDS(1);
+    (void)weir_duration_format(wait_ns, wait, sizeof(wait));
+    if (explain->json) {
+        char utc[TIMESTAMP_SIZE];
+        timestamp_write(at_ns, utc);
+        return table_print_json(json_pack("{s:s, s:s, s:I}", "at", utc, "local", at,
+                                          "clocks_changed_ns", (json_int_t)changed_ns));
+    }
+    if (changed_ns != 0) {
+        (void)weir_duration_format(llabs(changed_ns), by, sizeof(by));
+        (void)snprintf(change, sizeof(change), "  clocks were put %s by %s in between",
+                       changed_ns > 0 ? "forward" : "back", by);
+    }
+    return printf("%s  in %s%s\n", at, wait, change) >= 0;
+}
+
+static int print_times(const struct explain *explain, const weir_cron *cron)
+{
+    int64_t before_ns = explain->from_ns;
+    for (int64_t i = 0; i < explain->count; i++) {
+        int64_t at_ns = 0;
+        if (weir_cron_next(cron, before_ns, &at_ns) != WEIR_OK) {
+            return i > 0 ? EX_OK : report(EX_DATAERR, "it never fires after that");
+        }
+        if (!print_time(explain, at_ns, before_ns)) {
+            return table_refuse();
+        }
+        before_ns = at_ns;
+    }
+    return EX_OK;
+}
+
+static int explain_text(struct explain *explain, const char *text)
+{
+    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_error error = {.text = ""};
+    weir_cron *cron = NULL;
+    options.zone = explain->zone;
+    options.flags = WEIR_CRON_SECONDS;
+    enum weir_status status = weir_cron_new(text, &options, &cron, &error);
+    if (status != WEIR_OK) {
+        return report(status == WEIR_ENOMEM ? EX_OSERR : EX_USAGE, "%s: %s", quote(text).text,
+                      error.text[0] != '\0' ? error.text : weir_status_text((int)status));
+    }
+    int code = enter_zone(text, explain->zone) ? EX_OK : report(EX_OSERR, "out of memory");
+    tzset();
+    code = code == EX_OK ? print_times(explain, cron) : code;
+    weir_cron_unref(cron);
+    return code;
+}
+
+static int run_cron(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"explain", "expression"};
+    struct timespec now = {0, 0};
+    struct arguments arguments;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    struct explain explain = {
+        .count = 5, .from_ns = WEIR_SECONDS(now.tv_sec) + now.tv_nsec, .zone = getenv("TZ")};
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &explain);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 2, 0);
+        if (code == EX_OK && strcmp(arguments.operands[0], "explain") != 0) {
+            code = report(EX_USAGE, "%s: expected explain", quote(arguments.operands[0]).text);
+        }
+        code = code == EX_OK ? explain_text(&explain, arguments.operands[1]) : code;
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_cron = {
+    .name = "cron",
+    .operands = "explain EXPRESSION",
+    .summary = "tell when a cron expression fires",
+    .examples = "  weir cron explain '*/15 9-17 * * mon-fri'\n"
+                "  weir cron explain -n 3 --zone Europe/Berlin '30 2 * * *'\n",
+    .options = cron_options,
+    .run = run_cron,
+};
