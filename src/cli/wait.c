@@ -1,0 +1,126 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sysexits.h>
+#include <time.h>
+
+#include <weir/admin.h>
+#include <weir/clock.h>
+#include <weir/duration.h>
+
+#include "cli/arguments.h"
+#include "cli/report.h"
+#include "cli/store.h"
+
+enum {
+    OPTION_TIMEOUT = OPTION_OWN
+};
+
+/* Between two looks: at first as long as a short job takes, then ever longer. */
+#define PAUSE_LEAST WEIR_MS(20)
+#define PAUSE_MOST WEIR_MS(500)
+
+#define EXIT_BURIED 1
+
+static const struct poptOption wait_options[] = {
+    OPTION_VALUE("timeout", 't', OPTION_TIMEOUT,
+                 "Wait no longer than this, then end with 75 (default: for ever)", "DURATION"),
+    POPT_TABLEEND,
+};
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    (void)option;
+    return read_duration(name, text, 0, arg);
+}
+
+/* What a look at a job found. */
+struct look {
+    enum weir_job_state state; /* 0: it is there no more */
+    char reason[WEIR_REASON_SIZE];
+};
+
+static int keep(const struct weir_job *job, void *arg)
+{
+    struct look *look = arg;
+    look->state = job->state;
+    (void)snprintf(look->reason, sizeof(look->reason), "%s", job->reason);
+    return 1;
+}
+
+/* Returns 0 or an exit status, after saying why. */
+static int look_at(weir_broker *broker, const char *id, struct look *ret_look)
+{
+    struct weir_error error = {""};
+    *ret_look = (struct look){.state = (enum weir_job_state)0};
+    enum weir_status status = weir_broker_peek_id(broker, id, keep, ret_look, &error);
+    if (status == WEIR_EINVAL) {
+        return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
+    }
+    return status == WEIR_OK || status == WEIR_ENOTFOUND
+               ? EX_OK
+               : report_status(status, quote(id).text, &error);
+}
+
+static void pause_for(int64_t ns)
+{
+    struct timespec time = {(time_t)(ns / WEIR_SECONDS(1)), (long)(ns % WEIR_SECONDS(1))};
+    (void)nanosleep(&time, NULL);
+}
+
+/* Waits for one job. Returns 0, EXIT_BURIED, or an exit status, after saying why. */
+static int wait_for(weir_broker *broker, const char *id, int64_t limit_ns)
+{
+    weir_clock *clock = weir_clock_monotonic();
+    int64_t pause_ns = PAUSE_LEAST;
+    struct look look;
+    int code = look_at(broker, id, &look);
+    while (code == EX_OK && look.state != 0 && look.state != WEIR_JOB_BURIED) {
+        int64_t left_ns = limit_ns - weir_clock_now(clock);
+        if (left_ns <= 0) {
+            return report(EX_TEMPFAIL, "%s: still %s when the time had passed", quote(id).text,
+                          weir_job_state_name(look.state));
+        }
+        pause_for(left_ns < pause_ns ? left_ns : pause_ns);
+        pause_ns = pause_ns * 2 < PAUSE_MOST ? pause_ns * 2 : PAUSE_MOST;
+        code = look_at(broker, id, &look);
+    }
+    return code == EX_OK && look.state == WEIR_JOB_BURIED
+               ? report(EXIT_BURIED, "%s: buried: %s", quote(id).text, quote(look.reason).text)
+               : code;
+}
+
+static int run_wait(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"id"};
+    struct arguments arguments;
+    int64_t timeout_ns = INT64_MAX;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &timeout_ns);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments.count == 0 ? arguments_expect(&arguments, names, 1, 0) : EX_OK;
+        struct store store = {0};
+        code = code == EX_OK ? store_open(&store, &arguments, STORE_READ) : code;
+        int64_t now_ns = weir_clock_now(weir_clock_monotonic());
+        int64_t limit_ns = timeout_ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + timeout_ns;
+        int buried = EX_OK;
+        for (size_t i = 0; i < arguments.count && (code == EX_OK || code == EXIT_BURIED); i++) {
+            code = wait_for(store.broker, arguments.operands[i], limit_ns);
+            buried = code == EXIT_BURIED ? EXIT_BURIED : buried;
+        }
+        code = code == EX_OK ? buried : code;
+        store_close(&store);
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_wait = {
+    .name = "wait",
+    .operands = "ID...",
+    .summary = "wait until jobs have ended; 1 if one is buried",
+    .examples = "  weir wait --timeout 10m \"$(weir put mail 'hello')\"\n",
+    .options = wait_options,
+    .run = run_wait,
+};
