@@ -109,7 +109,7 @@ static void describe(weir_context *context, const struct child_end *end)
 {
     char reason[96];
     if (end->ended_by != WEIR_OK) {
-        (void)snprintf(reason, sizeof(reason), "%s", weir_status_text(end->ended_by));
+        (void)snprintf(reason, sizeof(reason), "%s", weir_status_text((int)end->ended_by));
     } else {
         (void)snprintf(reason, sizeof(reason), "%s %d", end->exited ? "exit status" : "signal",
                        end->number);
