@@ -26,6 +26,11 @@ static const struct poptOption no_options[] = {POPT_TABLEEND};
 
 #define COMMON_COUNT (sizeof(common_options) / sizeof(common_options[0]) - 1)
 
+const struct poptOption *arguments_common(void)
+{
+    return common_options;
+}
+
 /* The command's rows, then the common ones. */
 static struct poptOption *join_tables(const struct poptOption *own)
 {

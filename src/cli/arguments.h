@@ -59,6 +59,9 @@ int arguments_parse(struct arguments *arguments, const struct command *command, 
                     char **argv, option_fn *set, void *arg);
 void arguments_free(struct arguments *arguments);
 
+/* The options that every command has. */
+const struct poptOption *arguments_common(void);
+
 /* Prints a command's help on standard output. */
 int arguments_help(const struct command *command);
 

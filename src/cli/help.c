@@ -25,7 +25,7 @@ void help_overview(void)
                 "Commands:\n",
                 stdout);
     for (size_t i = 0; commands[i] != NULL; i++) {
-        (void)printf("  %-6s %s\n", commands[i]->name, commands[i]->summary);
+        (void)printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
     (void)fputs("\n"
                 "`weir help COMMAND` or `weir COMMAND --help` tells more; so does weir(1).\n",
