@@ -144,7 +144,7 @@ croniter: deps-test ## cron expressions against python3-croniter in every time z
 	@WEIR_TEST_SCALE=6 tests/croniter/compare.py build/dev/tests/test.croniter.list
 
 .PHONY: promtool
-promtool: deps-test ## let Prometheus' promtool judge the metrics
+promtool: deps-test ## let Prometheus' promtool judge the metrics, alerts and dashboards
 	@$(call configure,dev)
 	@$(call build,dev) --target test.conformance.promtool test.http.metrics
 	@tools/promtool.sh build/dev
@@ -161,6 +161,7 @@ check: deps-lint ## what the scripts tools/check_*.py hold (includes, sizes, tex
 	@tools/check_includes.py
 	@tools/check_sizes.py
 	@tools/check_text.py
+	@tools/check_dashboards.py
 	@tools/check_plants.py
 	@tools/check_readme.py
 	@tools/check_locks.py

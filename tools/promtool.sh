@@ -42,3 +42,9 @@ fi
 export WEIR_PROMTOOL="$promtool"
 "$1/tests/test.conformance.promtool"
 "$1/tests/integration/test.http.metrics"
+
+# The alerts fire when they should, and what the dashboards ask is PromQL.
+(cd packaging/prometheus && "$promtool" check rules weir.rules.yml && "$promtool" test rules weir.test.yml)
+rules=build/dashboards.rules.yml
+tools/check_dashboards.py --rules >"$rules"
+"$promtool" check rules "$rules"
