@@ -61,18 +61,22 @@ void server_end(struct server *server)
     ended_free(&ended);
 }
 
-unsigned server_descriptors(const struct server *server)
+/* Its sockets without the one that listens. Files of the broker come and go as calls need them. */
+unsigned server_connections(const struct server *server)
 {
     char path[64];
     unsigned count = 0;
     (void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)server->running.pid);
     DIR *folder = opendir(path);
     CHECK(folder != NULL);
-    while (readdir(folder) != NULL) {
-        count++;
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        char target[64] = "";
+        ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
+        count += size > 0 && strncmp(target, "socket:", 7) == 0 ? 1 : 0;
     }
     (void)closedir(folder);
-    return count - 2;
+    CHECK_INT(count, >, 0);
+    return count - 1;
 }
 
 long server_memory(const struct server *server)

@@ -22,8 +22,8 @@ struct server server_start(const char *const words[]);
 struct server server_start_unix(const char *const words[]);
 /* Ends it by a signal, and expects that it ends well, having said no more. */
 void server_end(struct server *server);
-/* Descriptors that the server has open. */
-unsigned server_descriptors(const struct server *server);
+/* Connections that the server has open. */
+unsigned server_connections(const struct server *server);
 /* Resident memory in bytes. */
 long server_memory(const struct server *server);
 
