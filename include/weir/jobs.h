@@ -10,6 +10,7 @@
 #include <weir/broker.h>
 #include <weir/consumer.h>
 #include <weir/job.h>
+#include <weir/job_schedule.h>
 #include <weir/move.h>
 #include <weir/producer.h>
 

@@ -10,6 +10,7 @@
 
 #include <weir/admin.h>
 #include <weir/broker.h>
+#include <weir/job_schedule.h>
 
 #include "base/boot.h"
 #include "base/list.h"
@@ -61,6 +62,22 @@ struct weiri_put {
 };
 
 struct weiri_move;
+struct weiri_plan;
+
+/* A schedule to be kept. Its options are checked, and have their defaults filled in: cron and zone
+ * are not NULL. */
+struct weiri_schedule_put {
+    struct weir_job_schedule_options options;
+    const struct weiri_plan *plan;
+};
+
+/* What an operator does with a schedule. */
+enum weiri_schedule_event {
+    WEIRI_SCHEDULE_REMOVE,
+    WEIRI_SCHEDULE_PAUSE,
+    WEIRI_SCHEDULE_RESUME,
+    WEIRI_SCHEDULE_RUN
+};
 
 /* An operator's event for jobs by id. */
 struct weiri_change {
@@ -160,6 +177,15 @@ struct weiri_broker_ops {
     /* NULL: the backend keeps no attempts. */
     enum weir_status (*attempts)(void *store, const char *id, weir_attempt_fn *fn, void *arg,
                                  struct weir_error *ret_error);
+
+    /* Schedules. NULL: the backend keeps none. WEIR_ENOTFOUND: there is none of the name. */
+    enum weir_status (*schedule_put)(void *store, const struct weiri_schedule_put *put,
+                                     struct weir_error *ret_error);
+    enum weir_status (*schedule_change)(void *store, const char *name,
+                                        enum weiri_schedule_event event, struct weir_job_id *ret_id,
+                                        struct weir_error *ret_error);
+    enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
+                                  void *arg, struct weir_error *ret_error);
 
     /* Moves jobs to another broker (jobs/move.h). */
     enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);

@@ -165,7 +165,7 @@ TEST(first_version,
     }
     for (int i = 0; i < 2; i++) {
         broker = jobs_store_open("jobs.db", &wall);
-        CHECK_INT(version_of(broker), ==, 4);
+        CHECK_INT(version_of(broker), ==, 5);
         CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
         weir_broker_close(broker);
     }

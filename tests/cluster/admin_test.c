@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* What operators do with jobs of a cluster. */
 #include <weir/admin.h>
+#include <weir/job_schedule.h>
 
 #include "cluster/servers.h"
 #include "support/jobs.h"
@@ -227,6 +228,11 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     CHECK(error.text[0] != '\0');
     CHECK_STATUS(weir_broker_attempts(broker, text, keep_attempt, NULL, &error), WEIR_ENOTSUP);
     CHECK(error.text[0] != '\0');
+    struct weir_job_schedule_options schedule = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    CHECK_STATUS(weir_broker_schedule_put(broker, &schedule, &error), WEIR_ENOTSUP);
+    CHECK_STRING(error.text, "a beanstalk: broker keeps no schedules");
+    CHECK_STATUS(weir_broker_schedule_pause(broker, "s", NULL), WEIR_ENOTSUP);
+    CHECK_STATUS(weir_broker_schedules(broker, NULL, NULL, NULL, NULL), WEIR_ENOTSUP);
     struct weir_put_options keyed = WEIR_PUT_OPTIONS_INIT;
     const struct weir_body body = {"x", 1};
     keyed.key = "k";

@@ -8,6 +8,7 @@
 #include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
+#include "jobs/sqlite/tube.h"
 
 struct change_request {
     const struct weiri_change *change;

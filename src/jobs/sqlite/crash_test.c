@@ -402,7 +402,7 @@ TEST(killed_while_migrated, "a process killed at any call while it migrates a st
             kills += was_killed;
             recover(ledger, BATCH);
             weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
-            CHECK_INT(query(broker, "PRAGMA user_version") & 0xff, ==, 4);
+            CHECK_INT(query(broker, "PRAGMA user_version") & 0xff, ==, 5);
             weir_broker_close(broker);
         }
     }

@@ -11,6 +11,8 @@
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
+#include "jobs/sqlite/schedules.h"
+#include "jobs/sqlite/tube.h"
 
 /* Jobs read at a time. */
 enum {
@@ -279,7 +281,11 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
 {
     int64_t delayed = 0;
     int64_t lease = 0;
-    int code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, &delayed);
+    int64_t firing = 0;
+    int code = weiri_schedules_next(store, tube, &firing);
+    if (code == SQLITE_OK) {
+        code = find_first(store, WEIRI_SQL_FIRST_DELAYED, tube, &delayed);
+    }
     if (code == SQLITE_OK) {
         code = find_first(store, WEIRI_SQL_FIRST_LEASE, tube, &lease);
     }
@@ -302,6 +308,9 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     int64_t ahead = weiri_time_sub(weiri_store_now(store), weiri_store_lease_now(store));
     lease = lease == WEIR_FOREVER ? lease : weiri_time_add(lease, ahead);
     exchange->next_ns = delayed < lease ? delayed : lease;
+    if (firing < exchange->next_ns) {
+        exchange->next_ns = firing;
+    }
     if (is_paused && paused_until_ns < exchange->next_ns) {
         exchange->next_ns = paused_until_ns;
     }
@@ -328,7 +337,13 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         exchange->is_empty = true;
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
-    code = promote(store, tally, tube, exchange->attempts_max, now_ns, &request->has_more);
+    code = weiri_schedules_fire(store, tally, tube, now_ns, &request->has_more);
+    if (code != SQLITE_OK || exchange->wanted == 0) {
+        return code;
+    }
+    if (!request->has_more) {
+        code = promote(store, tally, tube, exchange->attempts_max, now_ns, &request->has_more);
+    }
     int64_t paused_until = 0;
     if (code == SQLITE_OK) {
         code = find_pause(store, tube, now_ns, &paused_until);
@@ -369,7 +384,7 @@ static int run_exchange(struct weiri_store *store, void *arg)
     reset(store, request);
     store->burials = exchange->buried == NULL ? NULL : &request->burials;
     int code = request->is_settled ? SQLITE_OK : settle(store, exchange, &tally, now);
-    if (code == SQLITE_OK && exchange->wanted > 0) {
+    if (code == SQLITE_OK) {
         code = collect(store, request, &tally, now);
     }
     store->burials = NULL;

@@ -10,6 +10,7 @@
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/tube.h"
 
 /* An array that grows. */
 struct findings {

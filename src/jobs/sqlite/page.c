@@ -7,6 +7,7 @@
 
 #include "jobs/sqlite/copy.h"
 #include "jobs/sqlite/row.h"
+#include "jobs/sqlite/tube.h"
 
 /* The bytes of a page, of which one job may have more, and the numbers that one transaction goes
  * through. */

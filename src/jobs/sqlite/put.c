@@ -10,6 +10,7 @@
 #include "jobs/sqlite/keys.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"
+#include "jobs/sqlite/tube.h"
 
 /* A put of very many jobs is cut into transactions, each of a multiple of CUT_JOBS but for the
  * last, so that others can write in between. */
@@ -25,28 +26,6 @@ struct put_request {
     bool was_there;   /* result */
     bool is_refused;  /* result: a job has the key */
 };
-
-static int find_or_add_tube(struct weiri_store *store, const char *name, int64_t *ret_tube)
-{
-    int code = weiri_tube_find(&store->writer, name, ret_tube);
-    if (code == SQLITE_ROW) {
-        return SQLITE_OK;
-    }
-    if (code != SQLITE_DONE) {
-        return code;
-    }
-    sqlite3_stmt *statement;
-    code = weiri_sql_prepare(&store->writer, WEIRI_SQL_ADD_TUBE, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = weiri_sql_end(statement, sqlite3_step(statement));
-        (void)sqlite3_clear_bindings(statement);
-        *ret_tube = sqlite3_last_insert_rowid(store->writer.db);
-    }
-    return code;
-}
 
 /* which: adds or renews. */
 static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
@@ -168,7 +147,7 @@ static int run_put(struct weiri_store *store, void *arg)
     int64_t tube;
     int code = weiri_space_check_put(store);
     if (code == SQLITE_OK) {
-        code = find_or_add_tube(store, put->tube, &tube);
+        code = weiri_tube_add(store, put->tube, &tube);
     }
     request->was_there = false;
     if (code == SQLITE_OK && put->ret_was_there != NULL) {

@@ -373,21 +373,3 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
     *tally = (struct weiri_tally){0};
     return code;
 }
-
-int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube)
-{
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(connection, WEIRI_SQL_FIND_TUBE, &statement);
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(statement);
-        if (code == SQLITE_ROW) {
-            *ret_tube = sqlite3_column_int64(statement, 0);
-        }
-        (void)sqlite3_reset(statement);
-        (void)sqlite3_clear_bindings(statement);
-    }
-    return code;
-}

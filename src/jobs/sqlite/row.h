@@ -61,7 +61,4 @@ int weiri_tally_add(struct weiri_store *store, struct weiri_tally *tally, int64_
  * then. */
 int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally);
 
-/* SQLITE_ROW: found; SQLITE_DONE: it never had a job. */
-int weiri_tube_find(struct weiri_connection *connection, const char *name, int64_t *ret_tube);
-
 #endif

@@ -21,7 +21,8 @@
  *
  * A tube's last is the latest run time of a job that was put to run at once. Leases are times of
  * the boot that boots names. A job's owner and started are those of its last reservation. The slot
- * of an attempt bounds the attempts of a job: a new one replaces an old one (statements.c).
+ * of an attempt bounds the attempts of a job: a new one replaces an old one (statements.c). The job
+ * of a schedule is that of its last firing.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
@@ -138,6 +139,33 @@ static const struct {
     {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys_job", "CREATE INDEX keys_job ON keys(job)"},
     {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys_ended",
      "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
+    {WEIRI_SCHEMA_SCHEDULES, WEIRI_SCHEMA_VERSION, "schedules",
+     "CREATE TABLE schedules("
+     "id INTEGER PRIMARY KEY, "
+     "name TEXT NOT NULL UNIQUE, "
+     "tube INTEGER NOT NULL, "
+     "cron TEXT NOT NULL, "
+     "zone TEXT NOT NULL, "
+     "interval INTEGER NOT NULL, "
+     "first INTEGER NOT NULL, "
+     "priority INTEGER NOT NULL, "
+     "ttr INTEGER NOT NULL, "
+     "missed INTEGER NOT NULL, "
+     "tolerance INTEGER NOT NULL, "
+     "catch_up INTEGER NOT NULL, "
+     "flags INTEGER NOT NULL, "
+     "next INTEGER NOT NULL, "
+     "paused INTEGER NOT NULL DEFAULT 0, "
+     "last INTEGER NOT NULL DEFAULT 0, "
+     "job INTEGER NOT NULL DEFAULT 0, "
+     "fired INTEGER NOT NULL DEFAULT 0, "
+     "skipped INTEGER NOT NULL DEFAULT 0, "
+     "problem TEXT NOT NULL DEFAULT '', "
+     "checksum INTEGER NOT NULL, "
+     "body BLOB NOT NULL"
+     ") STRICT"},
+    {WEIRI_SCHEMA_SCHEDULES, WEIRI_SCHEMA_VERSION, "schedules_next",
+     "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
 };
 
 enum {

@@ -49,6 +49,15 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_DELETE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_RENEW_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RENEW_BODY, "SEARCH bodies USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_DUE_SCHEDULE, "SEARCH schedules USING INDEX schedules_next (tube=? AND next<?)"},
+        {WEIRI_SQL_FIRST_FIRING, "SEARCH schedules USING INDEX schedules_next (tube=?)"},
+        {WEIRI_SQL_FIND_SCHEDULE,
+         "SEARCH schedules USING INDEX sqlite_autoindex_schedules_1 (name=?)"},
+        {WEIRI_SQL_NOTE_FIRINGS, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_COPY_BODY, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_PAUSE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_RESUME_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_DELETE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BOOT, "SEARCH boots USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
         {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
@@ -118,6 +127,14 @@ TEST(plan_of_ended_keys, "the keys whose time has passed are found in one index,
                                         "LIST SUBQUERY 1",
                                         "SEARCH keys USING INDEX keys_ended (until<?)"};
     expect_steps(WEIRI_SQL_DELETE_KEYS, steps, 3);
+}
+
+TEST(plan_of_schedules, "the next schedule by name is found in the index of names, with its tube")
+{
+    static const char *const steps[] = {
+        "SEARCH s USING INDEX sqlite_autoindex_schedules_1 (name>?)",
+        "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_SHOW_SCHEDULE, steps, 2);
 }
 
 TEST(settings, "the writer's settings are those that durability and safety rest on")

@@ -3,6 +3,9 @@
 #include "jobs/sqlite/statements.h"
 
 #define TUBE_COLUMNS "id, name, delayed, ready, reserved, buried, put, done, retried, expired"
+#define SCHEDULE_COLUMNS                                                                           \
+    "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
+    "next, job"
 
 const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -123,4 +126,35 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)",
     [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
     [WEIRI_SQL_RENEW_BODY] = "UPDATE bodies SET checksum = ?2, body = ?3 WHERE id = ?1",
+
+    [WEIRI_SQL_SAVE_SCHEDULE] =
+        "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, catch_up, "
+        "flags, next, checksum, name, cron, zone, body) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) "
+        "ON CONFLICT(name) DO UPDATE SET tube = excluded.tube, interval = excluded.interval, "
+        "first = excluded.first, priority = excluded.priority, ttr = excluded.ttr, "
+        "missed = excluded.missed, tolerance = excluded.tolerance, catch_up = excluded.catch_up, "
+        "flags = excluded.flags, next = excluded.next, checksum = excluded.checksum, "
+        "cron = excluded.cron, zone = excluded.zone, body = excluded.body, "
+        "paused = paused AND problem = '', problem = ''",
+    [WEIRI_SQL_FIND_SCHEDULE] = "SELECT " SCHEDULE_COLUMNS " FROM schedules WHERE name = ?1",
+    [WEIRI_SQL_DUE_SCHEDULE] =
+        "SELECT " SCHEDULE_COLUMNS " FROM schedules INDEXED BY schedules_next "
+        "WHERE paused = 0 AND tube = ?1 AND next <= ?2 ORDER BY next LIMIT 1",
+    [WEIRI_SQL_FIRST_FIRING] = "SELECT next FROM schedules INDEXED BY schedules_next "
+                               "WHERE paused = 0 AND tube = ?1 ORDER BY next LIMIT 1",
+    [WEIRI_SQL_NOTE_FIRINGS] =
+        "UPDATE schedules SET next = ?2, fired = fired + ?3, skipped = skipped + ?4, "
+        "last = iif(?3 > 0, ?5, last), job = iif(?3 > 0, ?6, job) WHERE id = ?1",
+    [WEIRI_SQL_COPY_BODY] = "INSERT INTO bodies(id, checksum, body) "
+                            "SELECT ?1, checksum, body FROM schedules WHERE id = ?2",
+    [WEIRI_SQL_PAUSE_SCHEDULE] = "UPDATE schedules SET paused = 1, problem = ?2 WHERE id = ?1",
+    [WEIRI_SQL_RESUME_SCHEDULE] = "UPDATE schedules SET paused = 0, problem = '', next = ?2, "
+                                  "skipped = skipped + ?3 WHERE id = ?1",
+    [WEIRI_SQL_DELETE_SCHEDULE] = "DELETE FROM schedules WHERE id = ?1",
+    [WEIRI_SQL_SHOW_SCHEDULE] =
+        "SELECT s.priority, s.ttr, s.missed, s.tolerance, s.catch_up, s.flags, s.interval, s.next, "
+        "s.last, s.job, s.fired, s.skipped, s.paused, s.checksum, s.name, t.name, s.cron, s.zone, "
+        "s.problem, s.body FROM schedules s JOIN tubes t ON t.id = s.tube "
+        "WHERE s.name >= ?1 ORDER BY s.name LIMIT 1",
 };

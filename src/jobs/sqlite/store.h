@@ -107,6 +107,14 @@ enum weir_status weiri_store_list(void *store, const struct weir_job_filter *fil
                                   weir_job_fn *fn, void *arg, struct weir_error *ret_error);
 enum weir_status weiri_store_attempts(void *store, const char *id, weir_attempt_fn *fn, void *arg,
                                       struct weir_error *ret_error);
+enum weir_status weiri_store_schedule_put(void *store, const struct weiri_schedule_put *put,
+                                          struct weir_error *ret_error);
+enum weir_status weiri_store_schedule_change(void *store, const char *name,
+                                             enum weiri_schedule_event event,
+                                             struct weir_job_id *ret_id,
+                                             struct weir_error *ret_error);
+enum weir_status weiri_store_schedules(void *store, const char *name, weir_job_schedule_fn *fn,
+                                       void *arg, struct weir_error *ret_error);
 enum weir_status weiri_store_move(void *store, struct weiri_move *move,
                                   struct weir_error *ret_error);
 enum weir_status weiri_store_exchange(void *store, struct weiri_exchange *exchange,

@@ -34,6 +34,16 @@ static const struct step conversions[] = {
         "PRIMARY KEY(tube, key)) WITHOUT ROWID, STRICT"},
     {3, "CREATE INDEX keys_job ON keys(job)"},
     {3, "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
+    {4, "CREATE TABLE schedules(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+        "tube INTEGER NOT NULL, cron TEXT NOT NULL, zone TEXT NOT NULL, interval INTEGER NOT NULL, "
+        "first INTEGER NOT NULL, priority INTEGER NOT NULL, ttr INTEGER NOT NULL, "
+        "missed INTEGER NOT NULL, tolerance INTEGER NOT NULL, catch_up INTEGER NOT NULL, "
+        "flags INTEGER NOT NULL, next INTEGER NOT NULL, paused INTEGER NOT NULL DEFAULT 0, "
+        "last INTEGER NOT NULL DEFAULT 0, job INTEGER NOT NULL DEFAULT 0, "
+        "fired INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, "
+        "problem TEXT NOT NULL DEFAULT '', checksum INTEGER NOT NULL, "
+        "body BLOB NOT NULL) STRICT"},
+    {4, "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
 };
 
 static const struct step to_this_boot[] = {

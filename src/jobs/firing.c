@@ -1,0 +1,49 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/firing.h"
+
+#include "base/time.h"
+
+const char *weir_missed_name(enum weir_missed missed)
+{
+    switch (missed) {
+    case WEIR_MISSED_ONCE:
+        return "once";
+    case WEIR_MISSED_SKIP:
+        return "skip";
+    case WEIR_MISSED_ALL:
+        return "all";
+    }
+    return "?";
+}
+
+struct weiri_due weiri_due_decide(const struct weiri_plan *plan, enum weir_missed missed,
+                                  int64_t first_ns, int64_t now_ns)
+{
+    struct weiri_due due = {.next_ns = first_ns};
+    if (first_ns > now_ns) {
+        return due;
+    }
+    struct weiri_firings passed = weiri_firings_passed(plan, first_ns, now_ns);
+    uint64_t most = missed == WEIR_MISSED_ALL ? plan->catch_up_max : 1;
+    bool is_late = weiri_time_sub(now_ns, passed.latest_ns) > plan->tolerance_ns;
+    due.count = passed.count < most ? passed.count : most;
+    due.count = missed == WEIR_MISSED_SKIP && is_late ? 0 : due.count;
+    due.skipped = passed.count - due.count;
+    due.first_ns =
+        due.count == 0 ? 0 : weiri_firing_of_last(plan, first_ns, passed.latest_ns, due.count);
+    due.next_ns = weiri_firing_after(plan, passed.latest_ns);
+    return due;
+}
+
+int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int64_t now_ns)
+{
+    if (plan->cron != NULL) {
+        return weiri_firing_after(plan, now_ns);
+    }
+    if (at_ns > now_ns) {
+        int64_t ahead_ns = weiri_time_sub(at_ns, now_ns) - 1;
+        return at_ns - ahead_ns / plan->interval_ns * plan->interval_ns;
+    }
+    return weiri_firing_after(plan, weiri_firings_passed(plan, at_ns, now_ns).latest_ns);
+}

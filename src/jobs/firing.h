@@ -1,0 +1,30 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_JOBS_FIRING_H
+#define WEIRI_JOBS_FIRING_H
+
+#include <stdint.h>
+
+#include <weir/job_schedule.h>
+
+#include "cron/plan.h"
+
+/* Which firings of a schedule put a job: plain functions of (plan, now), without clock, lock or
+ * memory. Of a plan they use cron, interval_ns, tolerance_ns and catch_up_max. */
+
+/* What becomes of the firings up to now. */
+struct weiri_due {
+    uint64_t count;   /* firings that put a job; they follow one another */
+    int64_t first_ns; /* the first of them */
+    uint64_t skipped; /* the others; of an expression at most 10,000 are counted */
+    int64_t next_ns;  /* the first firing after now; WEIR_FOREVER: there is none */
+};
+
+/* Decides about the firings from first_ns, which is one, to now_ns. */
+struct weiri_due weiri_due_decide(const struct weiri_plan *plan, enum weir_missed missed,
+                                  int64_t first_ns, int64_t now_ns);
+
+/* The first firing after now_ns of a schedule that has one at at_ns. */
+int64_t weiri_firing_from_now(const struct weiri_plan *plan, int64_t at_ns, int64_t now_ns);
+
+#endif

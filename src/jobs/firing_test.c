@@ -1,0 +1,122 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/firing.h"
+
+#include "support/harness.h"
+
+#define MINUTE WEIR_SECONDS(60)
+#define HOUR WEIR_SECONDS(3600)
+#define DAY WEIR_SECONDS(86400)
+/* 2026-11-23 00:00 UTC, a Monday. */
+#define START WEIR_SECONDS(1795392000)
+
+static weir_cron *cron_of(const char *text)
+{
+    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    options.zone = "UTC";
+    options.flags = WEIR_CRON_SECONDS;
+    weir_cron *cron = NULL;
+    CHECK_STATUS(weir_cron_new(text, &options, &cron, NULL), WEIR_OK);
+    return cron;
+}
+
+TEST(resumed, "the next firing from now on is in step with the schedule's others")
+{
+    weir_cron *cron = cron_of("30 2 * * *");
+    const struct weiri_plan daily = {.cron = cron};
+    const struct weiri_plan rate = {.interval_ns = 10 * MINUTE};
+    static const struct {
+        int64_t at_ns;
+        int64_t now_ns;
+        int64_t next_ns;
+    } rows[] = {
+        {START, START - 1, START},
+        {START, START, START + 10 * MINUTE},
+        {START, START + 25 * MINUTE, START + 30 * MINUTE},
+        {START, START + 30 * MINUTE, START + 40 * MINUTE},
+        {START + 365 * DAY, START, START + 10 * MINUTE},
+        {START + 365 * DAY, START - 1, START},
+        {START + 365 * DAY, START + 1, START + 10 * MINUTE},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CHECK_INT(weiri_firing_from_now(&rate, rows[i].at_ns, rows[i].now_ns), ==, rows[i].next_ns);
+    }
+    CHECK_INT(weiri_firing_from_now(&daily, 0, START), ==, START + 2 * HOUR + 30 * MINUTE);
+    CHECK_INT(weiri_firing_from_now(&daily, START + 365 * DAY, START + 2 * HOUR + 30 * MINUTE), ==,
+              START + DAY + 2 * HOUR + 30 * MINUTE);
+    CHECK_INT(weiri_firing_from_now(&daily, START, INT64_MAX - 1), ==, WEIR_FOREVER);
+    weir_cron_unref(cron);
+}
+
+static void check_row(size_t row, const struct weiri_due *found, const struct weiri_due *expected)
+{
+    if (found->count != expected->count || found->skipped != expected->skipped ||
+        found->next_ns != expected->next_ns || found->first_ns != expected->first_ns) {
+        test_fail(__FILE__, __LINE__, "row %zu: %llu firings, %llu skipped, first %lld, next %lld",
+                  row, (unsigned long long)found->count, (unsigned long long)found->skipped,
+                  (long long)found->first_ns, (long long)found->next_ns);
+    }
+}
+
+TEST(policies, "the policies decide about missed firings as their table says")
+{
+    weir_cron *cron = cron_of("*/10 * * * *");
+    static const struct {
+        enum weir_missed missed;
+        int64_t tolerance_ns;
+        uint32_t most;
+        int64_t now_ns;
+        struct weiri_due due;
+    } rows[] = {
+        {WEIR_MISSED_ONCE, 0, 1, START - 1, {0, 0, 0, START}},
+        {WEIR_MISSED_ONCE, 0, 1, START, {1, START, 0, START + 10 * MINUTE}},
+        {WEIR_MISSED_ONCE,
+         0,
+         1,
+         START + 35 * MINUTE,
+         {1, START + 30 * MINUTE, 3, START + 40 * MINUTE}},
+        {WEIR_MISSED_SKIP, 4 * MINUTE, 1, START + 4 * MINUTE, {1, START, 0, START + 10 * MINUTE}},
+        {WEIR_MISSED_SKIP, 4 * MINUTE, 1, START + 4 * MINUTE + 1, {0, 0, 1, START + 10 * MINUTE}},
+        {WEIR_MISSED_SKIP,
+         4 * MINUTE,
+         1,
+         START + 34 * MINUTE,
+         {1, START + 30 * MINUTE, 3, START + 40 * MINUTE}},
+        {WEIR_MISSED_SKIP, 4 * MINUTE, 1, START + 35 * MINUTE, {0, 0, 4, START + 40 * MINUTE}},
+        {WEIR_MISSED_ALL, 0, 100, START + 35 * MINUTE, {4, START, 0, START + 40 * MINUTE}},
+        {WEIR_MISSED_ALL,
+         0,
+         3,
+         START + 35 * MINUTE,
+         {3, START + 10 * MINUTE, 1, START + 40 * MINUTE}},
+        {WEIR_MISSED_ALL,
+         0,
+         3,
+         START + 7 * DAY,
+         {3, START + 7 * DAY - 20 * MINUTE, 1006, START + 7 * DAY + 10 * MINUTE}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weiri_plan plan = {
+            .cron = cron, .tolerance_ns = rows[i].tolerance_ns, .catch_up_max = rows[i].most};
+        struct weiri_due due = weiri_due_decide(&plan, rows[i].missed, START, rows[i].now_ns);
+        check_row(i, &due, &rows[i].due);
+        plan.cron = NULL;
+        plan.interval_ns = 10 * MINUTE;
+        due = weiri_due_decide(&plan, rows[i].missed, START, rows[i].now_ns);
+        check_row(i, &due, &rows[i].due);
+    }
+    weir_cron_unref(cron);
+}
+
+TEST(years, "after a year without a consumer the latest firings are found")
+{
+    weir_cron *dense = cron_of("* * * 1 1 *"); /* each second of the first of January */
+    const struct weiri_plan plan = {.cron = dense, .catch_up_max = WEIR_SCHEDULE_CATCH_UP_LIMIT};
+    int64_t first = weiri_firing_after(&plan, START);
+    struct weiri_due due = weiri_due_decide(&plan, WEIR_MISSED_ALL, first, first + 350 * DAY);
+    CHECK_INT(due.count, ==, WEIR_SCHEDULE_CATCH_UP_LIMIT);
+    CHECK_INT(due.first_ns, ==, first + DAY - WEIR_SECONDS(WEIR_SCHEDULE_CATCH_UP_LIMIT));
+    CHECK_INT(due.skipped, ==, 10000 - WEIR_SCHEDULE_CATCH_UP_LIMIT);
+    CHECK_INT(due.next_ns, ==, first + 365 * DAY);
+    weir_cron_unref(dense);
+}

@@ -1,0 +1,248 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The public functions for schedules: each checks its arguments once, then calls the backend. */
+#include "jobs/schedule.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/time.h"
+#include "jobs/error.h"
+
+/* Each firing is a commit. */
+#define INTERVAL_MIN WEIR_MS(100)
+#define TTR_MIN WEIR_MS(100)
+#define TTR_DEFAULT WEIR_SECONDS(60)
+#define TOLERANCE_DEFAULT WEIR_SECONDS(60)
+#define CATCH_UP_DEFAULT 100
+#define KNOWN_FLAGS ((uint32_t)WEIR_SCHEDULE_NO_OVERLAP)
+
+enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, const char *cron,
+                                     const char *zone, struct weiri_plan *plan,
+                                     struct weir_error *ret_error)
+{
+    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_error problem = {0};
+    plan->cron = NULL;
+    if (cron == NULL || cron[0] == '\0') {
+        return WEIR_OK;
+    }
+    options.allocator = *allocator;
+    options.zone = zone == NULL || zone[0] == '\0' ? NULL : zone;
+    options.flags = WEIR_CRON_SECONDS;
+    enum weir_status status = weir_cron_new(cron, &options, &plan->cron, &problem);
+    return status == WEIR_OK
+               ? WEIR_OK
+               : weiri_fail(ret_error, status, "%s",
+                            problem.text[0] != '\0' ? problem.text : weir_status_text((int)status));
+}
+
+static enum weir_status check_name(const char *name, struct weir_error *ret_error)
+{
+    size_t offset;
+    enum weir_status status = weir_tube_check(name, &offset);
+    if (status == WEIR_OK) {
+        return WEIR_OK;
+    }
+    return name == NULL
+               ? weiri_fail(ret_error, WEIR_EINVAL, "the schedule's name is NULL")
+               : weiri_fail(
+                     ret_error, status,
+                     "schedule \"%.200s\": expected 1 to %d bytes out of A-Z a-z 0-9 - + / ; "
+                     ". $ _ ( ), no - in front",
+                     name, WEIR_TUBE_SIZE_MAX);
+}
+
+static enum weir_status check_texts(const struct weir_job_schedule_options *options,
+                                    struct weir_error *ret_error)
+{
+    if ((options->cron != NULL) == (options->interval_ns != 0)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%s: expected an expression or an interval",
+                          options->cron != NULL ? "cron and interval_ns are both set"
+                                                : "neither cron nor interval_ns is set");
+    }
+    if (options->zone != NULL && options->cron == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "zone is set without cron");
+    }
+    if (options->cron != NULL && strlen(options->cron) > WEIR_SCHEDULE_CRON_SIZE_MAX) {
+        return weiri_fail(ret_error, WEIR_ETOOBIG, "the expression has more than %d bytes",
+                          WEIR_SCHEDULE_CRON_SIZE_MAX);
+    }
+    if (options->zone != NULL && strlen(options->zone) > WEIR_SCHEDULE_ZONE_SIZE_MAX) {
+        return weiri_fail(ret_error, WEIR_ETOOBIG, "the zone's name has more than %d bytes",
+                          WEIR_SCHEDULE_ZONE_SIZE_MAX);
+    }
+    return options->body.data == NULL && options->body.size > 0
+               ? weiri_fail(ret_error, WEIR_EINVAL, "the body is NULL, and its size %zu",
+                            options->body.size)
+               : WEIR_OK;
+}
+
+static enum weir_status check_numbers(const struct weir_job_schedule_options *options,
+                                      struct weir_error *ret_error)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+        int64_t least;
+        int64_t most;
+    } rows[] = {
+        {"interval_ns", options->interval_ns, INTERVAL_MIN, INT64_MAX},
+        {"ttr_ns", options->ttr_ns, TTR_MIN, INT64_MAX},
+        {"first_at_ns", options->first_at_ns, 0, INT64_MAX},
+        {"tolerance_ns", options->tolerance_ns, 0, INT64_MAX},
+        {"catch_up_max", options->catch_up_max, 0, WEIR_SCHEDULE_CATCH_UP_LIMIT},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool is_default = rows[i].value == 0;
+        if (!is_default && (rows[i].value < rows[i].least || rows[i].value > rows[i].most)) {
+            return weiri_fail(ret_error, WEIR_ERANGE,
+                              "%s is %" PRId64 ": expected %" PRId64 " to %" PRId64, rows[i].name,
+                              rows[i].value, rows[i].least, rows[i].most);
+        }
+    }
+    if ((int)options->missed < 0 || options->missed > WEIR_MISSED_ALL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "missed is %d: expected one of 0 to %d",
+                          (int)options->missed, WEIR_MISSED_ALL);
+    }
+    return (options->flags & ~KNOWN_FLAGS) != 0
+               ? weiri_fail(ret_error, WEIR_EINVAL, "unknown schedule flags 0x%x",
+                            (unsigned)options->flags)
+               : WEIR_OK;
+}
+
+/* An expression may fire at every nanosecond (`@every`). */
+static enum weir_status check_distance(const struct weiri_plan *plan, int64_t now_ns,
+                                       struct weir_error *ret_error)
+{
+    if (plan->cron == NULL) {
+        return WEIR_OK;
+    }
+    int64_t first = weiri_firing_after(plan, now_ns);
+    int64_t second = weiri_firing_after(plan, first);
+    return first != WEIR_FOREVER && weiri_time_sub(second, first) < INTERVAL_MIN
+               ? weiri_fail(ret_error, WEIR_ERANGE, "the expression fires more than once in 100 ms")
+               : WEIR_OK;
+}
+
+static void fill_in(struct weir_job_schedule_options *options)
+{
+    options->cron = options->cron == NULL ? "" : options->cron;
+    options->zone = options->zone == NULL ? "" : options->zone;
+    options->ttr_ns = options->ttr_ns == 0 ? TTR_DEFAULT : options->ttr_ns;
+    options->tolerance_ns = options->tolerance_ns == 0 ? TOLERANCE_DEFAULT : options->tolerance_ns;
+    options->catch_up_max = options->catch_up_max == 0 ? CATCH_UP_DEFAULT : options->catch_up_max;
+}
+
+static enum weir_status enter(weir_broker *broker, bool is_writing, struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
+    return status == WEIR_OK && broker->ops->schedule_put == NULL
+               ? weiri_fail(ret_error, WEIR_ENOTSUP, "a %s: broker keeps no schedules",
+                            broker->ops->scheme)
+               : status;
+}
+
+static enum weir_status check_all(const weir_broker *broker,
+                                  const struct weir_job_schedule_options *options,
+                                  struct weir_error *ret_error)
+{
+    enum weir_status status = check_name(options->name, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(options->tube, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = check_texts(options, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = check_numbers(options, ret_error);
+    }
+    return status == WEIR_OK && options->body.size > broker->config.body_size_max
+               ? weiri_fail(ret_error, WEIR_ETOOBIG, "body has %zu bytes: at most %zu are allowed",
+                            options->body.size, broker->config.body_size_max)
+               : status;
+}
+
+enum weir_status weir_broker_schedule_put(weir_broker *broker,
+                                          const struct weir_job_schedule_options *options,
+                                          struct weir_error *ret_error)
+{
+    struct weiri_plan plan = {0};
+    struct weiri_schedule_put put = {.plan = &plan};
+    enum weir_status status = enter(broker, true, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (options == NULL ||
+        weiri_options_copy(&put.options, sizeof(put.options), options) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "schedule options are NULL or have an unknown size: start with "
+                          "WEIR_JOB_SCHEDULE_OPTIONS_INIT");
+    }
+    status = check_all(broker, &put.options, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    fill_in(&put.options);
+    plan.interval_ns = put.options.interval_ns;
+    status = weiri_schedule_plan(&broker->config.allocator, put.options.cron, put.options.zone,
+                                 &plan, ret_error);
+    if (status == WEIR_OK) {
+        status = check_distance(&plan, broker->config.now(broker->config.now_arg), ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = broker->ops->schedule_put(broker->store, &put, ret_error);
+    }
+    weiri_plan_fini(&plan);
+    return status;
+}
+
+static enum weir_status change(weir_broker *broker, const char *name,
+                               enum weiri_schedule_event event, struct weir_job_id *ret_id,
+                               struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, true, ret_error);
+    if (status == WEIR_OK && name == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "the schedule's name is NULL");
+    }
+    return status == WEIR_OK
+               ? broker->ops->schedule_change(broker->store, name, event, ret_id, ret_error)
+               : status;
+}
+
+enum weir_status weir_broker_schedule_remove(weir_broker *broker, const char *name,
+                                             struct weir_error *ret_error)
+{
+    return change(broker, name, WEIRI_SCHEDULE_REMOVE, NULL, ret_error);
+}
+
+enum weir_status weir_broker_schedule_pause(weir_broker *broker, const char *name,
+                                            struct weir_error *ret_error)
+{
+    return change(broker, name, WEIRI_SCHEDULE_PAUSE, NULL, ret_error);
+}
+
+enum weir_status weir_broker_schedule_resume(weir_broker *broker, const char *name,
+                                             struct weir_error *ret_error)
+{
+    return change(broker, name, WEIRI_SCHEDULE_RESUME, NULL, ret_error);
+}
+
+enum weir_status weir_broker_schedule_run(weir_broker *broker, const char *name,
+                                          struct weir_job_id *ret_id, struct weir_error *ret_error)
+{
+    return change(broker, name, WEIRI_SCHEDULE_RUN, ret_id, ret_error);
+}
+
+enum weir_status weir_broker_schedules(weir_broker *broker, const char *name,
+                                       weir_job_schedule_fn *fn, void *arg,
+                                       struct weir_error *ret_error)
+{
+    enum weir_status status = enter(broker, false, ret_error);
+    if (status == WEIR_OK && fn == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
+    }
+    return status == WEIR_OK ? broker->ops->schedules(broker->store, name, fn, arg, ret_error)
+                             : status;
+}

@@ -1,0 +1,198 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Schedules as they are. Each is copied inside a transaction, and told after it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/schema.h"
+
+/* A schedule with its texts. */
+struct copy {
+    struct weir_job_schedule schedule;
+    struct weir_job_id last;
+    char name[WEIR_TUBE_SIZE_MAX + 1];
+    char tube[WEIR_TUBE_SIZE_MAX + 1];
+    char cron[WEIR_SCHEDULE_CRON_SIZE_MAX + 1];
+    char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
+    char problem[sizeof(struct weir_error)];
+    unsigned char *body; /* of body_size bytes, at least one */
+};
+
+static void release_body(struct weiri_store *store, struct copy *copy)
+{
+    weiri_release(&store->config->allocator, copy->body, copy->schedule.body_size + 1);
+    copy->body = NULL;
+}
+
+/* Copies the texts of a row. SQLITE_CORRUPT: one is longer than any that was put. */
+static int read_texts(sqlite3_stmt *statement, struct copy *copy)
+{
+    const struct {
+        char *text;
+        size_t size;
+    } rows[] = {{copy->name, sizeof(copy->name)},
+                {copy->tube, sizeof(copy->tube)},
+                {copy->cron, sizeof(copy->cron)},
+                {copy->zone, sizeof(copy->zone)},
+                {copy->problem, sizeof(copy->problem)}};
+    for (int i = 0; i < 5; i++) {
+        const char *text = (const char *)sqlite3_column_text(statement, 14 + i);
+        if (text == NULL) {
+            return SQLITE_NOMEM;
+        }
+        if (strlen(text) >= rows[i].size) {
+            return SQLITE_CORRUPT;
+        }
+        (void)strcpy(rows[i].text, text);
+    }
+    return SQLITE_OK;
+}
+
+static int read_body(struct weiri_store *store, sqlite3_stmt *statement, struct copy *copy)
+{
+    const void *bytes = sqlite3_column_blob(statement, 19);
+    size_t size = (size_t)sqlite3_column_bytes(statement, 19);
+    if (bytes == NULL && sqlite3_errcode(sqlite3_db_handle(statement)) == SQLITE_NOMEM) {
+        return SQLITE_NOMEM;
+    }
+    if (weiri_checksum(bytes, size) != (uint64_t)sqlite3_column_int64(statement, 13)) {
+        return SQLITE_CORRUPT;
+    }
+    copy->schedule.body_size = size;
+    copy->body = weiri_alloc(&store->config->allocator, size + 1);
+    if (copy->body != NULL && size > 0) {
+        memcpy(copy->body, bytes, size);
+    }
+    return copy->body == NULL ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int read_schedule(struct weiri_store *store, sqlite3_stmt *statement, struct copy *copy)
+{
+    int64_t missed = sqlite3_column_int64(statement, 2);
+    int64_t last = sqlite3_column_int64(statement, 9);
+    if (missed < 0 || missed > WEIR_MISSED_ALL) {
+        return SQLITE_CORRUPT;
+    }
+    copy->last.text[0] = '\0';
+    if (last != 0) {
+        weiri_number_format(last, &copy->last);
+    }
+    copy->schedule = (struct weir_job_schedule){
+        .name = copy->name,
+        .tube = copy->tube,
+        .cron = copy->cron,
+        .zone = copy->zone,
+        .problem = copy->problem,
+        .last_id = copy->last.text,
+        .priority = sqlite3_column_int(statement, 0),
+        .ttr_ns = sqlite3_column_int64(statement, 1),
+        .missed = (enum weir_missed)missed,
+        .tolerance_ns = sqlite3_column_int64(statement, 3),
+        .catch_up_max = (uint32_t)sqlite3_column_int64(statement, 4),
+        .flags = (uint32_t)sqlite3_column_int64(statement, 5),
+        .interval_ns = sqlite3_column_int64(statement, 6),
+        .next_ns = sqlite3_column_int64(statement, 7),
+        .last_ns = sqlite3_column_int64(statement, 8),
+        .fired = (uint64_t)sqlite3_column_int64(statement, 10),
+        .skipped = (uint64_t)sqlite3_column_int64(statement, 11),
+        .is_paused = sqlite3_column_int64(statement, 12) != 0,
+    };
+    int code = read_texts(statement, copy);
+    code = code == SQLITE_OK ? read_body(store, statement, copy) : code;
+    copy->schedule.body = copy->body;
+    return code;
+}
+
+/* Copies the first schedule whose name is not before from. SQLITE_DONE: there is none. */
+static int read_first(struct weiri_reading *reading, const char *from, struct copy *copy)
+{
+    if (reading->reader->version < WEIRI_SCHEMA_SCHEDULES) {
+        return SQLITE_DONE;
+    }
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(reading->reader, WEIRI_SQL_SHOW_SCHEDULE, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_text(statement, 1, from, -1, SQLITE_STATIC);
+    }
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    code = sqlite3_step(statement);
+    bool is_there = code == SQLITE_ROW;
+    if (is_there) {
+        code = read_schedule(reading->store, statement, copy);
+        code = code == SQLITE_OK ? SQLITE_ROW : code;
+    }
+    code = weiri_sql_end(statement, code);
+    (void)sqlite3_clear_bindings(statement);
+    return code == SQLITE_OK && !is_there ? SQLITE_DONE : code;
+}
+
+/* One transaction. WEIR_ENOTFOUND, without words: there is no such schedule. */
+static enum weir_status copy_first(struct weiri_reading *reading, const char *from,
+                                   struct copy *copy, struct weir_error *ret_error)
+{
+    copy->body = NULL;
+    enum weir_status status = weiri_reading_begin(reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int code = read_first(reading, from, copy);
+    status = weiri_reading_end(reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
+    if (status != WEIR_OK) {
+        release_body(reading->store, copy);
+    }
+    return status == WEIR_OK && code == SQLITE_DONE ? WEIR_ENOTFOUND : status;
+}
+
+static enum weir_status look(struct weiri_reading *reading, const char *name,
+                             weir_job_schedule_fn *fn, void *arg, struct copy *copy,
+                             struct weir_error *ret_error)
+{
+    /* No name has a character that is before those of names, so the next one is at or behind the
+     * last one with that character. */
+    char from[WEIR_TUBE_SIZE_MAX + 2] = "";
+    (void)snprintf(from, sizeof(from), "%s", name == NULL ? "" : name);
+    bool is_over = false;
+    while (!is_over) {
+        enum weir_status status = copy_first(reading, from, copy, ret_error);
+        bool is_other = status == WEIR_OK && name != NULL && strcmp(name, copy->name) != 0;
+        if (name == NULL && status == WEIR_ENOTFOUND) {
+            return WEIR_OK;
+        }
+        if (status == WEIR_ENOTFOUND || is_other) {
+            release_body(reading->store, copy);
+            return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no schedule %.200s", name);
+        }
+        if (status != WEIR_OK) {
+            return status;
+        }
+        is_over = fn(&copy->schedule, arg) != 0 || name != NULL;
+        (void)snprintf(from, sizeof(from), "%s!", copy->name);
+        release_body(reading->store, copy);
+    }
+    return WEIR_OK;
+}
+
+enum weir_status weiri_store_schedules(void *arg, const char *name, weir_job_schedule_fn *fn,
+                                       void *fn_arg, struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    const struct weir_allocator *memory = &store->config->allocator;
+    struct copy *copy = weiri_alloc_zero(memory, 1, sizeof(*copy));
+    if (copy == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
+    if (status == WEIR_OK) {
+        status = look(&reading, name, fn, fn_arg, copy, ret_error);
+        weiri_reading_close(&reading);
+    }
+    weiri_release(memory, copy, sizeof(*copy));
+    return status;
+}

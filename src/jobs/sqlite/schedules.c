@@ -1,0 +1,438 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Firing schedules, and changing them. */
+#include "jobs/sqlite/schedules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/firing.h"
+#include "jobs/schedule.h"
+#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/space.h"
+#include "jobs/sqlite/tube.h"
+
+/* Jobs after which a transaction fires no more schedules, so that others can write in between. */
+#define FIRE_MAX WEIR_SCHEDULE_CATCH_UP_LIMIT
+/* After which a consumer tries again to fire schedules on a full disk. */
+#define FULL_WAIT_NS WEIR_SECONDS(1)
+
+/* What the firings of a schedule need of its row. */
+struct schedule_row {
+    int64_t number;
+    int64_t tube;
+    int64_t first_ns; /* as it was asked for */
+    int64_t priority;
+    int64_t ttr_ns;
+    enum weir_missed missed;
+    bool may_overlap;
+    int64_t next_ns;
+    int64_t job;
+    struct weiri_plan plan; /* without its expression */
+    char cron[WEIR_SCHEDULE_CRON_SIZE_MAX + 1];
+    char zone[WEIR_SCHEDULE_ZONE_SIZE_MAX + 1];
+};
+
+static int read_row(sqlite3_stmt *statement, struct schedule_row *row)
+{
+    const char *cron = (const char *)sqlite3_column_text(statement, 2);
+    const char *zone = (const char *)sqlite3_column_text(statement, 3);
+    int64_t interval = sqlite3_column_int64(statement, 4);
+    int64_t missed = sqlite3_column_int64(statement, 8);
+    int64_t catch_up = sqlite3_column_int64(statement, 10);
+    if (cron == NULL || zone == NULL) {
+        return SQLITE_NOMEM;
+    }
+    bool is_sound = strlen(cron) < sizeof(row->cron) && strlen(zone) < sizeof(row->zone) &&
+                    (cron[0] == '\0' ? interval > 0 : interval == 0) && missed >= 0 &&
+                    missed <= WEIR_MISSED_ALL && catch_up > 0 &&
+                    catch_up <= WEIR_SCHEDULE_CATCH_UP_LIMIT;
+    if (!is_sound) {
+        return SQLITE_CORRUPT;
+    }
+    *row = (struct schedule_row){
+        .number = sqlite3_column_int64(statement, 0),
+        .tube = sqlite3_column_int64(statement, 1),
+        .first_ns = sqlite3_column_int64(statement, 5),
+        .priority = sqlite3_column_int64(statement, 6),
+        .ttr_ns = sqlite3_column_int64(statement, 7),
+        .missed = (enum weir_missed)missed,
+        .may_overlap = (sqlite3_column_int64(statement, 11) & WEIR_SCHEDULE_NO_OVERLAP) == 0,
+        .next_ns = sqlite3_column_int64(statement, 12),
+        .job = sqlite3_column_int64(statement, 13),
+        .plan = {.interval_ns = interval,
+                 .tolerance_ns = sqlite3_column_int64(statement, 9),
+                 .catch_up_max = (uint32_t)catch_up},
+    };
+    (void)strcpy(row->cron, cron);
+    (void)strcpy(row->zone, zone);
+    return SQLITE_OK;
+}
+
+/* Reads the row of a statement that was started with code. SQLITE_ROW: found; SQLITE_DONE: none. */
+static int end_row(sqlite3_stmt *statement, int code, struct schedule_row *ret_row)
+{
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? (weiri_sql_end(statement, code), SQLITE_DONE) : code;
+    }
+    int read = read_row(statement, ret_row);
+    code = weiri_sql_end(statement, code);
+    return read != SQLITE_OK ? read : code == SQLITE_OK ? SQLITE_ROW : code;
+}
+
+static int find_row(struct weiri_store *store, const char *name, struct schedule_row *ret_row)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_FIND_SCHEDULE, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = end_row(statement, sqlite3_step(statement), ret_row);
+        (void)sqlite3_clear_bindings(statement);
+    }
+    return code;
+}
+
+/* --- firing --- */
+
+static int put_job(struct weiri_store *store, struct weiri_tally *tally,
+                   const struct schedule_row *row, int64_t run_at_ns, int64_t now_ns,
+                   int64_t *ret_number)
+{
+    const struct weiri_job_facts facts = {
+        .state = WEIR_JOB_READY, .run_at_ns = run_at_ns, .ttr_ns = row->ttr_ns};
+    const int64_t job[] = {row->tube, (int64_t)facts.state, row->priority,
+                           run_at_ns, row->ttr_ns,          now_ns};
+    int code = weiri_sql_run(&store->writer, WEIRI_SQL_ADD_JOB, job, 6);
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    *ret_number = sqlite3_last_insert_rowid(store->writer.db);
+    const int64_t body[] = {*ret_number, row->number};
+    code = weiri_sql_run(&store->writer, WEIRI_SQL_COPY_BODY, body, 2);
+    return code == SQLITE_OK ? weiri_tally_add(store, tally, row->tube, &facts) : code;
+}
+
+static int pause_schedule(struct weiri_store *store, int64_t number, const char *problem)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_PAUSE_SCHEDULE, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(statement, 1, number);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_text(statement, 2, problem, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_end(statement, sqlite3_step(statement));
+        (void)sqlite3_clear_bindings(statement);
+    }
+    return code;
+}
+
+/* Makes the plan of a row; SQLITE_DONE: the expression or its zone cannot be read any more. */
+static int make_plan(const struct weiri_store *store, struct schedule_row *row,
+                     enum weir_status *ret_status, struct weir_error *ret_error)
+{
+    *ret_status =
+        weiri_schedule_plan(&store->config->allocator, row->cron, row->zone, &row->plan, ret_error);
+    switch (*ret_status) {
+    case WEIR_OK:
+        return SQLITE_OK;
+    case WEIR_ENOMEM:
+        return SQLITE_NOMEM;
+    case WEIR_EIO: /* also a lack of descriptors, which passes */
+        return SQLITE_CANTOPEN;
+    default:
+        return SQLITE_DONE;
+    }
+}
+
+static int is_running(struct weiri_store *store, int64_t job, bool *ret_is)
+{
+    struct weiri_row row;
+    int code = job == 0 ? SQLITE_DONE : weiri_row_load(store, job, &row);
+    *ret_is = code == SQLITE_ROW && row.facts.state != WEIR_JOB_BURIED;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* Puts at most one job, and none beside an earlier one. */
+static int avoid_overlap(struct weiri_store *store, const struct schedule_row *row,
+                         struct weiri_due *due)
+{
+    bool is;
+    int code = is_running(store, row->job, &is);
+    uint64_t most = is ? 0 : 1;
+    if (code == SQLITE_OK && due->count > most) {
+        while (!is && weiri_firing_after(&row->plan, due->first_ns) < due->next_ns) {
+            due->first_ns = weiri_firing_after(&row->plan, due->first_ns);
+        }
+        due->skipped += due->count - most;
+        due->count = most;
+    }
+    return code;
+}
+
+static int fire(struct weiri_store *store, struct weiri_tally *tally,
+                const struct schedule_row *row, int64_t now_ns, uint64_t *ret_count)
+{
+    struct weiri_due due = weiri_due_decide(&row->plan, row->missed, row->next_ns, now_ns);
+    int code = row->may_overlap ? SQLITE_OK : avoid_overlap(store, row, &due);
+    int64_t job = 0;
+    int64_t at = due.first_ns;
+    int64_t last = 0;
+    for (uint64_t i = 0; i < due.count && code == SQLITE_OK; i++) {
+        last = at;
+        code = put_job(store, tally, row, at, now_ns, &job);
+        at = weiri_firing_after(&row->plan, at);
+    }
+    *ret_count = due.count;
+    const int64_t values[] = {row->number,          due.next_ns, (int64_t)due.count,
+                              (int64_t)due.skipped, last,        job};
+    return code == SQLITE_OK ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS, values, 6)
+                             : code;
+}
+
+/* SQLITE_DONE: no schedule is due. */
+static int fire_next(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                     int64_t now_ns, uint64_t *ret_count)
+{
+    const int64_t values[] = {tube, now_ns};
+    struct schedule_row row;
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(&store->writer, WEIRI_SQL_DUE_SCHEDULE, values, 2, &statement);
+    code = end_row(statement, code, &row);
+    if (code != SQLITE_ROW) {
+        return code;
+    }
+    struct weir_error problem;
+    enum weir_status status;
+    code = weiri_space_check_put(store);
+    if (code == SQLITE_OK) {
+        code = make_plan(store, &row, &status, &problem);
+    }
+    if (code == SQLITE_DONE) {
+        return pause_schedule(store, row.number, problem.text);
+    }
+    if (code == SQLITE_OK) {
+        code = fire(store, tally, &row, now_ns, ret_count);
+        weiri_plan_fini(&row.plan);
+    }
+    return code;
+}
+
+int weiri_schedules_fire(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                         int64_t now_ns, bool *ret_has_more)
+{
+    uint64_t total = 0;
+    int code = store->is_full ? SQLITE_DONE : SQLITE_OK;
+    while (code == SQLITE_OK && total < FIRE_MAX) {
+        uint64_t count = 0;
+        code = fire_next(store, tally, tube, now_ns, &count);
+        total += count;
+    }
+    *ret_has_more = code == SQLITE_OK;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int weiri_schedules_next(struct weiri_store *store, int64_t tube, int64_t *ret_next_ns)
+{
+    int64_t next = 0;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_FIRST_FIRING, &tube, 1, &next);
+    next = code == SQLITE_DONE ? WEIR_FOREVER : next;
+    int64_t later = weiri_time_add(weiri_store_now(store), FULL_WAIT_NS);
+    *ret_next_ns = store->is_full && next < later ? later : next;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* --- changing --- */
+
+struct put_request {
+    const struct weiri_schedule_put *put;
+};
+
+/* The first firing of a schedule that is new, or has other times than before. */
+static int64_t find_first(const struct weiri_schedule_put *put, int64_t now_ns)
+{
+    int64_t first = put->options.first_at_ns;
+    if (put->plan->cron != NULL) {
+        return weiri_firing_after(put->plan, first > now_ns ? first - 1 : now_ns);
+    }
+    if (first == 0) {
+        return weiri_time_add(now_ns, put->plan->interval_ns);
+    }
+    return first >= now_ns ? first : weiri_firing_from_now(put->plan, first, now_ns);
+}
+
+static bool is_as_before(const struct schedule_row *row,
+                         const struct weir_job_schedule_options *options)
+{
+    return strcmp(row->cron, options->cron) == 0 && strcmp(row->zone, options->zone) == 0 &&
+           row->plan.interval_ns == options->interval_ns && row->first_ns == options->first_at_ns;
+}
+
+static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
+                const struct weir_job_schedule_options *options)
+{
+    const struct weir_body *body = &options->body;
+    const int64_t values[] = {tube,
+                              options->interval_ns,
+                              options->first_at_ns,
+                              options->priority,
+                              options->ttr_ns,
+                              (int64_t)options->missed,
+                              options->tolerance_ns,
+                              options->catch_up_max,
+                              (int64_t)options->flags,
+                              next_ns,
+                              (int64_t)weiri_checksum(body->data, body->size)};
+    const char *const texts[] = {options->name, options->cron, options->zone};
+    enum {
+        VALUES = sizeof(values) / sizeof(values[0])
+    };
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_SAVE_SCHEDULE, &statement);
+    for (int i = 0; i < VALUES && code == SQLITE_OK; i++) {
+        code = sqlite3_bind_int64(statement, i + 1, values[i]);
+    }
+    for (int i = 0; i < 3 && code == SQLITE_OK; i++) {
+        code = sqlite3_bind_text(statement, VALUES + i + 1, texts[i], -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_blob64(statement, VALUES + 4, body->size == 0 ? "" : body->data,
+                                   body->size, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_end(statement, sqlite3_step(statement));
+        (void)sqlite3_clear_bindings(statement);
+    }
+    return code;
+}
+
+static int run_put(struct weiri_store *store, void *arg)
+{
+    const struct weiri_schedule_put *put = ((struct put_request *)arg)->put;
+    struct schedule_row row;
+    int64_t tube = 0;
+    int64_t next = find_first(put, weiri_store_now(store));
+    int code = weiri_space_check_put(store);
+    if (code == SQLITE_OK) {
+        code = weiri_tube_add(store, put->options.tube, &tube);
+    }
+    if (code == SQLITE_OK) {
+        code = find_row(store, put->options.name, &row);
+    }
+    if (code == SQLITE_ROW && is_as_before(&row, &put->options)) {
+        next = row.next_ns;
+    }
+    if (code == SQLITE_ROW || code == SQLITE_DONE) {
+        code = save(store, tube, next, &put->options);
+    }
+    /* Consumers look again, and find when to look next. */
+    weiri_commit_notify(store, put->options.tube, false);
+    return code;
+}
+
+enum weir_status weiri_store_schedule_put(void *arg, const struct weiri_schedule_put *put,
+                                          struct weir_error *ret_error)
+{
+    struct put_request request = {put};
+    return weiri_commit(arg, run_put, &request, ret_error);
+}
+
+struct change_request {
+    const char *name;
+    enum weiri_schedule_event event;
+    int64_t job;              /* result: of a run */
+    bool is_there;            /* result */
+    enum weir_status status;  /* result: why the expression cannot be read */
+    struct weir_error *error; /* result: the same in words */
+};
+
+static int resume(struct weiri_store *store, struct change_request *request,
+                  struct schedule_row *row)
+{
+    int64_t now = weiri_store_now(store);
+    int code = make_plan(store, row, &request->status, request->error);
+    if (code != SQLITE_OK) {
+        return code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    int64_t next = weiri_firing_from_now(&row->plan, row->next_ns, now);
+    uint64_t skipped =
+        row->next_ns > now ? 0 : weiri_firings_passed(&row->plan, row->next_ns, now).count;
+    const int64_t values[] = {row->number, next, (int64_t)skipped};
+    weiri_plan_fini(&row->plan);
+    code = weiri_sql_run(&store->writer, WEIRI_SQL_RESUME_SCHEDULE, values, 3);
+    /* Consumers look again, and find when to look next. */
+    struct weiri_tally tally = {.tube = row->tube, .has_ready = true};
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+}
+
+/* Puts a job beside the schedule's firings. */
+static int run_now(struct weiri_store *store, const struct schedule_row *row, int64_t *ret_job)
+{
+    struct weiri_tally tally = {0};
+    int64_t now = weiri_store_now(store);
+    int64_t run_at = now;
+    const int64_t arrival[] = {row->tube, now};
+    int code = weiri_space_check_put(store);
+    if (code == SQLITE_OK) {
+        code = weiri_sql_number(&store->writer, WEIRI_SQL_ARRIVE, arrival, 2, &run_at);
+        code = code == SQLITE_DONE ? SQLITE_CORRUPT : code;
+    }
+    if (code == SQLITE_OK) {
+        code = put_job(store, &tally, row, run_at, now, ret_job);
+    }
+    const int64_t values[] = {row->number, row->next_ns, 1, 0, run_at, *ret_job};
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_FIRINGS, values, 6);
+    }
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+}
+
+static int run_change(struct weiri_store *store, void *arg)
+{
+    struct change_request *request = arg;
+    struct schedule_row row;
+    request->status = WEIR_OK;
+    request->job = 0;
+    int code = find_row(store, request->name, &row);
+    request->is_there = code == SQLITE_ROW;
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    switch (request->event) {
+    case WEIRI_SCHEDULE_REMOVE:
+        return weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_SCHEDULE, &row.number, 1);
+    case WEIRI_SCHEDULE_PAUSE:
+        return pause_schedule(store, row.number, "");
+    case WEIRI_SCHEDULE_RESUME:
+        return resume(store, request, &row);
+    case WEIRI_SCHEDULE_RUN:
+        return run_now(store, &row, &request->job);
+    }
+    return SQLITE_MISUSE;
+}
+
+enum weir_status weiri_store_schedule_change(void *arg, const char *name,
+                                             enum weiri_schedule_event event,
+                                             struct weir_job_id *ret_id,
+                                             struct weir_error *ret_error)
+{
+    struct change_request request = {.name = name, .event = event, .error = ret_error};
+    enum weir_status status = weiri_commit(arg, run_change, &request, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (!request.is_there) {
+        return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no schedule %.200s", name);
+    }
+    if (request.status == WEIR_OK && event == WEIRI_SCHEDULE_RUN && ret_id != NULL) {
+        weiri_number_format(request.job, ret_id);
+    }
+    return request.status;
+}
