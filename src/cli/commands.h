@@ -33,6 +33,7 @@ extern const struct command command_pause;
 extern const struct command command_resume;
 extern const struct command command_move;
 extern const struct command command_wait;
+extern const struct command command_schedule;
 extern const struct command command_cron;
 extern const struct command command_serve;
 extern const struct command command_completion;

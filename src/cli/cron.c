@@ -12,6 +12,7 @@
 #include <weir/cron.h>
 
 #include "cli/arguments.h"
+#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/when.h"
@@ -47,19 +48,11 @@ struct explain {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct explain *explain = arg;
-    size_t offset = 0;
     switch (option) {
     case OPTION_COUNT:
         return read_number(name, text, 1, COUNT_MOST, &explain->count);
     case OPTION_FROM:
-        if (!timestamp_read(text, &explain->from_ns, &offset) &&
-            !when_read(text, explain->from_ns, &explain->from_ns, &offset)) {
-            return report(EX_USAGE,
-                          "%s: %s: not a time at character %zu; expected one such as "
-                          "2030-01-31T08:00:00Z or 'tomorrow 9:00'",
-                          name, quote(text).text, offset + 1);
-        }
-        return EX_OK;
+        return read_moment(name, text, explain->from_ns, &explain->from_ns);
     case OPTION_ZONE:
         explain->zone = text;
         return EX_OK;
@@ -155,11 +148,8 @@ static int explain_text(struct explain *explain, const char *text)
 static int run_cron(const struct command *command, int argc, char **argv)
 {
     static const char *const names[] = {"explain", "expression"};
-    struct timespec now = {0, 0};
     struct arguments arguments;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    struct explain explain = {
-        .count = 5, .from_ns = WEIR_SECONDS(now.tv_sec) + now.tv_nsec, .zone = getenv("TZ")};
+    struct explain explain = {.count = 5, .from_ns = moment_now(), .zone = getenv("TZ")};
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &explain);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, names, 2, 0);

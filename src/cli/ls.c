@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 
 #include <weir/admin.h>
 #include <weir/duration.h>
 
 #include "cli/arguments.h"
 #include "cli/job_view.h"
+#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/store.h"
 
@@ -53,13 +53,6 @@ struct ls {
     char last[WEIR_JOB_ID_SIZE];
 };
 
-static int64_t wall_now(void)
-{
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
-}
-
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct ls *ls = arg;
@@ -79,7 +72,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         return code;
     case OPTION_OLDER:
         code = read_duration(name, text, 0, &number);
-        number = wall_now() - number;
+        number = moment_now() - number;
         ls->filter.created_before_ns = number > 0 ? number : 1;
         return code;
     case OPTION_AFTER:

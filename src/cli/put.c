@@ -6,17 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <weir/jobs.h>
 
 #include "cli/batch.h"
 #include "cli/lines.h"
+#include "cli/moment.h"
 #include "cli/put.h"
 #include "cli/report.h"
 #include "cli/store.h"
-#include "cli/when.h"
 #include "view/timestamp.h"
 
 static const struct poptOption put_options[] = {
@@ -44,33 +43,6 @@ struct put {
     int64_t now_ns;    /* The time at which the options were read. */
 };
 
-static int64_t wall_now(void)
-{
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
-}
-
-/* A time as people type it is told as it was understood. */
-static int read_time(const char *name, const char *text, int64_t now_ns, int64_t *ret_ns)
-{
-    size_t offset = 0;
-    size_t word = 0;
-    char understood[WHEN_SIZE];
-    if (timestamp_read(text, ret_ns, &offset)) {
-        return EX_OK;
-    }
-    if (!when_read(text, now_ns, ret_ns, &word)) {
-        return report(EX_USAGE,
-                      "%s: %s: not a time at character %zu; expected one such as "
-                      "2030-01-31T08:00:00Z, @1896076800, 'now + 10 minutes', 'tomorrow 9:00' or "
-                      "'friday 5pm'",
-                      name, quote(text).text, (offset > word ? offset : word) + 1);
-    }
-    when_write(*ret_ns, understood);
-    return report(EX_OK, "%s: %s", name, understood);
-}
-
 static int read_mode(const char *name, const char *text, enum weir_duplicate *ret_mode)
 {
     static const char *const modes[] = {"refuse",   "replace",  "keep",
@@ -95,7 +67,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     switch (option) {
     case PUT_AT:
         put->at = text;
-        return read_time(name, text, put->now_ns, &put->options.run_at_ns);
+        return read_moment(name, text, put->now_ns, &put->options.run_at_ns);
     case PUT_DELAY:
         put->delay = text;
         return read_duration(name, text, 0, &put->options.delay_ns);
@@ -197,7 +169,7 @@ static int check(struct put *put, const struct arguments *arguments)
     }
     if (code == EX_OK && put->is_at) {
         put->at = arguments->operands[1];
-        code = read_time("time", put->at, put->now_ns, &put->options.run_at_ns);
+        code = read_moment("time", put->at, put->now_ns, &put->options.run_at_ns);
     }
     if (code != EX_OK) {
         return code;
@@ -310,7 +282,7 @@ int put_run(const struct command *command, int argc, char **argv, bool is_at)
                       .output = BATCH_IDS,
                       .separator = '\n',
                       .is_at = is_at,
-                      .now_ns = wall_now()};
+                      .now_ns = moment_now()};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &put);
     if (code == EX_OK && !arguments.helped) {

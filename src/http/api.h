@@ -60,5 +60,13 @@ api_fn api_kick;
 api_fn api_bury;
 api_fn api_rm;
 api_fn api_revoke;
+/* schedules.c */
+api_fn api_schedules;
+api_fn api_schedule;
+api_fn api_schedule_put;
+api_fn api_schedule_rm;
+api_fn api_schedule_pause;
+api_fn api_schedule_resume;
+api_fn api_schedule_run;
 
 #endif

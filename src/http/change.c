@@ -9,7 +9,6 @@
 #include "http/api.h"
 #include "http/fields.h"
 #include "view/json.h"
-#include "view/text.h"
 
 /* What changes jobs: put, and what operators do. */
 
@@ -52,39 +51,6 @@ static bool read_put(const json_t *object, struct weir_put_options *options, str
     return true;
 }
 
-/* The body as bytes; *ret_decoded is to be freed. */
-static bool read_body(const json_t *object, struct weir_body *body, char **ret_decoded,
-                      struct reply *reply)
-{
-    const json_t *value = json_object_get(object, "body");
-    const char *encoding = "utf-8";
-    if (!json_is_string(value)) {
-        reply_error(reply, 400, "body: expected a string");
-        return false;
-    }
-    if (!member_string(object, "encoding", &encoding, reply)) {
-        return false;
-    }
-    body->data = json_string_value(value);
-    body->size = json_string_length(value);
-    if (strcmp(encoding, "base64") == 0) {
-        *ret_decoded = malloc(body->size + 1);
-        if (*ret_decoded == NULL) {
-            reply_status(reply, WEIR_ENOMEM, "body", NULL);
-            return false;
-        }
-        if (!text_read_base64(body->data, body->size, *ret_decoded, &body->size)) {
-            reply_error(reply, 400, "body: expected base64 with padding");
-            return false;
-        }
-        body->data = *ret_decoded;
-    } else if (strcmp(encoding, "utf-8") != 0) {
-        reply_error(reply, 400, "encoding: %.100s: expected utf-8 or base64", encoding);
-        return false;
-    }
-    return true;
-}
-
 void api_put(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const members[] = {"body", "encoding", "run_at", "delay",
@@ -97,7 +63,7 @@ void api_put(const struct api *api, const struct request *request, struct reply 
     char *decoded = NULL;
     json_t *object = read_tube_request(request, members, &tube, reply);
     if (object != NULL && read_put(object, &options, reply) &&
-        read_body(object, &body, &decoded, reply)) {
+        member_body(object, &body, &decoded, reply)) {
         enum weir_status status =
             weir_broker_put(api->broker, tube, &body, 1, &options, &id, &error);
         if (status == WEIR_OK) {

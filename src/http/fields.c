@@ -8,6 +8,7 @@
 
 #include <weir/duration.h>
 
+#include "view/text.h"
 #include "view/timestamp.h"
 
 /* Values are cut in messages. */
@@ -199,4 +200,36 @@ bool member_time(const json_t *object, const char *name, int64_t *ret_ns, struct
                 "%s: " SHOWN ": expected a time such as 2030-01-31T08:00:00Z or @1896076800", name,
                 text);
     return false;
+}
+
+bool member_body(const json_t *object, struct weir_body *body, char **ret_decoded,
+                 struct reply *reply)
+{
+    const json_t *value = json_object_get(object, "body");
+    const char *encoding = "utf-8";
+    if (!json_is_string(value)) {
+        reply_error(reply, 400, "body: expected a string");
+        return false;
+    }
+    if (!member_string(object, "encoding", &encoding, reply)) {
+        return false;
+    }
+    body->data = json_string_value(value);
+    body->size = json_string_length(value);
+    if (strcmp(encoding, "base64") == 0) {
+        *ret_decoded = malloc(body->size + 1);
+        if (*ret_decoded == NULL) {
+            reply_status(reply, WEIR_ENOMEM, "body", NULL);
+            return false;
+        }
+        if (!text_read_base64(body->data, body->size, *ret_decoded, &body->size)) {
+            reply_error(reply, 400, "body: expected base64 with padding");
+            return false;
+        }
+        body->data = *ret_decoded;
+    } else if (strcmp(encoding, "utf-8") != 0) {
+        reply_error(reply, 400, "encoding: %.100s: expected utf-8 or base64", encoding);
+        return false;
+    }
+    return true;
 }

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include <weir/broker.h>
 #include <weir/job.h>
 
 #include "http/reply.h"
@@ -47,5 +48,9 @@ bool member_duration(const json_t *object, const char *name, int64_t least, int6
                      struct reply *reply);
 /* Written as a text: "2030-01-31T08:00:00Z", "@1896076800". */
 bool member_time(const json_t *object, const char *name, int64_t *ret_ns, struct reply *reply);
+/* The bytes of "body", as "encoding" says: utf-8 or base64. Must be there. *ret_decoded is to be
+ * freed in any case. */
+bool member_body(const json_t *object, struct weir_body *body, char **ret_decoded,
+                 struct reply *reply);
 
 #endif

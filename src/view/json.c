@@ -142,6 +142,39 @@ json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt)
     return attempt->signal != 0 ? with(object, "signal", json_integer(attempt->signal)) : object;
 }
 
+json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body)
+{
+    char *problem = text_escape(schedule->problem, strlen(schedule->problem));
+    json_t *object =
+        problem == NULL
+            ? NULL
+            : json_pack("{s:s, s:s, s:b, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:b, s:s}", "schedule",
+                        schedule->name, "tube", schedule->tube, "paused", (int)schedule->is_paused,
+                        "priority", (json_int_t)schedule->priority, "ttr_ns",
+                        (json_int_t)schedule->ttr_ns, "missed", weir_missed_name(schedule->missed),
+                        "tolerance_ns", (json_int_t)schedule->tolerance_ns, "catch_up",
+                        (json_int_t)schedule->catch_up_max, "fired", (json_int_t)schedule->fired,
+                        "skipped", (json_int_t)schedule->skipped, "overlap",
+                        (schedule->flags & WEIR_SCHEDULE_NO_OVERLAP) == 0, "problem", problem);
+    free(problem);
+    if (schedule->interval_ns > 0) {
+        object = with(object, "every_ns", json_integer((json_int_t)schedule->interval_ns));
+    } else {
+        object = with(object, "cron", json_string(schedule->cron));
+    }
+    if (schedule->zone[0] != '\0') {
+        object = with(object, "zone", json_string(schedule->zone));
+    }
+    if (schedule->next_ns != WEIR_FOREVER) {
+        object = with(object, "next_at", json_of_time(schedule->next_ns));
+    }
+    if (schedule->last_ns > 0) {
+        object = with(object, "last_at", json_of_time(schedule->last_ns));
+        object = with(object, "last_id", json_string(schedule->last_id));
+    }
+    return body ? with_bytes(object, "body", schedule->body, schedule->body_size) : object;
+}
+
 static const char *reason_name(enum weir_why_reason reason)
 {
     switch (reason) {

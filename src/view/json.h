@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include <weir/admin.h>
+#include <weir/job_schedule.h>
 
 /* The objects that `--json` prints and the HTTP API answers. Their names are stable: both show the
  * same. Every function returns owned (json_decref()), NULL when out of memory. */
@@ -29,6 +30,9 @@ json_t *json_of_why(const char *id, const struct weir_why *why);
 
 /* An attempt of a job; "encoding" is that of "tail". */
 json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt);
+
+/* A schedule, with the body of its jobs where `body` is set. */
+json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body);
 
 /* The result of a change of one job; done names a success, e.g. "buried". */
 json_t *json_of_result(const char *id, const char *done, enum weir_status status);

@@ -117,6 +117,19 @@ static const struct call {
     {"post", "/api/v1/tubes/{tube}/kick", "/api/v1/tubes/t/kick", "{\"count\":1}"},
     {"post", "/api/v1/kick", "/api/v1/kick", "{\"ids\":[\"1\",\"2\"]}"},
     {"post", "/api/v1/revoke", "/api/v1/revoke", "{\"ids\":[\"1\"]}"},
+    {"post", "/api/v1/schedules/{schedule}", "/api/v1/schedules/s",
+     "{\"tube\":\"t\",\"cron\":\"* * * * "
+     "*\",\"zone\":\"UTC\",\"first_at\":\"@4000000000\",\"missed\":"
+     "\"skip\",\"tolerance\":\"5s\",\"ttr\":\"1s\",\"priority\":1,\"body\":\"eA==\",\"encoding\":"
+     "\"base64\"}"},
+    {"post", "/api/v1/schedules/{schedule}", "/api/v1/schedules/r",
+     "{\"tube\":\"t\",\"every\":\"1h\",\"missed\":\"all\",\"catch_up\":3,\"overlap\":false}"},
+    {"post", "/api/v1/schedules/{schedule}/run", "/api/v1/schedules/r/run", "{}"},
+    {"post", "/api/v1/schedules/{schedule}/pause", "/api/v1/schedules/s/pause", "{}"},
+    {"get", "/api/v1/schedules", "/api/v1/schedules", NULL},
+    {"get", "/api/v1/schedules/{schedule}", "/api/v1/schedules/r", NULL},
+    {"post", "/api/v1/schedules/{schedule}/resume", "/api/v1/schedules/s/resume", "{}"},
+    {"post", "/api/v1/schedules/{schedule}/rm", "/api/v1/schedules/s/rm", "{}"},
     {"post", "/api/v1/rm", "/api/v1/rm", "{\"ids\":[\"1\",\"2\"]}"},
 };
 

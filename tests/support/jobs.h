@@ -17,7 +17,9 @@
 #define JOBS_WALL_START INT64_C(1780000000000000000)
 
 /* Makes a store of version 1 of one of this version, or the tables of version 2. */
-#define JOBS_TABLES_2 "DROP TABLE schedules; DROP TABLE keys; DROP TABLE attempts; ALTER TABLE jobs DROP COLUMN started"
+#define JOBS_TABLES_2                                                                              \
+    "DROP TABLE schedules; DROP TABLE keys; DROP TABLE attempts; ALTER TABLE jobs DROP COLUMN "    \
+    "started"
 #define JOBS_TO_VERSION_1                                                                          \
     JOBS_TABLES_2                                                                                  \
     "; DROP TABLE pauses; DROP TABLE boots; ALTER TABLE tubes DROP COLUMN last; "                  \

@@ -9,6 +9,7 @@ import { address, useAddress, useKeys, useReading, useSetting } from "./live.js"
 import { Nodes } from "./nodes.js";
 import { Overview } from "./overview.js";
 import { Failure, html, Question } from "./parts.js";
+import { Schedules } from "./schedules.js";
 import { Tube } from "./tube.js";
 
 const REFRESH = [["1", "1 s"], ["2", "2 s"], ["5", "5 s"], ["30", "30 s"], ["0", "off"]];
@@ -89,11 +90,13 @@ function Page() {
     }, []);
 
     if (stats.error?.status === 401) return html`<${Token} done=${() => setTurn((n) => n + 1)} />`;
-    const View = { tube: Tube, job: Job, nodes: Nodes }[view] || Overview;
+    const View = { tube: Tube, job: Job, nodes: Nodes, schedules: Schedules }[view] || Overview;
     const isCluster = stats.data?.broker === "beanstalk";
     return html`
         <header><a class="brand" href="#/"><img src="icon.svg" alt="" width="22" height="22" />weir</a>
             <nav aria-label="Views"><a href="#/" aria-current=${View === Overview ? "page" : null}>Overview</a>
+                ${stats.data && !isCluster && html`<a href="#/schedules"
+                    aria-current=${View === Schedules ? "page" : null}>Schedules</a>`}
                 ${isCluster && html`<a href="#/nodes" aria-current=${View === Nodes ? "page" : null}>Servers</a>`}</nav>
             <span class="grow"></span>
             ${stats.data && !stats.data.may_change && html`<span class="state">read-only</span>`}

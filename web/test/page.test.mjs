@@ -66,6 +66,9 @@ before(async () => {
         "sh", "-c", "echo '<b>no</b> database' >&2; exit 7"], { env });
     assert.match(run(["stats", "--json", "imports"]), /"buried": ?60/);
     run(["put", "nightly/report"], "a tube with a slash");
+    run(["schedule", "add", "digest", "mail", "--cron", "0 7 * * mon-fri", "--zone", "Europe/Berlin"]);
+    run(["schedule", "add", "sync", "webhooks", "--every", "15m", "--no-overlap"]);
+    run(["schedule", "pause", "sync"]);
     place = await serve();
     browser = await chromium.launch({
         executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"],
@@ -143,6 +146,10 @@ for (const scheme of ["light", "dark"]) {
         await page.goto(place + "#/nodes");
         await page.getByText("it has no servers").waitFor();
         await judge(page, "nodes");
+        await page.goto(place + "#/schedules");
+        await page.getByText("0 7 * * mon-fri").waitFor();
+        await judge(page, "schedules");
+        await picture(page, "schedules-" + scheme);
         await page.keyboard.press("?");
         await page.getByRole("dialog").waitFor();
         await judge(page, "keys");
@@ -240,6 +247,33 @@ test("a tube is paused for a time, and resumed", async (t) => {
     await page.getByText(/it resumes\s+in/).waitFor();
     await page.getByRole("button", { name: "resume" }).click();
     await page.getByRole("button", { name: "pause" }).waitFor();
+});
+
+test("a schedule is added, run, paused, resumed and removed", async (t) => {
+    const page = await open(t, "#/schedules", { expected: ["400"] });
+    const add = async (values) => {
+        await page.getByRole("button", { name: "add a schedule" }).click();
+        for (const [label, value] of Object.entries(values)) {
+            await page.getByRole("dialog").getByRole("textbox", { name: label, exact: true }).fill(value);
+        }
+        await page.getByRole("dialog").getByRole("combobox", { name: "Overlap" }).selectOption("no");
+        await page.getByRole("dialog").getByRole("button", { name: "add" }).click();
+    };
+    await add({ Name: "poll", Tube: "feeds", "Or every": "10m", Body: "from the page" });
+    await page.getByText("added poll: done").waitFor();
+    await page.getByRole("cell", { name: "every 10 min no overlap" }).waitFor();
+    await add({ Name: "bad", Tube: "feeds", "Cron expression": "61 * * * *" });
+    await page.getByText(/added bad: .*minute "61"/).waitFor();
+    await page.getByRole("button", { name: "Run poll now" }).click();
+    await page.getByText("put a job of poll: done").waitFor();
+    assert.match(run(["peek", "--json", "--body", "feeds"]), /"body": ?"from the page"/);
+    await page.getByRole("button", { name: "Pause poll" }).click();
+    await page.getByRole("button", { name: "Resume poll" }).click();
+    await page.getByRole("button", { name: "Pause poll" }).waitFor();
+    await page.getByRole("button", { name: "Remove poll" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "remove" }).click();
+    await page.getByRole("button", { name: "Remove poll" }).waitFor({ state: "detached" });
+    assert.equal(run(["schedule", "ls", "--json"]).includes("poll"), false);
 });
 
 test("a body is text, whatever it says", async (t) => {

@@ -1,0 +1,380 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <weir/job_schedule.h>
+
+#include "cli/arguments.h"
+#include "cli/moment.h"
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/table.h"
+#include "cli/when.h"
+#include "view/json.h"
+#include "view/text.h"
+#include "view/timestamp.h"
+
+enum {
+    OPTION_CATCH_UP = OPTION_OWN,
+    OPTION_CRON,
+    OPTION_EVERY,
+    OPTION_FIRST,
+    OPTION_JSON,
+    OPTION_MISSED,
+    OPTION_NO_OVERLAP,
+    OPTION_PRIORITY,
+    OPTION_TOLERANCE,
+    OPTION_TTR,
+    OPTION_ZONE
+};
+
+static const struct poptOption schedule_options[] = {
+    OPTION_VALUE("cron", 'c', OPTION_CRON,
+                 "add: put a job at the times of this expression, e.g. '*/15 9-17 * * mon-fri'",
+                 "EXPRESSION"),
+    OPTION_VALUE("every", 'e', OPTION_EVERY, "add: put a job so often, e.g. 10m", "DURATION"),
+    OPTION_VALUE("zone", 'z', OPTION_ZONE,
+                 "add: the zone of an expression that names none (default: this system's)", "ZONE"),
+    OPTION_VALUE("first", '\0', OPTION_FIRST, "add: not before this time", "TIME"),
+    OPTION_VALUE("missed", '\0', OPTION_MISSED,
+                 "add: times that pass without a worker: a job for all of them (once, the "
+                 "default), for the last one if it is recent (skip), or for each (all)",
+                 "POLICY"),
+    OPTION_VALUE("tolerance", '\0', OPTION_TOLERANCE,
+                 "add: with skip, how late the last one may be (default: 1m)", "DURATION"),
+    OPTION_VALUE("catch-up", '\0', OPTION_CATCH_UP,
+                 "add: with all, at most so many of the last ones (default: 100)", "N"),
+    OPTION_FLAG("no-overlap", '\0', OPTION_NO_OVERLAP,
+                "add: put no job while the last one has not ended"),
+    OPTION_VALUE("priority", 'p', OPTION_PRIORITY, "add: of the jobs; smaller runs first", "N"),
+    OPTION_VALUE("ttr", '\0', OPTION_TTR,
+                 "add: of the jobs: a worker that gives no sign of life for so long has lost one "
+                 "(default: 60s)",
+                 "DURATION"),
+    OPTION_FLAG("json", '\0', OPTION_JSON, "ls: print an object a schedule"),
+    POPT_TABLEEND,
+};
+
+static const struct table_column columns[] = {{"NAME", false, false}, {"TUBE", false, false},
+                                              {"WHEN", false, true},  {"NEXT", false, false},
+                                              {"FIRED", true, false}, {"SKIPPED", true, false},
+                                              {"LAST", false, false}, {"PROBLEM", false, true}};
+
+#define COLUMN_COUNT (sizeof(columns) / sizeof(columns[0]))
+
+struct schedule {
+    struct weir_job_schedule_options options;
+    int64_t now_ns;
+    const char *added; /* The name of an option that is for add only; NULL: none was given. */
+    bool json;
+
+    struct libscols_table *table;
+    bool failed;
+};
+
+static int read_missed(const char *name, const char *text, enum weir_missed *ret_missed)
+{
+    for (enum weir_missed missed = WEIR_MISSED_ONCE; missed <= WEIR_MISSED_ALL; missed++) {
+        if (strcmp(text, weir_missed_name(missed)) == 0) {
+            *ret_missed = missed;
+            return EX_OK;
+        }
+    }
+    return report(EX_USAGE, "%s: %s: unknown policy; expected one of once, skip, all", name,
+                  quote(text).text);
+}
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    struct schedule *schedule = arg;
+    struct weir_job_schedule_options *options = &schedule->options;
+    int64_t number = 0;
+    int code = EX_OK;
+    if (option == OPTION_JSON) {
+        schedule->json = true;
+        return EX_OK;
+    }
+    schedule->added = name;
+    switch (option) {
+    case OPTION_CRON:
+        options->cron = text;
+        return EX_OK;
+    case OPTION_EVERY:
+        return read_duration(name, text, WEIR_MS(100), &options->interval_ns);
+    case OPTION_ZONE:
+        options->zone = text;
+        return EX_OK;
+    case OPTION_FIRST:
+        return read_moment(name, text, schedule->now_ns, &options->first_at_ns);
+    case OPTION_MISSED:
+        return read_missed(name, text, &options->missed);
+    case OPTION_TOLERANCE:
+        return read_duration(name, text, 1, &options->tolerance_ns);
+    case OPTION_CATCH_UP:
+        code = read_number(name, text, 1, WEIR_SCHEDULE_CATCH_UP_LIMIT, &number);
+        options->catch_up_max = (uint32_t)number;
+        return code;
+    case OPTION_PRIORITY:
+        code = read_number(name, text, INT32_MIN, INT32_MAX, &number);
+        options->priority = (int32_t)number;
+        return code;
+    case OPTION_TTR:
+        return read_duration(name, text, WEIR_MS(100), &options->ttr_ns);
+    default:
+        options->flags |= WEIR_SCHEDULE_NO_OVERLAP;
+        return EX_OK;
+    }
+}
+
+/* --- add --- */
+
+static int tell_next(const struct weir_job_schedule *schedule, void *arg)
+{
+    char next[WHEN_SIZE];
+    (void)arg;
+    if (schedule->next_ns == WEIR_FOREVER) {
+        (void)report(EX_OK, "%s: it never fires", schedule->name);
+    } else {
+        when_write(schedule->next_ns, next);
+        (void)report(EX_OK, "%s: next at %s", schedule->name, next);
+    }
+    return 0;
+}
+
+/* The store refuses these too, but only once it exists. */
+static int check_add(const struct schedule *schedule, const struct arguments *arguments)
+{
+    static const char *const names[] = {"add", "name", "tube", "body"};
+    const struct weir_job_schedule_options *options = &schedule->options;
+    int code = arguments_expect(arguments, names, 4, 1);
+    if (code == EX_OK) {
+        code = read_tube(arguments->operands[2]);
+    }
+    if (code != EX_OK) {
+        return code;
+    }
+    if ((options->cron != NULL) == (options->interval_ns != 0)) {
+        return report(EX_USAGE, "%s; expected one of --cron and --every",
+                      options->cron != NULL ? "--cron and --every: both given" : "no times");
+    }
+    if (options->zone != NULL && options->cron == NULL) {
+        return report(EX_USAGE, "--zone: without --cron; expected it beside an expression");
+    }
+    if (options->tolerance_ns > 0 && options->missed != WEIR_MISSED_SKIP) {
+        return report(EX_USAGE, "--tolerance: expected it beside --missed skip");
+    }
+    if (options->catch_up_max > 0 && options->missed != WEIR_MISSED_ALL) {
+        return report(EX_USAGE, "--catch-up: expected it beside --missed all");
+    }
+    return EX_OK;
+}
+
+static int add(struct schedule *schedule, const struct arguments *arguments)
+{
+    struct weir_job_schedule_options *options = &schedule->options;
+    struct store store;
+    struct weir_error error = {""};
+    int code = check_add(schedule, arguments);
+    if (code != EX_OK) {
+        return code;
+    }
+    options->name = arguments->operands[1];
+    options->tube = arguments->operands[2];
+    const char *body = arguments->count > 3 ? arguments->operands[3] : "";
+    options->body = (struct weir_body){body, strlen(body)};
+    code = store_open(&store, arguments, STORE_CHANGE);
+    if (code == EX_OK) {
+        enum weir_status status = weir_broker_schedule_put(store.broker, options, &error);
+        if (status == WEIR_OK) {
+            status = weir_broker_schedules(store.broker, options->name, tell_next, NULL, &error);
+        }
+        /* A name, an expression or a zone. */
+        bool is_usage = status == WEIR_EINVAL || status == WEIR_ETOOBIG || status == WEIR_ERANGE ||
+                        status == WEIR_ENOTFOUND;
+        code = status == WEIR_OK ? EX_OK
+               : is_usage        ? report(EX_USAGE, "%s", error.text)
+                                 : report_status(status, quote(options->name).text, &error);
+    }
+    store_close(&store);
+    return code;
+}
+
+/* --- ls --- */
+
+/* A time of a cell: local, without its day's name. */
+static void write_time(int64_t at_ns, char text[TIMESTAMP_SIZE])
+{
+    if (at_ns == 0 || at_ns == WEIR_FOREVER) {
+        (void)snprintf(text, TIMESTAMP_SIZE, "%s", at_ns == 0 ? "" : "never");
+    } else {
+        timestamp_write(at_ns, text);
+    }
+}
+
+static bool add_row(struct libscols_table *table, const struct weir_job_schedule *schedule)
+{
+    char when[WEIR_SCHEDULE_CRON_SIZE_MAX + WEIR_SCHEDULE_ZONE_SIZE_MAX + 8];
+    char next[TIMESTAMP_SIZE];
+    char last[TIMESTAMP_SIZE];
+    char fired[24];
+    char skipped[24];
+    char every[32];
+    char *problem = text_escape(schedule->problem, strlen(schedule->problem));
+    (void)weir_duration_format(schedule->interval_ns, every, sizeof(every));
+    bool has_zone = schedule->zone[0] != '\0';
+    (void)snprintf(when, sizeof(when), "%s%s%s%s",
+                   schedule->interval_ns > 0 ? "every " : schedule->cron,
+                   schedule->interval_ns > 0 ? every : "", has_zone ? " " : "", schedule->zone);
+    (void)snprintf(fired, sizeof(fired), "%" PRIu64, schedule->fired);
+    (void)snprintf(skipped, sizeof(skipped), "%" PRIu64, schedule->skipped);
+    write_time(schedule->next_ns, next);
+    write_time(schedule->last_ns, last);
+    char *when_shown = text_escape(when, strlen(when));
+    const char *const cells[COLUMN_COUNT] = {
+        schedule->name, schedule->tube, when_shown, schedule->is_paused ? "paused" : next,
+        fired,          skipped,        last,       problem};
+    bool added = problem != NULL && when_shown != NULL && table_add(table, cells, COLUMN_COUNT);
+    free(when_shown);
+    free(problem);
+    return added;
+}
+
+static int show(const struct weir_job_schedule *shown, void *arg)
+{
+    struct schedule *schedule = arg;
+    schedule->failed = schedule->json ? !table_print_json(json_of_schedule(shown, true))
+                                      : !add_row(schedule->table, shown);
+    return schedule->failed ? 1 : 0;
+}
+
+static int refuse(enum weir_status status, const char *name, const struct weir_error *error)
+{
+    return status == WEIR_ENOTFOUND
+               ? report(EX_NOINPUT,
+                        "%s: no such schedule; expected one that `weir schedule ls` "
+                        "shows",
+                        quote(name).text)
+               : report_status(status, name != NULL ? quote(name).text : "schedules", error);
+}
+
+static int ls(struct schedule *schedule, const struct arguments *arguments)
+{
+    static const char *const names[] = {"ls", "name"};
+    struct store store;
+    struct weir_error error = {""};
+    const char *name = arguments->count > 1 ? arguments->operands[1] : NULL;
+    int code = arguments_expect(arguments, names, 2, 1);
+    if (code != EX_OK) {
+        return code;
+    }
+    code = store_open(&store, arguments, STORE_READ);
+    schedule->table = table_new(columns, COLUMN_COUNT);
+    if (code == EX_OK && schedule->table == NULL) {
+        code = report_status(WEIR_ENOMEM, "table", NULL);
+    }
+    if (code == EX_OK) {
+        enum weir_status status = weir_broker_schedules(store.broker, name, show, schedule, &error);
+        code = status != WEIR_OK  ? refuse(status, name, &error)
+               : schedule->failed ? table_refuse()
+               : schedule->json   ? EX_OK
+                                  : table_print(schedule->table);
+    }
+    scols_unref_table(schedule->table);
+    store_close(&store);
+    return code;
+}
+
+/* --- changes --- */
+
+static enum weir_status run_one(weir_broker *broker, const char *name, struct weir_error *error)
+{
+    struct weir_job_id id;
+    enum weir_status status = weir_broker_schedule_run(broker, name, &id, error);
+    if (status == WEIR_OK && (puts(id.text) < 0 || fflush(stdout) != 0)) {
+        (void)table_refuse();
+    }
+    return status;
+}
+
+/* Makes a change of each schedule that is named; one that fails does not keep the others from it.
+ */
+static int change(const struct arguments *arguments,
+                  enum weir_status (*fn)(weir_broker *broker, const char *name,
+                                         struct weir_error *error))
+{
+    struct store store;
+    int code =
+        arguments->count > 1 ? EX_OK : report(EX_USAGE, "no name; expected one or more schedules");
+    if (code != EX_OK) {
+        return code;
+    }
+    code = store_open(&store, arguments, STORE_ALTER);
+    for (size_t i = 1; i < arguments->count && store.broker != NULL; i++) {
+        struct weir_error error = {""};
+        enum weir_status status = fn(store.broker, arguments->operands[i], &error);
+        if (status != WEIR_OK) {
+            code = refuse(status, arguments->operands[i], &error);
+        }
+    }
+    store_close(&store);
+    return code;
+}
+
+static int act(struct schedule *schedule, const struct arguments *arguments)
+{
+    static const struct {
+        const char *name;
+        enum weir_status (*fn)(weir_broker *broker, const char *name, struct weir_error *error);
+    } changes[] = {{"rm", weir_broker_schedule_remove},
+                   {"pause", weir_broker_schedule_pause},
+                   {"resume", weir_broker_schedule_resume},
+                   {"run", run_one}};
+    const char *action = arguments->count > 0 ? arguments->operands[0] : "";
+    if (strcmp(action, "add") == 0) {
+        return schedule->json ? report(EX_USAGE, "--json: expected it beside ls")
+                              : add(schedule, arguments);
+    }
+    if (schedule->added != NULL) {
+        return report(EX_USAGE, "%s: expected it beside add", schedule->added);
+    }
+    if (strcmp(action, "ls") == 0) {
+        return ls(schedule, arguments);
+    }
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        if (strcmp(action, changes[i].name) == 0) {
+            return schedule->json ? report(EX_USAGE, "--json: expected it beside ls")
+                                  : change(arguments, changes[i].fn);
+        }
+    }
+    return report(EX_USAGE, "%s: expected one of add, ls, rm, pause, resume, run",
+                  action[0] != '\0' ? quote(action).text : "no action");
+}
+
+static int run_schedule(const struct command *command, int argc, char **argv)
+{
+    struct schedule schedule = {.options = WEIR_JOB_SCHEDULE_OPTIONS_INIT, .now_ns = moment_now()};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &schedule);
+    if (code == EX_OK && !arguments.helped) {
+        code = act(&schedule, &arguments);
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_schedule = {
+    .name = "schedule",
+    .operands = "add NAME TUBE [BODY] | ls [NAME] | rm|pause|resume|run NAME...",
+    .summary = "put jobs again and again, at times or at a rate",
+    .examples = "  weir schedule add nightly backups --cron '30 2 * * *' --zone Europe/Berlin\n"
+                "  weir schedule add poll feeds --every 10m --no-overlap\n"
+                "  weir schedule ls\n"
+                "  weir schedule run nightly     now as well\n",
+    .options = schedule_options,
+    .run = run_schedule,
+};
