@@ -12,7 +12,7 @@
 #include "support/harness.h"
 
 /* A disk that fails. SQLite's default VFS is wrapped so that the nth read, write, sync or cut of a
- * test fails, once or from then on; nothing else changes. */
+ * test fails, once or from then on; nothing else changes. Those that succeed can be watched. */
 
 enum fault_kind {
     FAULT_WRITE = 1,
@@ -30,11 +30,16 @@ static struct {
     int error;          /* and the system's error number then */
     _Atomic int failed; /* calls that failed */
     sqlite3_vfs *real;
+    /* Told of each write, sync and cut (its new size is the offset) to the database or its log;
+     * NULL: none is watched. */
+    void (*watch)(enum fault_kind kind, bool is_log, sqlite3_int64 offset, const void *bytes,
+                  int size);
 } fault;
 
 struct faulty_file {
     sqlite3_file base;
     sqlite3_file *real; /* behind this struct */
+    bool is_log;
 };
 
 static inline sqlite3_file *real_of(sqlite3_file *file)
@@ -63,6 +68,16 @@ static inline int visit(enum fault_kind kind)
     return fault.code;
 }
 
+/* The result of a call that changed the file. */
+static inline int told(sqlite3_file *file, int code, enum fault_kind kind, sqlite3_int64 offset,
+                       const void *bytes, int size)
+{
+    if (code == SQLITE_OK && fault.watch != NULL) {
+        fault.watch(kind, ((struct faulty_file *)file)->is_log, offset, bytes, size);
+    }
+    return code;
+}
+
 static inline int do_close(sqlite3_file *file)
 {
     return real_of(file)->pMethods->xClose(real_of(file));
@@ -83,19 +98,22 @@ static inline int do_write(sqlite3_file *file, const void *bytes, int size, sqli
         (void)real_of(file)->pMethods->xWrite(real_of(file), bytes, size / 2, offset);
         return code;
     }
-    return real_of(file)->pMethods->xWrite(real_of(file), bytes, size, offset);
+    code = real_of(file)->pMethods->xWrite(real_of(file), bytes, size, offset);
+    return told(file, code, FAULT_WRITE, offset, bytes, size);
 }
 
 static inline int do_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
     int code = visit(FAULT_TRUNCATE);
-    return code != SQLITE_OK ? code : real_of(file)->pMethods->xTruncate(real_of(file), size);
+    code = code != SQLITE_OK ? code : real_of(file)->pMethods->xTruncate(real_of(file), size);
+    return told(file, code, FAULT_TRUNCATE, size, NULL, 0);
 }
 
 static inline int do_sync(sqlite3_file *file, int flags)
 {
     int code = visit(FAULT_SYNC);
-    return code != SQLITE_OK ? code : real_of(file)->pMethods->xSync(real_of(file), flags);
+    code = code != SQLITE_OK ? code : real_of(file)->pMethods->xSync(real_of(file), flags);
+    return told(file, code, FAULT_SYNC, 0, NULL, 0);
 }
 
 static inline int do_file_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -184,6 +202,7 @@ static inline int do_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file
     (void)vfs;
     struct faulty_file *faulty = (struct faulty_file *)file;
     faulty->real = (sqlite3_file *)(void *)(faulty + 1);
+    faulty->is_log = (flags & SQLITE_OPEN_WAL) != 0;
     int code = fault.real->xOpen(fault.real, name, faulty->real, flags, ret_flags);
     faulty->base.pMethods = faulty->real->pMethods == NULL ? NULL : &methods;
     return code;

@@ -81,6 +81,8 @@ void weiri_commit_prepare(struct weiri_store *store)
         weiri_stamp_note(store);
     }
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
+    /* Commits do not flush the log; flush() does. Checkpoints and the log's restart still flush. */
+    (void)sqlite3_exec(store->writer.db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
 }
 
 void weiri_commit_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness)
@@ -127,13 +129,17 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     store->empty_channels = 0;
     store->is_putting = false;
     int changes = sqlite3_total_changes(writer->db);
+    bool is_lasting = false;
     int code = weiri_sql_run(writer, WEIRI_SQL_BEGIN, NULL, 0);
     for (struct weiri_list *link = requests->next; link != requests && code == SQLITE_OK;
          link = link->next) {
+        store->is_fleeting = false;
         code = request_of(link)->run(store, request_of(link)->arg);
+        is_lasting = is_lasting || !store->is_fleeting;
     }
     /* A transaction without changes writes nothing, and needs no space and no flush. */
-    if (code == SQLITE_OK && sqlite3_total_changes(writer->db) != changes) {
+    bool is_writing = sqlite3_total_changes(writer->db) != changes;
+    if (code == SQLITE_OK && is_writing) {
         code = weiri_stamp_advance(store);
         if (code == SQLITE_OK) {
             code = weiri_space_claim(store);
@@ -145,6 +151,7 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     }
     if (code == SQLITE_OK) {
         store->transactions++;
+        store->must_flush = store->must_flush || (is_writing && is_lasting);
         weiri_stamp_note(store);
         notify_channels(store);
         return WEIR_OK;
@@ -168,18 +175,27 @@ static void say(const struct weiri_store *store, const struct remark *remark)
     }
 }
 
+/* Writes the result of all requests of a list, and moves them to those that are concluded. */
+static void conclude(struct weiri_list *requests, enum weir_status status,
+                     const struct weir_error *error, struct weiri_list *concluded)
+{
+    for (struct weiri_list *link = requests->next; link != requests; link = link->next) {
+        struct request *request = request_of(link);
+        request->status = status;
+        if (status != WEIR_OK && request->error != NULL) {
+            *request->error = *error;
+        }
+    }
+    move_all(requests, concluded);
+}
+
 /* Answers all requests of a list. They may be freed once the mutex is released. */
-static void answer(struct weiri_store *store, struct weiri_list *requests, enum weir_status status,
-                   const struct weir_error *error)
+static void answer(struct weiri_store *store, struct weiri_list *requests)
 {
     weiri_mutex_lock(&store->mutex);
     while (!weiri_list_is_empty(requests)) {
         struct request *request = request_of(requests->next);
         weiri_list_remove(&request->link);
-        request->status = status;
-        if (status != WEIR_OK && request->error != NULL) {
-            *request->error = *error;
-        }
         request->is_answered = true;
     }
     weiri_cond_broadcast(&store->answered);
@@ -288,7 +304,7 @@ static enum weir_status transact_when_damaged(struct weiri_store *store, struct 
 }
 
 static void run_batch(struct weiri_store *store, struct weiri_list *batch,
-                      struct remark *ret_remark)
+                      struct weiri_list *concluded, struct remark *ret_remark)
 {
     struct weir_error error = {""};
     enum weir_status status = transact(store, batch, &error, ret_remark);
@@ -306,14 +322,14 @@ static void run_batch(struct weiri_store *store, struct weiri_list *batch,
             weiri_list_remove(first);
             weiri_list_insert_before(&alone, first);
             if (has_failed(store)) {
-                answer(store, &alone, refuse(store, &error), &error);
+                conclude(&alone, refuse(store, &error), &error, concluded);
             } else {
-                run_batch(store, &alone, ret_remark);
+                run_batch(store, &alone, concluded, ret_remark);
             }
         }
         return;
     }
-    answer(store, batch, status, &error);
+    conclude(batch, status, &error, concluded);
 }
 
 /* Whether the file was removed or replaced: all that is written to it is lost then. Called before
@@ -326,8 +342,37 @@ static bool has_moved(const struct weiri_store *store)
     return code == SQLITE_OK && moved != 0;
 }
 
+/* Flushes the log after the lock was released, so that other processes commit meanwhile, and their
+ * flushes and this one become one of the disk. A commit that another one overtook is covered by
+ * this flush as well; if a checkpoint has restarted the log, it has flushed it before. */
+static void flush(struct weiri_store *store, struct weiri_list *concluded,
+                  struct remark *ret_remark)
+{
+    sqlite3 *db = store->writer.db;
+    sqlite3_file *log = NULL;
+    (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    WEIRI_ASSERT(log != NULL && log->pMethods != NULL);
+    int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    if (code == SQLITE_OK) {
+        return;
+    }
+    struct weir_error error;
+    enum weir_status status = weiri_sqlite_fail(&error, db, code, store->path);
+    fail_for_good(store, &error, ret_remark);
+    for (struct weiri_list *link = concluded->next; link != concluded; link = link->next) {
+        struct request *request = request_of(link);
+        if (request->status == WEIR_OK) {
+            request->status = status;
+            if (request->error != NULL) {
+                *request->error = error;
+            }
+        }
+    }
+}
+
 /* Runs a batch under the store's lock. */
-static void lead(struct weiri_store *store, struct weiri_list *batch, struct remark *ret_remark)
+static void run_locked(struct weiri_store *store, struct weiri_list *batch,
+                       struct weiri_list *concluded, struct remark *ret_remark)
 {
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
     struct weir_error error;
@@ -335,19 +380,31 @@ static void lead(struct weiri_store *store, struct weiri_list *batch, struct rem
         (void)weiri_fail(&error, WEIR_EIO, "%s is no longer there: it was removed or replaced",
                          store->path);
         fail_for_good(store, &error, ret_remark);
-        answer(store, batch, WEIR_EIO, &error);
+        conclude(batch, WEIR_EIO, &error, concluded);
         return;
     }
     enum weir_status status = weiri_store_lock(store, limit, &error);
     if (status != WEIR_OK) {
-        answer(store, batch, status, &error);
+        conclude(batch, status, &error, concluded);
         return;
     }
-    run_batch(store, batch, ret_remark);
+    run_batch(store, batch, concluded, ret_remark);
     if (!has_failed(store)) {
         checkpoint_if_due(store, ret_remark);
     }
     weiri_lock_file_unlock(&store->lock_file);
+}
+
+static void lead(struct weiri_store *store, struct weiri_list *batch, struct remark *ret_remark)
+{
+    struct weiri_list concluded;
+    weiri_list_init(&concluded);
+    store->must_flush = false;
+    run_locked(store, batch, &concluded, ret_remark);
+    if (store->must_flush) {
+        flush(store, &concluded, ret_remark);
+    }
+    answer(store, &concluded);
 }
 
 enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, void *arg,

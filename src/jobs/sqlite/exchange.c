@@ -375,12 +375,26 @@ static void reset(struct weiri_store *store, struct exchange_request *request)
     request->has_more = false;
 }
 
+/* Whether it only reserves and touches. A power cut ends all reservations: they need no flush. What
+ * a schedule fires, or the end of a lease buries, comes again if it is lost; a job that was run by
+ * then has been settled, which flushed all before it. */
+static bool is_fleeting(const struct exchange_request *request)
+{
+    const struct weiri_exchange *exchange = request->exchange;
+    bool is = true;
+    for (size_t i = 0; i < exchange->settlement_count && is && !request->is_settled; i++) {
+        is = exchange->settlements[i].event == WEIRI_JOB_TOUCH;
+    }
+    return is;
+}
+
 static int run_exchange(struct weiri_store *store, void *arg)
 {
     struct exchange_request *request = arg;
     struct weiri_exchange *exchange = request->exchange;
     int64_t now = weiri_store_now(store);
     struct weiri_tally tally = {0};
+    store->is_fleeting = is_fleeting(request);
     reset(store, request);
     store->burials = exchange->buried == NULL ? NULL : &request->burials;
     int code = request->is_settled ? SQLITE_OK : settle(store, exchange, &tally, now);

@@ -143,7 +143,7 @@ TEST(settings, "the writer's settings are those that durability and safety rest 
         const char *pragma;
         const char *value;
     } rows[] = {
-        {"journal_mode", "wal"},   {"synchronous", "2"},     {"wal_autocheckpoint", "0"},
+        {"journal_mode", "wal"},   {"synchronous", "1"},     {"wal_autocheckpoint", "0"},
         {"trusted_schema", "0"},   {"cell_size_check", "1"}, {"application_id", "2003134834"},
         {"integrity_check", "ok"},
     };

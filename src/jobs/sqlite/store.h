@@ -44,6 +44,8 @@ struct weiri_store {
     uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */
     bool is_putting;               /* the transaction has a put */
+    bool is_fleeting;              /* the request that ran needs no flush */
+    bool must_flush;               /* one that was committed does */
     bool is_full;                  /* the transaction is made again, on a full disk */
     bool has_repaired;             /* its indexes */
     uint32_t stamp;                /* of the last transaction (stamp.h) */

@@ -1,0 +1,313 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Power cuts. All writes and flushes of a run are recorded. Then the disk is made as a cut after
+ * any of them may have left it: what was flushed, and of the other writes none, all or some, one of
+ * them torn. What was acknowledged before the cut must be there, and the store must work. */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <weir/admin.h>
+#include <weir/job_schedule.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/faulty_vfs.h"
+#include "support/jobs.h"
+
+static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
+
+enum {
+    EVENTS = 40000,
+    JOBS = 1000,
+    SECTOR = 512
+};
+
+enum event_kind {
+    EVENT_WRITE,
+    EVENT_TRUNCATE,
+    EVENT_SYNC,
+    EVENT_PUT,  /* a job is acknowledged */
+    EVENT_TRY,  /* its end begins */
+    EVENT_END,  /* it is acknowledged that the job has ended */
+    EVENT_FIRED /* so many firings are acknowledged */
+};
+
+/* An event of the run: of the disk, or an acknowledgement. */
+struct event {
+    enum event_kind kind;
+    bool is_log;
+    int64_t number; /* offset, size, job or count */
+    int size;
+    unsigned char *bytes;
+};
+
+static struct event *events;
+static int event_count;
+
+static struct event *add(enum event_kind kind, int64_t number)
+{
+    CHECK_INT(event_count, <, EVENTS);
+    struct event *event = &events[event_count++];
+    *event = (struct event){.kind = kind, .number = number};
+    return event;
+}
+
+static void record(enum fault_kind kind, bool is_log, sqlite3_int64 offset, const void *bytes,
+                   int size)
+{
+    struct event *event = add(kind == FAULT_WRITE  ? EVENT_WRITE
+                              : kind == FAULT_SYNC ? EVENT_SYNC
+                                                   : EVENT_TRUNCATE,
+                              offset);
+    event->is_log = is_log;
+    event->size = size;
+    if (size > 0) {
+        event->bytes = malloc((size_t)size);
+        CHECK(event->bytes != NULL);
+        memcpy(event->bytes, bytes, (size_t)size);
+    }
+}
+
+/* --- the run --- */
+
+static void put(weir_broker *broker, size_t count)
+{
+    static char large[6000];
+    const struct weir_body bodies[3] = {{"small", 5}, {large, sizeof(large)}, {"", 0}};
+    struct weir_job_id ids[3];
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, count, NULL, ids, NULL), WEIR_OK);
+    for (size_t i = 0; i < count; i++) {
+        (void)add(EVENT_PUT, strtoll(ids[i].text, NULL, 10));
+    }
+}
+
+static void run_one(weir_broker *broker, const char *tube, enum weiri_job_event outcome)
+{
+    struct weiri_reservation *job = jobs_reserve_one(broker, tube);
+    (void)add(EVENT_TRY, outcome == WEIRI_JOB_DONE ? job->number : 0);
+    CHECK_STATUS(jobs_settle(broker, job, outcome, jobs_clocks_wall(&clocks), "failed"), WEIR_OK);
+    (void)add(EVENT_END, outcome == WEIRI_JOB_DONE ? job->number : 0);
+    jobs_free_one(broker, job);
+}
+
+static int keep_fired(const struct weir_job_schedule *schedule, void *arg)
+{
+    *(int64_t *)arg = (int64_t)schedule->fired;
+    return 0;
+}
+
+static int64_t fired(weir_broker *broker)
+{
+    int64_t count = 0;
+    CHECK_STATUS(weir_broker_schedules(broker, "s", keep_fired, &count, NULL), WEIR_OK);
+    return count;
+}
+
+static void work(weir_broker *broker, int rounds)
+{
+    static const enum weiri_job_event outcomes[] = {WEIRI_JOB_DONE, WEIRI_JOB_RELEASE,
+                                                    WEIRI_JOB_BURY, WEIRI_JOB_DONE};
+    struct weiri_store *store = broker->store;
+    for (int i = 0; i < rounds; i++) {
+        store->checkpoint_pages = i % 4 == 0 ? 6 : 60;
+        put(broker, 1 + (size_t)i % 3);
+        run_one(broker, "t", outcomes[i % 4]);
+        if (i % 5 == 4) {
+            jobs_wall_step(&clocks.wall, WEIR_SECONDS(1));
+            run_one(broker, "fired", WEIRI_JOB_BURY);
+            (void)add(EVENT_FIRED, fired(broker));
+        }
+    }
+}
+
+/* --- the cut --- */
+
+/* A file as the disk has it. */
+struct image {
+    unsigned char *bytes;
+    int64_t size;
+    int64_t capacity;
+};
+
+static void apply(struct image *image, const struct event *event, int size)
+{
+    int64_t end = event->kind == EVENT_TRUNCATE ? event->number : event->number + size;
+    if (end > image->capacity) {
+        image->bytes = realloc(image->bytes, (size_t)(2 * end));
+        CHECK(image->bytes != NULL);
+        memset(image->bytes + image->capacity, 0, (size_t)(2 * end - image->capacity));
+        image->capacity = 2 * end;
+    }
+    if (event->kind == EVENT_TRUNCATE) {
+        if (end < image->size) {
+            memset(image->bytes + end, 0, (size_t)(image->size - end));
+        }
+        image->size = end;
+    } else {
+        memcpy(image->bytes + event->number, event->bytes, (size_t)size);
+        image->size = end > image->size ? end : image->size;
+    }
+}
+
+static void load(struct image *image, const char *path)
+{
+    struct stat facts;
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL && stat(path, &facts) == 0);
+    image->size = facts.st_size;
+    image->capacity = facts.st_size;
+    image->bytes = malloc((size_t)facts.st_size);
+    CHECK(image->bytes != NULL);
+    CHECK_INT(fread(image->bytes, 1, (size_t)facts.st_size, file), ==, facts.st_size);
+    (void)fclose(file);
+}
+
+static void save(const struct image *image, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL);
+    CHECK_INT(fwrite(image->bytes, 1, (size_t)image->size, file), ==, image->size);
+    CHECK_INT(fclose(file), ==, 0);
+}
+
+/* What becomes of the writes that were not flushed. */
+enum fate {
+    FATE_NONE,
+    FATE_ALL,
+    FATE_SOME
+};
+
+/* One file as a cut before an event may have left it. */
+static void make_file(const struct image *base, bool is_log, int cut, enum fate fate,
+                      const char *path)
+{
+    struct image image = {.size = base->size, .capacity = base->size + 1};
+    image.bytes = malloc((size_t)image.capacity);
+    CHECK(image.bytes != NULL);
+    memcpy(image.bytes, base->bytes, (size_t)base->size);
+    int flushed = 0; /* all before it is on the disk */
+    for (int i = 0; i < cut; i++) {
+        if (events[i].kind == EVENT_SYNC && events[i].is_log == is_log) {
+            flushed = i;
+        }
+    }
+    for (int i = 0; i < cut; i++) {
+        const struct event *event = &events[i];
+        bool is_change = event->kind == EVENT_WRITE || event->kind == EVENT_TRUNCATE;
+        bool is_kept =
+            i < flushed || fate == FATE_ALL || (fate == FATE_SOME && test_random_below(2) == 0);
+        if (!is_change || event->is_log != is_log || !is_kept) {
+            continue;
+        }
+        int size = event->size;
+        if (i >= flushed && fate == FATE_SOME && size > SECTOR && test_random_below(8) == 0) {
+            size = (int)test_random_below((uint64_t)(size / SECTOR)) * SECTOR;
+        }
+        apply(&image, event, size);
+    }
+    if (image.size > 0) {
+        save(&image, path);
+    }
+    free(image.bytes);
+}
+
+/* --- the judgement --- */
+
+static int note(const struct weir_job *job, void *arg)
+{
+    long long number = strtoll(job->id, NULL, 10);
+    CHECK_INT(number, <, JOBS);
+    ((bool *)arg)[number] = true;
+    return 0;
+}
+
+static void judge(int cut)
+{
+    bool is_there[JOBS] = {false};
+    bool was_put[JOBS] = {false};
+    bool was_tried[JOBS] = {false};
+    bool has_ended[JOBS] = {false};
+    int64_t fired_least = 0;
+    for (int i = 0; i < cut; i++) {
+        bool *const lists[] = {
+            [EVENT_PUT] = was_put, [EVENT_TRY] = was_tried, [EVENT_END] = has_ended};
+        if (events[i].kind == EVENT_FIRED) {
+            fired_least = events[i].number;
+        } else if (events[i].kind >= EVENT_PUT) {
+            lists[events[i].kind][events[i].number] = true;
+        }
+    }
+    weir_broker *broker = jobs_store_open_on("cut/jobs.db", &clocks, "another boot");
+    struct weiri_store *store = broker->store;
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db, "PRAGMA integrity_check", -1, &statement, NULL),
+              ==, SQLITE_OK);
+    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+    CHECK_STRING((const char *)sqlite3_column_text(statement, 0), "ok");
+    (void)sqlite3_finalize(statement);
+    CHECK_STATUS(weir_broker_peek(broker, "t", 0, SIZE_MAX, note, is_there, NULL), WEIR_OK);
+    for (int number = 1; number < JOBS; number++) {
+        if (was_put[number] && !was_tried[number] && !is_there[number]) {
+            test_fail(__FILE__, __LINE__, "cut before event %d: job %d is lost", cut, number);
+        }
+        if (has_ended[number] && is_there[number]) {
+            test_fail(__FILE__, __LINE__, "cut before event %d: job %d has ended and is back", cut,
+                      number);
+        }
+    }
+    /* What was fired is there with its jobs. */
+    struct weir_tube_counts counts = jobs_counts(broker, "fired");
+    CHECK_INT(counts.ready + counts.reserved + counts.buried, ==, fired(broker));
+    CHECK_INT(fired(broker), >=, fired_least);
+    (void)jobs_put(broker, "t", "again", NULL);
+    jobs_free_one(broker, jobs_reserve_one(broker, "t"));
+    weir_broker_close(broker);
+}
+
+static void remove_cut(void)
+{
+    static const char *const files[] = {"cut/jobs.db", "cut/jobs.db-wal", "cut/jobs.db-shm",
+                                        "cut/jobs.db.lock"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        (void)unlink(files[i]);
+    }
+}
+
+TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
+{
+    struct image base[2] = {{.size = 0}, {.size = 0}};
+    struct weir_job_schedule_options options = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    options.name = "s";
+    options.tube = "fired";
+    options.interval_ns = WEIR_SECONDS(1);
+    events = calloc(EVENTS, sizeof(*events));
+    CHECK(events != NULL);
+    CHECK_INT(mkdir("cut", 0700), ==, 0);
+    fault_install();
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a boot");
+    CHECK_STATUS(weir_broker_schedule_put(broker, &options, NULL), WEIR_OK);
+    weir_broker_close(broker);
+    load(&base[0], "jobs.db");
+    base[1].bytes = malloc(1);
+    CHECK(base[1].bytes != NULL);
+    fault.watch = record;
+    broker = jobs_store_open_on("jobs.db", &clocks, "a boot");
+    work(broker, 60);
+    fault.watch = NULL;
+    weir_broker_close(broker);
+    CHECK_INT(event_count, >, 500);
+    for (uint64_t i = test_scaled(300); i > 0; i--) {
+        int cut = (int)test_random_below((uint64_t)event_count + 1);
+        enum fate fate = (enum fate)test_random_below(3);
+        remove_cut();
+        make_file(&base[0], false, cut, fate, "cut/jobs.db");
+        make_file(&base[1], true, cut, fate, "cut/jobs.db-wal");
+        judge(cut);
+    }
+    for (int i = 0; i < event_count; i++) {
+        free(events[i].bytes);
+    }
+    free(events);
+    free(base[0].bytes);
+    free(base[1].bytes);
+}
