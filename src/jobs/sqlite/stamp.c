@@ -16,9 +16,12 @@
 /* The log's format (SQLite's file format, section 4.1). */
 enum {
     LOG_HEADER_SIZE = 32,
+    LOG_MAGIC_END = 3, /* its lowest bit: checksums are of big-endian words */
     LOG_SALT = 16,
+    LOG_CHECKSUM = 24,
     FRAME_HEADER_SIZE = 24,
     FRAME_SALT = 8,
+    FRAME_CHECKSUM = 16,
     SALT_SIZE = 8,
     FRAME_SIZE = FRAME_HEADER_SIZE + WEIRI_PAGE_SIZE
 };
@@ -61,8 +64,55 @@ struct log_facts {
     int64_t frames; /* at most so many */
 };
 
+static uint32_t read_word(const unsigned char *bytes, bool is_big)
+{
+    uint32_t big = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+                   (uint32_t)bytes[3];
+    return is_big ? big : __builtin_bswap32(big);
+}
+
+/* Goes on with a checksum, as the log has them: each covers all before it. */
+static void add_bytes(uint32_t sums[2], const unsigned char *bytes, size_t size, bool is_big)
+{
+    for (size_t i = 0; i < size; i += 8) {
+        sums[0] += read_word(bytes + i, is_big) + sums[1];
+        sums[1] += read_word(bytes + i + 4, is_big) + sums[0];
+    }
+}
+
+static bool is_sum(const uint32_t sums[2], const unsigned char *bytes)
+{
+    return sums[0] == read_word(bytes, true) && sums[1] == read_word(bytes + 4, true);
+}
+
 /* Reads the frames up to the first one of page 1. Frames of an earlier use of the log have other
- * salts. */
+ * salts. A power cut may leave frames that were not flushed in part; they have wrong checksums, and
+ * SQLite does not use them either. */
+static void read_frames(int fd, const unsigned char *header, struct log_facts *facts)
+{
+    static const unsigned char page_1[] = {0, 0, 0, 1};
+    bool is_big = (header[LOG_MAGIC_END] & 1) != 0;
+    uint32_t sums[2] = {0, 0};
+    add_bytes(sums, header, LOG_CHECKSUM, is_big);
+    bool is_sound = is_sum(sums, header + LOG_CHECKSUM);
+    for (int64_t i = 0; i < facts->frames && is_sound && !facts->has_stamp; i++) {
+        unsigned char frame[FRAME_SIZE];
+        off_t offset = LOG_HEADER_SIZE + i * FRAME_SIZE;
+        if (pread(fd, frame, sizeof(frame), offset) != (ssize_t)sizeof(frame)) {
+            return;
+        }
+        add_bytes(sums, frame, FRAME_SALT, is_big);
+        add_bytes(sums, frame + FRAME_HEADER_SIZE, WEIRI_PAGE_SIZE, is_big);
+        is_sound = memcmp(frame + FRAME_SALT, header + LOG_SALT, SALT_SIZE) == 0 &&
+                   is_sum(sums, frame + FRAME_CHECKSUM);
+        if (is_sound && memcmp(frame, page_1, sizeof(page_1)) == 0) {
+            facts->has_stamp = true;
+            facts->first = (uint32_t)weiri_schema_stamp_of(
+                weiri_schema_header_user_version(frame + FRAME_HEADER_SIZE));
+        }
+    }
+}
+
 static void read_log(const char *path, struct log_facts *ret_facts)
 {
     char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
@@ -79,20 +129,7 @@ static void read_log(const char *path, struct log_facts *ret_facts)
         pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header)) {
         ret_facts->is_there = true;
         ret_facts->frames = (facts.st_size - LOG_HEADER_SIZE) / FRAME_SIZE;
-    }
-    for (int64_t i = 0; i < ret_facts->frames && !ret_facts->has_stamp; i++) {
-        unsigned char frame[FRAME_HEADER_SIZE + WEIRI_HEADER_SIZE];
-        off_t offset = LOG_HEADER_SIZE + i * FRAME_SIZE;
-        if (pread(fd, frame, sizeof(frame), offset) != (ssize_t)sizeof(frame) ||
-            memcmp(frame + FRAME_SALT, header + LOG_SALT, SALT_SIZE) != 0) {
-            break;
-        }
-        static const unsigned char page_1[] = {0, 0, 0, 1};
-        if (memcmp(frame, page_1, sizeof(page_1)) == 0) {
-            ret_facts->has_stamp = true;
-            ret_facts->first = (uint32_t)weiri_schema_stamp_of(
-                weiri_schema_header_user_version(frame + FRAME_HEADER_SIZE));
-        }
+        read_frames(fd, header, ret_facts);
     }
     (void)close(fd);
 }
