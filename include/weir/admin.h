@@ -198,6 +198,41 @@ typedef int weir_node_fn(const struct weir_node *node, void *arg);
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn,
                                                            void *arg, struct weir_error *ret_error);
 
+/** How much a finding matters. */
+enum weir_finding_level {
+    WEIR_FINDING_NOTE = 1, /**< Good to know; nothing is wrong. */
+    WEIR_FINDING_PROBLEM   /**< Something to act on. */
+};
+
+/** "note", "problem"; "?" for anything else. */
+WEIR_API const char *weir_finding_level_name(enum weir_finding_level level);
+
+/** A finding of weir_broker_check(). All texts are one line without control characters. */
+struct weir_finding {
+    const char *name;    /**< The check; a word that stays the same: "integrity", "sqlite", "lock",
+                              "disk", "log", "clock"; of a cluster "node", "drain", "binlog",
+                              "version", "redis". */
+    const char *subject; /**< What it is about: a file, a server. */
+    const char *text;    /**< What was found. */
+    const char *advice;  /**< What to do about it. */
+    enum weir_finding_level level; /**< How much it matters. */
+    uint32_t reserved0;            /**< Zero. */
+};
+
+/** Receives one finding, valid during the call; returns 0 to go on, anything else to end. On the
+ * caller's thread, with no lock held; it may call anything but weir_broker_close(). */
+typedef int weir_finding_fn(const struct weir_finding *finding, void *arg);
+
+/** Checks a broker as a whole and calls back for each finding; changes nothing. Of an SQLite store
+ * it reads the whole file, with all bodies, beside those who use it; the log grows meanwhile. It
+ * waits for the store's lock for the time limit of weir_broker_open() where others have it. Of a
+ * cluster it asks every server twice, a second apart.
+ *
+ * Errors: WEIR_EINVAL (NULL), WEIR_EFORKED, WEIR_ENOMEM, and those of the storage; damage is a
+ * finding. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn,
+                                                           void *arg, struct weir_error *ret_error);
+
 WEIR_END_DECLS
 
 #endif

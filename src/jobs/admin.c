@@ -3,6 +3,9 @@
 /* The public functions for operators: each checks its arguments once, then calls the backend. */
 #include <weir/admin.h>
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/options.h"
 #include "jobs/broker.h"
@@ -119,6 +122,47 @@ enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *
     return status == WEIR_OK && broker->ops->nodes != NULL
                ? broker->ops->nodes(broker->store, fn, arg, ret_error)
                : status;
+}
+
+const char *weir_finding_level_name(enum weir_finding_level level)
+{
+    switch (level) {
+    case WEIR_FINDING_NOTE:
+        return "note";
+    case WEIR_FINDING_PROBLEM:
+        return "problem";
+    }
+    return "?";
+}
+
+bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_level level,
+                const char *subject, const char *advice, const char *format, ...)
+{
+    struct weir_error about;
+    struct weir_error text;
+    char line[sizeof(text.text)];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(line, sizeof(line), format, values);
+    va_end(values);
+    /* Without control characters, which a path may have. */
+    (void)weiri_fail(&about, WEIR_OK, "%s", subject);
+    (void)weiri_fail(&text, WEIR_OK, "%s", line);
+    const struct weir_finding finding = {
+        .name = name, .subject = about.text, .text = text.text, .advice = advice, .level = level};
+    check->is_over = check->is_over || check->fn(&finding, check->arg) != 0;
+    return !check->is_over;
+}
+
+enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn, void *arg,
+                                   struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status == WEIR_OK && fn == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
+    }
+    struct weiri_check check = {.fn = fn, .arg = arg};
+    return status == WEIR_OK ? broker->ops->check(broker->store, &check, ret_error) : status;
 }
 
 static enum weir_status check_filter(const struct weir_job_filter *filter,

@@ -142,6 +142,18 @@ struct weiri_exchange {
     bool is_empty;   /* no job is delayed, ready or reserved */
 };
 
+/* A check of a broker, and who is told of its findings. */
+struct weiri_check {
+    weir_finding_fn *fn;
+    void *arg;
+    bool is_over; /* fn wants no more */
+};
+
+/* Tells of a finding; false: no more is wanted. */
+bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_level level,
+                const char *subject, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
 struct weiri_broker_ops {
     const char *scheme;
     bool has_keys; /* jobs may have keys */
@@ -186,6 +198,8 @@ struct weiri_broker_ops {
                                         struct weir_error *ret_error);
     enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
                                   void *arg, struct weir_error *ret_error);
+    /* Tells of its findings with weiri_find(). */
+    enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
 
     /* Moves jobs to another broker (jobs/move.h). */
     enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);

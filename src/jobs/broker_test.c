@@ -24,6 +24,13 @@ static int ignore_tube(const struct weir_tube_counts *counts, void *arg)
     return 0;
 }
 
+static int ignore_finding(const struct weir_finding *finding, void *arg)
+{
+    (void)finding;
+    (void)arg;
+    return 0;
+}
+
 static int ignore_node(const struct weir_node *node, void *arg)
 {
     (void)node;
@@ -228,6 +235,7 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_broker_kick_ids(broker, &id, 1, &result, NULL),
         (int)weir_broker_bury_ids(broker, &id, 1, NULL, &result, NULL),
         (int)weir_broker_nodes(broker, ignore_node, NULL, NULL),
+        (int)weir_broker_check(broker, ignore_finding, NULL, NULL),
         (int)weir_broker_pause(broker, "t", 1, NULL),
         (int)weir_broker_resume(broker, "t", NULL),
         (int)weir_broker_why(broker, "1", &why, NULL),

@@ -186,6 +186,53 @@ TEST(nodes, "every server is told of with its state, its binlog and its jobs; on
     servers_end(&servers);
 }
 
+struct found {
+    char names[512]; /* of findings, with their subject behind it */
+    const char *only;
+};
+
+static int keep_finding(const struct weir_finding *finding, void *arg)
+{
+    struct found *found = arg;
+    size_t size = strlen(found->names);
+    CHECK(finding->text[0] != '\0' && finding->advice[0] != '\0');
+    CHECK_INT(finding->level, ==, WEIR_FINDING_PROBLEM);
+    (void)snprintf(found->names + size, sizeof(found->names) - size, "%s %s\n", finding->name,
+                   finding->subject);
+    return found->only != NULL;
+}
+
+TEST(check,
+     "a sound cluster has no findings; nodes that are away, draining, or Redis, are told of, "
+     "until the caller wants no more")
+{
+    struct servers servers;
+    char expected[256];
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, "time_limit=2s&claims=REDIS");
+    (void)put(broker, 0);
+    struct weir_error error;
+    struct found found = {"", NULL};
+    CHECK_STATUS(weir_broker_check(broker, keep_finding, &found, &error), WEIR_OK);
+    CHECK_STRING(found.names, "");
+
+    CHECK(kill(servers.node[1].pid, SIGUSR1) == 0); /* drain mode */
+    server_end(&servers.node[2]);
+    server_end(&servers.redis);
+    CHECK_STATUS(weir_broker_check(broker, keep_finding, &found, &error), WEIR_OK);
+    (void)snprintf(expected, sizeof(expected),
+                   "drain 127.0.0.1:%d\nnode 127.0.0.1:%d\nredis 127.0.0.1:%d\n",
+                   servers.node[1].port, servers.node[2].port, servers.redis.port);
+    CHECK_STRING(found.names, expected);
+
+    found = (struct found){"", "the first one"};
+    CHECK_STATUS(weir_broker_check(broker, keep_finding, &found, &error), WEIR_OK);
+    (void)snprintf(expected, sizeof(expected), "drain 127.0.0.1:%d\n", servers.node[1].port);
+    CHECK_STRING(found.names, expected);
+    weir_broker_close(broker);
+    servers_end(&servers);
+}
+
 TEST(while_it_runs, "a job of which a worker has a copy is busy, and its other copies stay as "
                     "they are")
 {

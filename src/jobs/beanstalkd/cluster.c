@@ -361,6 +361,7 @@ const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .peek_id = weiri_cluster_peek_id,
     .pause = weiri_cluster_pause,
     .nodes = weiri_cluster_nodes,
+    .check = weiri_cluster_check,
     .move = weiri_cluster_move,
     .late = weiri_cluster_late,
     .exchange = weiri_cluster_exchange,

@@ -198,6 +198,8 @@ enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn 
 
 enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
                                      struct weir_error *ret_error);
+enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
+                                     struct weir_error *ret_error);
 enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t duration_ns,
                                      struct weir_error *ret_error);
 enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,

@@ -41,6 +41,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .schedule_put = weiri_store_schedule_put,
     .schedule_change = weiri_store_schedule_change,
     .schedules = weiri_store_schedules,
+    .check = weiri_store_check,
     .move = weiri_store_move,
     .exchange = weiri_store_exchange,
     .let_go = weiri_store_let_go,

@@ -117,6 +117,8 @@ enum weir_status weiri_store_schedule_change(void *store, const char *name,
                                              struct weir_error *ret_error);
 enum weir_status weiri_store_schedules(void *store, const char *name, weir_job_schedule_fn *fn,
                                        void *arg, struct weir_error *ret_error);
+enum weir_status weiri_store_check(void *store, struct weiri_check *check,
+                                   struct weir_error *ret_error);
 enum weir_status weiri_store_move(void *store, struct weiri_move *move,
                                   struct weir_error *ret_error);
 enum weir_status weiri_store_exchange(void *store, struct weiri_exchange *exchange,

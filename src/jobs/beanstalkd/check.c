@@ -1,0 +1,114 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The check of a cluster: what docs/doctor.md lists. */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jobs/beanstalkd/cluster.h"
+
+/* Between the two times that nodes are asked. */
+#define PAUSE_MS 1000
+
+/* A node's counters, as they were at one time. */
+struct counters {
+    uint64_t puts;
+    uint64_t records;
+};
+
+struct cluster_check {
+    struct weiri_check *check;
+    char version[32]; /* of the first node that answered */
+};
+
+static int check_node(const struct weir_node *node, void *arg)
+{
+    struct cluster_check *cluster = arg;
+    struct weiri_check *check = cluster->check;
+    bool keeps_jobs = node->kind == WEIR_NODE_BEANSTALKD;
+    if (node->state == WEIR_NODE_AWAY) {
+        return !weiri_find(check, keeps_jobs ? "node" : "redis", WEIR_FINDING_PROBLEM, node->name,
+                           keeps_jobs ? "start the node, or take it out of the URL"
+                                      : "start Redis: without it jobs wait, or run twice",
+                           "it does not answer: %s", node->why);
+    }
+    if (node->state == WEIR_NODE_DRAINING) {
+        (void)weiri_find(check, "drain", WEIR_FINDING_PROBLEM, node->name,
+                         "start the node anew once it is empty",
+                         "it is in drain mode and takes no jobs");
+    }
+    if (keeps_jobs && node->has_binlog == 0) {
+        (void)weiri_find(check, "binlog", WEIR_FINDING_PROBLEM, node->name,
+                         "start it with -b FOLDER -f 0",
+                         "it has no binlog, and forgets its jobs when it ends");
+    }
+    if (keeps_jobs && cluster->version[0] == '\0') {
+        (void)snprintf(cluster->version, sizeof(cluster->version), "%s", node->version);
+    } else if (keeps_jobs && strcmp(cluster->version, node->version) != 0) {
+        (void)weiri_find(check, "version", WEIR_FINDING_PROBLEM, node->name,
+                         "give all nodes the same version",
+                         "it is beanstalkd %s, an earlier node of the URL is %s", node->version,
+                         cluster->version);
+    }
+    return check->is_over;
+}
+
+static void read_counters(struct weiri_queries *queries, struct counters *counters)
+{
+    const struct weiri_request request = {.verb = WEIRI_STATS};
+    weiri_queries_ask(queries, WEIRI_ALL_NODES, &request, NULL);
+    for (size_t i = 0; i < queries->count; i++) {
+        const struct weiri_query *query = &queries->query[i];
+        counters[i] = (struct counters){0, 0};
+        if (query->kind == WEIRI_OK_BODY) {
+            (void)weiri_stats_number(query->body, query->body_size, "total-jobs",
+                                     &counters[i].puts);
+            (void)weiri_stats_number(query->body, query->body_size, "binlog-records-written",
+                                     &counters[i].records);
+        }
+    }
+}
+
+/* After an error of its disk a node goes on without its binlog and keeps the index: then jobs are
+ * put, and no record is written. */
+static void check_records(const struct weiri_cluster *cluster, struct weiri_queries *queries,
+                          struct weiri_check *check)
+{
+    struct counters before[WEIRI_NODES_MAX] = {{0, 0}};
+    struct counters after[WEIRI_NODES_MAX] = {{0, 0}};
+    read_counters(queries, before);
+    (void)poll(NULL, 0, PAUSE_MS);
+    read_counters(queries, after);
+    for (size_t i = 0; i < queries->count && !check->is_over; i++) {
+        uint64_t index = 0;
+        const struct weiri_query *query = &queries->query[i];
+        bool has_binlog =
+            query->kind == WEIRI_OK_BODY &&
+            weiri_stats_number(query->body, query->body_size, "binlog-current-index", &index) &&
+            index > 0;
+        if (has_binlog && before[i].puts > 0 && after[i].puts > before[i].puts &&
+            after[i].records == before[i].records) {
+            (void)weiri_find(check, "binlog", WEIR_FINDING_PROBLEM, cluster->options.nodes[i].text,
+                             "look at its disk, then start it anew",
+                             "its binlog has stopped: jobs were put, and no record was written");
+        }
+    }
+}
+
+enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
+                                     struct weir_error *ret_error)
+{
+    struct weiri_cluster *cluster = store;
+    struct cluster_check nodes = {.check = check};
+    struct weiri_queries queries;
+    enum weir_status status = weiri_cluster_nodes(store, check_node, &nodes, ret_error);
+    if (status != WEIR_OK || check->is_over) {
+        return status;
+    }
+    status = weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
+    if (status == WEIR_OK) {
+        check_records(cluster, &queries, check);
+        weiri_queries_fini(&queries);
+    }
+    return status;
+}

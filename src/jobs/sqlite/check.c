@@ -1,0 +1,277 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* The check of a store: what docs/doctor.md lists. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/result.h"
+
+enum {
+    DAMAGES_MAX = 10, /* that are told of, of each kind */
+    LOCK_WAIT_MS = 10
+};
+
+#define DISK_LEAST ((uint64_t)64 << 20)
+/* A checkpoint is made from 16 MiB on (commit.c). */
+#define LOG_MOST ((uint64_t)64 << 20)
+/* Clocks are adjusted by less than this while they run. */
+#define CLOCK_SLACK WEIR_SECONDS(1)
+
+static const char repair[] = "end all processes that use the store, then `sqlite3 PATH .recover`, "
+                             "or restore a backup (docs/operating-a-store.md)";
+
+/* What a transaction finds; it is told after its end. */
+struct damages {
+    char texts[DAMAGES_MAX][200];
+    size_t count;
+};
+
+static char *add_damage(struct damages *damages)
+{
+    return damages->texts[damages->count++];
+}
+
+/* --- what is in the file --- */
+
+/* SQLite's own check of pages and indexes. */
+static int check_pages(sqlite3_stmt *statement, struct damages *damages)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, 0);
+    if (text == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (strcmp(text, "ok") != 0) {
+        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s", text);
+    }
+    return SQLITE_OK;
+}
+
+static int check_counts(sqlite3_stmt *statement, struct damages *damages)
+{
+    const char *name = (const char *)sqlite3_column_text(statement, 0);
+    if (name == NULL) {
+        return SQLITE_NOMEM;
+    }
+    (void)snprintf(add_damage(damages), sizeof(damages->texts[0]),
+                   "the counts of tube %.100s are not those of its jobs", name);
+    return SQLITE_OK;
+}
+
+static int check_body(sqlite3_stmt *statement, struct damages *damages)
+{
+    bool is_there = sqlite3_column_type(statement, 2) != SQLITE_NULL;
+    const void *bytes = sqlite3_column_blob(statement, 2);
+    size_t size = (size_t)sqlite3_column_bytes(statement, 2);
+    if (size > 0 && bytes == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (!is_there || weiri_checksum(bytes, size) != (uint64_t)sqlite3_column_int64(statement, 1)) {
+        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "the body of job %lld is %s",
+                       (long long)sqlite3_column_int64(statement, 0),
+                       is_there ? "damaged" : "missing");
+    }
+    return SQLITE_OK;
+}
+
+static const struct {
+    const char *sql;
+    int (*row)(sqlite3_stmt *statement, struct damages *damages);
+} contents[] = {
+    {"PRAGMA integrity_check(10)", check_pages},
+    {"SELECT t.name FROM tubes t LEFT JOIN (SELECT tube, sum(state = 1) AS delayed, "
+     "sum(state = 2) AS ready, sum(state = 3) AS reserved, sum(state = 4) AS buried "
+     "FROM jobs NOT INDEXED GROUP BY tube) j ON j.tube = t.id "
+     "WHERE (t.delayed, t.ready, t.reserved, t.buried) IS NOT "
+     "(ifnull(j.delayed, 0), ifnull(j.ready, 0), ifnull(j.reserved, 0), ifnull(j.buried, 0))",
+     check_counts},
+    {"SELECT j.id, b.checksum, b.body FROM jobs j NOT INDEXED LEFT JOIN bodies b ON b.id = j.id",
+     check_body},
+};
+
+/* Runs one of them; damage in the file ends it, and is told of like its rows. */
+static int check_contents(sqlite3 *db, size_t which, struct damages *damages)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(db, contents[which].sql, -1, &statement, NULL);
+    while (code == SQLITE_OK && damages->count < DAMAGES_MAX &&
+           (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        code = contents[which].row(statement, damages);
+    }
+    if ((code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
+        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s", sqlite3_errmsg(db));
+        code = SQLITE_OK;
+    }
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* When the newest job was put; 0: there is none. */
+static int read_newest(sqlite3 *db, int64_t *ret_created_ns)
+{
+    sqlite3_stmt *statement = NULL;
+    *ret_created_ns = 0;
+    int code = sqlite3_prepare_v2(db, "SELECT created FROM jobs ORDER BY id DESC LIMIT 1", -1,
+                                  &statement, NULL);
+    if (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+        *ret_created_ns = sqlite3_column_int64(statement, 0);
+    }
+    (void)sqlite3_finalize(statement);
+    return code == SQLITE_ROW || code == SQLITE_DONE || (code & 0xff) == SQLITE_CORRUPT ? SQLITE_OK
+                                                                                        : code;
+}
+
+/* Each statement in a transaction of its own, so that the log can be restarted in between. */
+static enum weir_status check_file(struct weiri_reading *reading, struct weiri_check *check,
+                                   struct weir_error *ret_error)
+{
+    const char *path = reading->store->path;
+    enum weir_status status = WEIR_OK;
+    bool is_sound = true;
+    /* What is behind damaged pages is not looked at: it would be told of twice. */
+    for (size_t i = 0; status == WEIR_OK && i < 3 && is_sound && !check->is_over; i++) {
+        struct damages damages = {.count = 0};
+        status = weiri_reading_begin(reading, ret_error);
+        if (status == WEIR_OK) {
+            int code = check_contents(reading->reader->db, i, &damages);
+            status = weiri_reading_end(reading, code, ret_error);
+        }
+        is_sound = damages.count == 0;
+        for (size_t n = 0; n < damages.count; n++) {
+            if (!weiri_find(check, "integrity", WEIR_FINDING_PROBLEM, path, repair, "%s",
+                            damages.texts[n])) {
+                break;
+            }
+        }
+    }
+    int64_t created_ns = 0;
+    if (status == WEIR_OK) {
+        status = weiri_reading_begin(reading, ret_error);
+        if (status == WEIR_OK) {
+            int code = read_newest(reading->reader->db, &created_ns);
+            status = weiri_reading_end(reading, code, ret_error);
+        }
+    }
+    int64_t back_ns = weiri_time_sub(created_ns, reading->now_ns);
+    if (status == WEIR_OK && back_ns > CLOCK_SLACK && !check->is_over) {
+        (void)weiri_find(check, "clock", WEIR_FINDING_PROBLEM, path,
+                         "set this host's clock, e.g. by NTP: jobs run at times of this clock",
+                         "the newest job was put %lld s after what the clock says now",
+                         (long long)(back_ns / WEIR_SECONDS(1)));
+    }
+    return status;
+}
+
+/* --- what is around it --- */
+
+/* SQLite 3.7.0 to 3.51.2 but 3.44.6 and 3.50.7 may damage a file where two connections reset the
+ * log: all of weir's do that under the store's lock, other programs do not. */
+static bool has_reset_bug(int version)
+{
+    return version >= 3007000 && version < 3051003 && !(version >= 3044006 && version < 3045000) &&
+           !(version >= 3050007 && version < 3051000);
+}
+
+static void check_version(const struct weiri_store *store, struct weiri_check *check)
+{
+    int version = sqlite3_libversion_number();
+    if (version < SQLITE_VERSION_NUMBER &&
+        !weiri_find(check, "sqlite", WEIR_FINDING_PROBLEM, store->path,
+                    "install the SQLite that weir was built with, or a newer one",
+                    "SQLite %s is older than the %s that weir was built with", sqlite3_libversion(),
+                    SQLITE_VERSION)) {
+        return;
+    }
+    if (has_reset_bug(version)) {
+        (void)weiri_find(check, "sqlite", WEIR_FINDING_NOTE, store->path,
+                         "let no other program write the store while weir uses it; SQLite 3.51.3 "
+                         "is without the bug",
+                         "SQLite %s may damage a file that two programs write; weir's own "
+                         "processes avoid it by their lock",
+                         sqlite3_libversion());
+    }
+}
+
+static void check_lock(const struct weiri_store *store, struct weiri_check *check)
+{
+    int64_t limit_ns = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    int fd = -1;
+    int error = weiri_lock_file_try(store->lock_path, &fd);
+    while (error == EWOULDBLOCK && weiri_monotonic_now() < limit_ns) {
+        (void)poll(NULL, 0, LOCK_WAIT_MS);
+        error = weiri_lock_file_try(store->lock_path, &fd);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (error != EWOULDBLOCK) {
+        return;
+    }
+    struct weiri_lock_holder holder = weiri_lock_holder_find(store->lock_path);
+    char text[64] = "another process";
+    if (holder.pid > 0) {
+        (void)snprintf(text, sizeof(text), "process %ld%s", (long)holder.pid,
+                       holder.is_stopped ? ", which is stopped," : "");
+    }
+    (void)weiri_find(check, "lock", WEIR_FINDING_PROBLEM, store->lock_path,
+                     "continue that process (kill -CONT) or end it: nobody else can write",
+                     "%s had the lock for %lld ms", text,
+                     (long long)(store->config->busy_ns / WEIR_MS(1)));
+}
+
+static void check_disk(const struct weiri_store *store, struct weiri_check *check)
+{
+    struct statvfs disk;
+    if (statvfs(store->path, &disk) != 0) {
+        return;
+    }
+    uint64_t left = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (left < DISK_LEAST) {
+        (void)weiri_find(check, "disk", WEIR_FINDING_PROBLEM, store->path,
+                         "make space on the disk, or move the store: puts are refused once it is "
+                         "full",
+                         "%llu KiB are left on its disk", (unsigned long long)(left >> 10));
+    }
+}
+
+static void check_log(const struct weiri_store *store, struct weiri_check *check)
+{
+    char path[PATH_MAX];
+    struct stat facts;
+    (void)snprintf(path, sizeof(path), "%s-wal", store->path);
+    if (lstat(path, &facts) == 0 && (uint64_t)facts.st_size > LOG_MOST) {
+        (void)weiri_find(check, "log", WEIR_FINDING_PROBLEM, path,
+                         "end what reads the store for long, e.g. a backup or another program: the "
+                         "log is written back once nobody reads what it replaces",
+                         "the log has %llu MiB", (unsigned long long)facts.st_size >> 20);
+    }
+}
+
+enum weir_status weiri_store_check(void *arg, struct weiri_check *check,
+                                   struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    static void (*const rest[])(const struct weiri_store *store, struct weiri_check *check) = {
+        check_lock, check_log, check_disk, check_version};
+    struct weiri_reading reading;
+    enum weir_status status = weiri_reading_open(store, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = check_file(&reading, check, ret_error);
+    weiri_reading_close(&reading);
+    for (size_t i = 0; i < 4 && status == WEIR_OK && !check->is_over; i++) {
+        rest[i](store, check);
+    }
+    return status;
+}
