@@ -9,6 +9,8 @@
 
 #include <popt.h>
 
+#include <weir/log.h>
+
 #include "cli/commands.h"
 
 /* The parsed words of a command. Options are texts, so that each kind of value is read, checked and
@@ -37,6 +39,8 @@ struct arguments {
     bool helped;          /* --help was given and printed: there is nothing more to do. */
     const char *broker;   /* --broker, or NULL. */
     int64_t lock_wait_ns; /* --lock-wait, or 0. */
+    weir_log_fn *log;     /* Of the broker; NULL: report_log(). A command may set it. */
+    void *log_arg;
     const char **operands;
     size_t count; /* Of operands. */
 

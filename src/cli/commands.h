@@ -35,6 +35,7 @@ extern const struct command command_move;
 extern const struct command command_wait;
 extern const struct command command_schedule;
 extern const struct command command_cron;
+extern const struct command command_doctor;
 extern const struct command command_serve;
 extern const struct command command_completion;
 extern const struct command command_help;

@@ -88,10 +88,12 @@ static void block_size_signal(void)
 }
 
 /* Opens store->url. */
-static int open_broker(struct store *store, const char *origin, enum store_use use)
+static int open_broker(struct store *store, const struct arguments *arguments, const char *origin,
+                       enum store_use use)
 {
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
-    options.log = report_log;
+    options.log = arguments->log != NULL ? arguments->log : report_log;
+    options.log_arg = arguments->log_arg;
     options.busy_ns = store->lock_wait_ns;
     options.body_size_max = STORE_BODY_SIZE_MAX;
     options.flags = use == STORE_READ    ? WEIR_BROKER_READ_ONLY
@@ -113,7 +115,7 @@ int store_open_url(struct store *store, const struct arguments *arguments, const
     memset(store, 0, sizeof(*store));
     store->lock_wait_ns = arguments->lock_wait_ns;
     store->url = join(url, "", "");
-    return store->url != NULL ? open_broker(store, origin, use)
+    return store->url != NULL ? open_broker(store, arguments, origin, use)
                               : report_status(WEIR_ENOMEM, origin, NULL);
 }
 
@@ -132,7 +134,7 @@ int store_open(struct store *store, const struct arguments *arguments, enum stor
     if (code == EX_OK && use == STORE_CHANGE) {
         code = make_folders(store->url + sizeof(scheme) - 1);
     }
-    return code == EX_OK ? open_broker(store, from_default, use) : code;
+    return code == EX_OK ? open_broker(store, arguments, from_default, use) : code;
 }
 
 void store_close(struct store *store)
