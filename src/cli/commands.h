@@ -34,6 +34,7 @@ extern const struct command command_resume;
 extern const struct command command_move;
 extern const struct command command_wait;
 extern const struct command command_schedule;
+extern const struct command command_top;
 extern const struct command command_cron;
 extern const struct command command_doctor;
 extern const struct command command_serve;

@@ -1,7 +1,5 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* posix_openpt, ptsname_r */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -9,68 +7,9 @@
 #include <unistd.h>
 
 #include "integration/program.h"
+#include "integration/terminal.h"
 
 /* What is different where the program talks to a terminal. */
-
-struct terminal {
-    int ours;
-    int theirs;
-};
-
-static struct terminal terminal_open(void)
-{
-    char name[64];
-    struct terminal terminal = {posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), -1};
-    CHECK(terminal.ours >= 0);
-    CHECK_INT(grantpt(terminal.ours), ==, 0);
-    CHECK_INT(unlockpt(terminal.ours), ==, 0);
-    CHECK_INT(ptsname_r(terminal.ours, name, sizeof(name)), ==, 0);
-    terminal.theirs = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-    CHECK(terminal.theirs >= 0);
-    return terminal;
-}
-
-/* Starts it with this descriptor on a terminal. */
-static pid_t start_on_terminal(struct terminal *terminal, int on_terminal, const char *const argv[])
-{
-    *terminal = terminal_open();
-    pid_t pid = fork();
-    CHECK(pid >= 0);
-    if (pid == 0) {
-        if (dup2(terminal->theirs, on_terminal) >= 0) {
-            (void)execv(WEIR_PROGRAM, (char *const *)argv);
-        }
-        _exit(99);
-    }
-    (void)close(terminal->theirs);
-    return pid;
-}
-
-#define TEXT_MAX 65536
-
-/* Reads what a terminal gets until that has this part in it; NULL: to the end of who writes. text
- * has room for TEXT_MAX + 1 bytes and holds what was read before. */
-static void read_terminal(const struct terminal *terminal, char *text, const char *part)
-{
-    size_t size = strlen(text);
-    ssize_t count = 1;
-    while (count > 0 && size < TEXT_MAX && (part == NULL || strstr(text, part) == NULL)) {
-        /* Fails with EIO once the other end is closed for good. */
-        count = read(terminal->ours, text + size, TEXT_MAX - size);
-        size += count > 0 ? (size_t)count : 0;
-        text[size] = '\0';
-    }
-}
-
-/* The end of a program on a terminal, which closes it; its exit status. */
-static int end_on_terminal(const struct terminal *terminal, pid_t pid)
-{
-    (void)close(terminal->ours);
-    int status = 0;
-    CHECK_INT(waitpid(pid, &status, 0), ==, pid);
-    CHECK(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
 
 /* Runs it with this descriptor on a terminal and returns what that got; to be freed. */
 static char *run_on_terminal(int on_terminal, const char *const argv[])
