@@ -75,11 +75,6 @@ void weiri_commit_prepare(struct weiri_store *store)
     store->checkpoint_at = CHECKPOINT_PAGES;
     store->promote_max = PROMOTE_MAX;
     store->put_ns = PUT_NS;
-    int user_version = 0;
-    if (weiri_schema_read_user_version(store->writer.db, &user_version) == SQLITE_OK) {
-        store->stamp = (uint32_t)weiri_schema_stamp_of(user_version);
-        weiri_stamp_note(store);
-    }
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
     /* Commits do not flush the log; flush() does. Checkpoints and the log's restart still flush. */
     (void)sqlite3_exec(store->writer.db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
@@ -152,7 +147,6 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     if (code == SQLITE_OK) {
         store->transactions++;
         store->must_flush = store->must_flush || (is_writing && is_lasting);
-        weiri_stamp_note(store);
         notify_channels(store);
         return WEIR_OK;
     }
@@ -354,6 +348,7 @@ static void flush(struct weiri_store *store, struct weiri_list *concluded,
     WEIRI_ASSERT(log != NULL && log->pMethods != NULL);
     int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
     if (code == SQLITE_OK) {
+        weiri_stamp_note(store);
         return;
     }
     struct weir_error error;

@@ -8,14 +8,15 @@
 /* A store, its log and its lock file have stamps that tell whether they belong together. A stamp is
  * a number of 23 bits in the database's user version (schema.h). It starts at random and each
  * commit increases it, so the first page is in each commit: the log has the stamps of its commits,
- * the file that of the last checkpoint, and the lock file that of the last commit.
+ * the file that of the last checkpoint, and the lock file that of a commit that was flushed: the
+ * kernel may write it before the log.
  *
  * SQLite would replay a log of another store, or of another time of this one, and so damage the
  * file; and it would not miss a log that was removed. */
 
 /* Called in a transaction that is about to be committed. */
 int weiri_stamp_advance(struct weiri_store *store);
-/* Called after the commit, and after an open. */
+/* Called after the flush. */
 void weiri_stamp_note(struct weiri_store *store);
 
 /* Checks that the log belongs to the store, and is there if the lock file says so. Called under the
