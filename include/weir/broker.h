@@ -47,7 +47,24 @@ struct weir_broker_options {
     size_t body_size_max;            /**< Largest body; 0: 16 MiB; at most WEIR_BODY_SIZE_LIMIT. */
     int64_t busy_ns;                 /**< Longest wait for other processes' locks; 0: 10 s. */
     uint32_t flags;                  /**< Of enum weir_broker_flags. */
-    uint32_t reserved0;              /**< Zero. */
+    uint32_t durability;             /**< Of enum weir_durability. */
+};
+
+/** What an acknowledged change of an SQLite store survives. A level is this broker's: others that
+ * have the same store open may have another one. WEIR_ENOTSUP in a cluster. */
+enum weir_durability {
+    WEIR_DURABILITY_DEFAULT = 0, /**< What the URL says, else WEIR_DURABILITY_FULL. */
+    WEIR_DURABILITY_FULL, /**< The end of the process in any way, of the kernel, and of power: each
+                               transaction is flushed before it is acknowledged, and with it all
+                               earlier ones, those of other brokers too. */
+    WEIR_DURABILITY_NORMAL, /**< The end of the process in any way. When the kernel or power ends,
+                                 the last changes may be gone: all after some moment, and none
+                                 before it. The store stays sound, and what brokers with FULL
+                                 acknowledged stays. */
+    WEIR_DURABILITY_MEMORY /**< The end of the process in any way. Nothing is flushed once the store
+                                is made: when the kernel or power ends, the store may be damaged
+                                or gone, with what other brokers with FULL acknowledged. For
+                                stores in memory (tmpfs), and for jobs that can be made again. */
 };
 
 /** Flags of weir_broker_open(). */
@@ -67,7 +84,9 @@ enum weir_broker_flags {
  * here and in every call that has it.
  *
  * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
- * Beside it are PATH.lock, and while it is in use PATH-wal and PATH-shm. Errors: WEIR_EINVAL (URL,
+ * Beside it are PATH.lock, and while it is in use PATH-wal and PATH-shm. After PATH may follow
+ * `?durability=full`, `normal` or `memory` (enum weir_durability; options->durability comes before
+ * it). Errors: WEIR_EINVAL (URL,
  * options, path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission,
  * read-only, a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another
  * version), WEIR_ECORRUPT (damaged; its log is missing, or is another store's), WEIR_ENOSPACE,

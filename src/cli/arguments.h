@@ -41,6 +41,7 @@ struct arguments {
     int64_t lock_wait_ns; /* --lock-wait, or 0. */
     weir_log_fn *log;     /* Of the broker; NULL: report_log(). A command may set it. */
     void *log_arg;
+    uint32_t durability; /* Set by the command; 0: what the URL says. */
     const char **operands;
     size_t count; /* Of operands. */
 

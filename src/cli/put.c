@@ -32,9 +32,10 @@ static const struct poptOption put_options[] = {
 struct put {
     struct weir_put_options options;
     enum batch_output output;
-    bool is_at;   /* The time is an operand. */
-    bool past_ok; /* A time that has passed means at once. */
-    bool pieces;  /* The input holds many jobs. */
+    uint32_t durability; /* Of enum weir_durability. */
+    bool is_at;          /* The time is an operand. */
+    bool past_ok;        /* A time that has passed means at once. */
+    bool pieces;         /* The input holds many jobs. */
     int separator;
     const char *input; /* NULL: standard input. */
     const char *body;  /* The operand, or NULL. */
@@ -59,6 +60,19 @@ static int read_mode(const char *name, const char *text, enum weir_duplicate *re
                   name, quote(text).text);
 }
 
+static int read_durability(const char *name, const char *text, uint32_t *ret_durability)
+{
+    static const char *const levels[] = {"full", "normal", "memory"};
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (strcmp(text, levels[i]) == 0) {
+            *ret_durability = WEIR_DURABILITY_FULL + (uint32_t)i;
+            return EX_OK;
+        }
+    }
+    return report(EX_USAGE, "%s: %s: unknown level; expected one of full, normal, memory", name,
+                  quote(text).text);
+}
+
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct put *put = arg;
@@ -77,6 +91,8 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         code = read_number(name, text, INT32_MIN, INT32_MAX, &number);
         put->options.priority = (int32_t)number;
         return code;
+    case PUT_DURABILITY:
+        return read_durability(name, text, &put->durability);
     case PUT_UNIQUE:
         put->options.key = text;
         return EX_OK;
@@ -287,6 +303,7 @@ int put_run(const struct command *command, int argc, char **argv, bool is_at)
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &put);
     if (code == EX_OK && !arguments.helped) {
         code = check(&put, &arguments);
+        arguments.durability = put.durability;
         if (code == EX_OK) {
             struct store store = {0};
             struct batch batch;

@@ -10,6 +10,7 @@
 enum {
     PUT_AT = OPTION_OWN,
     PUT_DELAY,
+    PUT_DURABILITY,
     PUT_INPUT,
     PUT_JSON,
     PUT_LINES,
@@ -37,6 +38,9 @@ enum {
                      "Else refuse (default), replace, keep, debounce, throttle or again", "MODE"), \
         OPTION_VALUE("unique-for", '\0', PUT_UNIQUE_FOR, "With throttle: the key stays so long",   \
                      "DURATION"),                                                                  \
+        OPTION_VALUE("durability", '\0', PUT_DURABILITY,                                           \
+                     "Flush before it is acknowledged (full), later (normal) or never (memory)",   \
+                     "LEVEL"),                                                                     \
         OPTION_FLAG("lines", 'l', PUT_LINES, "Each line of the input is a job"),                   \
         OPTION_FLAG("null", '0', PUT_NULL, "As --lines, but each ends in a NUL byte"),             \
         OPTION_VALUE("input", 'i', PUT_INPUT, "Read this file instead of standard input", "FILE"), \

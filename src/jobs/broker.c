@@ -3,6 +3,7 @@
 /* The public functions of a broker: each checks its arguments once, then calls the backend. */
 #include "jobs/broker.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,9 +55,13 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "the broker's allocator lacks a function: expected all three or none");
     }
-    if ((copy.flags & ~KNOWN_FLAGS) != 0 || copy.reserved0 != 0) {
+    if ((copy.flags & ~KNOWN_FLAGS) != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown broker flags 0x%x",
-                          (unsigned)(copy.flags | copy.reserved0));
+                          (unsigned)copy.flags);
+    }
+    if (copy.durability > WEIR_DURABILITY_MEMORY) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "durability is %u: expected one of 0 to %d",
+                          (unsigned)copy.durability, WEIR_DURABILITY_MEMORY);
     }
     if (copy.busy_ns < 0) {
         return weiri_fail(ret_error, WEIR_ERANGE, "busy_ns is negative");
@@ -76,6 +81,7 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
         .body_size_max = copy.body_size_max == 0 ? BODY_SIZE_DEFAULT : copy.body_size_max,
         .busy_ns = copy.busy_ns == 0 ? BUSY_DEFAULT : copy.busy_ns,
         .flags = flags,
+        .durability = copy.durability,
     };
     return WEIR_OK;
 }
@@ -147,6 +153,34 @@ static enum weir_status finish_open(weir_broker *broker, enum weir_status status
     return WEIR_OK;
 }
 
+static enum weir_status check_cluster_options(const weir_broker *broker,
+                                              struct weir_error *ret_error)
+{
+    return broker->config.durability == WEIR_DURABILITY_DEFAULT
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ENOTSUP, "the durability of a cluster is its nodes'");
+}
+
+/* Opens a store at a parsed URL. */
+static enum weir_status open_store(weir_broker *broker, const struct weiri_url *url,
+                                   struct weir_error *ret_error)
+{
+    struct weiri_broker_config *config = &broker->config;
+    if (broker->ops != &weiri_sqlite_ops) {
+        enum weir_status status = check_cluster_options(broker, ret_error);
+        return status == WEIR_OK
+                   ? broker->ops->open(url->location, config, &broker->store, ret_error)
+                   : status;
+    }
+    if (config->durability == WEIR_DURABILITY_DEFAULT) {
+        config->durability = url->durability == 0 ? WEIR_DURABILITY_FULL : url->durability;
+    }
+    char path[PATH_MAX]; /* weiri_url_parse() bounds it */
+    memcpy(path, url->location, url->location_size);
+    path[url->location_size] = '\0';
+    return broker->ops->open(path, config, &broker->store, ret_error);
+}
+
 enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_options *options,
                                       const struct weiri_clocks *clocks, weir_broker **ret_broker,
                                       struct weir_error *ret_error)
@@ -164,7 +198,7 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
     status = weiri_url_parse(url, &parts, ret_error);
     if (status == WEIR_OK) {
         broker->ops = find_backend(&parts);
-        status = broker->ops->open(parts.location, &broker->config, &broker->store, ret_error);
+        status = open_store(broker, &parts, ret_error);
     }
     return finish_open(broker, status, ret_broker);
 }
@@ -185,7 +219,10 @@ enum weir_status weir_broker_open_cluster(const struct weir_cluster_options *clu
         return status;
     }
     broker->ops = &weiri_beanstalkd_ops;
-    status = weiri_cluster_open(cluster, &broker->config, &broker->store, ret_error);
+    status = check_cluster_options(broker, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_cluster_open(cluster, &broker->config, &broker->store, ret_error);
+    }
     return finish_open(broker, status, ret_broker);
 }
 

@@ -36,6 +36,7 @@ struct weiri_broker_config {
     size_t body_size_max;
     int64_t busy_ns;
     uint32_t flags;
+    uint32_t durability; /* of an SQLite store: never the default */
     /* Wall-clock time; tests step it. */
     int64_t (*now)(void *arg);
     void *now_arg;

@@ -73,7 +73,7 @@ TEST(open_options, "options that make no sense are refused before anything is op
     rows[2].busy_ns = -1;
     rows[3].body_size_max = WEIR_BODY_SIZE_LIMIT + 1;
     rows[4].allocator.alloc = test_allocator()->alloc;
-    rows[5].reserved0 = 1;
+    rows[5].durability = WEIR_DURABILITY_MEMORY + 1;
     for (size_t i = 0; i < 6; i++) {
         weir_broker *broker = (weir_broker *)&wall;
         struct weir_error error = {""};

@@ -3,10 +3,12 @@
 #include "jobs/url.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "jobs/error.h"
 
+#define OPTIONS "durability=full, normal or memory"
 #define EXPECTED "expected sqlite:PATH or beanstalk://HOST:PORT,HOST:PORT,..."
 
 static enum weir_status refuse_scheme(const char *text, size_t size, struct weir_error *ret_error)
@@ -34,10 +36,10 @@ static const char *reserved_ending(const char *path, size_t length)
     return NULL;
 }
 
-static enum weir_status check_path(const char *text, const char *path, struct weir_error *ret_error)
+static enum weir_status check_path(const char *text, const char *path, size_t length,
+                                   struct weir_error *ret_error)
 {
     size_t start = (size_t)(path - text);
-    size_t length = strlen(path);
     if (length == 0) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "no path at offset %zu of broker URL \"%s\": " EXPECTED, start, text);
@@ -55,7 +57,7 @@ static enum weir_status check_path(const char *text, const char *path, struct we
                           start, text);
     }
     for (size_t i = 0; i < length; i++) {
-        if (path[i] == '?' || path[i] == '#' || (unsigned char)path[i] < ' ' || path[i] == '\x7f') {
+        if (path[i] == '#' || (unsigned char)path[i] < ' ' || path[i] == '\x7f') {
             return weiri_fail(ret_error, WEIR_EINVAL,
                               "byte 0x%02x at offset %zu of broker URL \"%.200s\" "
                               "may not be in a path",
@@ -83,6 +85,43 @@ static enum weir_status check_path(const char *text, const char *path, struct we
     return WEIR_OK;
 }
 
+/* Reads one option of NAME=VALUE. */
+static bool read_option(const char *option, size_t size, struct weiri_url *url)
+{
+    static const struct {
+        const char *text;
+        uint32_t durability;
+    } known[] = {{"durability=full", WEIR_DURABILITY_FULL},
+                 {"durability=normal", WEIR_DURABILITY_NORMAL},
+                 {"durability=memory", WEIR_DURABILITY_MEMORY}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strlen(known[i].text) == size && memcmp(known[i].text, option, size) == 0) {
+            url->durability = known[i].durability;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads the options behind the path, which begin with a question mark; there may be none. */
+static enum weir_status read_options(const char *text, struct weiri_url *url,
+                                     struct weir_error *ret_error)
+{
+    const char *at = url->location + url->location_size;
+    while (*at != '\0') {
+        at++;
+        size_t size = strcspn(at, "&");
+        if (!read_option(at, size, url)) {
+            return weiri_fail(ret_error, WEIR_EINVAL,
+                              "unknown option \"%.*s\" at offset %zu of broker URL \"%.200s\": "
+                              "expected " OPTIONS,
+                              size < 40 ? (int)size : 40, at, (size_t)(at - text), text);
+        }
+        at += size;
+    }
+    return WEIR_OK;
+}
+
 enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
                                  struct weir_error *ret_error)
 {
@@ -92,15 +131,21 @@ enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
     size_t size = strcspn(text, ":");
     if (strncmp(text, "beanstalk:", size + 1) == 0) {
         /* The backend reads the rest. */
-        *ret_url = (struct weiri_url){text, size, text + size + 1};
+        const char *rest = text + size + 1;
+        *ret_url = (struct weiri_url){text, size, rest, strlen(rest), 0};
         return WEIR_OK;
     }
     if (size != strlen("sqlite") || memcmp(text, "sqlite", size) != 0 || text[size] != ':') {
         return refuse_scheme(text, size, ret_error);
     }
-    enum weir_status status = check_path(text, text + size + 1, ret_error);
+    const char *path = text + size + 1;
+    struct weiri_url url = {text, size, path, strcspn(path, "?"), 0};
+    enum weir_status status = check_path(text, path, url.location_size, ret_error);
     if (status == WEIR_OK) {
-        *ret_url = (struct weiri_url){text, size, text + size + 1};
+        status = read_options(text, &url, ret_error);
+    }
+    if (status == WEIR_OK) {
+        *ret_url = url;
     }
     return status;
 }

@@ -24,6 +24,23 @@ TEST(paths, "everything after sqlite: is the path")
     }
 }
 
+TEST(durability, "options after the path say the durability, the last of them")
+{
+    static const struct {
+        const char *url;
+        uint32_t durability;
+    } rows[] = {{"sqlite:a.db", WEIR_DURABILITY_DEFAULT},
+                {"sqlite:a.db?durability=full", WEIR_DURABILITY_FULL},
+                {"sqlite:a.db?durability=memory", WEIR_DURABILITY_MEMORY},
+                {"sqlite:a.db?durability=full&durability=normal", WEIR_DURABILITY_NORMAL}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weiri_url url;
+        CHECK_STATUS(weiri_url_parse(rows[i].url, &url, NULL), WEIR_OK);
+        CHECK_INT(url.location_size, ==, 4);
+        CHECK_INT(url.durability, ==, rows[i].durability);
+    }
+}
+
 TEST(refused, "anything else is refused, naming the piece and where it stands")
 {
     static const struct {
@@ -44,7 +61,12 @@ TEST(refused, "anything else is refused, naming the piece and where it stands")
         {"sqlite::memory:", "\":\" at offset 7"},
         {"sqlite://jobs.db", "\"//\" at offset 7"},
         {"sqlite:///jobs.db", "\"//\" at offset 7"},
-        {"sqlite:jobs.db?mode=ro", "0x3f at offset 14"},
+        {"sqlite:jobs.db?mode=ro", "unknown option \"mode=ro\" at offset 15"},
+        {"sqlite:jobs.db?", "unknown option \"\" at offset 15"},
+        {"sqlite:jobs.db?durability=normal&", "unknown option \"\" at offset 33"},
+        {"sqlite:jobs.db?durability=norma", "unknown option \"durability=norma\" at offset 15"},
+        {"sqlite:?durability=normal", "no path at offset 7"},
+        {"sqlite:x.lock?durability=full", "\".lock\" at offset 8"},
         {"sqlite:jobs#1", "0x23 at offset 11"},
         {"sqlite:x.lock", "\".lock\" at offset 8"},
         {"sqlite:x-wal", "\"-wal\" at offset 8"},
@@ -59,7 +81,7 @@ TEST(refused, "anything else is refused, naming the piece and where it stands")
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weir_error error = {""};
-        struct weiri_url url = {NULL, 77, NULL};
+        struct weiri_url url = {.scheme_size = 77};
         CHECK_STATUS(weiri_url_parse(rows[i].url, &url, &error), WEIR_EINVAL);
         if (strstr(error.text, rows[i].says) == NULL) {
             test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, rows[i].says);

@@ -77,7 +77,9 @@ void weiri_commit_prepare(struct weiri_store *store)
     store->put_ns = PUT_NS;
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
     /* Commits do not flush the log; flush() does. Checkpoints and the log's restart still flush. */
-    (void)sqlite3_exec(store->writer.db, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+    bool is_memory = store->config->durability == WEIR_DURABILITY_MEMORY;
+    const char *pragma = is_memory ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL";
+    (void)sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
 }
 
 void weiri_commit_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness)
@@ -146,7 +148,8 @@ static enum weir_status transact(struct weiri_store *store, struct weiri_list *r
     }
     if (code == SQLITE_OK) {
         store->transactions++;
-        store->must_flush = store->must_flush || (is_writing && is_lasting);
+        bool is_full = store->config->durability == WEIR_DURABILITY_FULL;
+        store->must_flush = store->must_flush || (is_writing && is_lasting && is_full);
         notify_channels(store);
         return WEIR_OK;
     }
