@@ -232,6 +232,18 @@ typedef int weir_finding_fn(const struct weir_finding *finding, void *arg);
  * finding. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn,
                                                            void *arg, struct weir_error *ret_error);
+/** Copies an SQLite store, of one moment, to a new file of mode 0600, which is whole and on stable
+ * storage at the end. Others may go on to use the store, and what they change after that moment is
+ * not in the copy. The copy is a store: `sqlite:PATH` opens it. Its reservations end when it is
+ * opened, since the workers have the jobs of the original: what ran at that moment runs again from
+ * the copy. A long copy keeps the log from being emptied meanwhile.
+ *
+ * Errors: WEIR_EINVAL (NULL, or a path that is not a store's), WEIR_EBUSY (the path exists:
+ * nothing is overwritten), WEIR_ENOTFOUND (the folder), WEIR_EACCESS, WEIR_ECORRUPT (damage in the
+ * store, or a log without its store at the path), WEIR_ENOSPACE, WEIR_EIO, WEIR_ENOTSUP (a cluster;
+ * a network file system), WEIR_EFORKED, WEIR_ENOMEM. On failure nothing is left. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
+                                                            struct weir_error *ret_error);
 
 WEIR_END_DECLS
 

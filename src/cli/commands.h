@@ -32,6 +32,7 @@ extern const struct command command_rm;
 extern const struct command command_pause;
 extern const struct command command_resume;
 extern const struct command command_move;
+extern const struct command command_backup;
 extern const struct command command_wait;
 extern const struct command command_schedule;
 extern const struct command command_top;

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/options.h"
@@ -110,6 +111,26 @@ const char *weir_node_state_name(enum weir_node_state state)
         return "away";
     }
     return "?";
+}
+
+enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
+                                    struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (path == NULL || path[0] == '\0' || strpbrk(path, "?#") != NULL ||
+        weiri_url_reserved_ending(path, strlen(path)) != NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "\"%.200s\" is no path of a store: expected one without ? and #, that "
+                          "ends unlike the files beside a store",
+                          path == NULL ? "" : path);
+    }
+    return broker->ops->backup != NULL
+               ? broker->ops->backup(broker->store, path, ret_error)
+               : weiri_fail(ret_error, WEIR_ENOTSUP,
+                            "a cluster has no backup: its nodes have the copies");
 }
 
 enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *arg,

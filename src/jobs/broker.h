@@ -201,6 +201,8 @@ struct weiri_broker_ops {
                                   void *arg, struct weir_error *ret_error);
     /* Tells of its findings with weiri_find(). */
     enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
+    /* Copies the store to a new file. NULL: the backend has none. */
+    enum weir_status (*backup)(void *store, const char *path, struct weir_error *ret_error);
 
     /* Moves jobs to another broker (jobs/move.h). */
     enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);

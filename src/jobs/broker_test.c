@@ -239,6 +239,7 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_broker_pause(broker, "t", 1, NULL),
         (int)weir_broker_resume(broker, "t", NULL),
         (int)weir_broker_why(broker, "1", &why, NULL),
+        (int)weir_broker_backup(broker, "copy.db", NULL),
         (int)weir_broker_list(broker, NULL, ignore_job, NULL, NULL),
         (int)weir_broker_move(broker, broker, "t", NULL, NULL, NULL, NULL),
         (int)weir_broker_tubes(broker, NULL, ignore_tube, NULL, NULL),

@@ -24,7 +24,7 @@ static enum weir_status refuse_scheme(const char *text, size_t size, struct weir
 }
 
 /* A store at such a path would be the lock, the log or the draft of the store beside it. */
-static const char *reserved_ending(const char *path, size_t length)
+const char *weiri_url_reserved_ending(const char *path, size_t length)
 {
     static const char *const endings[] = {".lock", ".weir-new", "-wal", "-shm", "-journal"};
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
@@ -70,7 +70,7 @@ static enum weir_status check_path(const char *text, const char *path, size_t le
                           "folder: expected that of a file",
                           start + length - 1, text);
     }
-    const char *ending = reserved_ending(path, length);
+    const char *ending = weiri_url_reserved_ending(path, length);
     if (ending != NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "\"%s\" at offset %zu of broker URL \"%.200s\" is the ending of a file "

@@ -23,4 +23,7 @@ struct weiri_url {
 WEIR_NODISCARD enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
                                                 struct weir_error *ret_error);
 
+/* The ending by which a path would be that of a file beside a store; NULL: it has none. */
+const char *weiri_url_reserved_ending(const char *path, size_t length);
+
 #endif

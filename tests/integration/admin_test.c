@@ -319,3 +319,18 @@ TEST(why, "why tells in a sentence why a job does not run, and when it can")
     WEIR(66, "why", "9");
     WEIR(64, "why", "x");
 }
+
+TEST(backup, "backup copies a store that a worker may use, and overwrites nothing")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    WEIR(0, "backup", "copy.db");
+    struct ended ended = WEIR_EXPECT(0, "stats", "-b", "sqlite:copy.db");
+    CHECK(strstr(ended.out, "t ") != NULL);
+    ended_free(&ended);
+    ended = WEIR_EXPECT(73, "backup", "copy.db");
+    CHECK(strstr(ended.err, "exists") != NULL);
+    ended_free(&ended);
+    WEIR(73, "backup", "none/copy.db");
+    WEIR(64, "backup", "copy.db-wal");
+}

@@ -72,6 +72,8 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
          "--durability: \"some\"",
          "expected one of full",
          {"put", "--durability", "some", "t", "x"}},
+        {64, "no file", "expected FILE", {"backup"}},
+        {64, "\"b\"", "expected FILE", {"backup", "a", "b"}},
         {64, "no tube", "expected TUBE [DURATION]", {"pause"}},
         {64, "\"u\"", "expected TUBE [DURATION]", {"pause", "t", "1s", "u"}},
         {64, "duration: \"5\"", "such as 250ms", {"pause", "t", "5"}},

@@ -37,9 +37,8 @@ int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind)
     return 0;
 }
 
-/* Makes a file that is not there. The umask can only take from the mode that open() is given, so
- * the mode is set once more. */
-static int make_private(const char *path, int *ret_fd)
+/* The umask can only take from the mode that open() is given, so the mode is set once more. */
+int weiri_file_make_private(const char *path, int *ret_fd)
 {
     int fd = open(path, OPEN_FLAGS | O_CREAT | O_EXCL, PRIVATE_MODE);
     if (fd < 0) {
@@ -86,7 +85,7 @@ int weiri_file_open_private(const char *path, int *ret_fd, bool *ret_is_new)
         }
         error = errno;
         if (error == ENOENT) {
-            error = make_private(path, ret_fd);
+            error = weiri_file_make_private(path, ret_fd);
             if (error == 0) {
                 *ret_is_new = true;
                 return 0;
@@ -112,7 +111,7 @@ static int write_all(int fd, const void *bytes, size_t size)
             size -= (size_t)count;
         }
     }
-    return fsync(fd) == 0 ? 0 : errno;
+    return 0;
 }
 
 /* Renames unless the new name exists. On file systems without that, it checks first and then
@@ -155,30 +154,35 @@ static int sync_folder(const char *path)
     return error;
 }
 
+int weiri_file_put_in_place(int fd, const char *temporary, const char *path)
+{
+    int error = fsync(fd) == 0 ? rename_new(temporary, path) : errno;
+    if (error == 0) {
+        error = sync_folder(path);
+        if (error != 0) {
+            (void)unlink(path);
+        }
+    }
+    return error;
+}
+
 int weiri_file_publish(const char *path, const char *temporary, const void *bytes, size_t size)
 {
     if (unlink(temporary) != 0 && errno != ENOENT) {
         return errno;
     }
     int fd = -1;
-    int error = make_private(temporary, &fd);
+    int error = weiri_file_make_private(temporary, &fd);
     if (error != 0) {
         return error;
     }
     error = write_all(fd, bytes, size);
-    if (close(fd) != 0 && error == 0) {
-        error = errno;
-    }
     if (error == 0) {
-        error = rename_new(temporary, path);
+        error = weiri_file_put_in_place(fd, temporary, path);
     }
+    (void)close(fd);
     if (error != 0) {
         (void)unlink(temporary);
-        return error;
-    }
-    error = sync_folder(path);
-    if (error != 0) {
-        (void)unlink(path);
     }
     return error;
 }

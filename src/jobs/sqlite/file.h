@@ -28,6 +28,13 @@ int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind);
  * EMLINK (more than one name), ENOTSUP (no regular file), those of open(2). */
 int weiri_file_open_private(const char *path, int *ret_fd, bool *ret_is_new);
 
+/* Makes a file that is not there, with mode 0600 whatever the umask. EEXIST if it is. */
+int weiri_file_make_private(const char *path, int *ret_fd);
+
+/* Flushes an open file and gives it a name in the same folder that no file has, on stable storage.
+ * EEXIST if one has it. */
+int weiri_file_put_in_place(int fd, const char *temporary, const char *path);
+
 /* Makes a file of these bytes with mode 0600. It either does not exist or is whole and on stable
  * storage. The temporary name must be in the same folder; a file of that name is removed first.
  * EEXIST if the path exists. */

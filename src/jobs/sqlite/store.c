@@ -43,6 +43,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .schedules = weiri_store_schedules,
     .check = weiri_store_check,
     .move = weiri_store_move,
+    .backup = weiri_store_backup,
     .exchange = weiri_store_exchange,
     .let_go = weiri_store_let_go,
     .mark = weiri_store_mark,

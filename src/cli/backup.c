@@ -1,0 +1,63 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <stdio.h>
+#include <sysexits.h>
+
+#include <weir/admin.h>
+
+#include "cli/arguments.h"
+#include "cli/report.h"
+#include "cli/store.h"
+
+static int no_option(int option, const char *name, const char *text, void *arg)
+{
+    (void)option;
+    (void)text;
+    (void)arg;
+    return report(EX_SOFTWARE, "%s: not handled", name);
+}
+
+static int back_up(const struct arguments *arguments)
+{
+    struct store store;
+    struct weir_error error = {""};
+    const char *path = arguments->operands[0];
+    int code = store_open(&store, arguments, STORE_READ);
+    if (code == EX_OK) {
+        enum weir_status status = weir_broker_backup(store.broker, path, &error);
+        if (status == WEIR_EINVAL) {
+            code = report(EX_USAGE, "file: %s", error.text);
+        } else if (status == WEIR_EBUSY || status == WEIR_ENOTFOUND) {
+            code = report(EX_CANTCREAT, "file: %s", error.text);
+        } else if (status != WEIR_OK) {
+            code = report_status(status, quote(path).text, &error);
+        }
+    }
+    store_close(&store);
+    return code;
+}
+
+static int run_backup(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"file"};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, no_option, NULL);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 1, 0);
+        if (code == EX_OK) {
+            code = back_up(&arguments);
+        }
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_backup = {
+    .name = "backup",
+    .operands = "FILE",
+    .summary = "copy a store, which may be in use, to a new file",
+    .examples = "  weir backup /backup/jobs.db\n",
+    .options = NULL,
+    .run = run_backup,
+};

@@ -1,0 +1,134 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* A copy of a store, of one moment, while it is in use. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/errno.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/connection.h"
+#include "jobs/sqlite/file.h"
+#include "jobs/sqlite/place.h"
+#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/schema.h"
+
+/* The copy is made under another name, so that what is at its path is whole. */
+static const char suffix[] = ".weir-new";
+
+/* In one step: others may write meanwhile, and are not in the copy. */
+static int copy_pages(sqlite3 *from, sqlite3 *to)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    if (backup == NULL) {
+        return sqlite3_errcode(to);
+    }
+    int code = sqlite3_backup_step(backup, -1);
+    int end = sqlite3_backup_finish(backup);
+    return code == SQLITE_DONE ? end : code;
+}
+
+/* Gives the copy a stamp of its own, so that a log of the original is refused beside it; and a boot
+ * that never is, so that its leases end when it is opened: their holders have the original. Stores
+ * of version 1 have neither. */
+static int make_own(sqlite3 *db)
+{
+    int user_version = 0;
+    int code = weiri_schema_read_user_version(db, &user_version);
+    int version = weiri_schema_version_of(user_version);
+    if (code != SQLITE_OK || version < WEIRI_SCHEMA_BOOTS) {
+        return code;
+    }
+    char sql[160];
+    (void)snprintf(sql, sizeof(sql),
+                   "BEGIN IMMEDIATE; UPDATE boots SET name = ''; PRAGMA user_version = %d; COMMIT",
+                   weiri_schema_user_version(version, weiri_schema_new_stamp()));
+    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+/* Fills the empty file. Closing the only connection empties and removes the copy's log. */
+static enum weir_status fill(sqlite3 *from, const char *path, struct weir_error *ret_error)
+{
+    sqlite3 *to = NULL;
+    int code = sqlite3_open_v2(
+        path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_exec(to, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+    }
+    if (code == SQLITE_OK) {
+        code = copy_pages(from, to);
+    }
+    if (code == SQLITE_OK) {
+        code = make_own(to);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_wal_checkpoint_v2(to, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    }
+    enum weir_status status =
+        code == SQLITE_OK ? WEIR_OK : weiri_sqlite_fail(ret_error, to, code, path);
+    (void)sqlite3_close(to);
+    return status;
+}
+
+static enum weir_status refuse(const char *path, int error, struct weir_error *ret_error)
+{
+    char text[128];
+    if (error == EEXIST) {
+        return weiri_fail(ret_error, WEIR_EBUSY, "%s exists: expected a new file", path);
+    }
+    return weiri_fail(ret_error, weiri_errno_status(error), "%s cannot be made: %s", path,
+                      weiri_errno_text(error, text, sizeof(text)));
+}
+
+static enum weir_status make(sqlite3 *from, const char *path, struct weir_error *ret_error)
+{
+    char draft[WEIRI_PLACE_SIZE + sizeof(suffix)];
+    (void)snprintf(draft, sizeof(draft), "%s%s", path, suffix);
+    weiri_place_remove(draft);
+    int fd = -1;
+    int error = weiri_file_make_private(draft, &fd);
+    if (error != 0) {
+        return refuse(path, error, ret_error);
+    }
+    /* Only now, and closed at the end: closing any descriptor of a file takes SQLite's locks of it,
+     * but nobody else has this one. */
+    enum weir_status status = fill(from, draft, ret_error);
+    if (status == WEIR_OK) {
+        error = weiri_file_put_in_place(fd, draft, path);
+        status = error == 0 ? WEIR_OK : refuse(path, error, ret_error);
+    }
+    (void)close(fd);
+    if (status != WEIR_OK) {
+        weiri_place_remove(draft);
+    }
+    return status;
+}
+
+enum weir_status weiri_store_backup(void *arg, const char *location, struct weir_error *ret_error)
+{
+    struct weiri_store *store = arg;
+    char path[WEIRI_PLACE_SIZE];
+    enum weir_status status = weiri_place_resolve(location, path, sizeof(path), ret_error);
+    enum weiri_file_kind kind = WEIRI_FILE_OTHER;
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int error = weiri_file_inspect(path, &kind);
+    if (error != 0 || kind != WEIRI_FILE_ABSENT) {
+        return refuse(path, error != 0 ? error : EEXIST, ret_error);
+    }
+    status = weiri_place_check_alone(path, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weiri_reading reading;
+    status = weiri_reading_open(store, &reading, ret_error);
+    if (status == WEIR_OK) {
+        status = make(reading.reader->db, path, ret_error);
+        reading.is_good = status == WEIR_OK;
+        weiri_reading_close(&reading);
+    }
+    return status;
+}
