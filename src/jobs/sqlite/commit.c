@@ -7,7 +7,6 @@
 #include "jobs/error.h"
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"
-#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/stamp.h"
 
@@ -75,6 +74,7 @@ void weiri_commit_prepare(struct weiri_store *store)
     store->checkpoint_at = CHECKPOINT_PAGES;
     store->promote_max = PROMOTE_MAX;
     store->put_ns = PUT_NS;
+    weiri_stamp_forget(store);
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
     /* Commits do not flush the log; flush() does. Checkpoints and the log's restart still flush. */
     bool is_memory = store->config->durability == WEIR_DURABILITY_MEMORY;

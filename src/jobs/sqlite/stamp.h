@@ -19,6 +19,11 @@ int weiri_stamp_advance(struct weiri_store *store);
 /* Called after the flush. */
 void weiri_stamp_note(struct weiri_store *store);
 
+/* Called after an open, which found the log and the store in order: forgets a stamp that is ahead
+ * of the store's, log included. It is of an earlier store at this place, or of an earlier version.
+ */
+void weiri_stamp_forget(struct weiri_store *store);
+
 /* Checks that the log belongs to the store, and is there if the lock file says so. Called under the
  * lock before SQLite reads the log; noted is the lock file's stamp, 0: unknown. WEIR_ECORRUPT. */
 WEIR_NODISCARD enum weir_status weiri_stamp_check(const char *path, uint32_t noted,
