@@ -20,6 +20,8 @@ import report  # noqa: E402
 import servers  # noqa: E402
 
 SAMPLE_LIMIT_S = 300
+# Samples of jobs: they have servers, and a folder on the disk.
+SERVED = ("cluster_", "store_")
 
 
 def parse():
@@ -54,11 +56,13 @@ def program_of(name, folder):
 
 @contextlib.contextmanager
 def servers_for(name, folder):
-    """What the environment of a sample has beside ours. A cluster_*_fN has servers that flush every N ms."""
+    """What the environment of a sample has beside ours. Jobs' samples end with _fN: their servers flush every N ms; with
+    "slow" in the name each flush of the sample takes 4 ms longer."""
     workload = name.split("/")[0]
-    if workload.startswith("cluster_"):
+    if workload.startswith(SERVED):
         with servers.running(folder, int(workload.rpartition("_f")[2])) as settings:
-            yield settings
+            slow = os.path.join(os.path.abspath(folder), "libbench_slow_disk.so")
+            yield settings | ({"LD_PRELOAD": slow} if "_slow_" in workload else {})
     else:
         yield {}
 
@@ -82,8 +86,8 @@ def main():
     rows = [row for row in report.read_rows() if arguments.filter in row["row"] + " " + row["weir"]]
     to_sample = [row for row in rows if not (arguments.quick and row.get("slow"))]
     if not servers.are_installed():
-        print("bench: clusters are left out: beanstalkd or redis-server is not installed", file=sys.stderr)
-        to_sample = [row for row in to_sample if not row["weir"].startswith("cluster_")]
+        print("bench: jobs are left out: beanstalkd or redis-server is not installed", file=sys.stderr)
+        to_sample = [row for row in to_sample if not row["weir"].startswith(SERVED)]
     samples = []
     failures = 0
     with open(arguments.json, "w", encoding="utf-8") as file:

@@ -57,4 +57,5 @@ def running(folder, flush_ms):
             "WEIR_BENCH_NODES": ",".join(f"127.0.0.1:{port}" for port in ports),
             "WEIR_BENCH_REDIS": f"127.0.0.1:{redis}",
             "WEIR_BENCH_NODE_PID": str(pids[0]),
+            "WEIR_BENCH_FOLDER": place,
         }

@@ -10,6 +10,7 @@
 #define BENCH_JOBS_PUTS 12800
 #define BENCH_JOBS_RUNS 10000
 #define BENCH_JOBS_BATCH 100
+#define BENCH_STORE_PUTS 3200
 
 /* The value of the environment's WEIR_BENCH_<name>, or ends the sample. */
 const char *bench_jobs_setting(const char *name);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +146,73 @@ static void put_latency(struct bench_run *run)
     }
 }
 
+/* Clients of one node, each with one job at a time: puts, or also its reservation and deletion. */
+struct clients {
+    size_t each;
+    bool is_cycle;
+};
+
+static void read_line(int fd, char *line, size_t size)
+{
+    size_t used = 0;
+    do {
+        BENCH_CHECK(used + 1 < size && read(fd, line + used, 1) == 1);
+        used++;
+    } while (line[used - 1] != '\n');
+    line[used] = '\0';
+}
+
+/* Reserves a job and deletes it. */
+static void take_one(int fd)
+{
+    char line[128];
+    unsigned long long number;
+    size_t size;
+    char rest[512];
+    write_all(fd, "reserve\r\n", 9);
+    read_line(fd, line, sizeof(line));
+    BENCH_CHECK(sscanf(line, "RESERVED %llu %zu", &number, &size) == 2);
+    for (size_t left = size + 2; left > 0;) {
+        ssize_t more = read(fd, rest, left < sizeof(rest) ? left : sizeof(rest));
+        BENCH_CHECK(more > 0);
+        left -= (size_t)more;
+    }
+    int length = snprintf(line, sizeof(line), "delete %llu\r\n", number);
+    write_all(fd, line, (size_t)length);
+    await_inserted(fd, 1);
+}
+
+static void be_client(void *state, size_t number)
+{
+    const struct clients *clients = state;
+    const char *nodes = bench_jobs_setting("NODES");
+    int fd = bench_jobs_connect(nodes, strcspn(nodes, ","));
+    char one[BENCH_JOBS_BODY + 64];
+    size_t size = write_put(one, sizeof(one));
+    (void)number;
+    for (size_t i = 0; i < clients->each; i++) {
+        write_all(fd, one, size);
+        await_inserted(fd, 1);
+        if (clients->is_cycle) {
+            take_one(fd);
+        }
+    }
+    (void)close(fd);
+}
+
+static void run_clients(struct bench_run *run)
+{
+    bool is_cycle = run->flags != 0;
+    struct clients clients = {BENCH_STORE_PUTS / run->size, is_cycle};
+    int64_t start = bench_now();
+    bench_threads_join(bench_threads_start(run->size, be_client, &clients));
+    bench_span(run, start, clients.each * run->size);
+}
+
 const struct bench_measurement bench_servers[] = {
+    {"store_batches_f0/beanstalkd", put_batches, BENCH_JOBS_PUTS, 0},
+    {"store_put_64_f0/beanstalkd", run_clients, 64, 0},
+    {"store_cycle_f0/beanstalkd", run_clients, 1, 1},
     {"cluster_batches_f0/bare", put_batches, BENCH_JOBS_PUTS, 0},
     {"cluster_latency_f0/bare", put_latency, 3000, 0},
     {NULL, NULL, 0, 0},

@@ -60,6 +60,7 @@ extern const struct bench_measurement bench_pending[];
 extern const struct bench_measurement bench_periodic[];
 extern const struct bench_measurement bench_pool[];
 extern const struct bench_measurement bench_servers[];
+extern const struct bench_measurement bench_store[];
 extern const struct bench_measurement bench_storms[];
 extern const struct bench_measurement bench_wakes[];
 
