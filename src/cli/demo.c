@@ -1,5 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memmem */
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -15,6 +17,7 @@
 #include <weir/consumer.h>
 #include <weir/context.h>
 #include <weir/duration.h>
+#include <weir/job_schedule.h>
 
 #include "cli/arguments.h"
 #include "cli/report.h"
@@ -51,7 +54,7 @@ static int run_job(weir_context *context, const struct weir_job *job, void *arg)
 {
     (void)arg;
     if (strcmp(job->tube, "thumbs") == 0) {
-        return strstr(job->body, "broken") == NULL
+        return memmem(job->body, job->body_size, "broken", 6) == NULL
                    ? WEIR_OK
                    : fail(context, "exit status 1",
                           "thumb: reading scan.jpg\nthumb: premature end of JPEG file\n", 1);
@@ -59,7 +62,7 @@ static int run_job(weir_context *context, const struct weir_job *job, void *arg)
     if (weir_context_sleep(context, MAIL_NS) != WEIR_OK) {
         return WEIR_ECANCELED;
     }
-    return job->attempts > 1 || strstr(job->body, "busy") == NULL
+    return job->attempts > 1 || memmem(job->body, job->body_size, "busy", 4) == NULL
                ? WEIR_OK
                : fail(context, "exit status 75", "sendmail: 450 4.2.1 mailbox busy\n", 75);
 }
@@ -117,6 +120,32 @@ static enum weir_status make_pictures(struct demo *demo)
     return status;
 }
 
+/* One that the worker of mails fires, one for later, and one that is paused. */
+static enum weir_status make_schedules(struct demo *demo)
+{
+    static const struct {
+        const char *name;
+        const char *tube;
+        const char *cron; /* NULL: every 15 s */
+    } schedules[] = {{"digest", "mail", NULL},
+                     {"nightly", "reports", "30 2 * * *"},
+                     {"yearly", "billing", "@yearly"}};
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < sizeof(schedules) / sizeof(schedules[0]) && status == WEIR_OK; i++) {
+        struct weir_job_schedule_options options = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+        options.name = schedules[i].name;
+        options.tube = schedules[i].tube;
+        options.cron = schedules[i].cron;
+        options.interval_ns = schedules[i].cron == NULL ? WEIR_SECONDS(15) : 0;
+        options.body = (struct weir_body){options.name, strlen(options.name)};
+        options.flags = WEIR_SCHEDULE_NO_OVERLAP;
+        status = weir_broker_schedule_put(demo->store.broker, &options, &demo->error);
+    }
+    return status == WEIR_OK
+               ? weir_broker_schedule_pause(demo->store.broker, "yearly", &demo->error)
+               : status;
+}
+
 /* Jobs in every state but reserved, which the worker of mails makes. */
 static enum weir_status make_jobs(struct demo *demo)
 {
@@ -141,7 +170,7 @@ static enum weir_status make_jobs(struct demo *demo)
     for (int i = 0; i < MAILS_AT_START && status == WEIR_OK; i++) {
         status = put_mail(demo);
     }
-    return status;
+    return status == WEIR_OK ? make_schedules(demo) : status;
 }
 
 /* Works and serves the page until a signal. */

@@ -70,6 +70,8 @@ TEST(shows, "it has jobs in every state, with attempts, a pause and a key, and w
     CHECK_INT(program_count("newsletter", "ready"), ==, 2);
     check_says(WORDS("stats", "--json", "newsletter"), "\"paused_until\":\"");
     check_says(WORDS("peek", "--json", "billing"), "\"key\":\"invoice-1001\"");
+    check_says(WORDS("schedule", "ls", "--json", "yearly"), "\"paused\":true");
+    check_says(WORDS("schedule", "ls", "--json", "digest"), "\"every_ns\":15000000000");
     check_says(WORDS("log", "--json", "10"), "premature end of JPEG file");
     check_says(WORDS("log", "--json", "10"), "{\"id\":\"10\",\"attempt\":3");
     WAIT_UNTIL(program_count("mail", "reserved") > 0);
