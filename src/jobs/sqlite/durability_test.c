@@ -51,7 +51,7 @@ static void note(enum fault_kind kind, bool is_log, sqlite3_int64 offset, const 
     int size = kind == FAULT_SYNC ? -1 : kind == FAULT_TRUNCATE ? 0 : written;
     struct event event = {is_log, NULL, size, offset, record.acknowledged};
     CHECK_INT(record.count, <, EVENTS);
-    if (bytes != NULL) {
+    if (bytes != NULL && size > 0) {
         event.bytes = malloc((size_t)size);
         CHECK(event.bytes != NULL);
         memcpy(event.bytes, bytes, (size_t)size);

@@ -64,7 +64,7 @@ static int read_body(struct weiri_store *store, sqlite3_stmt *statement, struct 
     }
     copy->schedule.body_size = size;
     copy->body = weiri_alloc(&store->config->allocator, size + 1);
-    if (copy->body != NULL && size > 0) {
+    if (copy->body != NULL && bytes != NULL) {
         memcpy(copy->body, bytes, size);
     }
     return copy->body == NULL ? SQLITE_NOMEM : SQLITE_OK;

@@ -85,7 +85,7 @@ static int end_row(sqlite3_stmt *statement, int code, struct schedule_row *ret_r
 
 static int find_row(struct weiri_store *store, const char *name, struct schedule_row *ret_row)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_FIND_SCHEDULE, &statement);
     if (code == SQLITE_OK) {
         code = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
@@ -202,8 +202,8 @@ static int fire_next(struct weiri_store *store, struct weiri_tally *tally, int64
                      int64_t now_ns, uint64_t *ret_count)
 {
     const int64_t values[] = {tube, now_ns};
-    struct schedule_row row;
-    sqlite3_stmt *statement;
+    struct schedule_row row = {.number = 0};
+    sqlite3_stmt *statement = NULL;
     int code = weiri_sql_start(&store->writer, WEIRI_SQL_DUE_SCHEDULE, values, 2, &statement);
     code = end_row(statement, code, &row);
     if (code != SQLITE_ROW) {
@@ -316,7 +316,7 @@ static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
 static int run_put(struct weiri_store *store, void *arg)
 {
     const struct weiri_schedule_put *put = ((struct put_request *)arg)->put;
-    struct schedule_row row;
+    struct schedule_row row = {.number = 0};
     int64_t tube = 0;
     int64_t next = find_first(put, weiri_store_now(store));
     int code = weiri_space_check_put(store);
@@ -397,7 +397,7 @@ static int run_now(struct weiri_store *store, const struct schedule_row *row, in
 static int run_change(struct weiri_store *store, void *arg)
 {
     struct change_request *request = arg;
-    struct schedule_row row;
+    struct schedule_row row = {.number = 0};
     request->status = WEIR_OK;
     request->job = 0;
     int code = find_row(store, request->name, &row);

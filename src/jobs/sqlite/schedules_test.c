@@ -145,7 +145,6 @@ TEST(cron, "an expression fires at its times in its zone")
 TEST(missed, "firings that pass without a consumer are handled as the policy says")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
-    int64_t start = jobs_clocks_wall(&clocks);
     static const struct {
         enum weir_missed missed;
         int64_t pass_ns;
@@ -164,7 +163,7 @@ TEST(missed, "firings that pass without a consumer are handled as the policy say
         options.catch_up_max = 3;
         options.tolerance_ns = WEIR_SECONDS(5);
         add(broker, &options);
-        start = jobs_clocks_wall(&clocks);
+        int64_t start = jobs_clocks_wall(&clocks);
         pass(rows[i].pass_ns);
         int64_t times[16];
         CHECK_INT(work(broker, "t", times, 16), ==, rows[i].count);
