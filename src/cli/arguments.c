@@ -105,9 +105,9 @@ int arguments_help(const struct command *command)
     return code;
 }
 
-/* The name of an option in messages; buffer is for those with a letter only. */
-static const char *option_name(const struct poptOption *table, int option, char buffer[64])
+const char *arguments_name(const struct arguments *arguments, int option, char buffer[64])
 {
+    const struct poptOption *table = arguments->table;
     size_t i = 0;
     while (table[i].val != option) {
         i++;
@@ -186,7 +186,7 @@ int arguments_parse(struct arguments *arguments, const struct command *command, 
         } else if (option == OPTION_LOCK_WAIT) {
             code = read_duration("--lock-wait", text, 1, &arguments->lock_wait_ns);
         } else {
-            code = set(option, option_name(arguments->table, option, name), text, arg);
+            code = set(option, arguments_name(arguments, option, name), text, arg);
         }
         if (code != EX_OK) {
             return code;

@@ -56,13 +56,16 @@ struct arguments {
 };
 
 /* Handles one option with its text (NULL for a flag; else valid until arguments_free()). name is
- * its name in messages. Returns 0 or an exit status, after saying why. */
+ * its name in messages, valid during the call. Returns 0 or an exit status, after saying why. */
 typedef int option_fn(int option, const char *name, const char *text, void *arg);
 
 /* Parses argv. Returns 0 or an exit status. arguments_free() must follow in both cases. */
 int arguments_parse(struct arguments *arguments, const struct command *command, int argc,
                     char **argv, option_fn *set, void *arg);
 void arguments_free(struct arguments *arguments);
+
+/* The name of an option in messages. Uses the buffer. */
+const char *arguments_name(const struct arguments *arguments, int option, char buffer[64]);
 
 /* The options that every command has. */
 const struct poptOption *arguments_common(void);

@@ -3,8 +3,7 @@
 #include <stdbool.h>
 #include <sysexits.h>
 
-#include "cli/ids.h"
-#include "cli/report.h"
+#include "cli/matching.h"
 
 enum {
     OPTION_JSON = OPTION_OWN,
@@ -12,6 +11,7 @@ enum {
 };
 
 static const struct poptOption bury_options[] = {
+    MATCHING_OPTIONS,
     OPTION_VALUE("reason", '\0', OPTION_REASON,
                  "Why, as `weir peek` shows it (default: buried by hand)", "TEXT"),
     OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object a job"),
@@ -20,32 +20,37 @@ static const struct poptOption bury_options[] = {
 
 struct bury {
     struct ids_verb verb;
+    struct matching matching;
     bool json;
 };
 
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct bury *bury = arg;
-    (void)name;
     if (option == OPTION_REASON) {
         bury->verb.reason = text;
-    } else {
-        bury->json = true;
+        return EX_OK;
     }
-    return EX_OK;
+    if (option == OPTION_JSON) {
+        bury->json = true;
+        return EX_OK;
+    }
+    return matching_set(&bury->matching, option, name, text);
 }
 
 static int run_bury(const struct command *command, int argc, char **argv)
 {
     struct bury bury = {.verb = {.what = IDS_BURY,
+                                 .plain = "bury",
                                  .done = "buried",
+                                 .states = IDS_WAITING,
                                  .expected = "a job that is delayed or ready",
-                                 .reason = "buried by hand"}};
+                                 .reason = "buried by hand"},
+                        .matching = {.filter = WEIR_JOB_FILTER_INIT}};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &bury);
     if (code == EX_OK && !arguments.helped) {
-        code = arguments.count > 0 ? ids_change(&arguments, &bury.verb, bury.json)
-                                   : report(EX_USAGE, "no id; expected %s", command->operands);
+        code = matching_run(&bury.matching, &arguments, &bury.verb, bury.json);
     }
     arguments_free(&arguments);
     return code;
@@ -53,10 +58,10 @@ static int run_bury(const struct command *command, int argc, char **argv)
 
 const struct command command_bury = {
     .name = "bury",
-    .operands = "ID...",
+    .operands = "ID... | --tube TUBE FILTER...",
     .summary = "set jobs aside until they are kicked",
     .examples = "  weir bury 17 18\n"
-                "  weir bury --reason 'the printer is on fire' 17\n",
+                "  weir bury --reason 'the printer is on fire' --tube print --older 1h\n",
     .options = bury_options,
     .run = run_bury,
 };

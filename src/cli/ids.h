@@ -17,12 +17,23 @@ enum ids_what {
     IDS_BURY
 };
 
+/* Sets of states: a bit each. */
+#define IDS_BURIED (1U << WEIR_JOB_BURIED)
+#define IDS_WAITING (1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY)
+#define IDS_AT_REST (IDS_WAITING | IDS_BURIED)
+
 struct ids_verb {
     enum ids_what what;
+    const char *plain;    /* "revoke" */
     const char *done;     /* "revoked" */
-    const char *expected; /* the states that it is for: "a buried job" */
+    unsigned states;      /* that it is for */
+    const char *expected; /* the same in words: "a buried job" */
     const char *reason;   /* bury */
 };
+
+/* Does it with some jobs, as weir_broker_remove_ids() and its like. */
+enum weir_status ids_apply(const struct ids_verb *verb, weir_broker *broker, const char *const *ids,
+                           size_t count, enum weir_status *statuses, struct weir_error *error);
 
 /* Does it with the operands, which are ids, and prints what became of each. Opens the broker.
  * Returns 0 or an exit status: that of the first job that was left alone. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sysexits.h>
 
-#include "cli/ids.h"
+#include "cli/matching.h"
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -19,12 +19,14 @@ enum {
 #define STEP 1000
 
 static const struct poptOption kick_options[] = {
+    MATCHING_OPTIONS,
     OPTION_FLAG("ids", '\0', OPTION_IDS, "The operands are ids of jobs"),
     OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object instead of words"),
     POPT_TABLEEND,
 };
 
 struct kick {
+    struct matching matching;
     int64_t limit; /* INT64_MAX: all */
     bool ids;
     bool json;
@@ -33,11 +35,11 @@ struct kick {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct kick *kick = arg;
-    (void)name;
-    (void)text;
     kick->ids = kick->ids || option == OPTION_IDS;
     kick->json = kick->json || option == OPTION_JSON;
-    return EX_OK;
+    return option == OPTION_IDS || option == OPTION_JSON
+               ? EX_OK
+               : matching_set(&kick->matching, option, name, text);
 }
 
 static int keep_counts(const struct weir_tube_counts *counts, void *arg)
@@ -97,19 +99,18 @@ static int run_tube(struct kick *kick, const struct arguments *arguments)
 
 static int run_kick(const struct command *command, int argc, char **argv)
 {
-    static const struct ids_verb verb = {
-        .what = IDS_KICK, .done = "kicked", .expected = "a buried job"};
-    struct kick kick = {.limit = INT64_MAX};
+    static const struct ids_verb verb = {.what = IDS_KICK,
+                                         .plain = "kick",
+                                         .done = "kicked",
+                                         .states = IDS_BURIED,
+                                         .expected = "a buried job"};
+    struct kick kick = {.matching = {.filter = WEIR_JOB_FILTER_INIT}, .limit = INT64_MAX};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &kick);
     if (code == EX_OK && !arguments.helped) {
-        if (!kick.ids) {
-            code = run_tube(&kick, &arguments);
-        } else if (arguments.count == 0) {
-            code = report(EX_USAGE, "no id; expected %s", command->operands);
-        } else {
-            code = ids_change(&arguments, &verb, kick.json);
-        }
+        code = kick.ids || kick.matching.first != 0
+                   ? matching_run(&kick.matching, &arguments, &verb, kick.json)
+                   : run_tube(&kick, &arguments);
     }
     arguments_free(&arguments);
     return code;
@@ -117,11 +118,12 @@ static int run_kick(const struct command *command, int argc, char **argv)
 
 const struct command command_kick = {
     .name = "kick",
-    .operands = "TUBE [N] | --ids ID...",
+    .operands = "TUBE [N] | --ids ID... | --tube TUBE FILTER...",
     .summary = "run buried jobs again",
     .examples = "  weir kick img         all of the tube\n"
                 "  weir kick img 10      the ten that were put first\n"
-                "  weir kick --ids 17 18\n",
+                "  weir kick --ids 17 18\n"
+                "  weir kick --tube img --text 'timed out'\n",
     .options = kick_options,
     .run = run_kick,
 };

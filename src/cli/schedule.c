@@ -70,7 +70,7 @@ static const struct table_column columns[] = {{"NAME", false, false}, {"TUBE", f
 struct schedule {
     struct weir_job_schedule_options options;
     int64_t now_ns;
-    const char *added; /* The name of an option that is for add only; NULL: none was given. */
+    int added; /* An option that is for add only; 0: none was given. */
     bool json;
 
     struct libscols_table *table;
@@ -99,7 +99,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         schedule->json = true;
         return EX_OK;
     }
-    schedule->added = name;
+    schedule->added = option;
     switch (option) {
     case OPTION_CRON:
         options->cron = text;
@@ -339,8 +339,10 @@ static int act(struct schedule *schedule, const struct arguments *arguments)
         return schedule->json ? report(EX_USAGE, "--json: expected it beside ls")
                               : add(schedule, arguments);
     }
-    if (schedule->added != NULL) {
-        return report(EX_USAGE, "%s: expected it beside add", schedule->added);
+    if (schedule->added != 0) {
+        char name[64];
+        return report(EX_USAGE, "%s: expected it beside add",
+                      arguments_name(arguments, schedule->added, name));
     }
     if (strcmp(action, "ls") == 0) {
         return ls(schedule, arguments);

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "integration/program.h"
 
+#include <signal.h>
+
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -213,6 +215,58 @@ TEST(rm_tube, "rm deletes all jobs of a tube in one state, more than a step has,
     CHECK_INT(program_count("t", "ready"), ==, 0);
     CHECK_INT(program_count("t", "delayed"), ==, 1);
     CHECK_INT(program_count("other", "ready"), ==, 1);
+}
+
+static void expect_out(const char *const words[], const char *out)
+{
+    struct ended ended = program_expect(__FILE__, __LINE__, 0, words);
+    CHECK_STRING(ended.out, out);
+    ended_free(&ended);
+}
+
+TEST(matching, "kick, bury, revoke and rm change all jobs that match a filter, or tell how many")
+{
+    program_init();
+    WEIR(0, "put", "t", "apple pie");
+    WEIR(0, "put", "t", "apple juice");
+    WEIR(0, "put", "t", "pear");
+    WEIR(0, "put", "--delay", "1h", "t", "apple later");
+    WEIR(0, "put", "other", "apple");
+    expect_out(WORDS("bury", "--tube", "t", "--text", "apple", "--dry-run"), "would bury 3 jobs\n");
+    CHECK_INT(program_count("t", "buried"), ==, 0);
+    expect_out(
+        WORDS("bury", "--tube", "t", "--text", "apple", "--reason", "bad fruit", "-s", "ready"),
+        "buried 2 jobs\n");
+    expect_out(WORDS("kick", "--tube", "t", "--text", "fruit", "--dry-run", "--json"),
+               "{\"tube\":\"t\",\"would_kick\":2}\n");
+    expect_out(WORDS("kick", "--tube", "t", "--text", "juice"), "kicked 1 job\n");
+    CHECK_INT(program_count("t", "buried"), ==, 1);
+    expect_out(WORDS("revoke", "--tube", "t", "--text", "apple", "--older", "1h"),
+               "revoked 0 jobs\n");
+    expect_out(WORDS("rm", "--tube", "t", "--attempts", "1"), "removed 0 jobs\n");
+    expect_out(
+        WORDS("revoke", "--tube", "t", "--text", "apple", "--older", "0s", "--state", "delayed"),
+        "revoked 1 job\n");
+    expect_out(WORDS("rm", "--tube", "t", "--text", "apple"), "removed 2 jobs\n");
+    CHECK_INT(program_count("t", "ready"), ==, 1);
+    CHECK_INT(program_count("other", "ready"), ==, 1);
+    WEIR(66, "rm", "--tube", "nope", "--state", "ready");
+}
+
+TEST(matching_many, "a filter changes more jobs than a step has, and leaves those that run alone")
+{
+    program_init();
+    put_many("t", 600);
+    struct running worker = program_start("", 0, WORDS("work", "t", "--", "sh", "-c", "sleep 100"));
+    WAIT_UNTIL(program_count("t", "reserved") == 1);
+    expect_out(WORDS("bury", "--tube", "t", "--older", "0s"), "buried 599 jobs\n");
+    expect_out(WORDS("kick", "--tube", "t", "--older", "0s"), "kicked 599 jobs\n");
+    expect_out(WORDS("rm", "--tube", "t", "--older", "0s", "--dry-run"), "would remove 599 jobs\n");
+    expect_out(WORDS("rm", "--tube", "t", "--older", "0s"), "removed 599 jobs\n");
+    CHECK_INT(program_count("t", "reserved"), ==, 1);
+    CHECK_INT(kill(worker.pid, SIGKILL), ==, 0);
+    struct ended ended = program_wait(&worker);
+    ended_free(&ended);
 }
 
 TEST(ls_tubes, "ls lists the tubes")

@@ -65,6 +65,9 @@ TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they d
     ended = WEIR_EXPECT(0, "ls");
     CHECK(strstr(ended.out, "t\n") != NULL);
     ended_free(&ended);
+    WEIR(69, "rm", "--tube", "t", "--text", "x");
+    WEIR(0, "rm", "--tube", "t", "--state", "buried", "--dry-run");
+    CHECK_INT(program_count("t", "buried"), ==, 3);
     WEIR(0, "rm", "--tube", "t", "--state", "buried");
     CHECK_INT(program_count("t", "buried"), ==, 0);
     WEIR(66, "rm", aside);

@@ -1,0 +1,269 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/matching.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "cli/job_view.h"
+#include "cli/moment.h"
+#include "cli/report.h"
+#include "cli/store.h"
+#include "cli/table.h"
+
+/* Jobs that are changed in one transaction, so that others can write in between. */
+#define STEP 256
+
+int matching_set(struct matching *matching, int option, const char *name, const char *text)
+{
+    struct weir_job_filter *filter = &matching->filter;
+    int64_t number = 0;
+    int code = EX_OK;
+    if (matching->first == 0 && option != MATCHING_YES) {
+        matching->first = option;
+    }
+    switch (option) {
+    case MATCHING_TUBE:
+        filter->tube = text;
+        return read_tube(text);
+    case MATCHING_STATE:
+        return read_state(name, text, &filter->state);
+    case MATCHING_TEXT:
+        filter->text = text;
+        filter->text_size = strlen(text);
+        return EX_OK;
+    case MATCHING_ATTEMPTS:
+        code = read_number(name, text, 1, UINT32_MAX, &number);
+        filter->attempts_min = (uint32_t)number;
+        return code;
+    case MATCHING_OLDER:
+        code = read_duration(name, text, 0, &number);
+        number = moment_now() - number;
+        filter->created_before_ns = number > 0 ? number : 1;
+        return code;
+    case MATCHING_DRY_RUN:
+        matching->dry_run = true;
+        return EX_OK;
+    default:
+        matching->yes = true;
+        return EX_OK;
+    }
+}
+
+/* One pass over the jobs that match. */
+struct pass {
+    const struct matching *matching;
+    const struct ids_verb *verb;
+    weir_broker *broker;
+    bool only_counts;
+    char *ids[STEP];
+    size_t held;
+    uint64_t count; /* Jobs that match, or were changed. */
+    enum weir_status status;
+    struct weir_error error;
+};
+
+/* Whether a job is in a state that the verb is for; others are left alone. */
+static bool is_wanted(const struct pass *pass, enum weir_job_state state)
+{
+    return (pass->verb->states >> (unsigned)state & 1U) != 0;
+}
+
+/* Changes the jobs that are held. */
+static void flush(struct pass *pass)
+{
+    enum weir_status statuses[STEP];
+    if (pass->held > 0 && pass->status == WEIR_OK) {
+        pass->status = ids_apply(pass->verb, pass->broker, (const char *const *)pass->ids,
+                                 pass->held, statuses, &pass->error);
+    }
+    for (size_t i = 0; i < pass->held; i++) {
+        pass->count += pass->status == WEIR_OK && statuses[i] == WEIR_OK;
+        free(pass->ids[i]);
+    }
+    pass->held = 0;
+}
+
+static int take(const struct weir_job *job, void *arg)
+{
+    struct pass *pass = arg;
+    if (!is_wanted(pass, job->state)) {
+        return 0;
+    }
+    if (pass->only_counts) {
+        pass->count++;
+        return 0;
+    }
+    pass->ids[pass->held] = strdup(job->id);
+    if (pass->ids[pass->held] == NULL) {
+        pass->status = WEIR_ENOMEM;
+        return 1;
+    }
+    pass->held++;
+    if (pass->held == STEP) {
+        flush(pass);
+    }
+    return pass->status != WEIR_OK;
+}
+
+static int keep_counts(const struct weir_tube_counts *counts, void *arg)
+{
+    *(struct weir_tube_counts *)arg = *counts;
+    return 1;
+}
+
+/* A cluster lists no jobs: the first ones of a state are changed until so many as there were are
+ * not in it any more. */
+static enum weir_status walk_cluster(struct pass *pass, const struct weir_tube_counts *counts)
+{
+    const struct weir_job_filter *filter = &pass->matching->filter;
+    uint64_t most = filter->state == WEIR_JOB_DELAYED ? counts->delayed
+                    : filter->state == WEIR_JOB_READY ? counts->ready
+                                                      : counts->buried;
+    uint64_t before = 1;
+    if (pass->only_counts) {
+        pass->count = most;
+        return WEIR_OK;
+    }
+    while (pass->status == WEIR_OK && pass->count < most && before > 0) {
+        uint64_t limit = most - pass->count;
+        before = pass->count;
+        enum weir_status status =
+            weir_broker_peek(pass->broker, filter->tube, filter->state,
+                             limit < STEP ? (size_t)limit : STEP, take, pass, &pass->error);
+        flush(pass);
+        if (status != WEIR_OK) {
+            return status;
+        }
+        before = pass->count - before;
+    }
+    return pass->status;
+}
+
+static enum weir_status walk(struct pass *pass, const struct weir_tube_counts *counts)
+{
+    const struct weir_job_filter *filter = &pass->matching->filter;
+    enum weir_status status = weir_broker_list(pass->broker, filter, take, pass, &pass->error);
+    bool is_plain = filter->state != 0 && filter->text == NULL && filter->attempts_min == 0 &&
+                    filter->created_before_ns == 0;
+    if (status == WEIR_ENOTSUP && is_plain) {
+        return walk_cluster(pass, counts);
+    }
+    flush(pass);
+    return status == WEIR_OK ? pass->status : status;
+}
+
+/* Asks on a terminal before more than one job is destroyed. */
+static bool is_agreed(const struct matching *matching, const struct ids_verb *verb, uint64_t count)
+{
+    char answer[16] = "";
+    if (count < 2) {
+        return true;
+    }
+    report_progress(true, "%s %" PRIu64 " jobs of %s for good? [y/N] ", verb->plain, count,
+                    quote(matching->filter.tube).text);
+    return fgets(answer, sizeof(answer), stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static bool print_count(const struct matching *matching, const struct ids_verb *verb, bool json,
+                        uint64_t count)
+{
+    char name[32];
+    if (matching->dry_run) {
+        (void)snprintf(name, sizeof(name), "would%c%s", json ? '_' : ' ', verb->plain);
+    } else {
+        (void)snprintf(name, sizeof(name), "%s", verb->done);
+    }
+    if (!json) {
+        return printf("%s %" PRIu64 " %s\n", name, count, count == 1 ? "job" : "jobs") >= 0;
+    }
+    enum weir_job_state state = matching->filter.state;
+    json_t *object = json_pack("{s:s}", "tube", matching->filter.tube);
+    json_t *more =
+        state == 0 ? json_object() : json_pack("{s:s}", "state", weir_job_state_name(state));
+    bool is_whole = object != NULL && json_object_update_new(object, more) == 0 &&
+                    json_object_set_new(object, name, json_integer((json_int_t)count)) == 0;
+    if (!is_whole) {
+        json_decref(object);
+        object = NULL;
+    }
+    return table_print_json(object);
+}
+
+static int change_all(const struct matching *matching, const struct ids_verb *verb, bool json,
+                      weir_broker *broker)
+{
+    struct weir_tube_counts counts = {.tube = ""};
+    struct pass pass = {.matching = matching, .verb = verb, .broker = broker};
+    const char *tube = matching->filter.tube;
+    enum weir_status status = weir_broker_tubes(broker, tube, keep_counts, &counts, &pass.error);
+    if (status == WEIR_OK && counts.tube[0] == '\0') {
+        return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
+                      quote(tube).text);
+    }
+    bool asks = verb->what == IDS_REMOVE && !matching->yes && isatty(STDIN_FILENO) == 1;
+    if (status == WEIR_OK && (matching->dry_run || asks)) {
+        pass.only_counts = true;
+        status = walk(&pass, &counts);
+    }
+    if (status == WEIR_OK && asks && !matching->dry_run && !is_agreed(matching, verb, pass.count)) {
+        return report(EX_TEMPFAIL, "%s: nothing was %s", quote(tube).text, verb->done);
+    }
+    if (status == WEIR_OK && !matching->dry_run) {
+        pass.only_counts = false;
+        pass.count = 0;
+        status = walk(&pass, &counts);
+    }
+    bool printed = print_count(matching, verb, json, pass.count);
+    if (status != WEIR_OK) {
+        return report_status(status, quote(tube).text, &pass.error);
+    }
+    return printed ? EX_OK : table_refuse();
+}
+
+static int check(const struct matching *matching, const struct arguments *arguments,
+                 const struct ids_verb *verb)
+{
+    const struct weir_job_filter *filter = &matching->filter;
+    char name[64];
+    const char *first = arguments_name(arguments, matching->first, name);
+    if (filter->tube == NULL) {
+        return report(EX_USAGE, "no --tube; expected one beside %s", first);
+    }
+    if (arguments->count > 0) {
+        return report(EX_USAGE, "%s: an id beside %s; expected one of them",
+                      quote(arguments->operands[0]).text, first);
+    }
+    if (filter->state == 0 && filter->text == NULL && filter->attempts_min == 0 &&
+        filter->created_before_ns == 0) {
+        return report(EX_USAGE, "no filter; expected --state, --text, --attempts or --older");
+    }
+    if (filter->state != 0 && (verb->states >> (unsigned)filter->state & 1U) == 0) {
+        return report(EX_USAGE, "--state: \"%s\": expected %s", weir_job_state_name(filter->state),
+                      verb->expected);
+    }
+    return EX_OK;
+}
+
+int matching_run(const struct matching *matching, const struct arguments *arguments,
+                 const struct ids_verb *verb, bool json)
+{
+    if (matching->first == 0) {
+        return arguments->count > 0
+                   ? ids_change(arguments, verb, json)
+                   : report(EX_USAGE, "no id; expected %s", arguments->command->operands);
+    }
+    struct store store;
+    int code = check(matching, arguments, verb);
+    if (code != EX_OK) {
+        return code;
+    }
+    code = store_open(&store, arguments, matching->dry_run ? STORE_READ : STORE_ALTER);
+    code = code == EX_OK ? change_all(matching, verb, json, store.broker) : code;
+    store_close(&store);
+    return code;
+}

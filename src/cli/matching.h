@@ -1,0 +1,50 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CLI_MATCHING_H
+#define WEIRI_CLI_MATCHING_H
+
+#include <stdbool.h>
+
+#include "cli/ids.h"
+
+/* Commands that do one thing with all jobs of a tube that match a filter. */
+
+/* `val` of their options. */
+enum {
+    MATCHING_ATTEMPTS = OPTION_OWN + 100,
+    MATCHING_DRY_RUN,
+    MATCHING_OLDER,
+    MATCHING_STATE,
+    MATCHING_TEXT,
+    MATCHING_TUBE,
+    MATCHING_YES
+};
+
+/* Their rows of a table of options. */
+#define MATCHING_OPTIONS                                                                           \
+    OPTION_VALUE("tube", '\0', MATCHING_TUBE,                                                      \
+                 "Instead of ids: all jobs of this tube that match what follows", "TUBE"),         \
+        OPTION_VALUE("state", 's', MATCHING_STATE, "In this state: delayed, ready or buried",      \
+                     "STATE"),                                                                     \
+        OPTION_VALUE("text", 't', MATCHING_TEXT, "With this text in body or reason", "TEXT"),      \
+        OPTION_VALUE("attempts", '\0', MATCHING_ATTEMPTS, "With at least so many attempts", "N"),  \
+        OPTION_VALUE("older", '\0', MATCHING_OLDER, "Put so long ago", "DURATION"),                \
+        OPTION_FLAG("dry-run", '\0', MATCHING_DRY_RUN, "Only tell how many jobs match"),           \
+        OPTION_FLAG("yes", 'y', MATCHING_YES, "Do not ask")
+
+struct matching {
+    struct weir_job_filter filter; /* Starts as WEIR_JOB_FILTER_INIT. */
+    int first;                     /* The first such option; 0: none was given. */
+    bool dry_run;
+    bool yes;
+};
+
+/* Handles one option of them; as option_fn. */
+int matching_set(struct matching *matching, int option, const char *name, const char *text);
+
+/* Does it with the operands, which are ids, or with all jobs that match, and prints what became of
+ * them. Opens the broker. Returns 0 or an exit status. */
+int matching_run(const struct matching *matching, const struct arguments *arguments,
+                 const struct ids_verb *verb, bool json);
+
+#endif
