@@ -38,6 +38,7 @@ extern const struct command command_schedule;
 extern const struct command command_top;
 extern const struct command command_cron;
 extern const struct command command_doctor;
+extern const struct command command_bench;
 extern const struct command command_demo;
 extern const struct command command_serve;
 extern const struct command command_completion;

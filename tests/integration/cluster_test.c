@@ -155,3 +155,20 @@ TEST(move, "move takes a tube from a store to a cluster and back, and prints the
     CHECK_INT(program_count("t", "delayed"), ==, 2);
     servers_end(&servers);
 }
+
+TEST(bench, "bench measures a cluster, with and without claims, and leaves no job there")
+{
+    static const char *const parts[] = {"", "claims=REDIS"};
+    for (size_t i = 0; i < 2; i++) {
+        struct servers servers;
+        begin(&servers, parts[i]);
+        struct ended ended = WEIR_EXPECT(0, "bench", "--json", "-t", "20ms", getenv("WEIR_BROKER"));
+        CHECK(strstr(ended.out, "from a put to its start") != NULL);
+        CHECK(strstr(ended.out, "the disk") == NULL);
+        ended_free(&ended);
+        ended = WEIR_EXPECT(0, "ls");
+        CHECK_STRING(ended.out, "");
+        ended_free(&ended);
+        servers_end(&servers);
+    }
+}
