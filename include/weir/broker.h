@@ -69,9 +69,12 @@ enum weir_durability {
 
 /** Flags of weir_broker_open(). */
 enum weir_broker_flags {
-    WEIR_BROKER_EXISTING = 1, /**< Do not create what is not there: WEIR_ENOTFOUND. */
-    WEIR_BROKER_READ_ONLY = 2 /**< Only look (counts, peek), without permission to write if need be;
-                                   implies WEIR_BROKER_EXISTING. */
+    WEIR_BROKER_EXISTING = 1,  /**< Do not create what is not there: WEIR_ENOTFOUND. */
+    WEIR_BROKER_READ_ONLY = 2, /**< Only look (counts, peek), without permission to write if need
+                                    be; implies WEIR_BROKER_EXISTING. */
+    WEIR_BROKER_SHARED = 4     /**< The file may have tables of the program's beside those of weir
+                                    (weir/transaction.h); also `?shared=1` in the URL. Without it
+                                    such a file is WEIR_ESCHEMA. WEIR_ENOTSUP in a cluster. */
 };
 
 /** Initialiser of struct weir_broker_options. */
@@ -86,12 +89,12 @@ enum weir_broker_flags {
  * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
  * Beside it are PATH.lock, and while it is in use PATH-wal and PATH-shm. After PATH may follow
  * `?durability=full`, `normal` or `memory` (enum weir_durability; options->durability comes before
- * it). Errors: WEIR_EINVAL (URL,
- * options, path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission,
- * read-only, a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another
- * version), WEIR_ECORRUPT (damaged; its log is missing, or is another store's), WEIR_ENOSPACE,
- * WEIR_ETIMEDOUT (other processes' locks), WEIR_ENOTSUP (a network file system), WEIR_EIO,
- * WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing is created or changed.
+ * it), and `?shared=1` (WEIR_BROKER_SHARED), joined by `&`. Errors: WEIR_EINVAL (URL, options,
+ * path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission, read-only,
+ * a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another version),
+ * WEIR_ECORRUPT (damaged; its log is missing, or is another store's), WEIR_ENOSPACE, WEIR_ETIMEDOUT
+ * (other processes' locks), WEIR_ENOTSUP (a network file system), WEIR_EIO, WEIR_ENOMEM,
+ * WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing is created or changed.
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster; the names are those of struct
  * weir_cluster_options: `replicas`, `min_written`, `claims`, `time_limit`, `late` (0: none is),

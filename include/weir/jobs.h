@@ -13,5 +13,6 @@
 #include <weir/job_schedule.h>
 #include <weir/move.h>
 #include <weir/producer.h>
+#include <weir/transaction.h>
 
 #endif

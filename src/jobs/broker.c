@@ -18,7 +18,7 @@
 
 #define BODY_SIZE_DEFAULT ((size_t)16 << 20)
 #define BUSY_DEFAULT WEIR_SECONDS(10)
-#define KNOWN_FLAGS ((uint32_t)(WEIR_BROKER_EXISTING | WEIR_BROKER_READ_ONLY))
+#define KNOWN_FLAGS ((uint32_t)(WEIR_BROKER_EXISTING | WEIR_BROKER_READ_ONLY | WEIR_BROKER_SHARED))
 
 static const struct weiri_broker_ops *const backends[] = {&weiri_sqlite_ops, &weiri_beanstalkd_ops};
 
@@ -156,6 +156,9 @@ static enum weir_status finish_open(weir_broker *broker, enum weir_status status
 static enum weir_status check_cluster_options(const weir_broker *broker,
                                               struct weir_error *ret_error)
 {
+    if ((broker->config.flags & WEIR_BROKER_SHARED) != 0) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to share");
+    }
     return broker->config.durability == WEIR_DURABILITY_DEFAULT
                ? WEIR_OK
                : weiri_fail(ret_error, WEIR_ENOTSUP, "the durability of a cluster is its nodes'");
@@ -175,6 +178,7 @@ static enum weir_status open_store(weir_broker *broker, const struct weiri_url *
     if (config->durability == WEIR_DURABILITY_DEFAULT) {
         config->durability = url->durability == 0 ? WEIR_DURABILITY_FULL : url->durability;
     }
+    config->flags |= url->flags;
     char path[PATH_MAX]; /* weiri_url_parse() bounds it */
     memcpy(path, url->location, url->location_size);
     path[url->location_size] = '\0';
@@ -290,10 +294,10 @@ static enum weir_status check_bodies(const weir_broker *broker, const struct wei
     return WEIR_OK;
 }
 
-enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
-                                 const struct weir_body *bodies, size_t count,
-                                 const struct weir_put_options *options,
-                                 struct weir_job_id *ret_ids, struct weir_error *ret_error)
+enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
+                                        const struct weir_body *bodies, size_t count,
+                                        const struct weir_put_options *options,
+                                        struct weiri_put *ret_put, struct weir_error *ret_error)
 {
     enum weir_status status = weiri_broker_enter(broker, true, ret_error);
     if (status == WEIR_OK) {
@@ -302,23 +306,35 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
     if (status == WEIR_OK) {
         status = check_bodies(broker, bodies, count, ret_error);
     }
-    struct weiri_put put;
     if (status == WEIR_OK) {
-        status = weiri_put_normalize(&broker->config, options, &put, ret_error);
+        status = weiri_put_normalize(&broker->config, options, ret_put, ret_error);
     }
-    if (status != WEIR_OK || count == 0) {
+    if (status != WEIR_OK) {
         return status;
     }
-    if (put.key != NULL && !broker->ops->has_keys) {
+    if (ret_put->key != NULL && !broker->ops->has_keys) {
         return weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no keys of jobs");
     }
-    if (put.key != NULL && count > 1) {
+    if (ret_put->key != NULL && count > 1) {
         return weiri_fail(ret_error, WEIR_EINVAL, "%zu jobs and one key: expected one job", count);
     }
-    put.tube = tube;
-    put.bodies = bodies;
-    put.count = count;
-    return broker->ops->put(broker->store, &put, ret_ids, ret_error);
+    ret_put->tube = tube;
+    ret_put->bodies = bodies;
+    ret_put->count = count;
+    return WEIR_OK;
+}
+
+enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
+                                 const struct weir_body *bodies, size_t count,
+                                 const struct weir_put_options *options,
+                                 struct weir_job_id *ret_ids, struct weir_error *ret_error)
+{
+    struct weiri_put put;
+    enum weir_status status =
+        weiri_broker_enter_put(broker, tube, bodies, count, options, &put, ret_error);
+    return status == WEIR_OK && count > 0
+               ? broker->ops->put(broker->store, &put, ret_ids, ret_error)
+               : status;
 }
 
 enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t count,

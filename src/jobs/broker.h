@@ -254,6 +254,12 @@ bool weiri_broker_is_ours(const weir_broker *broker);
 enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
                                     struct weir_error *ret_error);
 
+/* The checks of weir_broker_put(), and its arguments with defaults filled in. */
+enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
+                                        const struct weir_body *bodies, size_t count,
+                                        const struct weir_put_options *options,
+                                        struct weiri_put *ret_put, struct weir_error *ret_error);
+
 /* weir_tube_check() in words. */
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error);
 

@@ -69,7 +69,7 @@ TEST(open_options, "options that make no sense are refused before anything is op
         rows[i] = (struct weir_broker_options)WEIR_BROKER_OPTIONS_INIT;
     }
     rows[0].size = 3;
-    rows[1].flags = 4;
+    rows[1].flags = 8;
     rows[2].busy_ns = -1;
     rows[3].body_size_max = WEIR_BODY_SIZE_LIMIT + 1;
     rows[4].allocator.alloc = test_allocator()->alloc;

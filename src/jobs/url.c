@@ -8,7 +8,7 @@
 
 #include "jobs/error.h"
 
-#define OPTIONS "durability=full, normal or memory"
+#define OPTIONS "durability=full, normal or memory, or shared=1"
 #define EXPECTED "expected sqlite:PATH or beanstalk://HOST:PORT,HOST:PORT,..."
 
 static enum weir_status refuse_scheme(const char *text, size_t size, struct weir_error *ret_error)
@@ -90,13 +90,16 @@ static bool read_option(const char *option, size_t size, struct weiri_url *url)
 {
     static const struct {
         const char *text;
-        uint32_t durability;
-    } known[] = {{"durability=full", WEIR_DURABILITY_FULL},
-                 {"durability=normal", WEIR_DURABILITY_NORMAL},
-                 {"durability=memory", WEIR_DURABILITY_MEMORY}};
+        uint32_t durability; /* 0: as it was */
+        uint32_t flags;
+    } known[] = {{"durability=full", WEIR_DURABILITY_FULL, 0},
+                 {"durability=normal", WEIR_DURABILITY_NORMAL, 0},
+                 {"durability=memory", WEIR_DURABILITY_MEMORY, 0},
+                 {"shared=1", 0, WEIR_BROKER_SHARED}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strlen(known[i].text) == size && memcmp(known[i].text, option, size) == 0) {
-            url->durability = known[i].durability;
+            url->durability = known[i].durability == 0 ? url->durability : known[i].durability;
+            url->flags |= known[i].flags;
             return true;
         }
     }
@@ -132,14 +135,14 @@ enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
     if (strncmp(text, "beanstalk:", size + 1) == 0) {
         /* The backend reads the rest. */
         const char *rest = text + size + 1;
-        *ret_url = (struct weiri_url){text, size, rest, strlen(rest), 0};
+        *ret_url = (struct weiri_url){text, size, rest, strlen(rest), 0, 0};
         return WEIR_OK;
     }
     if (size != strlen("sqlite") || memcmp(text, "sqlite", size) != 0 || text[size] != ':') {
         return refuse_scheme(text, size, ret_error);
     }
     const char *path = text + size + 1;
-    struct weiri_url url = {text, size, path, strcspn(path, "?"), 0};
+    struct weiri_url url = {text, size, path, strcspn(path, "?"), 0, 0};
     enum weir_status status = check_path(text, path, url.location_size, ret_error);
     if (status == WEIR_OK) {
         status = read_options(text, &url, ret_error);

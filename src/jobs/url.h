@@ -17,6 +17,7 @@ struct weiri_url {
     const char *location; /* points into the text; ended by a NUL, or by options */
     size_t location_size;
     uint32_t durability; /* of enum weir_durability; 0: not said */
+    uint32_t flags;      /* of enum weir_broker_flags */
 };
 
 /* Errors: WEIR_EINVAL; ret_error names the piece and its offset. */

@@ -9,6 +9,7 @@
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/tube.h"
+#include "jobs/sqlite/write.h"
 
 struct change_request {
     const struct weiri_change *change;
@@ -135,7 +136,7 @@ static int run_pause(struct weiri_store *store, void *arg)
     code = request->duration_ns == 0 ? weiri_sql_run(&store->writer, WEIRI_SQL_RESUME, values, 1)
                                      : weiri_sql_run(&store->writer, WEIRI_SQL_PAUSE, values, 2);
     /* Consumers look again, and find jobs, or when to look next. */
-    weiri_commit_notify(store, request->tube, false);
+    weiri_write_notify(store, request->tube, false);
     return code;
 }
 

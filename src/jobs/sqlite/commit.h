@@ -20,11 +20,7 @@ typedef int weiri_commit_fn(struct weiri_store *store, void *arg);
 WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,
                                              void *arg, struct weir_error *ret_error);
 
-/* After the writer was opened; before it is closed. */
-void weiri_commit_prepare(struct weiri_store *store);
+/* Closes the writer. */
 void weiri_commit_finish(struct weiri_store *store);
-
-/* Called inside a transaction: notifies a tube's channel after the commit. */
-void weiri_commit_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness);
 
 #endif

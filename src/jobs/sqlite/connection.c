@@ -89,11 +89,11 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
     }
     bool is_writer = kind == WEIRI_CONNECTION_WRITER;
     int version = 0;
-    enum weir_status status = weiri_schema_check(db, path, &version, ret_error);
+    enum weir_status status = weiri_schema_check(db, path, config->flags, &version, ret_error);
     if (status == WEIR_OK && is_writer && version < WEIRI_SCHEMA_VERSION) {
         status = weiri_upgrade_schema(db, path, version, config, ret_error);
         if (status == WEIR_OK) {
-            status = weiri_schema_check(db, path, &version, ret_error);
+            status = weiri_schema_check(db, path, config->flags, &version, ret_error);
         }
     }
     if (status == WEIR_OK && is_writer) {
@@ -192,12 +192,17 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
     return status;
 }
 
-void weiri_connection_close(struct weiri_connection *connection, bool may_fold)
+void weiri_connection_finalize(struct weiri_connection *connection)
 {
     for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
         (void)sqlite3_finalize(connection->statements[i]);
         connection->statements[i] = NULL;
     }
+}
+
+void weiri_connection_close(struct weiri_connection *connection, bool may_fold)
+{
+    weiri_connection_finalize(connection);
     if (may_fold) {
         (void)sqlite3_db_config(connection->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
         weiri_space_trim(connection->db);
@@ -230,6 +235,8 @@ int weiri_sql_start(struct weiri_connection *connection, enum weiri_sql which,
         code = sqlite3_step(statement);
     }
     if (code != SQLITE_ROW && code != SQLITE_DONE) {
+        /* A connection of the program's may return codes without their cause. */
+        code = sqlite3_extended_errcode(connection->db);
         (void)sqlite3_reset(statement);
     }
     *ret_statement = statement;

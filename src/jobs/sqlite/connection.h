@@ -38,6 +38,9 @@ WEIR_NODISCARD enum weir_status weiri_connection_open(struct weiri_connection *c
  * under the store's lock, or if the WAL is known to be empty. */
 void weiri_connection_close(struct weiri_connection *connection, bool may_fold);
 
+/* Ends its statements. */
+void weiri_connection_finalize(struct weiri_connection *connection);
+
 /* The time that SQLite waits for locks of readers and of other programs. */
 int weiri_connection_set_busy(sqlite3 *db, int64_t busy_ns);
 

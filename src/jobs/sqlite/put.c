@@ -1,5 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/put.h"
+
 #include <inttypes.h>
 
 #include "base/alloc.h"
@@ -16,15 +18,6 @@
  * last, so that others can write in between. */
 enum {
     CUT_JOBS = 100
-};
-
-struct put_request {
-    const struct weiri_put *put;
-    size_t from;      /* jobs of earlier transactions */
-    size_t count;     /* result: with those of this one */
-    int64_t *numbers; /* result: of all of them */
-    bool was_there;   /* result */
-    bool is_refused;  /* result: a job has the key */
 };
 
 /* which: adds or renews. */
@@ -110,7 +103,7 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
 
 /* Does what a put with a key does where it makes no job. */
 static int meet_duplicate(struct weiri_store *store, struct weiri_key_decision *decision,
-                          struct put_request *request, int64_t run_at_ns, int64_t now_ns)
+                          struct weiri_put_request *request, int64_t run_at_ns, int64_t now_ns)
 {
     struct weiri_tally tally = {0};
     const struct weiri_job_step step = {.event = WEIRI_JOB_RESCHEDULE, .run_at_ns = run_at_ns};
@@ -128,15 +121,15 @@ static int meet_duplicate(struct weiri_store *store, struct weiri_key_decision *
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
-static bool is_cut(const struct put_request *request, size_t i, int64_t end_ns)
+static bool is_cut(const struct weiri_put_request *request, size_t i, int64_t end_ns)
 {
     size_t done = i - request->from;
     return done > 0 && done % CUT_JOBS == 0 && weiri_monotonic_now() >= end_ns;
 }
 
-static int run_put(struct weiri_store *store, void *arg)
+int weiri_put_run(struct weiri_store *store, void *arg)
 {
-    struct put_request *request = arg;
+    struct weiri_put_request *request = arg;
     const struct weiri_put *put = request->put;
     int64_t now = weiri_store_now(store);
     struct weiri_job_facts facts = {
@@ -195,8 +188,26 @@ static int run_put(struct weiri_store *store, void *arg)
     return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
 }
 
+enum weir_status weiri_put_finish(const struct weiri_put_request *request,
+                                  struct weir_job_id *ret_ids, struct weir_error *ret_error)
+{
+    const struct weiri_put *put = request->put;
+    if (request->is_refused) {
+        return weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the key \"%s\"",
+                          request->numbers[0], put->key);
+    }
+    if (put->ret_was_there != NULL) {
+        *put->ret_was_there = request->was_there;
+    }
+    for (size_t i = 0; i < put->count && ret_ids != NULL; i++) {
+        weiri_number_format(request->numbers[i], &ret_ids[i]);
+    }
+    return WEIR_OK;
+}
+
 /* Takes back the jobs of earlier transactions, as far as no worker has them. */
-static enum weir_status take_back(struct weiri_store *store, const struct put_request *request)
+static enum weir_status take_back(struct weiri_store *store,
+                                  const struct weiri_put_request *request)
 {
     enum weir_status status = WEIR_OK;
     struct weir_job_id ids[CUT_JOBS];
@@ -220,7 +231,7 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
 {
     struct weiri_store *store = arg;
     const struct weir_allocator *allocator = &store->config->allocator;
-    struct put_request request = {.put = put};
+    struct weiri_put_request request = {.put = put};
     int64_t few[CUT_JOBS];
     bool is_few = put->count <= CUT_JOBS;
     request.numbers =
@@ -230,22 +241,16 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
     }
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && request.from < put->count) {
-        status = weiri_commit(store, run_put, &request, ret_error);
+        status = weiri_commit(store, weiri_put_run, &request, ret_error);
         if (status == WEIR_OK) {
             request.from = request.count;
         }
     }
-    if (status == WEIR_OK && request.is_refused) {
-        return weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the key \"%s\"",
-                          request.numbers[0], put->key);
+    bool is_put = status == WEIR_OK;
+    if (is_put) {
+        status = weiri_put_finish(&request, ret_ids, ret_error);
     }
-    if (status == WEIR_OK && put->ret_was_there != NULL) {
-        *put->ret_was_there = request.was_there;
-    }
-    for (size_t i = 0; i < put->count && status == WEIR_OK && ret_ids != NULL; i++) {
-        weiri_number_format(request.numbers[i], &ret_ids[i]);
-    }
-    if (status != WEIR_OK && take_back(store, &request) != WEIR_OK) {
+    if (!is_put && take_back(store, &request) != WEIR_OK) {
         struct weir_error first = ret_error == NULL ? (struct weir_error){""} : *ret_error;
         status =
             weiri_fail(ret_error, WEIR_EIO, "%.300s; some of its first %zu jobs may have been put",

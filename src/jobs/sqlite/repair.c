@@ -9,7 +9,8 @@
 /* DROP INDEX would walk the damaged pages. So the indexes are taken out of the schema, and their
  * pages are left unused. */
 static const char forget[] = "BEGIN IMMEDIATE; PRAGMA writable_schema = ON; "
-                             "DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL; "
+                             "DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL "
+                             "AND tbl_name IN ('jobs', 'keys', 'schedules'); "
                              "PRAGMA writable_schema = RESET";
 
 static const char recount[] =

@@ -27,6 +27,9 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
     if (code == SQLITE_IOERR_NOMEM) {
         return WEIR_ENOMEM;
     }
+    if (code == SQLITE_CONSTRAINT_FOREIGNKEY) {
+        return WEIR_ESTATE; /* weir has none: it is the program's, deferred */
+    }
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:

@@ -7,8 +7,8 @@
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/sqlite/attempts.h"
-#include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/keys.h"
+#include "jobs/sqlite/write.h"
 
 /* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
 #define SLEEP_MAX_NS WEIRI_WAIT_MAX_NS
@@ -359,10 +359,10 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
             code = SQLITE_NOMEM;
         } else {
             if (is_concerned) {
-                weiri_commit_notify(store, name, false);
+                weiri_write_notify(store, name, false);
             }
             if (sqlite3_column_int64(statement, 1) == 0) {
-                weiri_commit_notify(store, name, true);
+                weiri_write_notify(store, name, true);
             }
         }
         code = weiri_sql_end(statement, code);

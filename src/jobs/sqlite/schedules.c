@@ -14,6 +14,7 @@
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/tube.h"
+#include "jobs/sqlite/write.h"
 
 /* Jobs after which a transaction fires no more schedules, so that others can write in between. */
 #define FIRE_MAX WEIR_SCHEDULE_CATCH_UP_LIMIT
@@ -333,7 +334,7 @@ static int run_put(struct weiri_store *store, void *arg)
         code = save(store, tube, next, &put->options);
     }
     /* Consumers look again, and find when to look next. */
-    weiri_commit_notify(store, put->options.tube, false);
+    weiri_write_notify(store, put->options.tube, false);
     return code;
 }
 

@@ -415,15 +415,28 @@ static enum weir_status refuse(const char *path, const char *name, int version,
                       version);
 }
 
-static enum weir_status check_objects(sqlite3 *db, const char *path, int version,
+/* Whether an object belongs to none of the store's tables. */
+static bool is_foreign(const char *name, const char *table)
+{
+    for (int i = 0; i < OBJECT_COUNT; i++) {
+        if (sqlite3_stricmp(objects[i].name, name) == 0 ||
+            sqlite3_stricmp(objects[i].name, table) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t flags, int version,
                                       struct weir_error *ret_error)
 {
     /* SQLite's own objects have no text (indexes of constraints) or a reserved name. */
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db,
-                                  "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL "
-                                  "AND name <> 'sqlite_sequence'",
-                                  -1, &statement, NULL);
+    int code =
+        sqlite3_prepare_v2(db,
+                           "SELECT name, sql, tbl_name FROM sqlite_schema WHERE sql IS NOT NULL "
+                           "AND name <> 'sqlite_sequence'",
+                           -1, &statement, NULL);
     unsigned found = 0;
     enum weir_status status = WEIR_OK;
     while (code == SQLITE_OK || code == SQLITE_ROW) {
@@ -431,9 +444,13 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, int version
         if (code == SQLITE_ROW) {
             const char *name = (const char *)sqlite3_column_text(statement, 0);
             const char *sql = (const char *)sqlite3_column_text(statement, 1);
-            if (name == NULL || sql == NULL) {
+            const char *table = (const char *)sqlite3_column_text(statement, 2);
+            if (name == NULL || sql == NULL || table == NULL) {
                 code = SQLITE_NOMEM;
                 break;
+            }
+            if ((flags & WEIR_BROKER_SHARED) != 0 && is_foreign(name, table)) {
+                continue;
             }
             int i = find_object(name, sql);
             if (i == OBJECT_COUNT || !is_of(i, version)) {
@@ -455,7 +472,7 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, int version
     return status;
 }
 
-enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_version,
+enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flags, int *ret_version,
                                     struct weir_error *ret_error)
 {
     int user_version = 0;
@@ -468,5 +485,5 @@ enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_vers
         return refuse_version(path, version, ret_error);
     }
     *ret_version = version;
-    return check_objects(db, path, version, ret_error);
+    return check_objects(db, path, flags, version, ret_error);
 }

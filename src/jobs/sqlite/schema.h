@@ -4,6 +4,7 @@
 #define WEIRI_SQLITE_SCHEMA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <sqlite3.h>
 
@@ -60,9 +61,9 @@ WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const cha
 WEIR_NODISCARD enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
                                                         struct weir_error *ret_error);
 
-/* Checks that the tables are those of the store's version, without other triggers, views or tables.
- */
-WEIR_NODISCARD enum weir_status weiri_schema_check(sqlite3 *db, const char *path, int *ret_version,
-                                                   struct weir_error *ret_error);
+/* Checks that the tables are those of the store's version. flags (of enum weir_broker_flags) tells
+ * whether there may be others; never indexes and triggers on the store's. */
+WEIR_NODISCARD enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flags,
+                                                   int *ret_version, struct weir_error *ret_error);
 
 #endif

@@ -157,4 +157,10 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "s.last, s.job, s.fired, s.skipped, s.paused, s.checksum, s.name, t.name, s.cron, s.zone, "
         "s.problem, s.body FROM schedules s JOIN tubes t ON t.id = s.tube "
         "WHERE s.name >= ?1 ORDER BY s.name LIMIT 1",
+
+    [WEIRI_SQL_SAVEPOINT] = "SAVEPOINT weir_put",
+    [WEIRI_SQL_ROLLBACK_TO] = "ROLLBACK TO weir_put",
+    [WEIRI_SQL_RELEASE] = "RELEASE weir_put",
+    [WEIRI_SQL_SHADOW] = "SELECT 1 FROM temp.sqlite_schema WHERE lower(name) IN "
+                         "('tubes', 'jobs', 'bodies', 'pauses', 'keys', 'attempts', 'schedules')",
 };

@@ -23,6 +23,7 @@
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/stamp.h"
+#include "jobs/sqlite/write.h"
 
 const struct weiri_broker_ops weiri_sqlite_ops = {
     .scheme = "sqlite",
@@ -81,8 +82,8 @@ void weiri_number_format(int64_t number, struct weir_job_id *ret_id)
     (void)snprintf(ret_id->text, sizeof(ret_id->text), "%" PRId64, number);
 }
 
-static enum weir_status refuse_lock(const struct weiri_store *store, int error,
-                                    struct weir_error *ret_error)
+enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int error,
+                                         struct weir_error *ret_error)
 {
     char text[128];
     if (error == EBADMSG) {
@@ -118,7 +119,7 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
     if (error == ETIMEDOUT) {
         return refuse_held(store, ret_error);
     }
-    return refuse_lock(store, error, ret_error);
+    return weiri_store_refuse_lock(store, error, ret_error);
 }
 
 static enum weir_status open_connection(struct weiri_store *store, struct weir_error *ret_error)
@@ -126,7 +127,7 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
     enum weir_status status = weiri_connection_open(
         &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
     if (status == WEIR_OK) {
-        weiri_commit_prepare(store);
+        weiri_write_prepare(store);
     } else {
         weiri_connection_close(&store->writer, store->writer.has_made_log);
     }
@@ -175,7 +176,7 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
     }
     int error = weiri_lock_file_open(&store->lock_file, store->lock_path);
     if (error != 0) {
-        return refuse_lock(store, error, ret_error);
+        return weiri_store_refuse_lock(store, error, ret_error);
     }
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
     status = weiri_store_lock(store, limit, ret_error);
@@ -225,7 +226,7 @@ static enum weir_status open_reader(struct weiri_store *store, struct weir_error
     return status;
 }
 
-static enum weir_status init(struct weiri_store *store, const char *path)
+enum weir_status weiri_store_init(struct weiri_store *store, const char *path)
 {
     const struct weir_allocator *allocator = &store->config->allocator;
     char lock_path[WEIRI_PLACE_SIZE + sizeof(lock_suffix)];
@@ -246,14 +247,13 @@ static enum weir_status init(struct weiri_store *store, const char *path)
     return WEIR_OK;
 }
 
-static void fini(struct weiri_store *store)
+void weiri_store_fini(struct weiri_store *store)
 {
     const struct weir_allocator *allocator = &store->config->allocator;
     weiri_cond_fini(&store->answered);
     weiri_mutex_fini(&store->mutex);
     weiri_release_string(allocator, store->path);
     weiri_release_string(allocator, store->lock_path);
-    weiri_release(allocator, store, sizeof(*store));
 }
 
 enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
@@ -269,14 +269,15 @@ enum weir_status weiri_store_open(const char *location, const struct weiri_broke
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     store->config = config;
-    status = init(store, path);
+    status = weiri_store_init(store, path);
     if (status != WEIR_OK) {
         weiri_release(&config->allocator, store, sizeof(*store));
         return weiri_fail(ret_error, status, "out of memory");
     }
     status = store->is_read_only ? open_reader(store, ret_error) : open_writer(store, ret_error);
     if (status != WEIR_OK) {
-        fini(store);
+        weiri_store_fini(store);
+        weiri_release(&config->allocator, store, sizeof(*store));
         return status;
     }
     *ret_store = store;
@@ -298,7 +299,9 @@ void weiri_store_close(void *arg)
         weiri_commit_finish(store);
         weiri_lock_file_close(&store->lock_file);
     }
-    fini(store);
+    const struct weir_allocator *allocator = &store->config->allocator;
+    weiri_store_fini(store);
+    weiri_release(allocator, store, sizeof(*store));
 }
 
 uint32_t weiri_store_mark(void *arg, const char *tube)

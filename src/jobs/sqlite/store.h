@@ -46,6 +46,7 @@ struct weiri_store {
     bool is_putting;               /* the transaction has a put */
     bool is_fleeting;              /* the request that ran needs no flush */
     bool must_flush;               /* one that was committed does */
+    int changes_before;            /* of the connection, before the transaction */
     bool is_full;                  /* the transaction is made again, on a full disk */
     bool has_repaired;             /* its indexes */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
@@ -61,6 +62,14 @@ _Static_assert(WEIRI_CHANNELS <= 64, "a channel is a bit");
 
 /* The channel of a tube. */
 unsigned weiri_store_channel(const char *tube);
+
+/* The parts that need no file: config and memory (all zero) are there. WEIR_ENOMEM. */
+WEIR_NODISCARD enum weir_status weiri_store_init(struct weiri_store *store, const char *path);
+void weiri_store_fini(struct weiri_store *store);
+
+/* The error of a failed weiri_lock_file_open(). */
+enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int error,
+                                         struct weir_error *ret_error);
 
 /* Takes the store's lock; limit_ns is a reading of weiri_monotonic_now(). Released by
  * weiri_lock_file_unlock(). */

@@ -1,0 +1,329 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Jobs in transactions of the program, on its own connection.
+ *
+ * The connection becomes the writer of a store of its own, beside the broker's: both exclude each
+ * other by the lock file, as two processes do. */
+#include <weir/transaction.h>
+
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/put.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/space.h"
+#include "jobs/sqlite/sqlite.h"
+#include "jobs/sqlite/write.h"
+
+struct weir_transaction {
+    weir_broker *broker;
+    struct weiri_store store; /* its writer is the program's connection */
+    bool is_open;             /* it has the lock */
+    struct weiri_remark remark;
+};
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat a_facts;
+    struct stat b_facts;
+    return a != NULL && stat(a, &a_facts) == 0 && stat(b, &b_facts) == 0 &&
+           a_facts.st_dev == b_facts.st_dev && a_facts.st_ino == b_facts.st_ino;
+}
+
+static enum weir_status check_connection(sqlite3 *db, const struct weiri_store *store,
+                                         struct weir_error *ret_error)
+{
+    const char *name = sqlite3_db_filename(db, "main");
+    if (!is_same_file(name, store->path)) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the connection is to \"%.200s\": expected the broker's store, %s",
+                          name == NULL ? "" : name, store->path);
+    }
+    if (sqlite3_db_readonly(db, "main") != 0) {
+        return weiri_fail(ret_error, WEIR_EACCESS, "the connection to %s is read-only",
+                          store->path);
+    }
+    return sqlite3_get_autocommit(db) != 0
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ESTATE,
+                            "the connection has an open transaction: expected none");
+}
+
+static enum weir_status check_broker(weir_broker *broker, struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK && broker->ops != &weiri_sqlite_ops) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no transactions");
+    }
+    if (status == WEIR_OK && (broker->config.flags & WEIR_BROKER_SHARED) == 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the broker is not shared: expected sqlite:PATH?shared=1, or "
+                          "WEIR_BROKER_SHARED");
+    }
+    return status;
+}
+
+/* Under the store's lock, which keeps others from converting the store. */
+static enum weir_status prepare(struct weiri_store *store, struct weir_error *ret_error)
+{
+    sqlite3 *db = store->writer.db;
+    int version = 0;
+    enum weir_status status =
+        weiri_schema_check(db, store->path, store->config->flags, &version, ret_error);
+    if (status == WEIR_OK && version != WEIRI_SCHEMA_VERSION) {
+        return weiri_fail(ret_error, WEIR_ESCHEMA, "%s is of version %d: expected %d", store->path,
+                          version, WEIRI_SCHEMA_VERSION);
+    }
+    if (status == WEIR_OK) {
+        (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        weiri_space_configure(db);
+        weiri_write_prepare(store);
+        store->put_ns = INT64_MAX; /* a put is never cut */
+    }
+    return status;
+}
+
+static enum weir_status open_parts(weir_transaction *transaction, struct weir_error *ret_error)
+{
+    struct weiri_store *store = &transaction->store;
+    int error = weiri_lock_file_open(&store->lock_file, store->lock_path);
+    if (error != 0) {
+        return weiri_store_refuse_lock(store, error, ret_error);
+    }
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    enum weir_status status = weiri_store_lock(store, limit, ret_error);
+    if (status == WEIR_OK) {
+        status = prepare(store, ret_error);
+        weiri_lock_file_unlock(&store->lock_file);
+    }
+    if (status != WEIR_OK) {
+        weiri_lock_file_close(&store->lock_file);
+    }
+    return status;
+}
+
+enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *connection,
+                                      weir_transaction **ret_transaction,
+                                      struct weir_error *ret_error)
+{
+    enum weir_status status = check_broker(broker, ret_error);
+    if (status == WEIR_OK && (connection == NULL || ret_transaction == NULL)) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
+                            connection == NULL ? "connection" : "ret_transaction");
+    }
+    if (status == WEIR_OK) {
+        status = check_connection(connection, broker->store, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    const struct weir_allocator *allocator = &broker->config.allocator;
+    weir_transaction *transaction = weiri_alloc_zero(allocator, 1, sizeof(*transaction));
+    if (transaction == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    struct weiri_store *store = &transaction->store;
+    transaction->broker = broker;
+    store->config = &broker->config;
+    store->writer.db = connection;
+    status = weiri_store_init(store, ((const struct weiri_store *)broker->store)->path);
+    if (status == WEIR_OK) {
+        status = open_parts(transaction, ret_error);
+        if (status != WEIR_OK) {
+            weiri_store_fini(store);
+        }
+    } else {
+        (void)weiri_fail(ret_error, status, "out of memory");
+    }
+    if (status != WEIR_OK) {
+        weiri_release(allocator, transaction, sizeof(*transaction));
+        return status;
+    }
+    *ret_transaction = transaction;
+    return WEIR_OK;
+}
+
+static enum weir_status enter(const weir_transaction *transaction, struct weir_error *ret_error)
+{
+    weiri_error_clear(ret_error);
+    return transaction == NULL ? weiri_fail(ret_error, WEIR_EINVAL, "transaction is NULL")
+                               : weiri_broker_enter(transaction->broker, true, ret_error);
+}
+
+/* Ends what the lock was taken for. */
+static void leave(weir_transaction *transaction)
+{
+    transaction->is_open = false;
+    weiri_lock_file_unlock(&transaction->store.lock_file);
+}
+
+enum weir_status weir_transaction_begin(weir_transaction *transaction, struct weir_error *ret_error)
+{
+    enum weir_status status = enter(transaction, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weiri_store *store = &transaction->store;
+    if (transaction->is_open || sqlite3_get_autocommit(store->writer.db) == 0) {
+        return weiri_fail(ret_error, WEIR_ESTATE,
+                          "the connection has an open transaction: expected none");
+    }
+    if (weiri_write_has_failed(store)) {
+        return weiri_write_refuse(store, ret_error);
+    }
+    transaction->remark = (struct weiri_remark){.after = NULL};
+    store->must_flush = false;
+    status = weiri_write_lock(store, ret_error, &transaction->remark);
+    if (status == WEIR_OK) {
+        transaction->is_open = true;
+        int code = weiri_write_begin(store);
+        store->changes_before = -1; /* SQLite counts no changes of the schema */
+        if (code != SQLITE_OK) {
+            status = weiri_write_end(store, code, false, ret_error, &transaction->remark);
+            leave(transaction);
+        }
+    }
+    weiri_write_say(store, &transaction->remark);
+    return status;
+}
+
+/* Whether SQLite or the program ended the transaction. */
+static enum weir_status check_open(const weir_transaction *transaction,
+                                   struct weir_error *ret_error)
+{
+    if (!transaction->is_open) {
+        return weiri_fail(ret_error, WEIR_ESTATE,
+                          "there is no transaction: expected weir_transaction_begin() before");
+    }
+    return sqlite3_get_autocommit(transaction->store.writer.db) == 0
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ESTATE,
+                            "the transaction was ended by a statement, or by SQLite after a "
+                            "failure: expected weir_transaction_rollback() or _commit()");
+}
+
+/* Statements of weir's would use a temporary table of the same name. */
+static enum weir_status check_names(struct weiri_store *store, struct weir_error *ret_error)
+{
+    int64_t ignored;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SHADOW, NULL, 0, &ignored);
+    if (code == SQLITE_DONE) {
+        return WEIR_OK;
+    }
+    return code == SQLITE_OK
+               ? weiri_fail(ret_error, WEIR_ESTATE,
+                            "a temporary table has the name of one of weir's: expected another")
+               : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
+}
+
+/* Puts all jobs or none. */
+static int put_in_savepoint(struct weiri_store *store, struct weiri_put_request *request)
+{
+    struct weiri_connection *writer = &store->writer;
+    int code = weiri_sql_run(writer, WEIRI_SQL_SAVEPOINT, NULL, 0);
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    code = weiri_put_run(store, request);
+    if (sqlite3_get_autocommit(writer->db) != 0) {
+        return code;
+    }
+    if (code != SQLITE_OK) {
+        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK_TO, NULL, 0);
+    }
+    int end = weiri_sql_run(writer, WEIRI_SQL_RELEASE, NULL, 0);
+    return code == SQLITE_OK ? end : code;
+}
+
+enum weir_status weir_transaction_put(weir_transaction *transaction, const char *tube,
+                                      const struct weir_body *bodies, size_t count,
+                                      const struct weir_put_options *options,
+                                      struct weir_job_id *ret_ids, struct weir_error *ret_error)
+{
+    struct weiri_put put;
+    enum weir_status status = enter(transaction, ret_error);
+    if (status == WEIR_OK) {
+        status = check_open(transaction, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_broker_enter_put(transaction->broker, tube, bodies, count, options, &put,
+                                        ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = check_names(&transaction->store, ret_error);
+    }
+    if (status != WEIR_OK || count == 0) {
+        return status;
+    }
+    struct weiri_store *store = &transaction->store;
+    const struct weir_allocator *allocator = &store->config->allocator;
+    struct weiri_put_request request = {
+        .put = &put, .numbers = weiri_alloc_array(allocator, count, sizeof(*request.numbers))};
+    if (request.numbers == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    int code = put_in_savepoint(store, &request);
+    status = code == SQLITE_OK ? weiri_put_finish(&request, ret_ids, ret_error)
+                               : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
+    weiri_release(allocator, request.numbers, count * sizeof(*request.numbers));
+    return status;
+}
+
+enum weir_status weir_transaction_commit(weir_transaction *transaction,
+                                         struct weir_error *ret_error)
+{
+    enum weir_status status = enter(transaction, ret_error);
+    if (status == WEIR_OK) {
+        status = check_open(transaction, ret_error);
+        if (status != WEIR_OK && transaction->is_open) {
+            leave(transaction);
+        }
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    struct weiri_store *store = &transaction->store;
+    struct weiri_remark *remark = &transaction->remark;
+    status = weiri_write_end(store, SQLITE_OK, true, ret_error, remark);
+    if (status == WEIR_OK) {
+        weiri_write_checkpoint_if_due(store, remark);
+    }
+    leave(transaction);
+    if (status == WEIR_OK && store->must_flush) {
+        status = weiri_write_flush(store, ret_error, remark);
+    }
+    weiri_write_say(store, remark);
+    return status;
+}
+
+void weir_transaction_rollback(weir_transaction *transaction)
+{
+    if (transaction == NULL || !weiri_broker_is_ours(transaction->broker) ||
+        !transaction->is_open) {
+        return;
+    }
+    struct weiri_connection *writer = &transaction->store.writer;
+    if (sqlite3_get_autocommit(writer->db) == 0) {
+        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
+    }
+    leave(transaction);
+}
+
+void weir_transaction_free(weir_transaction *transaction)
+{
+    if (transaction == NULL || !weiri_broker_is_ours(transaction->broker)) {
+        return;
+    }
+    weir_transaction_rollback(transaction);
+    struct weiri_store *store = &transaction->store;
+    const struct weir_allocator memory = store->config->allocator;
+    weiri_connection_finalize(&store->writer);
+    /* Without a hook there are no checkpoints either. */
+    (void)sqlite3_wal_hook(store->writer.db, NULL, NULL);
+    weiri_lock_file_close(&store->lock_file);
+    weiri_store_fini(store);
+    weiri_release(&memory, transaction, sizeof(*transaction));
+}

@@ -1,0 +1,237 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/write.h"
+
+#include "base/panic.h"
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/space.h"
+#include "jobs/sqlite/stamp.h"
+
+/* Pages in the WAL above which it is checkpointed, and above which its file is truncated too. Only
+ * a long read lets it grow that far. */
+enum {
+    CHECKPOINT_PAGES = 4000,
+    TRUNCATE_PAGES = 64000
+};
+
+/* The time after which a put is cut, and the most jobs that one transaction makes ready, so that
+ * others can write in between. */
+#define PUT_NS WEIR_MS(50)
+
+enum {
+    PROMOTE_MAX = 10000
+};
+
+/* Called by SQLite after each commit; as the only hook it also replaces SQLite's own checkpoints.
+ */
+static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    (void)db;
+    (void)name;
+    ((struct weiri_store *)arg)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+void weiri_write_prepare(struct weiri_store *store)
+{
+    store->checkpoint_pages = CHECKPOINT_PAGES;
+    store->checkpoint_at = CHECKPOINT_PAGES;
+    store->promote_max = PROMOTE_MAX;
+    store->put_ns = PUT_NS;
+    weiri_stamp_forget(store);
+    (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
+    /* Commits do not flush the log; weiri_write_flush() does. Checkpoints and the log's restart
+     * still flush. */
+    bool is_memory = store->config->durability == WEIR_DURABILITY_MEMORY;
+    const char *pragma = is_memory ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL";
+    (void)sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
+}
+
+void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness)
+{
+    uint64_t bit = UINT64_C(1) << weiri_store_channel(tube);
+    if (is_about_emptiness) {
+        store->empty_channels |= bit;
+    } else {
+        store->channels |= bit;
+    }
+}
+
+static void notify_channels(struct weiri_store *store)
+{
+    for (unsigned channel = 0; channel < WEIRI_CHANNELS; channel++) {
+        uint64_t bit = UINT64_C(1) << channel;
+        if ((store->channels & bit) != 0 ||
+            ((store->empty_channels & bit) != 0 &&
+             weiri_channel_is_empty_watched(&store->lock_file, channel))) {
+            weiri_channel_notify(&store->lock_file, channel);
+        }
+    }
+}
+
+/* After a failed write or fsync the kernel may have dropped what it could not store and
+ * report success the next time: any later acknowledgement of this handle could be wrong. */
+static void fail_for_good(struct weiri_store *store, const struct weir_error *error,
+                          struct weiri_remark *ret_remark)
+{
+    weiri_mutex_lock(&store->mutex);
+    store->has_failed = true;
+    weiri_mutex_unlock(&store->mutex);
+    *ret_remark = (struct weiri_remark){WEIR_LOG_ERROR,
+                                        "; nothing more is acknowledged: reopen the store", *error};
+}
+
+bool weiri_write_has_failed(struct weiri_store *store)
+{
+    weiri_mutex_lock(&store->mutex);
+    bool failed = store->has_failed;
+    weiri_mutex_unlock(&store->mutex);
+    return failed;
+}
+
+enum weir_status weiri_write_refuse(const struct weiri_store *store, struct weir_error *ret_error)
+{
+    return weiri_fail(ret_error, WEIR_EIO, "%s: an earlier write failed: reopen the store to go on",
+                      store->path);
+}
+
+void weiri_write_checkpoint(struct weiri_store *store, int mode, struct weiri_remark *ret_remark)
+{
+    int pages = 0;
+    int done = 0;
+    (void)sqlite3_busy_timeout(store->writer.db, 0);
+    int code = sqlite3_wal_checkpoint_v2(store->writer.db, NULL, mode, &pages, &done);
+    code = weiri_sqlite_refine(store->writer.db, SQLITE_FCNTL_FILE_POINTER, code);
+    (void)weiri_connection_set_busy(store->writer.db, store->config->busy_ns);
+    store->checkpoint_at =
+        done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
+    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
+        struct weir_error error;
+        (void)weiri_sqlite_fail(&error, store->writer.db, code, store->path);
+        if (weiri_sqlite_is_lasting(code)) {
+            fail_for_good(store, &error, ret_remark);
+        } else {
+            store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
+            *ret_remark =
+                (struct weiri_remark){WEIR_LOG_WARNING, "; the checkpoint is put off", error};
+        }
+    }
+}
+
+void weiri_write_checkpoint_if_due(struct weiri_store *store, struct weiri_remark *ret_remark)
+{
+    if (store->wal_pages < store->checkpoint_pages) {
+        store->checkpoint_at = store->checkpoint_pages;
+    }
+    if (store->wal_pages >= store->checkpoint_at) {
+        weiri_write_checkpoint(store,
+                               store->wal_pages < TRUNCATE_PAGES ? SQLITE_CHECKPOINT_PASSIVE
+                                                                 : SQLITE_CHECKPOINT_TRUNCATE,
+                               ret_remark);
+    }
+}
+
+/* Whether the file was removed or replaced: all that is written to it is lost then. Called before
+ * the lock file is made again beside it. A removal after this call has the same effect as one after
+ * the commit. */
+static bool has_moved(const struct weiri_store *store)
+{
+    int moved = 0;
+    int code = sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return code == SQLITE_OK && moved != 0;
+}
+
+enum weir_status weiri_write_lock(struct weiri_store *store, struct weir_error *ret_error,
+                                  struct weiri_remark *ret_remark)
+{
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    if (has_moved(store)) {
+        struct weir_error error;
+        enum weir_status status = weiri_fail(
+            &error, WEIR_EIO, "%s is no longer there: it was removed or replaced", store->path);
+        fail_for_good(store, &error, ret_remark);
+        if (ret_error != NULL) {
+            *ret_error = error;
+        }
+        return status;
+    }
+    return weiri_store_lock(store, limit, ret_error);
+}
+
+int weiri_write_begin(struct weiri_store *store)
+{
+    store->channels = 0;
+    store->empty_channels = 0;
+    store->is_putting = false;
+    store->changes_before = sqlite3_total_changes(store->writer.db);
+    return weiri_sql_run(&store->writer, WEIRI_SQL_BEGIN, NULL, 0);
+}
+
+enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_lasting,
+                                 struct weir_error *ret_error, struct weiri_remark *ret_remark)
+{
+    struct weiri_connection *writer = &store->writer;
+    /* A transaction without changes writes nothing, and needs no space and no flush. */
+    bool is_writing = sqlite3_total_changes(writer->db) != store->changes_before;
+    if (code == SQLITE_OK && is_writing) {
+        code = weiri_stamp_advance(store);
+        if (code == SQLITE_OK) {
+            code = weiri_space_claim(store);
+        }
+    }
+    bool is_committing = code == SQLITE_OK;
+    if (is_committing) {
+        code = weiri_sql_run(writer, WEIRI_SQL_COMMIT, NULL, 0);
+    }
+    if (code == SQLITE_OK) {
+        store->transactions++;
+        bool is_full = store->config->durability == WEIR_DURABILITY_FULL;
+        store->must_flush = store->must_flush || (is_writing && is_lasting && is_full);
+        notify_channels(store);
+        return WEIR_OK;
+    }
+    code = weiri_sqlite_refine(writer->db, SQLITE_FCNTL_JOURNAL_POINTER, code);
+    struct weir_error error;
+    enum weir_status status = weiri_sqlite_fail(&error, writer->db, code, store->path);
+    WEIRI_ASSERT(status != WEIR_OK);
+    if (weiri_sqlite_is_lasting(code) || (is_committing && status == WEIR_EIO)) {
+        fail_for_good(store, &error, ret_remark);
+    }
+    if (sqlite3_get_autocommit(writer->db) == 0) {
+        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
+    }
+    if (ret_error != NULL) {
+        *ret_error = error;
+    }
+    return status;
+}
+
+enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error *ret_error,
+                                   struct weiri_remark *ret_remark)
+{
+    sqlite3 *db = store->writer.db;
+    sqlite3_file *log = NULL;
+    (void)sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    WEIRI_ASSERT(log != NULL && log->pMethods != NULL);
+    int code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    if (code == SQLITE_OK) {
+        weiri_stamp_note(store);
+        return WEIR_OK;
+    }
+    struct weir_error error;
+    enum weir_status status = weiri_sqlite_fail(&error, db, code, store->path);
+    fail_for_good(store, &error, ret_remark);
+    if (ret_error != NULL) {
+        *ret_error = error;
+    }
+    return status;
+}
+
+void weiri_write_say(const struct weiri_store *store, const struct weiri_remark *remark)
+{
+    if (remark->after != NULL) {
+        weiri_broker_log(store->config, remark->level, "%s%s", remark->error.text, remark->after);
+    }
+}

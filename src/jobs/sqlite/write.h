@@ -1,0 +1,58 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_WRITE_H
+#define WEIRI_SQLITE_WRITE_H
+
+#include "jobs/sqlite/store.h"
+
+/* One transaction that writes: lock, begin, changes, end, checkpoint, unlock, flush. Its user is
+ * the leader of a group commit (commit.h), or one that the program itself opened (transaction.h).
+ */
+
+/* A message about a write. It is logged after the lock was released, since a log callback may take
+ * long. */
+struct weiri_remark {
+    enum weir_log_level level;
+    const char *after; /* the error's text; NULL: there is no message */
+    struct weir_error error;
+};
+void weiri_write_say(const struct weiri_store *store, const struct weiri_remark *remark);
+
+/* Prepares the store's writer. */
+void weiri_write_prepare(struct weiri_store *store);
+
+/* Takes the store's lock, within the broker's time limit. A file that was removed or replaced is
+ * WEIR_EIO: all that is written to it is lost. This is found before the lock file is made again
+ * beside it. A removal after this call has the same effect as one after the commit. */
+WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store,
+                                                 struct weir_error *ret_error,
+                                                 struct weiri_remark *ret_remark);
+
+/* Begins a transaction. Returns a code of SQLite. */
+int weiri_write_begin(struct weiri_store *store);
+/* Called inside: notifies a tube's channel after the commit. */
+void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness);
+/* Commits, or rolls back where code or the commit is a failure. is_lasting: its changes need a
+ * flush. On failure ret_error says why, and nothing has changed, unless a write failed: then the
+ * state is unknown, and the store has failed. */
+WEIR_NODISCARD enum weir_status weiri_write_end(struct weiri_store *store, int code,
+                                                bool is_lasting, struct weir_error *ret_error,
+                                                struct weiri_remark *ret_remark);
+
+/* Copies the log's pages to the database, under the store's lock, so that no other process commits
+ * meanwhile (Debian's SQLite may corrupt the file then). It never waits for readers: pages that
+ * they still need are left for the next checkpoint. mode: one of SQLite's. */
+void weiri_write_checkpoint(struct weiri_store *store, int mode, struct weiri_remark *ret_remark);
+void weiri_write_checkpoint_if_due(struct weiri_store *store, struct weiri_remark *ret_remark);
+
+/* Flushes the log; without the lock. */
+WEIR_NODISCARD enum weir_status weiri_write_flush(struct weiri_store *store,
+                                                  struct weir_error *ret_error,
+                                                  struct weiri_remark *ret_remark);
+
+/* Whether an earlier write failed: nothing more is acknowledged. */
+bool weiri_write_has_failed(struct weiri_store *store);
+/* The error of what comes after it. */
+enum weir_status weiri_write_refuse(const struct weiri_store *store, struct weir_error *ret_error);
+
+#endif
