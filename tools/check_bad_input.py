@@ -19,7 +19,7 @@ import re
 from sources import Findings, files, read
 
 # The jobs floor has no table; all other headers do, also those that come.
-JOBS = {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "producer", "transaction"}
+JOBS = {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "policy", "producer", "transaction"}
 
 # By the type of a parameter, the faults it can have. Pointers can be NULL.
 FAULTS = {

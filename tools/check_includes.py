@@ -45,7 +45,7 @@ PUBLIC = {
     "isolate": {"isolation"},
     "parallel": {"parallel"},
     "pool": {"ended", "envelope", "lifecycle", "pool", "pool_snapshot", "stamp"},
-    "jobs": {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "producer", "transaction"},
+    "jobs": {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "policy", "producer", "transaction"},
 }
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}
 # weir.h is the sum of libweir, so it stands above all its rooms.

@@ -18,7 +18,7 @@ NAME = re.compile(r"(?<![\w/.-])(weir_\w+|WEIR_\w+)")
 # What headers declare: functions, types of functions, structs, enums, opaque types.
 DECLARED = re.compile(r"^(?:WEIR_API|static inline)\b[^;{]*?\b(weir_\w+)\s*\(|^typedef [^;(]*?\b(weir_\w+)[(;]|"
                       r"^(?:struct|enum) (weir_\w+) \{", re.M)
-JOBS = {"admin.h", "broker.h", "consumer.h", "job.h", "job_schedule.h", "jobs.h", "move.h", "producer.h",
+JOBS = {"admin.h", "broker.h", "consumer.h", "job.h", "job_schedule.h", "jobs.h", "move.h", "policy.h", "producer.h",
         "transaction.h"}
 PAGE = "man/weir.7"
 # Placeholders in rules about names.

@@ -16,10 +16,11 @@ WEIR_BEGIN_DECLS
 /** @file
  * What operators do with a broker's jobs. All functions are thread-safe. */
 
-/** Deletes jobs that are delayed, ready or buried. ret_statuses receives one status for each id:
- * WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a cluster also
- * WEIR_EUNKNOWN (a node with a copy did not answer, so nobody knows; ret_error says which) and
- * WEIR_ENOMEM. An SQLite store does all in one transaction, a cluster one after the other.
+/** Deletes jobs that are delayed, ready, buried or archived. ret_statuses receives one status for
+ * each id: WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a
+ * cluster also WEIR_EUNKNOWN (a node with a copy did not answer, so nobody knows; ret_error says
+ * which) and WEIR_ENOMEM. An SQLite store does all in one transaction, a cluster one after the
+ * other.
  *
  * Errors, which leave ret_statuses as it was: WEIR_EINVAL (NULL, or a malformed id: nothing is
  * changed), WEIR_EACCESS, WEIR_EFORKED, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes'
@@ -73,7 +74,7 @@ struct weir_job_filter {
     size_t text_size;          /**< Their count. */
     int64_t created_before_ns; /**< Put before this time. */
     uint32_t attempts_min;     /**< With at least so many attempts. */
-    enum weir_job_state state; /**< In this state. */
+    enum weir_job_state state; /**< In this state; 0: in any but WEIR_JOB_ARCHIVED. */
 };
 
 /** Initialiser of struct weir_job_filter. */
@@ -95,10 +96,12 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_list(weir_broker *broker,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
-/** One attempt of a job: a run that failed, or ended with its worker. */
+/** One attempt of a job: a run that failed, or ended with its worker; of an archived job also the
+ * one that succeeded. */
 struct weir_attempt {
     uint32_t number;               /**< The job's attempts then; 1 is the first. */
-    enum weir_run_outcome outcome; /**< WEIR_RUN_RETRY; WEIR_RUN_BURIED; WEIR_RUN_LOST: its lease
+    enum weir_run_outcome outcome; /**< WEIR_RUN_DONE; WEIR_RUN_RETRY; WEIR_RUN_BURIED;
+                                        WEIR_RUN_LOST: its lease
                                         ended, for its worker is gone. */
     int64_t started_ns;            /**< When it was reserved; 0: not known. */
     int64_t ended_ns;    /**< When it was settled, or its lease was found to have ended. */
@@ -132,7 +135,9 @@ enum weir_why_reason {
     WEIR_WHY_PAUSED,   /**< Its tube is paused. */
     WEIR_WHY_WORKER,   /**< No worker has taken it yet. */
     WEIR_WHY_RESERVED, /**< It runs, or its worker died. */
-    WEIR_WHY_BURIED    /**< It was set aside. */
+    WEIR_WHY_BURIED,   /**< It was set aside. */
+    WEIR_WHY_OVERDUE,  /**< Its tube hands out overdue jobs one after another (weir/policy.h). */
+    WEIR_WHY_DONE      /**< It is done, and archived. */
 };
 
 /** The answer of weir_broker_why(). */
@@ -141,7 +146,8 @@ struct weir_why {
     enum weir_job_state state;   /**< The job's state. */
     int64_t start_ns; /**< When it can start: at once where that has passed; WEIR_FOREVER: when its
                            tube is resumed. Of a reserved job: when it is taken back; 0: not known.
-                           Of a buried one 0: when it is kicked. */
+                           Of a buried one 0: when it is kicked; of an
+                           archived one 0: never. */
     int64_t owner;    /**< The process that has it; 0: none, or not known. */
     char text[512];   /**< The same in words, with what its last run said. */
 };

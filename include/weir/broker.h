@@ -232,9 +232,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, co
                                                          struct weir_job_id *ret_ids,
                                                          struct weir_error *ret_error);
 
-/** Deletes jobs that are delayed, ready or buried. ret_count (may be NULL) receives how many there
- * were; one that is reserved or gone is not counted and no error. Errors: WEIR_EINVAL (a malformed
- * id: nothing is deleted), and those of the storage. */
+/** Deletes jobs that are delayed, ready, buried or archived. ret_count (may be NULL) receives how
+ * many there were; one that is reserved or gone is not counted and no error. Errors: WEIR_EINVAL (a
+ * malformed id: nothing is deleted), and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove(weir_broker *broker,
                                                             const char *const *ids, size_t count,
                                                             size_t *ret_count,
@@ -280,7 +280,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, 
 typedef int weir_job_fn(const struct weir_job *job, void *arg);
 
 /** Calls back for up to limit jobs of a tube, in the order in which they would run (buried: oldest
- * first). state 0: those of every state: reserved, ready, delayed, buried. Changes nothing. Which
+ * first; archived: newest first). state 0: those of every state but the last: reserved, ready,
+ * delayed, buried. Changes nothing. Which
  * jobs and in which order is of one moment; each is told as it is when its turn comes, and left out
  * if it is gone or in another state by then. A callback may take any time: it keeps nobody from
  * writing. A body that was damaged on the disk is shown as it is, and the job's reason says so. */

@@ -37,10 +37,11 @@ enum weir_job_state {
     WEIR_JOB_DELAYED = 1, /**< Its run time has not come. */
     WEIR_JOB_READY,       /**< May be reserved. */
     WEIR_JOB_RESERVED,    /**< In a worker's hand until its TTR ends. */
-    WEIR_JOB_BURIED       /**< Set aside until kicked or removed: the dead letters. */
+    WEIR_JOB_BURIED,      /**< Set aside until kicked or removed: the dead letters. */
+    WEIR_JOB_ARCHIVED     /**< Done, and kept to be looked at (weir/policy.h). */
 };
 
-/** "delayed", "ready", "reserved", "buried"; "?" for anything else. */
+/** "delayed", "ready", "reserved", "buried", "archived"; "?" for anything else. */
 WEIR_API const char *weir_job_state_name(enum weir_job_state state);
 
 /** How a job's run ended. */

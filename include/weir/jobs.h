@@ -12,6 +12,7 @@
 #include <weir/job.h>
 #include <weir/job_schedule.h>
 #include <weir/move.h>
+#include <weir/policy.h>
 #include <weir/producer.h>
 #include <weir/transaction.h>
 

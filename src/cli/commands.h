@@ -31,6 +31,7 @@ extern const struct command command_bury;
 extern const struct command command_rm;
 extern const struct command command_pause;
 extern const struct command command_resume;
+extern const struct command command_policy;
 extern const struct command command_move;
 extern const struct command command_backup;
 extern const struct command command_wait;

@@ -21,6 +21,7 @@ enum ids_what {
 #define IDS_BURIED (1U << WEIR_JOB_BURIED)
 #define IDS_WAITING (1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY)
 #define IDS_AT_REST (IDS_WAITING | IDS_BURIED)
+#define IDS_ARCHIVED (1U << WEIR_JOB_ARCHIVED)
 
 struct ids_verb {
     enum ids_what what;

@@ -76,13 +76,14 @@ int job_view_print(struct job_view *view)
 
 int read_state(const char *name, const char *text, enum weir_job_state *ret_state)
 {
-    for (enum weir_job_state state = WEIR_JOB_DELAYED; state <= WEIR_JOB_BURIED; state++) {
+    for (enum weir_job_state state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
         if (strcmp(text, weir_job_state_name(state)) == 0) {
             *ret_state = state;
             return EX_OK;
         }
     }
-    return report(EX_USAGE,
-                  "%s: %s: unknown state; expected one of delayed, ready, reserved, buried", name,
-                  quote(text).text);
+    return report(
+        EX_USAGE,
+        "%s: %s: unknown state; expected one of delayed, ready, reserved, buried, archived", name,
+        quote(text).text);
 }

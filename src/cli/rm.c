@@ -48,8 +48,9 @@ static int run_rm(const struct command *command, int argc, char **argv)
     static const struct ids_verb verb = {.what = IDS_REMOVE,
                                          .plain = "remove",
                                          .done = "removed",
-                                         .states = IDS_AT_REST,
-                                         .expected = "a job that is delayed, ready or buried"};
+                                         .states = IDS_AT_REST | IDS_ARCHIVED,
+                                         .expected =
+                                             "a job that is delayed, ready, buried or archived"};
     return run(command, argc, argv, &verb);
 }
 

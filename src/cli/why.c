@@ -55,6 +55,12 @@ static void tell_start(const struct weir_why *why, char *text, size_t size)
     case WEIR_WHY_BURIED:
         (void)snprintf(text, size, "it starts when it is kicked");
         break;
+    case WEIR_WHY_DONE:
+        (void)snprintf(text, size, "it does not run again");
+        break;
+    case WEIR_WHY_OVERDUE:
+        (void)snprintf(text, size, "it starts when its turn comes");
+        break;
     default:
         (void)snprintf(text, size, "it can start now");
         break;

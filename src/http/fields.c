@@ -97,13 +97,14 @@ bool fields_state(const struct target *target, const char *name, enum weir_job_s
     if (text == NULL) {
         return true;
     }
-    for (enum weir_job_state state = WEIR_JOB_DELAYED; state <= WEIR_JOB_BURIED; state++) {
+    for (enum weir_job_state state = WEIR_JOB_DELAYED; state <= WEIR_JOB_ARCHIVED; state++) {
         if (strcmp(text, weir_job_state_name(state)) == 0) {
             *ret_state = state;
             return true;
         }
     }
-    reply_error(reply, 400, "%s: " SHOWN ": expected one of delayed, ready, reserved, buried", name,
+    reply_error(reply, 400,
+                "%s: " SHOWN ": expected one of delayed, ready, reserved, buried, archived", name,
                 text);
     return false;
 }

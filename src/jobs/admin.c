@@ -194,7 +194,7 @@ static enum weir_status check_filter(const struct weir_job_filter *filter,
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "the filter has an unknown size: start with WEIR_JOB_FILTER_INIT");
     }
-    if ((int)ret_filter->state < 0 || (int)ret_filter->state > WEIR_JOB_BURIED) {
+    if ((int)ret_filter->state < 0 || (int)ret_filter->state > WEIR_JOB_ARCHIVED) {
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown job state %d", (int)ret_filter->state);
     }
     if (ret_filter->text == NULL && ret_filter->text_size > 0) {

@@ -267,7 +267,7 @@ TEST(bad_filters, "a list that makes no sense is refused without a call")
     rows[1].tube = "a b";
     rows[2].after = "1x";
     rows[3].text_size = 1;
-    rows[4].state = (enum weir_job_state)5;
+    rows[4].state = (enum weir_job_state)6;
     rows[5].state = (enum weir_job_state) - 1;
     struct listing listing = {.left = 0};
     for (int i = 0; i < 6; i++) {

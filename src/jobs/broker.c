@@ -369,7 +369,7 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
-    if (status == WEIR_OK && ((int)state < 0 || (int)state > WEIR_JOB_BURIED)) {
+    if (status == WEIR_OK && ((int)state < 0 || (int)state > WEIR_JOB_ARCHIVED)) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "unknown job state %d", (int)state);
     }
     if (status == WEIR_OK && fn == NULL) {

@@ -11,6 +11,7 @@
 #include <weir/admin.h>
 #include <weir/broker.h>
 #include <weir/job_schedule.h>
+#include <weir/policy.h>
 
 #include "base/boot.h"
 #include "base/list.h"
@@ -199,6 +200,13 @@ struct weiri_broker_ops {
                                         struct weir_error *ret_error);
     enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
                                   void *arg, struct weir_error *ret_error);
+    /* Policies of tubes, checked and with defaults filled in. NULL: the backend keeps none. */
+    enum weir_status (*set_policy)(void *store, const char *tube,
+                                   const struct weir_tube_policy *policy,
+                                   struct weir_error *ret_error);
+    enum weir_status (*policy)(void *store, const char *tube, struct weir_tube_policy *ret_policy,
+                               struct weir_tube_policy_counts *ret_counts,
+                               struct weir_error *ret_error);
     /* Tells of its findings with weiri_find(). */
     enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
     /* Copies the store to a new file. NULL: the backend has none. */

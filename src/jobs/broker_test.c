@@ -181,7 +181,7 @@ TEST(other_calls, "calls without what they need are refused")
     CHECK_STATUS(weir_broker_tubes(broker, NULL, NULL, NULL, &error), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_peek(NULL, "t", 0, 1, ignore_job, NULL, &error), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_peek(broker, NULL, 0, 1, ignore_job, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek(broker, "t", (enum weir_job_state)5, 1, ignore_job, NULL, &error),
+    CHECK_STATUS(weir_broker_peek(broker, "t", (enum weir_job_state)6, 1, ignore_job, NULL, &error),
                  WEIR_EINVAL);
     CHECK_STATUS(
         weir_broker_peek(broker, "t", (enum weir_job_state) - 1, 1, ignore_job, NULL, &error),

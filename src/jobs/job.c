@@ -16,6 +16,8 @@ const char *weir_job_state_name(enum weir_job_state state)
         return "reserved";
     case WEIR_JOB_BURIED:
         return "buried";
+    case WEIR_JOB_ARCHIVED:
+        return "archived";
     }
     return "?";
 }

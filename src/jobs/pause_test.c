@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 
@@ -165,7 +166,7 @@ TEST(first_version,
     }
     for (int i = 0; i < 2; i++) {
         broker = jobs_store_open("jobs.db", &wall);
-        CHECK_INT(version_of(broker), ==, 5);
+        CHECK_INT(version_of(broker), ==, WEIRI_SCHEMA_VERSION);
         CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
         weir_broker_close(broker);
     }

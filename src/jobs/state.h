@@ -19,9 +19,10 @@
  *                              |                                    |
  *                              +---- kick ---- buried <-------------+ bury, expire
  *
- * renew: delayed, ready, reserved -> delayed or ready. reschedule: delayed, ready -> the same or
- * the other. remove: delayed, ready, buried -> gone. damage: ready -> buried. set aside: delayed,
- * ready -> buried. touch: reserved, for longer. */
+ * done with is_archived: reserved -> archived. renew: delayed, ready, reserved -> delayed or ready.
+ * reschedule: delayed, ready -> the same or the other. remove: delayed, ready, buried, archived ->
+ * gone. damage: ready -> buried. set aside: delayed, ready -> buried. touch: reserved, for longer.
+ */
 
 /* WEIR_JOB_READY and the others; a job that is gone has none. */
 #define WEIRI_JOB_GONE ((enum weir_job_state)0)
@@ -62,6 +63,7 @@ struct weiri_job_step {
     uint32_t attempts_max; /* expire */
     uint64_t token;        /* by the holder: the reservation's token */
     int64_t run_at_ns;     /* release, return, renew, reschedule: when it becomes ready */
+    bool is_archived;      /* done: it is kept, and its lease is the time of its end */
 };
 
 /* Applies an event to a job. Errors, the job unchanged: WEIR_ELEASELOST (the event is of a

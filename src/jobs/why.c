@@ -52,13 +52,21 @@ static void add_reason(struct weir_why *why, const char *reason)
 
 /* For a job that waits. */
 static void explain_wait(struct weir_why *why, const struct facts *facts,
-                         const struct weir_tube_counts *counts)
+                         const struct weir_tube_counts *counts, uint32_t overdue_rate,
+                         int64_t now_ns)
 {
     bool is_paused = counts->paused_until_ns > facts->run_at_ns;
     why->start_ns = is_paused ? counts->paused_until_ns : facts->run_at_ns;
     if (is_paused) {
         why->reason = WEIR_WHY_PAUSED;
         (void)snprintf(why->text, sizeof(why->text), "tube %s is paused", facts->tube);
+    } else if (facts->state == WEIR_JOB_READY && overdue_rate > 0 &&
+               now_ns - facts->run_at_ns > WEIR_OVERDUE_NS) {
+        why->reason = WEIR_WHY_OVERDUE;
+        (void)snprintf(why->text, sizeof(why->text),
+                       "it is overdue, and tube %s hands out %u such jobs a second; %" PRIu64
+                       " are ready",
+                       facts->tube, (unsigned)overdue_rate, counts->ready);
     } else if (facts->state == WEIR_JOB_READY) {
         why->reason = WEIR_WHY_WORKER;
         (void)snprintf(why->text, sizeof(why->text),
@@ -89,6 +97,10 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
     if (status == WEIR_OK) {
         status = weir_broker_tubes(broker, facts.tube, keep_counts, &counts, ret_error);
     }
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    if (status == WEIR_OK && broker->ops->policy != NULL) {
+        status = weir_broker_policy(broker, facts.tube, &policy, NULL, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }
@@ -106,8 +118,14 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
         (void)snprintf(why.text, sizeof(why.text), "buried after run %u", (unsigned)facts.attempts);
         add_reason(&why, facts.reason);
         break;
+    case WEIR_JOB_ARCHIVED:
+        why.reason = WEIR_WHY_DONE;
+        (void)snprintf(why.text, sizeof(why.text), "it is done, after run %u",
+                       (unsigned)facts.attempts);
+        break;
     default:
-        explain_wait(&why, &facts, &counts);
+        explain_wait(&why, &facts, &counts, policy.overdue_rate,
+                     broker->config.now(broker->config.now_arg));
         break;
     }
     if (facts.key[0] != '\0') {

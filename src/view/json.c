@@ -188,6 +188,10 @@ static const char *reason_name(enum weir_why_reason reason)
         return "reserved";
     case WEIR_WHY_BURIED:
         return "buried";
+    case WEIR_WHY_OVERDUE:
+        return "overdue";
+    case WEIR_WHY_DONE:
+        return "done";
     }
     return "?";
 }

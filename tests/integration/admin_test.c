@@ -388,3 +388,38 @@ TEST(backup, "backup copies a store that a worker may use, and overwrites nothin
     WEIR(73, "backup", "none/copy.db");
     WEIR(64, "backup", "copy.db-wal");
 }
+
+/* What a command prints has a text. */
+static void prints(struct ended ended, const char *text)
+{
+    CHECK(strstr(ended.out, text) != NULL);
+    ended_free(&ended);
+}
+
+TEST(policy, "policy sets what is asked for, archived jobs are shown, and late ones are buried")
+{
+    program_init();
+    WEIR(0, "policy", "t", "--archive-count", "2", "--overdue-rate", "5");
+    WEIR(0, "policy", "t", "--late-after", "30m");
+    prints(WEIR_EXPECT(0, "policy", "t"), "archive       forever\narchive-count 2\n"
+                                          "late          bury\nlate-after    30m\n"
+                                          "overdue-rate  5\narchived      0\n");
+    WEIR(66, "policy", "u");
+    WEIR(0, "put", "t", "one");
+    WEIR(0, "work", "-e", "t", "--", "true");
+    prints(WEIR_EXPECT(0, "ls", "t", "--state", "archived"), "archived");
+    prints(WEIR_EXPECT(0, "log", "1"), "done");
+    prints(WEIR_EXPECT(0, "why", "1"), "1 is archived: it is done, after run 1");
+    WEIR(0, "wait", "1");
+    WEIR(0, "policy", "t", "--late-after", "1ns");
+    WEIR(0, "put", "t", "two");
+    WEIR(1, "work", "-e", "t", "--", "true");
+    prints(WEIR_EXPECT(0, "policy", "t", "--json"),
+           "\"late_ns\":1,\"overdue_rate\":5,\"archived\":1,\"late_buried\":1,");
+    WEIR(0, "policy", "t", "--archive", "0", "--late", "run");
+    prints(WEIR_EXPECT(0, "policy", "t"), "archive       no\narchive-count any number\n"
+                                          "late          run\nlate-after    -\n");
+    WEIR(0, "kick", "t");
+    WEIR(0, "work", "-e", "t", "--", "true");
+    prints(WEIR_EXPECT(0, "policy", "t"), "archived      0\n");
+}

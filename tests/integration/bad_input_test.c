@@ -58,7 +58,7 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "--older: \"x\"", "expected", {"revoke", "--tube", "t", "--older", "x"}},
         {64,
          "--state: \"reserved\"",
-         "a job that is delayed, ready or buried",
+         "a job that is delayed, ready, buried or archived",
          {"rm", "--tube", "t", "--state", "reserved"}},
         {64,
          "\"1\": an id",
@@ -97,10 +97,33 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
     CHECK_ROWS(rows);
 }
 
+TEST(policies, "policies of tubes that make no sense")
+{
+    static const struct row rows[] = {
+        {64, "no tube", "expected TUBE", {"policy"}},
+        {64, "\"u\"", "expected TUBE", {"policy", "t", "u"}},
+        {64, "--archive: \"7\"", "such as 250ms", {"policy", "t", "--archive", "7"}},
+        {64, "--archive-count: \"-1\"", "from 0", {"policy", "t", "--archive-count", "-1"}},
+        {64,
+         "none are kept",
+         "expected --archive with a time",
+         {"policy", "t", "--archive", "0", "--archive-count", "5"}},
+        {64, "--late: \"never\"", "expected run, bury or drop", {"policy", "t", "--late", "never"}},
+        {64, "--late-after: \"0\"", "at least 1ns", {"policy", "t", "--late-after", "0"}},
+        {64,
+         "late jobs run",
+         "expected --late bury or drop",
+         {"policy", "t", "--late", "run", "--late-after", "1m"}},
+        {64, "--overdue-rate: \"x\"", "from 0", {"policy", "t", "--overdue-rate", "x"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+}
+
 TEST(tubes, "names of tubes that are not allowed, in every command")
 {
-    static const char *const commands[] = {"put",  "stats", "peek",  "work",  "kick",
-                                           "move", "ls",    "pause", "resume"};
+    static const char *const commands[] = {"put",  "stats", "peek",  "work",   "kick",
+                                           "move", "ls",    "pause", "resume", "policy"};
     static const struct {
         const char *tube;
         const char *value;

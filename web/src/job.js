@@ -14,7 +14,7 @@ function Body({ job }) {
     return html`<pre class="body" tabindex="0" aria-label="Body">${isText ? pretty(job.body) : dump(job.body)}</pre>`;
 }
 
-const OUTCOMES = { retry: "delayed", buried: "buried", lost: "reserved" };
+const OUTCOMES = { done: "ready", retry: "delayed", buried: "buried", lost: "reserved" };
 
 function ran(attempt) {
     const seconds = (Date.parse(attempt.ended_at) - Date.parse(attempt.started_at)) / 1000;
@@ -73,7 +73,7 @@ export function Job({ name, seconds, stats, act, ask }) {
                     <button onClick=${copy}>copy as command</button>`}
                 ${stats?.may_change && job.state !== "reserved" && html`
                     ${job.state === "buried" && html`<button onClick=${() => run("kick", "kick")}>kick</button>`}
-                    ${job.state !== "buried" && html`<button onClick=${() => run("bury", "bury")}>bury</button>`}
+                    ${["ready", "delayed"].includes(job.state) && html`<button onClick=${() => run("bury", "bury")}>bury</button>`}
                     <button class="danger" onClick=${remove}>remove</button>`}
             </div></div>
         <${Failure} error=${reading.error} />

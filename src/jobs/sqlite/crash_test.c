@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 
@@ -402,7 +403,7 @@ TEST(killed_while_migrated, "a process killed at any call while it migrates a st
             kills += was_killed;
             recover(ledger, BATCH);
             weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
-            CHECK_INT(query(broker, "PRAGMA user_version") & 0xff, ==, 5);
+            CHECK_INT(query(broker, "PRAGMA user_version") & 0xff, ==, WEIRI_SCHEMA_VERSION);
             weir_broker_close(broker);
         }
     }

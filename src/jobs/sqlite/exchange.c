@@ -1,25 +1,22 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Settling reservations and making others. */
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/attempts.h"
-#include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/policies.h"
+#include "jobs/sqlite/reserve.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/schedules.h"
 #include "jobs/sqlite/tube.h"
 
-/* Jobs read at a time. */
+/* Archived jobs that are deleted when one is added. */
 enum {
-    PICK_MAX = 64
+    TRIM_JOBS = 2
 };
-
-const char weiri_damage_reason[] = "its body is damaged: the checksum does not match";
 
 struct exchange_request {
     struct weiri_exchange *exchange;
@@ -27,6 +24,21 @@ struct exchange_request {
     struct weiri_burials burials; /* result: in this transaction */
     bool has_more; /* result: not all due jobs were made ready; nothing was reserved */
 };
+
+/* Keeps what is to be known of a run that ended. */
+static int note_run(struct weiri_store *store, struct weiri_tally *tally,
+                    const struct weiri_row *row, const struct weiri_run_end *end, int64_t now_ns)
+{
+    static const struct weiri_run_end success = {.outcome = WEIR_RUN_DONE};
+    size_t ignored;
+    if (row->facts.state == WEIR_JOB_ARCHIVED) {
+        int code = weiri_attempt_add(store, row->number, &success, now_ns);
+        return code == SQLITE_OK
+                   ? weiri_policy_trim(store, tally, row->tube, TRIM_JOBS, now_ns, &ignored)
+                   : code;
+    }
+    return end->outcome == 0 ? SQLITE_OK : weiri_attempt_add(store, row->number, end, now_ns);
+}
 
 static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, int64_t now_ns)
@@ -43,9 +55,8 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
         if (code == SQLITE_ROW) {
             code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
                                   &settlement->status);
-            if (code == SQLITE_OK && settlement->status == WEIR_OK &&
-                settlement->end.outcome != 0) {
-                code = weiri_attempt_add(store, row.number, &settlement->end, now_ns);
+            if (code == SQLITE_OK && settlement->status == WEIR_OK) {
+                code = note_run(store, tally, &row, &settlement->end, now_ns);
             }
         } else if (code == SQLITE_DONE) {
             code = SQLITE_OK;
@@ -87,180 +98,6 @@ static int promote(struct weiri_store *store, struct weiri_tally *tally, int64_t
     return code;
 }
 
-/* A picked job and the reservation made for it; NULL: its body is damaged. */
-struct pick {
-    struct weiri_row row;
-    struct weiri_reservation *reservation;
-};
-
-/* Copies a body. SQLITE_OK with a NULL reservation: the body is missing or damaged. */
-static int read_body(struct weiri_store *store, const char *tube, const char *reason,
-                     int64_t number, struct weiri_reservation **ret_reservation)
-{
-    sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_BODY, &number, 1, &statement);
-    *ret_reservation = NULL;
-    if (code == SQLITE_ROW) {
-        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
-        const void *bytes = sqlite3_column_blob(statement, 1);
-        size_t size = (size_t)sqlite3_column_bytes(statement, 1);
-        void *body = NULL;
-        struct weiri_reservation *reservation = NULL;
-        if (bytes == NULL && sqlite3_errcode(store->writer.db) == SQLITE_NOMEM) {
-            code = SQLITE_NOMEM;
-        } else if (weiri_checksum(bytes, size) == checksum) {
-            struct weir_job_id id;
-            weiri_number_format(number, &id);
-            reservation = weiri_reservation_new(&store->config->allocator, id.text, tube, size,
-                                                reason, &body);
-            code = reservation == NULL ? SQLITE_NOMEM : code;
-        }
-        if (reservation != NULL) {
-            reservation->number = number;
-        }
-        if (reservation != NULL && bytes != NULL) {
-            memcpy(body, bytes, size);
-        }
-        *ret_reservation = reservation;
-    }
-    return weiri_sql_end(statement, code);
-}
-
-static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
-                     struct pick *ret_pick)
-{
-    struct pick pick = {.reservation = NULL};
-    int code = weiri_row_read(statement, &pick.row);
-    const char *reason = (const char *)sqlite3_column_text(statement, 10);
-    if (code == SQLITE_OK && reason == NULL) {
-        code = SQLITE_NOMEM;
-    }
-    if (code == SQLITE_OK) {
-        code = read_body(store, tube, reason, pick.row.number, &pick.reservation);
-    }
-    if (code == SQLITE_OK && pick.reservation != NULL) {
-        pick.reservation->job.priority = sqlite3_column_int(statement, 8);
-        pick.reservation->job.created_ns = sqlite3_column_int64(statement, 9);
-    }
-    *ret_pick = pick;
-    return code;
-}
-
-/* Reads the next jobs in order, at most limit. The caller owns those read, whatever the result. */
-static int pick(struct weiri_store *store, const char *tube_name, int64_t tube, size_t limit,
-                struct pick *picks, size_t *ret_count)
-{
-    const int64_t values[] = {tube, (int64_t)limit};
-    sqlite3_stmt *statement;
-    size_t count = 0;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_PICK, values, 2, &statement);
-    while (code == SQLITE_ROW && count < limit) {
-        code = read_pick(store, tube_name, statement, &picks[count]);
-        if (code == SQLITE_OK) {
-            count++;
-            code = sqlite3_step(statement);
-        }
-    }
-    *ret_count = count;
-    return weiri_sql_end(statement, code);
-}
-
-static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
-{
-    reservation->token = facts->token;
-    reservation->job.fence = facts->token;
-    reservation->job.run_at_ns = facts->run_at_ns;
-    reservation->job.ttr_ns = facts->ttr_ns;
-    reservation->job.attempts = facts->attempts;
-    reservation->job.state = facts->state;
-}
-
-static void keep(struct weiri_store *store, struct weiri_reservation *reservation)
-{
-    weiri_mutex_lock(&store->mutex);
-    weiri_list_insert_before(&store->kept, &reservation->kept);
-    weiri_mutex_unlock(&store->mutex);
-}
-
-void weiri_store_let_go(void *arg, struct weiri_reservation *reservation)
-{
-    struct weiri_store *store = arg;
-    weiri_mutex_lock(&store->mutex);
-    weiri_list_remove(&reservation->kept);
-    weiri_mutex_unlock(&store->mutex);
-}
-
-int weiri_burials_add(struct weiri_store *store, int64_t number,
-                      const struct weiri_job_facts *facts, enum weir_status status,
-                      const char *reason)
-{
-    if (store->burials == NULL) {
-        return SQLITE_OK;
-    }
-    struct weir_job_id id;
-    void *body;
-    weiri_number_format(number, &id);
-    struct weiri_reservation *buried = weiri_reservation_new(
-        &store->config->allocator, id.text, store->burials->tube, 0, reason, &body);
-    if (buried == NULL) {
-        return SQLITE_NOMEM;
-    }
-    show_facts(buried, facts);
-    buried->number = number;
-    buried->status = status;
-    weiri_list_insert_before(&store->burials->list, &buried->link);
-    return SQLITE_OK;
-}
-
-/* Reserves a job, or buries it where its body is damaged. */
-static int take(struct weiri_store *store, struct weiri_exchange *exchange,
-                struct weiri_tally *tally, struct pick *pick, int64_t now_ns)
-{
-    struct weiri_reservation *reservation = pick->reservation;
-    const struct weiri_job_step step = {.event = reservation == NULL ? WEIRI_JOB_DAMAGE
-                                                                     : WEIRI_JOB_RESERVE};
-    enum weir_status status;
-    int code = weiri_row_step(store, tally, &pick->row, &step, now_ns,
-                              reservation == NULL ? weiri_damage_reason : NULL, &status);
-    if (code == SQLITE_OK && status != WEIR_OK) {
-        code = SQLITE_CORRUPT;
-    }
-    if (code == SQLITE_OK && reservation == NULL) {
-        code = weiri_burials_add(store, pick->row.number, &pick->row.facts, WEIR_ECORRUPT,
-                                 weiri_damage_reason);
-    }
-    if (reservation != NULL) {
-        show_facts(reservation, &pick->row.facts);
-        if (exchange->is_keeping) {
-            keep(store, reservation);
-        }
-        weiri_list_insert_before(&exchange->reserved, &reservation->link);
-        exchange->reserved_count++;
-    }
-    return code;
-}
-
-static int reserve(struct weiri_store *store, struct weiri_exchange *exchange,
-                   struct weiri_tally *tally, int64_t tube, int64_t now_ns)
-{
-    int code = SQLITE_OK;
-    size_t count = 1;
-    while (code == SQLITE_OK && count > 0 && exchange->reserved_count < exchange->wanted) {
-        struct pick picks[PICK_MAX];
-        size_t missing = exchange->wanted - exchange->reserved_count;
-        size_t limit = missing < PICK_MAX ? missing : PICK_MAX;
-        code = pick(store, exchange->tube, tube, limit, picks, &count);
-        for (size_t i = 0; i < count; i++) {
-            if (code == SQLITE_OK) {
-                code = take(store, exchange, tally, &picks[i], now_ns);
-            } else {
-                weiri_reservation_free(&store->config->allocator, picks[i].reservation);
-            }
-        }
-    }
-    return code;
-}
-
 /* The first entry of an index, WEIR_FOREVER where there is none. */
 static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t tube,
                       int64_t *ret_first)
@@ -274,8 +111,8 @@ static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t t
 }
 
 /* Finds when the next job may be reserved, and whether the tube is empty. All ready jobs were
- * reserved, unless the tube is paused until a time (0: it is not). SQLITE_CORRUPT: the tube counts
- * jobs that the indexes do not have. */
+ * reserved, unless the tube is paused, or its policy holds them, until a time (0: neither).
+ * SQLITE_CORRUPT: the tube counts jobs that the indexes do not have. */
 static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
                           int64_t paused_until_ns)
 {
@@ -345,11 +182,19 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         code = promote(store, tally, tube, exchange->attempts_max, now_ns, &request->has_more);
     }
     int64_t paused_until = 0;
+    struct weiri_policy policy;
     if (code == SQLITE_OK) {
         code = find_pause(store, tube, now_ns, &paused_until);
     }
+    if (code == SQLITE_OK) {
+        code = weiri_policy_find(&store->writer, tube, &policy);
+    }
     if (code == SQLITE_OK && paused_until == 0 && !request->has_more) {
-        code = reserve(store, exchange, tally, tube, now_ns);
+        code = weiri_reserve(store, exchange, tally, tube, &policy, now_ns);
+        paused_until = policy.is_held ? policy.overdue_at_ns : 0;
+        if (code == SQLITE_OK) {
+            code = weiri_policy_save(store, tube, &policy);
+        }
     }
     if (code == SQLITE_OK) {
         code = weiri_tally_flush(store, tally);

@@ -8,7 +8,7 @@
  * delayed still. */
 static unsigned stored_states(enum weir_job_state state)
 {
-    return state == 0                ? ~0U
+    return state == 0                ? ~(1U << WEIR_JOB_ARCHIVED)
            : state == WEIR_JOB_READY ? 1U << WEIR_JOB_DELAYED | 1U << WEIR_JOB_READY
                                      : 1U << state;
 }

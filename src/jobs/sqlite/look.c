@@ -182,10 +182,9 @@ static int list_state(struct weiri_reading *reading, enum weir_job_state state, 
                       size_t limit, struct findings *findings)
 {
     static const enum weiri_sql lists[] = {
-        [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,
-        [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
-        [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED,
-        [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
+        [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,   [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
+        [WEIR_JOB_RESERVED] = WEIRI_SQL_PEEK_RESERVED, [WEIR_JOB_BURIED] = WEIRI_SQL_PEEK_BURIED,
+        [WEIR_JOB_ARCHIVED] = WEIRI_SQL_PEEK_ARCHIVED,
     };
     const int64_t values[] = {tube, reading->now_ns,
                               limit < INT64_MAX ? (int64_t)limit : INT64_MAX};
@@ -214,6 +213,11 @@ static int list_jobs(struct weiri_reading *reading, const char *tube, enum weir_
         return code == SQLITE_DONE ? SQLITE_OK : code;
     }
     code = SQLITE_OK;
+    if (state == WEIR_JOB_ARCHIVED) {
+        return reading->reader->version < WEIRI_SCHEMA_POLICIES
+                   ? SQLITE_OK
+                   : list_state(reading, state, number, limit, findings);
+    }
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && code == SQLITE_OK; i++) {
         bool is_asked = state == WEIRI_JOB_GONE || state == order[i];
         if (is_asked && findings->count < limit) {

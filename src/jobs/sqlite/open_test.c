@@ -131,11 +131,11 @@ TEST(foreign, "files of others are refused and unchanged")
 TEST(versions, "a store of another version is refused and unchanged")
 {
     make_store("newer.db");
-    run_sql("newer.db", "PRAGMA user_version=6");
-    expect_refusal("newer.db", WEIR_ESCHEMA, "version 6: expected version 5; a newer weir made it");
+    run_sql("newer.db", "PRAGMA user_version=7");
+    expect_refusal("newer.db", WEIR_ESCHEMA, "version 7: expected version 6; a newer weir made it");
     make_store("zero.db");
     run_sql("zero.db", "PRAGMA user_version=0");
-    expect_refusal("zero.db", WEIR_ESCHEMA, "version 0: expected version 5");
+    expect_refusal("zero.db", WEIR_ESCHEMA, "version 0: expected version 6");
 }
 
 TEST(tampered, "a store with other tables, triggers or views is refused and unchanged")

@@ -16,7 +16,9 @@ static const char forget[] = "BEGIN IMMEDIATE; PRAGMA writable_schema = ON; "
 static const char recount[] =
     "UPDATE tubes SET (delayed, ready, reserved, buried) = "
     "(SELECT total(state = 1), total(state = 2), total(state = 3), total(state = 4) "
-    "FROM (SELECT state FROM jobs WHERE tube = tubes.id))";
+    "FROM (SELECT state FROM jobs WHERE tube = tubes.id)); "
+    "UPDATE policies SET archived = "
+    "(SELECT count(*) FROM jobs WHERE tube = policies.tube AND state = 5)";
 
 static int run(sqlite3 *db, const char *sql)
 {

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/keys.h"
+#include "jobs/sqlite/policies.h"
 #include "jobs/sqlite/write.h"
 
 /* The longest sleep of a consumer (consumer.h). It must be notified of leases that end earlier. */
@@ -25,7 +26,7 @@ int weiri_row_read(sqlite3_stmt *statement, struct weiri_row *ret_row)
                   .ttr_ns = sqlite3_column_int64(statement, 4),
                   .lease_ns = sqlite3_column_int64(statement, 6)},
     };
-    if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_BURIED || attempts < 0 ||
+    if (state < WEIR_JOB_DELAYED || state > WEIR_JOB_ARCHIVED || attempts < 0 ||
         attempts > UINT32_MAX || token < 0 || row.facts.ttr_ns <= 0) {
         return SQLITE_CORRUPT;
     }
@@ -170,7 +171,7 @@ static int finish_step(struct weiri_store *store, const struct weiri_row *row,
     if (event == WEIRI_JOB_RENEW && attempts > 0) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_DELETE_ATTEMPTS, &row->number, 1);
     }
-    bool has_ended = row->facts.state == WEIRI_JOB_GONE || row->facts.state == WEIR_JOB_BURIED;
+    bool has_ended = row->facts.state == WEIRI_JOB_GONE || row->facts.state >= WEIR_JOB_BURIED;
     return code == SQLITE_OK && has_ended && key->is_there
                ? weiri_key_release(store, row->number, key, now_ns)
                : code;
@@ -187,8 +188,16 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (code != SQLITE_OK) {
         return code;
     }
-    const struct weiri_job_step own = step_with_key(row, &key, asked);
+    struct weiri_job_step own = step_with_key(row, &key, asked);
     const struct weiri_job_step *step = &own;
+    if (own.event == WEIRI_JOB_DONE) {
+        struct weiri_policy policy;
+        code = weiri_policy_find(&store->writer, row->tube, &policy);
+        own.is_archived = policy.policy.archive_ns > 0;
+    }
+    if (code != SQLITE_OK) {
+        return code;
+    }
     bool is_about_lease = step->event == WEIRI_JOB_RESERVE || step->event == WEIRI_JOB_TOUCH ||
                           step->event == WEIRI_JOB_EXPIRE;
     enum weir_status status =
@@ -325,7 +334,7 @@ static int concerns_waiters(struct weiri_store *store, const struct weiri_tally 
 static bool has_changes(const struct weiri_tally *tally)
 {
     bool has = tally->put != 0 || tally->done != 0 || tally->retried != 0 || tally->expired != 0;
-    for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_BURIED; i++) {
+    for (int i = WEIR_JOB_DELAYED; i <= WEIR_JOB_ARCHIVED; i++) {
         has = has || tally->counts[i] != 0;
     }
     return has;
@@ -369,6 +378,10 @@ int weiri_tally_flush(struct weiri_store *store, struct weiri_tally *tally)
     } else if (code == SQLITE_DONE) {
         (void)sqlite3_reset(statement);
         code = SQLITE_CORRUPT; /* a job without its tube */
+    }
+    const int64_t archived[] = {tally->tube, tally->counts[WEIR_JOB_ARCHIVED]};
+    if (code == SQLITE_OK && archived[1] != 0) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_COUNT_ARCHIVED, archived, 2);
     }
     *tally = (struct weiri_tally){0};
     return code;

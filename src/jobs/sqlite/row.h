@@ -22,7 +22,7 @@ struct weiri_row {
 /* What a transaction changes about one tube, added up until it is written. Starts all zero. */
 struct weiri_tally {
     int64_t tube;      /* 0: none yet */
-    int64_t counts[5]; /* by state; [0] is not used */
+    int64_t counts[6]; /* by state; [0] is not used */
     int64_t put;
     int64_t done;
     int64_t retried;

@@ -19,10 +19,10 @@
  * index entry, is the order of arrival. The index of delayed jobs also has their state, so that
  * SQLite counts those that are due without reading their rows.
  *
- * A tube's last is the latest run time of a job that was put to run at once. Leases are times of
- * the boot that boots names. A job's owner and started are those of its last reservation. The slot
- * of an attempt bounds the attempts of a job: a new one replaces an old one (statements.c). The job
- * of a schedule is that of its last firing.
+ * An archived job's lease is the wall time of its end. A tube's last is the latest run time of a
+ * job that was put to run at once. Leases are times of the boot that boots names. A job's owner and
+ * started are those of its last reservation. The slot of an attempt bounds the attempts of a job: a
+ * new one replaces an old one (statements.c). The job of a schedule is that of its last firing.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
@@ -166,6 +166,21 @@ static const struct {
      ") STRICT"},
     {WEIRI_SCHEMA_SCHEDULES, WEIRI_SCHEMA_VERSION, "schedules_next",
      "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
+    {WEIRI_SCHEMA_POLICIES, WEIRI_SCHEMA_VERSION, "policies",
+     "CREATE TABLE policies("
+     "tube INTEGER PRIMARY KEY, "
+     "archive INTEGER NOT NULL, "
+     "archive_count INTEGER NOT NULL, "
+     "late_after INTEGER NOT NULL, "
+     "late INTEGER NOT NULL, "
+     "overdue_rate INTEGER NOT NULL, "
+     "overdue_at INTEGER NOT NULL DEFAULT 0, "
+     "archived INTEGER NOT NULL DEFAULT 0, "
+     "buried INTEGER NOT NULL DEFAULT 0, "
+     "dropped INTEGER NOT NULL DEFAULT 0"
+     ") STRICT"},
+    {WEIRI_SCHEMA_POLICIES, WEIRI_SCHEMA_VERSION, "jobs_archived",
+     "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
 };
 
 enum {

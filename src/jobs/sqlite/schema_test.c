@@ -60,6 +60,11 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_DELETE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BOOT, "SEARCH boots USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+        {WEIRI_SQL_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_NOTE_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_COUNT_ARCHIVED, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
+        {WEIRI_SQL_OLDEST_ARCHIVED, "SEARCH jobs USING INDEX jobs_archived (tube=? AND lease<?)"},
+        {WEIRI_SQL_PEEK_ARCHIVED, "SEARCH jobs USING INDEX jobs_archived (tube=?)"},
         {WEIRI_SQL_PEEK_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
     };
     weir_broker *broker = jobs_store_open("jobs.db", &wall);

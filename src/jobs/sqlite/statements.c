@@ -158,9 +158,28 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "s.problem, s.body FROM schedules s JOIN tubes t ON t.id = s.tube "
         "WHERE s.name >= ?1 ORDER BY s.name LIMIT 1",
 
+    [WEIRI_SQL_POLICY] = "SELECT archive, archive_count, late_after, late, overdue_rate, "
+                         "overdue_at, archived, buried, dropped FROM policies WHERE tube = ?1",
+    [WEIRI_SQL_SET_POLICY] =
+        "INSERT INTO policies(tube, archive, archive_count, late_after, late, overdue_rate) "
+        "VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(tube) DO UPDATE SET "
+        "archive = excluded.archive, archive_count = excluded.archive_count, "
+        "late_after = excluded.late_after, late = excluded.late, "
+        "overdue_rate = excluded.overdue_rate",
+    [WEIRI_SQL_NOTE_POLICY] =
+        "UPDATE policies SET overdue_at = ?2, buried = ?3, dropped = ?4 WHERE tube = ?1",
+    [WEIRI_SQL_COUNT_ARCHIVED] = "UPDATE policies SET archived = archived + ?2 WHERE tube = ?1",
+    [WEIRI_SQL_OLDEST_ARCHIVED] =
+        "SELECT id, tube, state, run_at, ttr, attempts, lease, token "
+        "FROM jobs INDEXED BY jobs_archived "
+        "WHERE state = 5 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3",
+    [WEIRI_SQL_PEEK_ARCHIVED] = "SELECT id FROM jobs INDEXED BY jobs_archived "
+                                "WHERE state = 5 AND tube = ?1 ORDER BY lease DESC LIMIT ?3",
+
     [WEIRI_SQL_SAVEPOINT] = "SAVEPOINT weir_put",
     [WEIRI_SQL_ROLLBACK_TO] = "ROLLBACK TO weir_put",
     [WEIRI_SQL_RELEASE] = "RELEASE weir_put",
-    [WEIRI_SQL_SHADOW] = "SELECT 1 FROM temp.sqlite_schema WHERE lower(name) IN "
-                         "('tubes', 'jobs', 'bodies', 'pauses', 'keys', 'attempts', 'schedules')",
+    [WEIRI_SQL_SHADOW] =
+        "SELECT 1 FROM temp.sqlite_schema WHERE lower(name) IN "
+        "('tubes', 'jobs', 'bodies', 'pauses', 'keys', 'attempts', 'schedules', 'policies')",
 };

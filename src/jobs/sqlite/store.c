@@ -19,6 +19,7 @@
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"
+#include "jobs/sqlite/policies.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/sqlite.h"
@@ -42,6 +43,8 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .schedule_put = weiri_store_schedule_put,
     .schedule_change = weiri_store_schedule_change,
     .schedules = weiri_store_schedules,
+    .set_policy = weiri_store_set_policy,
+    .policy = weiri_store_policy,
     .check = weiri_store_check,
     .move = weiri_store_move,
     .backup = weiri_store_backup,

@@ -44,6 +44,12 @@ static const struct step conversions[] = {
         "problem TEXT NOT NULL DEFAULT '', checksum INTEGER NOT NULL, "
         "body BLOB NOT NULL) STRICT"},
     {4, "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
+    {5, "CREATE TABLE policies(tube INTEGER PRIMARY KEY, archive INTEGER NOT NULL, "
+        "archive_count INTEGER NOT NULL, late_after INTEGER NOT NULL, late INTEGER NOT NULL, "
+        "overdue_rate INTEGER NOT NULL, overdue_at INTEGER NOT NULL DEFAULT 0, "
+        "archived INTEGER NOT NULL DEFAULT 0, buried INTEGER NOT NULL DEFAULT 0, "
+        "dropped INTEGER NOT NULL DEFAULT 0) STRICT"},
+    {5, "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
 };
 
 static const struct step to_this_boot[] = {

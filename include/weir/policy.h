@@ -1,0 +1,81 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIR_POLICY_H
+#define WEIR_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weir/broker.h>
+#include <weir/export.h>
+#include <weir/status.h>
+
+WEIR_BEGIN_DECLS
+
+/** @file
+ * What a store does with the jobs of a tube: whether it keeps those that are done, what becomes of
+ * those that are found late, and how fast overdue ones are handed out. A policy is kept in the
+ * store and holds for all processes. A cluster has none (WEIR_ENOTSUP): its `late` is in the URL.
+ */
+
+/** What becomes of a job that is found late: its first run would begin so much after its run time.
+ * A job that was kicked, or has run before, is never late. */
+enum weir_late {
+    WEIR_LATE_RUN = 0, /**< It runs. */
+    WEIR_LATE_BURY,    /**< It is buried with a reason; consumers count it as buried. */
+    WEIR_LATE_DROP     /**< It is deleted and counted. */
+};
+
+/** "run", "bury", "drop"; "?" for anything else. */
+WEIR_API const char *weir_late_name(enum weir_late late);
+
+/** How overdue a job is that weir_tube_policy.overdue_rate concerns. */
+#define WEIR_OVERDUE_NS (INT64_C(60) * 1000000000)
+
+/** The policy of a tube. Zero means the default of every field: done jobs are deleted, late ones
+ * run, overdue ones are handed out as fast as workers take them. */
+struct weir_tube_policy {
+    size_t size;            /**< Set by WEIR_TUBE_POLICY_INIT. */
+    int64_t archive_ns;     /**< A job that is done is kept so long (WEIR_FOREVER: without end), in
+                                 the state WEIR_JOB_ARCHIVED, with its attempts; 0: not at all. */
+    uint64_t archive_count; /**< At most so many are kept, the newest; 0: any number. */
+    int64_t late_ns;        /**< Later than this is late; 0: 30 minutes. Not with WEIR_LATE_RUN. */
+    uint32_t late;          /**< Of enum weir_late. */
+    uint32_t overdue_rate;  /**< After an outage: while the next job is overdue by more than
+                                 WEIR_OVERDUE_NS, at most so many jobs are handed out a second, by
+                                 all consumers together; 0: any number. */
+};
+
+/** Initialiser of struct weir_tube_policy. */
+#define WEIR_TUBE_POLICY_INIT                                                                      \
+    {                                                                                              \
+        sizeof(struct weir_tube_policy), 0, 0, 0, 0, 0                                             \
+    }
+
+/** What a policy has done so far. */
+struct weir_tube_policy_counts {
+    uint64_t archived; /**< Jobs that are kept now. */
+    uint64_t buried;   /**< Jobs that were buried for they were late, ever. */
+    uint64_t dropped;  /**< Jobs that were deleted for they were late, ever. */
+};
+
+/** Sets the policy of a tube, which need not have had a job; counts stay. Archived jobs that it
+ * does not keep are deleted before it returns, 100 in each transaction. Later ones are deleted as
+ * others are archived, two at a time: those of a tube where no job ends any more stay. policy may
+ * be NULL: the defaults. Errors: WEIR_EINVAL (NULL, tube, an unknown size or late; late_ns with
+ * WEIR_LATE_RUN; archive_count without archive_ns), WEIR_ERANGE (a negative time), WEIR_ETOOBIG
+ * (tube), WEIR_ENOTSUP (a cluster), WEIR_EACCESS, WEIR_EFORKED, and those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_set_policy(
+    weir_broker *broker, const char *tube, const struct weir_tube_policy *policy,
+    struct weir_error *ret_error);
+
+/** Reads the policy of a tube, with its defaults filled in, and its counts (ret_counts may be
+ * NULL). Errors: WEIR_ENOTFOUND (there is no such tube), WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG
+ * (tube), WEIR_ENOTSUP (a cluster), WEIR_EFORKED, and those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_policy(
+    weir_broker *broker, const char *tube, struct weir_tube_policy *ret_policy,
+    struct weir_tube_policy_counts *ret_counts, struct weir_error *ret_error);
+
+WEIR_END_DECLS
+
+#endif

@@ -1,0 +1,93 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/policy.h>
+
+#include "base/options.h"
+#include "base/time.h"
+#include "jobs/broker.h"
+#include "jobs/error.h"
+
+#define LATE_DEFAULT WEIR_SECONDS(1800)
+
+static const char *const late_names[] = {"run", "bury", "drop"};
+
+const char *weir_late_name(enum weir_late late)
+{
+    bool is_known = late == WEIR_LATE_RUN || late == WEIR_LATE_BURY || late == WEIR_LATE_DROP;
+    return is_known ? late_names[late] : "?";
+}
+
+static enum weir_status normalize(const struct weir_tube_policy *policy,
+                                  struct weir_tube_policy *ret_policy, struct weir_error *ret_error)
+{
+    struct weir_tube_policy copy;
+    if (weiri_options_copy(&copy, sizeof(copy), policy) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the policy has an unknown size: start with WEIR_TUBE_POLICY_INIT");
+    }
+    if (copy.archive_ns < 0 || copy.late_ns < 0) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative",
+                          copy.archive_ns < 0 ? "archive_ns" : "late_ns");
+    }
+    if (copy.late > WEIR_LATE_DROP) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "late is %u: expected one of 0 to %d",
+                          (unsigned)copy.late, WEIR_LATE_DROP);
+    }
+    if (copy.late == WEIR_LATE_RUN && copy.late_ns != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "late_ns is set and late is run: expected bury or drop");
+    }
+    if (copy.archive_ns == 0 && copy.archive_count != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "archive_count is set and archive_ns is 0: expected a time, or "
+                          "WEIR_FOREVER");
+    }
+    if (copy.late != WEIR_LATE_RUN && copy.late_ns == 0) {
+        copy.late_ns = LATE_DEFAULT;
+    }
+    *ret_policy = copy;
+    return WEIR_OK;
+}
+
+/* The checks of both calls. */
+static enum weir_status enter(const weir_broker *broker, const char *tube, bool is_writing,
+                              struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    if (status == WEIR_OK && broker->ops->policy == NULL) {
+        status = weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster keeps no policies of tubes");
+    }
+    return status;
+}
+
+enum weir_status weir_broker_set_policy(weir_broker *broker, const char *tube,
+                                        const struct weir_tube_policy *policy,
+                                        struct weir_error *ret_error)
+{
+    struct weir_tube_policy copy;
+    enum weir_status status = enter(broker, tube, true, ret_error);
+    if (status == WEIR_OK) {
+        status = normalize(policy, &copy, ret_error);
+    }
+    return status == WEIR_OK ? broker->ops->set_policy(broker->store, tube, &copy, ret_error)
+                             : status;
+}
+
+enum weir_status weir_broker_policy(weir_broker *broker, const char *tube,
+                                    struct weir_tube_policy *ret_policy,
+                                    struct weir_tube_policy_counts *ret_counts,
+                                    struct weir_error *ret_error)
+{
+    struct weir_tube_policy_counts ignored;
+    enum weir_status status = enter(broker, tube, false, ret_error);
+    if (status == WEIR_OK && ret_policy == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "ret_policy is NULL");
+    }
+    return status == WEIR_OK
+               ? broker->ops->policy(broker->store, tube, ret_policy,
+                                     ret_counts == NULL ? &ignored : ret_counts, ret_error)
+               : status;
+}

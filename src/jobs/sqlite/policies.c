@@ -1,0 +1,207 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/sqlite/policies.h"
+
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/read.h"
+#include "jobs/sqlite/schema.h"
+#include "jobs/sqlite/tube.h"
+#include "jobs/sqlite/write.h"
+
+/* Leave that nobody asked for is kept for so long, since consumers ask at times. */
+#define SAVED_NS WEIR_SECONDS(1)
+
+enum {
+    TRIM_JOBS = 100 /* in a transaction of weir_broker_set_policy() */
+};
+
+int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
+                      struct weiri_policy *ret_policy)
+{
+    *ret_policy = (struct weiri_policy){.policy = WEIR_TUBE_POLICY_INIT};
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(connection, WEIRI_SQL_POLICY, &tube, 1, &statement);
+    if (code == SQLITE_ROW) {
+        int64_t numbers[9];
+        for (int i = 0; i < 9; i++) {
+            numbers[i] = sqlite3_column_int64(statement, i);
+            if (numbers[i] < 0) {
+                return weiri_sql_end(statement, SQLITE_CORRUPT);
+            }
+        }
+        if (numbers[3] > WEIR_LATE_DROP || numbers[4] > UINT32_MAX) {
+            return weiri_sql_end(statement, SQLITE_CORRUPT);
+        }
+        ret_policy->policy.archive_ns = numbers[0];
+        ret_policy->policy.archive_count = (uint64_t)numbers[1];
+        ret_policy->policy.late_ns = numbers[2];
+        ret_policy->policy.late = (uint32_t)numbers[3];
+        ret_policy->policy.overdue_rate = (uint32_t)numbers[4];
+        ret_policy->overdue_at_ns = numbers[5];
+        ret_policy->counts = (struct weir_tube_policy_counts){
+            (uint64_t)numbers[6], (uint64_t)numbers[7], (uint64_t)numbers[8]};
+    }
+    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+}
+
+int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy)
+{
+    const int64_t values[] = {tube, policy->overdue_at_ns, (int64_t)policy->counts.buried,
+                              (int64_t)policy->counts.dropped};
+    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY, values, 4)
+                              : SQLITE_OK;
+}
+
+bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_job_facts *facts,
+                          const char *reason, int64_t now_ns)
+{
+    return policy->policy.late != WEIR_LATE_RUN && facts->attempts == 0 && reason[0] == '\0' &&
+           weiri_time_sub(now_ns, facts->run_at_ns) > policy->policy.late_ns;
+}
+
+void weiri_policy_ask(struct weiri_policy *policy, const struct weiri_job_facts *facts,
+                      int64_t now_ns)
+{
+    uint32_t rate = policy->policy.overdue_rate;
+    if (rate == 0 || weiri_time_sub(now_ns, facts->run_at_ns) <= WEIR_OVERDUE_NS) {
+        return;
+    }
+    /* A time far ahead is of a clock that was set back. */
+    int64_t step_ns = WEIR_SECONDS(1) / rate > 0 ? WEIR_SECONDS(1) / rate : 1;
+    int64_t at_ns = policy->overdue_at_ns;
+    if (at_ns < now_ns - SAVED_NS || at_ns > weiri_time_add(now_ns, step_ns)) {
+        at_ns = now_ns - SAVED_NS;
+    }
+    policy->is_held = at_ns > now_ns;
+    if (!policy->is_held) {
+        policy->overdue_at_ns = weiri_time_add(at_ns, step_ns);
+        policy->is_changed = true;
+    }
+}
+
+int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                      size_t limit, int64_t now_ns, size_t *ret_count)
+{
+    struct weiri_policy policy;
+    const struct weiri_job_step remove = {.event = WEIRI_JOB_REMOVE};
+    *ret_count = 0;
+    /* The count of archived jobs is that of the row and of the tally. */
+    int code = weiri_tally_flush(store, tally);
+    if (code == SQLITE_OK) {
+        code = weiri_policy_find(&store->writer, tube, &policy);
+    }
+    if (code != SQLITE_OK) {
+        return code;
+    }
+    uint64_t most = policy.policy.archive_count;
+    size_t surplus =
+        most > 0 && policy.counts.archived > most ? (size_t)(policy.counts.archived - most) : 0;
+    int64_t ended_ns = policy.policy.archive_ns == 0
+                           ? INT64_MAX
+                           : weiri_time_sub(now_ns, policy.policy.archive_ns);
+    const int64_t of_any_age[] = {tube, INT64_MAX};
+    const int64_t too_old[] = {tube, ended_ns};
+    surplus = surplus < limit ? surplus : limit;
+    size_t removed = 0;
+    size_t count = 0;
+    if (surplus > 0) {
+        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, of_any_age, 2, surplus,
+                               &remove, now_ns, NULL, &removed);
+    }
+    if (code == SQLITE_OK && removed < limit && policy.policy.archive_ns != WEIR_FOREVER) {
+        code = weiri_rows_step(store, tally, WEIRI_SQL_OLDEST_ARCHIVED, too_old, 2, limit - removed,
+                               &remove, now_ns, NULL, &count);
+    }
+    *ret_count = removed + count;
+    return code;
+}
+
+struct set_request {
+    const char *tube;
+    const struct weir_tube_policy *policy;
+    bool is_set;  /* an earlier transaction did */
+    size_t count; /* result: jobs that were trimmed */
+};
+
+static int run_set(struct weiri_store *store, void *arg)
+{
+    struct set_request *request = arg;
+    const struct weir_tube_policy *policy = request->policy;
+    struct weiri_tally tally = {0};
+    int64_t tube;
+    int code = weiri_tube_add(store, request->tube, &tube);
+    if (code == SQLITE_OK && !request->is_set) {
+        const int64_t values[] = {
+            tube,
+            policy->archive_ns,
+            policy->archive_count > INT64_MAX ? INT64_MAX : (int64_t)policy->archive_count,
+            policy->late_ns,
+            policy->late,
+            policy->overdue_rate};
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY, values, 6);
+        /* Consumers that wait for overdue jobs look again. */
+        weiri_write_notify(store, request->tube, false);
+    }
+    request->count = 0;
+    if (code == SQLITE_OK) {
+        code = weiri_policy_trim(store, &tally, tube, TRIM_JOBS, weiri_store_now(store),
+                                 &request->count);
+    }
+    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+}
+
+enum weir_status weiri_store_set_policy(void *arg, const char *tube,
+                                        const struct weir_tube_policy *policy,
+                                        struct weir_error *ret_error)
+{
+    struct set_request request = {tube, policy, false, 0};
+    enum weir_status status;
+    do {
+        status = weiri_commit(arg, run_set, &request, ret_error);
+        request.is_set = true;
+    } while (status == WEIR_OK && request.count > 0);
+    return status;
+}
+
+static int read_policy(struct weiri_reading *reading, const char *tube,
+                       struct weiri_policy *ret_policy, bool *ret_is_known)
+{
+    int64_t number;
+    int code = weiri_tube_find(reading->reader, tube, &number);
+    *ret_is_known = code == SQLITE_ROW;
+    *ret_policy = (struct weiri_policy){.policy = WEIR_TUBE_POLICY_INIT};
+    if (code == SQLITE_ROW && reading->reader->version >= WEIRI_SCHEMA_POLICIES) {
+        return weiri_policy_find(reading->reader, number, ret_policy);
+    }
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+enum weir_status weiri_store_policy(void *arg, const char *tube,
+                                    struct weir_tube_policy *ret_policy,
+                                    struct weir_tube_policy_counts *ret_counts,
+                                    struct weir_error *ret_error)
+{
+    struct weiri_reading reading;
+    struct weiri_policy policy;
+    bool is_known = false;
+    enum weir_status status = weiri_reading_open(arg, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_reading_begin(&reading, ret_error);
+    if (status == WEIR_OK) {
+        int code = read_policy(&reading, tube, &policy, &is_known);
+        status = weiri_reading_end(&reading, code, ret_error);
+    }
+    weiri_reading_close(&reading);
+    if (status == WEIR_OK && !is_known) {
+        return weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no tube %.200s", tube);
+    }
+    if (status == WEIR_OK) {
+        *ret_policy = policy.policy;
+        *ret_counts = policy.counts;
+    }
+    return status;
+}

@@ -1,0 +1,47 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_SQLITE_POLICIES_H
+#define WEIRI_SQLITE_POLICIES_H
+
+#include <weir/policy.h>
+
+#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/store.h"
+
+/* Policies of tubes, as transactions use them. Functions that return int return SQLite's codes. */
+
+struct weiri_policy {
+    struct weir_tube_policy policy; /* all zero where the tube has none */
+    struct weir_tube_policy_counts counts;
+    int64_t overdue_at_ns; /* the next overdue job may be handed out then */
+    bool is_changed;       /* to be saved: overdue_at_ns, or the counts of late jobs */
+    bool is_held;          /* result: an overdue job waits until overdue_at_ns */
+};
+
+/* Reads the policy of a tube. */
+int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
+                      struct weiri_policy *ret_policy);
+/* Writes what has changed. */
+int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy);
+
+/* Whether a job that is about to have its first run is late. */
+bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_job_facts *facts,
+                          const char *reason, int64_t now_ns);
+/* Asks for leave to hand out a job; is_held where there is none. */
+void weiri_policy_ask(struct weiri_policy *policy, const struct weiri_job_facts *facts,
+                      int64_t now_ns);
+
+/* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
+ * kept no longer. ret_count: how many. */
+int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
+                      size_t limit, int64_t now_ns, size_t *ret_count);
+
+enum weir_status weiri_store_set_policy(void *store, const char *tube,
+                                        const struct weir_tube_policy *policy,
+                                        struct weir_error *ret_error);
+enum weir_status weiri_store_policy(void *store, const char *tube,
+                                    struct weir_tube_policy *ret_policy,
+                                    struct weir_tube_policy_counts *ret_counts,
+                                    struct weir_error *ret_error);
+
+#endif

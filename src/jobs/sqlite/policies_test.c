@@ -1,0 +1,384 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/policy.h>
+
+#include "jobs/sqlite/repair.h"
+#include "jobs/sqlite/store.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+static void set(weir_broker *broker, const char *tube, const struct weir_tube_policy *policy)
+{
+    struct weir_error error = {""};
+    if (weir_broker_set_policy(broker, tube, policy, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s", error.text);
+    }
+}
+
+static struct weir_tube_policy_counts counts_of(weir_broker *broker)
+{
+    struct weir_tube_policy policy;
+    struct weir_tube_policy_counts counts;
+    CHECK_STATUS(weir_broker_policy(broker, "t", &policy, &counts, NULL), WEIR_OK);
+    return counts;
+}
+
+/* Puts a job and does it. */
+static int64_t finish(weir_broker *broker, const char *text)
+{
+    int64_t number = jobs_put(broker, "t", text, NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->number, ==, number);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    return number;
+}
+
+struct seen {
+    char ids[2000]; /* joined by spaces */
+    enum weir_job_state state;
+};
+
+static int see(const struct weir_job *job, void *arg)
+{
+    struct seen *seen = arg;
+    size_t used = strlen(seen->ids);
+    (void)snprintf(seen->ids + used, sizeof(seen->ids) - used, "%s%s", used > 0 ? " " : "",
+                   job->id);
+    seen->state = job->state;
+    return 0;
+}
+
+static struct seen peek(weir_broker *broker, enum weir_job_state state)
+{
+    struct seen seen = {"", (enum weir_job_state)0};
+    CHECK_STATUS(weir_broker_peek(broker, "t", state, 1000, see, &seen, NULL), WEIR_OK);
+    return seen;
+}
+
+static struct seen list(weir_broker *broker, enum weir_job_state state)
+{
+    struct seen seen = {"", (enum weir_job_state)0};
+    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    filter.state = state;
+    CHECK_STATUS(weir_broker_list(broker, &filter, see, &seen, NULL), WEIR_OK);
+    return seen;
+}
+
+static int see_attempt(const struct weir_attempt *attempt, void *arg)
+{
+    char *text = arg;
+    size_t used = strlen(text);
+    (void)snprintf(text + used, 100 - used, "%u %s %d;", (unsigned)attempt->number,
+                   weir_job_outcome_name(attempt->outcome), attempt->status);
+    CHECK_INT(attempt->ended_ns, ==, wall.now_ns);
+    return 0;
+}
+
+TEST(archive, "a done job stays, in a state of its own, with its attempts, until it is removed")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.archive_ns = WEIR_FOREVER;
+    set(broker, "t", &policy);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.key = "k";
+    (void)jobs_put(broker, "t", "body", &options);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    struct weiri_run_end end = {.outcome = WEIR_RUN_RETRY, .status = WEIR_EUSER};
+    CHECK_STATUS(jobs_fail(broker, job, WEIRI_JOB_RELEASE, "attempt 1: no", &end), WEIR_OK);
+    jobs_free_one(broker, job);
+    job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_ELEASELOST);
+    jobs_free_one(broker, job);
+    CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+    CHECK_INT(jobs_counts(broker, "t").done, ==, 1);
+    CHECK_INT(counts_of(broker).archived, ==, 1);
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "1");
+    CHECK_STRING(peek(broker, (enum weir_job_state)0).ids, "");
+    CHECK_STRING(list(broker, WEIR_JOB_ARCHIVED).ids, "1");
+    CHECK_STRING(list(broker, (enum weir_job_state)0).ids, "");
+    struct seen seen = {"", (enum weir_job_state)0};
+    CHECK_STATUS(weir_broker_peek_id(broker, "1", see, &seen, NULL), WEIR_OK);
+    CHECK_INT(seen.state, ==, WEIR_JOB_ARCHIVED);
+    char attempts[100] = "";
+    CHECK_STATUS(weir_broker_attempts(broker, "1", see_attempt, attempts, NULL), WEIR_OK);
+    CHECK_STRING(attempts, "1 retry 1000;2 done 0;");
+    struct weir_why why;
+    CHECK_STATUS(weir_broker_why(broker, "1", &why, NULL), WEIR_OK);
+    CHECK_INT(why.reason, ==, WEIR_WHY_DONE);
+    CHECK_STRING(why.text, "it is done, after run 2");
+    /* Its key is free, it cannot be kicked or buried, and it is never reserved. */
+    CHECK_INT(jobs_put(broker, "t", "body", &options), ==, 2);
+    static const char *const ids[] = {"1"};
+    enum weir_status status;
+    CHECK_STATUS(weir_broker_kick_ids(broker, ids, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ESTATE);
+    CHECK_STATUS(weir_broker_bury_ids(broker, ids, 1, NULL, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_ESTATE);
+    struct weiri_store *store = broker->store;
+    CHECK_INT(weiri_repair_indexes(store->writer.db), ==, SQLITE_OK);
+    CHECK_INT(counts_of(broker).archived, ==, 1);
+    CHECK_STATUS(weir_broker_remove_ids(broker, ids, 1, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, WEIR_OK);
+    CHECK_INT(counts_of(broker).archived, ==, 0);
+    CHECK_STATUS(weir_broker_peek_id(broker, "1", see, &seen, NULL), WEIR_ENOTFOUND);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    weir_broker_close(broker);
+}
+
+TEST(age, "archived jobs are deleted two at a time once they are old enough, the oldest first")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.archive_ns = WEIR_SECONDS(10);
+    set(broker, "t", &policy);
+    for (int i = 0; i < 5; i++) {
+        (void)finish(broker, "x");
+        jobs_wall_step(&wall, WEIR_SECONDS(1));
+    }
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "5 4 3 2 1");
+    jobs_wall_step(&wall, WEIR_SECONDS(5));
+    (void)finish(broker, "x"); /* the first is 10 s old */
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "6 5 4 3 2");
+    jobs_wall_step(&wall, WEIR_SECONDS(100));
+    (void)finish(broker, "x");
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "7 6 5 4");
+    (void)finish(broker, "x");
+    (void)finish(broker, "x");
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "9 8 7");
+    CHECK_INT(counts_of(broker).archived, ==, 3);
+    weir_broker_close(broker);
+}
+
+TEST(count, "no more are kept than the policy says, and a new policy deletes at once")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.archive_ns = WEIR_FOREVER;
+    policy.archive_count = 300;
+    set(broker, "t", &policy);
+    for (int i = 0; i < 302; i++) {
+        jobs_wall_step(&wall, 1);
+        (void)finish(broker, "x");
+    }
+    CHECK_INT(counts_of(broker).archived, ==, 300);
+    weir_broker_close(broker);
+    broker = jobs_store_open("jobs.db", &wall);
+    policy.archive_count = 2;
+    set(broker, "t", &policy);
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "302 301");
+    (void)finish(broker, "x");
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "303 302");
+    set(broker, "t", NULL);
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "");
+    CHECK_INT(counts_of(broker).archived, ==, 0);
+    (void)finish(broker, "x");
+    CHECK_STRING(peek(broker, WEIR_JOB_ARCHIVED).ids, "");
+    struct weiri_store *store = broker->store;
+    sqlite3_stmt *statement;
+    CHECK_INT(sqlite3_prepare_v2(store->writer.db,
+                                 "SELECT (SELECT count(*) FROM jobs) + (SELECT count(*) FROM "
+                                 "bodies) + (SELECT count(*) FROM attempts)",
+                                 -1, &statement, NULL),
+              ==, SQLITE_OK);
+    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
+    CHECK_INT(sqlite3_column_int(statement, 0), ==, 0);
+    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
+    weir_broker_close(broker);
+}
+
+/* Reserves up to wanted jobs and does them. Returns how many; those that were buried are counted.
+ */
+static size_t work(weir_broker *broker, size_t wanted, size_t *ret_buried, int64_t *ret_next_ns)
+{
+    struct weiri_list buried;
+    weiri_list_init(&buried);
+    struct weiri_exchange exchange = {
+        .tube = "t", .wanted = wanted, .attempts_max = 25, .buried = &buried};
+    CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
+    *ret_buried = 0;
+    for (struct weiri_list *link = buried.next; link != &buried; link = link->next) {
+        const struct weiri_reservation *job = WEIRI_CONTAINER(link, struct weiri_reservation, link);
+        CHECK_STATUS(job->status, WEIR_EPAST);
+        (*ret_buried)++;
+    }
+    if (ret_next_ns != NULL) {
+        *ret_next_ns = exchange.next_ns;
+    }
+    struct weiri_list *end = &exchange.reserved;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_reservation *job = WEIRI_CONTAINER(link, struct weiri_reservation, link);
+        CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    }
+    jobs_free(broker, &exchange.reserved);
+    jobs_free(broker, &buried);
+    return exchange.reserved_count;
+}
+
+static int keep_reason(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_REASON_SIZE, "%s", job->reason);
+    return 0;
+}
+
+TEST(late_bury, "a job found later than the limit is buried with a reason, and runs when kicked")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.late = WEIR_LATE_BURY;
+    set(broker, "t", &policy);
+    size_t buried;
+    (void)jobs_put(broker, "t", "on time", NULL);
+    jobs_wall_step(&wall, WEIR_SECONDS(1800));
+    CHECK_INT(work(broker, 10, &buried, NULL), ==, 1);
+    CHECK_INT(buried, ==, 0);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.delay_ns = WEIR_SECONDS(5);
+    (void)jobs_put(broker, "t", "late", NULL);
+    (void)jobs_put(broker, "t", "late", &options);
+    (void)jobs_put(broker, "t", "failed before", NULL);
+    jobs_wall_step(&wall, WEIR_SECONDS(5));
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, wall.now_ns, "attempt 1: no"),
+                 WEIR_OK);
+    jobs_free_one(broker, job);
+    jobs_wall_step(&wall, WEIR_SECONDS(2000));
+    (void)jobs_put(broker, "t", "new", NULL);
+    CHECK_INT(work(broker, 10, &buried, NULL), ==, 2);
+    CHECK_INT(buried, ==, 2);
+    CHECK_COUNTS(broker, "t", 0, 0, 0, 2);
+    CHECK_INT(counts_of(broker).buried, ==, 2);
+    char reason[WEIR_REASON_SIZE] = "";
+    CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),
+                 WEIR_OK);
+    CHECK_STRING(reason, "late by 2000 s: the limit of its tube is 1800 s");
+    size_t kicked;
+    CHECK_STATUS(weir_broker_kick(broker, "t", 10, &kicked, NULL), WEIR_OK);
+    CHECK_INT(kicked, ==, 2);
+    CHECK_INT(work(broker, 10, &buried, NULL), ==, 2);
+    CHECK_INT(buried, ==, 0);
+    weir_broker_close(broker);
+}
+
+TEST(late_drop, "a late job is deleted and counted where the policy says so")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.late = WEIR_LATE_DROP;
+    policy.late_ns = 5;
+    set(broker, "t", &policy);
+    for (int i = 0; i < 200; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+    }
+    jobs_wall_step(&wall, 6);
+    (void)jobs_put(broker, "t", "new", NULL);
+    size_t buried;
+    CHECK_INT(work(broker, 1, &buried, NULL), ==, 1);
+    CHECK_INT(buried, ==, 0);
+    CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+    CHECK_INT(counts_of(broker).dropped, ==, 200);
+    CHECK_INT(jobs_counts(broker, "t").done, ==, 1);
+    weir_broker_close(broker);
+}
+
+TEST(overdue, "overdue jobs are handed out at the rate of their tube, by all processes together")
+{
+    weir_broker *brokers[] = {jobs_store_open("jobs.db", &wall), jobs_store_open("jobs.db", &wall)};
+    weir_broker *broker = brokers[0];
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.overdue_rate = 10;
+    set(broker, "t", &policy);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.delay_ns = 1;
+    for (int i = 0; i < 100; i++) {
+        (void)jobs_put(broker, "t", "x", i % 2 == 0 ? &options : NULL);
+    }
+    size_t buried;
+    int64_t next;
+    jobs_wall_step(&wall, WEIR_OVERDUE_NS);
+    CHECK_INT(work(broker, 10, &buried, NULL), ==, 10); /* none is overdue */
+    jobs_wall_step(&wall, WEIR_SECONDS(3600));
+    CHECK_INT(work(broker, 100, &buried, &next), ==, 11);
+    CHECK_INT(next, ==, wall.now_ns + WEIR_MS(100));
+    CHECK_INT(work(brokers[1], 100, &buried, &next), ==, 0);
+    CHECK_INT(next, ==, wall.now_ns + WEIR_MS(100));
+    struct weir_why why;
+    CHECK_STATUS(weir_broker_why(broker, "100", &why, NULL), WEIR_OK);
+    CHECK_INT(why.reason, ==, WEIR_WHY_OVERDUE);
+    CHECK_STRING(why.text, "it is overdue, and tube t hands out 10 such jobs a second; 79 are "
+                           "ready");
+    size_t total = 0;
+    for (int i = 0; i < 20; i++) {
+        jobs_wall_step(&wall, WEIR_MS(100));
+        total += work(brokers[i % 2], 100, &buried, NULL);
+    }
+    CHECK_INT(total, ==, 20);
+    (void)jobs_put(broker, "t", "behind the others", NULL);
+    jobs_wall_step(&wall, WEIR_SECONDS(3600));
+    jobs_wall_step(&wall, -WEIR_SECONDS(1800)); /* the clock is set */
+    CHECK_INT(work(broker, 100, &buried, NULL), ==, 11);
+    CHECK_INT(work(broker, 100, &buried, NULL), ==, 0);
+    set(broker, "t", NULL);
+    CHECK_INT(work(broker, 100, &buried, NULL), ==, 49);
+    CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+    weir_broker_close(brokers[0]);
+    weir_broker_close(brokers[1]);
+}
+
+TEST(refused, "a policy that makes no sense is refused, and changes nothing")
+{
+    struct weir_tube_policy rows[7];
+    static const enum weir_status statuses[7] = {WEIR_EINVAL, WEIR_ERANGE, WEIR_ERANGE, WEIR_EINVAL,
+                                                 WEIR_EINVAL, WEIR_EINVAL, WEIR_EINVAL};
+    for (size_t i = 0; i < 7; i++) {
+        rows[i] = (struct weir_tube_policy)WEIR_TUBE_POLICY_INIT;
+        rows[i].late = i < 4 ? WEIR_LATE_BURY : WEIR_LATE_RUN;
+    }
+    rows[0].size = 7;
+    rows[1].archive_ns = -1;
+    rows[2].late_ns = -1;
+    rows[3].archive_count = 1;
+    rows[4].late = 3;
+    rows[5].late_ns = 1;
+    rows[6].size = 0;
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy_counts counts;
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_policy(broker, "t", &policy, &counts, &error), WEIR_ENOTFOUND);
+    for (size_t i = 0; i < 7; i++) {
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", &rows[i], &error), statuses[i]);
+        CHECK(error.text[0] != '\0');
+    }
+    CHECK_STATUS(weir_broker_policy(broker, "t", &policy, NULL, &error), WEIR_ENOTFOUND);
+    CHECK_STATUS(weir_broker_set_policy(NULL, "t", &policy, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_set_policy(broker, NULL, &policy, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_set_policy(broker, "", &policy, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_policy(NULL, "t", &policy, NULL, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_policy(broker, "t", NULL, NULL, &error), WEIR_EINVAL);
+    policy.archive_ns = 77;
+    policy.archive_count = UINT64_MAX;
+    policy.late = WEIR_LATE_DROP;
+    policy.overdue_rate = UINT32_MAX;
+    set(broker, "t", &policy);
+    weir_broker_close(broker);
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, &error), WEIR_EACCESS);
+    CHECK_STATUS(weir_broker_policy(broker, "t", &policy, &counts, &error), WEIR_OK);
+    CHECK_INT(policy.archive_ns, ==, 77);
+    CHECK_INT(policy.late, ==, WEIR_LATE_DROP);
+    CHECK_INT(policy.late_ns, ==, WEIR_SECONDS(1800));
+    CHECK_INT(policy.overdue_rate, ==, UINT32_MAX);
+    weir_broker_close(broker);
+    CHECK_STRING(weir_late_name(WEIR_LATE_BURY), "bury");
+    CHECK_STRING(weir_late_name((enum weir_late)9), "?");
+    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2", NULL, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", NULL, &error), WEIR_ENOTSUP);
+    CHECK_STATUS(weir_broker_policy(broker, "t", &policy, NULL, &error), WEIR_ENOTSUP);
+    weir_broker_close(broker);
+}
