@@ -48,6 +48,17 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
+/** Moves jobs that are delayed, ready or buried to another tube of the broker, which need not have
+ * had a job. They keep all but their tube: ids, run times, keys, attempts, reasons. ret_statuses
+ * and errors are those of weir_broker_remove_ids(), and WEIR_EBUSY also where a job of that tube
+ * has the same key, WEIR_ESTATE for an archived job; WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a cluster).
+ * All are moved in one transaction. For another broker see weir_broker_move(). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broker,
+                                                              const char *const *ids, size_t count,
+                                                              const char *tube,
+                                                              enum weir_status *ret_statuses,
+                                                              struct weir_error *ret_error);
+
 /** Pauses a tube: no job of it is reserved for duration_ns, or until it is resumed (WEIR_FOREVER).
  * Jobs that are reserved go on to their end, puts go on. A second pause replaces the first. An
  * SQLite store keeps it, and wakes consumers when it ends. A cluster's nodes pause for whole

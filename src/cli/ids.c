@@ -44,8 +44,9 @@ enum weir_status ids_apply(const struct ids_verb *verb, weir_broker *broker, con
                            size_t count, enum weir_status *statuses, struct weir_error *error)
 {
     return verb->what == IDS_REMOVE ? weir_broker_remove_ids(broker, ids, count, statuses, error)
-           : verb->what == IDS_KICK
-               ? weir_broker_kick_ids(broker, ids, count, statuses, error)
+           : verb->what == IDS_KICK ? weir_broker_kick_ids(broker, ids, count, statuses, error)
+           : verb->what == IDS_MOVE
+               ? weir_broker_move_ids(broker, ids, count, verb->tube, statuses, error)
                : weir_broker_bury_ids(broker, ids, count, verb->reason, statuses, error);
 }
 

@@ -14,7 +14,8 @@
 enum ids_what {
     IDS_REMOVE = 1,
     IDS_KICK,
-    IDS_BURY
+    IDS_BURY,
+    IDS_MOVE
 };
 
 /* Sets of states: a bit each. */
@@ -30,6 +31,7 @@ struct ids_verb {
     unsigned states;      /* that it is for */
     const char *expected; /* the same in words: "a buried job" */
     const char *reason;   /* bury */
+    const char *tube;     /* move: to this one */
 };
 
 /* Does it with some jobs, as weir_broker_remove_ids() and its like. */

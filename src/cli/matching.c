@@ -225,6 +225,15 @@ static int change_all(const struct matching *matching, const struct ids_verb *ve
     return printed ? EX_OK : table_refuse();
 }
 
+int matching_check_state(const struct matching *matching, const struct ids_verb *verb)
+{
+    enum weir_job_state state = matching->filter.state;
+    return state == 0 || (verb->states >> (unsigned)state & 1U) != 0
+               ? EX_OK
+               : report(EX_USAGE, "--state: \"%s\": expected %s", weir_job_state_name(state),
+                        verb->expected);
+}
+
 static int check(const struct matching *matching, const struct arguments *arguments,
                  const struct ids_verb *verb)
 {
@@ -242,11 +251,17 @@ static int check(const struct matching *matching, const struct arguments *argume
         filter->created_before_ns == 0) {
         return report(EX_USAGE, "no filter; expected --state, --text, --attempts or --older");
     }
-    if (filter->state != 0 && (verb->states >> (unsigned)filter->state & 1U) == 0) {
-        return report(EX_USAGE, "--state: \"%s\": expected %s", weir_job_state_name(filter->state),
-                      verb->expected);
-    }
-    return EX_OK;
+    return matching_check_state(matching, verb);
+}
+
+int matching_apply(const struct matching *matching, const struct arguments *arguments,
+                   const struct ids_verb *verb, bool json)
+{
+    struct store store;
+    int code = store_open(&store, arguments, matching->dry_run ? STORE_READ : STORE_ALTER);
+    code = code == EX_OK ? change_all(matching, verb, json, store.broker) : code;
+    store_close(&store);
+    return code;
 }
 
 int matching_run(const struct matching *matching, const struct arguments *arguments,
@@ -257,13 +272,6 @@ int matching_run(const struct matching *matching, const struct arguments *argume
                    ? ids_change(arguments, verb, json)
                    : report(EX_USAGE, "no id; expected %s", arguments->command->operands);
     }
-    struct store store;
     int code = check(matching, arguments, verb);
-    if (code != EX_OK) {
-        return code;
-    }
-    code = store_open(&store, arguments, matching->dry_run ? STORE_READ : STORE_ALTER);
-    code = code == EX_OK ? change_all(matching, verb, json, store.broker) : code;
-    store_close(&store);
-    return code;
+    return code == EX_OK ? matching_apply(matching, arguments, verb, json) : code;
 }

@@ -21,16 +21,17 @@ enum {
 };
 
 /* Their rows of a table of options. */
-#define MATCHING_OPTIONS                                                                           \
-    OPTION_VALUE("tube", '\0', MATCHING_TUBE,                                                      \
-                 "Instead of ids: all jobs of this tube that match what follows", "TUBE"),         \
-        OPTION_VALUE("state", 's', MATCHING_STATE, "In this state: delayed, ready or buried",      \
-                     "STATE"),                                                                     \
+#define MATCHING_FILTERS                                                                           \
+    OPTION_VALUE("state", 's', MATCHING_STATE, "In this state: delayed, ready or buried",          \
+                 "STATE"),                                                                         \
         OPTION_VALUE("text", 't', MATCHING_TEXT, "With this text in body or reason", "TEXT"),      \
         OPTION_VALUE("attempts", '\0', MATCHING_ATTEMPTS, "With at least so many attempts", "N"),  \
         OPTION_VALUE("older", '\0', MATCHING_OLDER, "Put so long ago", "DURATION"),                \
-        OPTION_FLAG("dry-run", '\0', MATCHING_DRY_RUN, "Only tell how many jobs match"),           \
-        OPTION_FLAG("yes", 'y', MATCHING_YES, "Do not ask")
+        OPTION_FLAG("dry-run", '\0', MATCHING_DRY_RUN, "Only tell how many jobs match")
+#define MATCHING_OPTIONS                                                                           \
+    OPTION_VALUE("tube", '\0', MATCHING_TUBE,                                                      \
+                 "Instead of ids: all jobs of this tube that match what follows", "TUBE"),         \
+        MATCHING_FILTERS, OPTION_FLAG("yes", 'y', MATCHING_YES, "Do not ask")
 
 struct matching {
     struct weir_job_filter filter; /* Starts as WEIR_JOB_FILTER_INIT. */
@@ -46,5 +47,11 @@ int matching_set(struct matching *matching, int option, const char *name, const 
  * them. Opens the broker. Returns 0 or an exit status. */
 int matching_run(const struct matching *matching, const struct arguments *arguments,
                  const struct ids_verb *verb, bool json);
+
+/* Does it with all jobs that match; the filter names the tube. */
+int matching_apply(const struct matching *matching, const struct arguments *arguments,
+                   const struct ids_verb *verb, bool json);
+/* Refuses a state that the verb is not for. */
+int matching_check_state(const struct matching *matching, const struct ids_verb *verb);
 
 #endif

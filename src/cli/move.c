@@ -12,6 +12,7 @@
 #include <weir/move.h>
 
 #include "cli/arguments.h"
+#include "cli/matching.h"
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -28,7 +29,8 @@ static const struct poptOption move_options[] = {
     OPTION_VALUE("from", '\0', OPTION_FROM, "The broker to move from (default: that of --broker)",
                  "URL"),
     OPTION_VALUE("to", '\0', OPTION_TO, "The broker to move to", "URL"),
-    OPTION_FLAG("json", '\0', OPTION_JSON, "Print the ledger as an object"),
+    MATCHING_FILTERS,
+    OPTION_FLAG("json", '\0', OPTION_JSON, "Print an object"),
     POPT_TABLEEND,
 };
 
@@ -39,18 +41,20 @@ struct move {
     bool json;
     bool progress;
     int64_t shown_ns;
+    struct matching matching; /* Between tubes. */
 };
 
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct move *move = arg;
-    (void)name;
     if (option == OPTION_FROM) {
         move->from = text;
     } else if (option == OPTION_TO) {
         move->to = text;
-    } else {
+    } else if (option == OPTION_JSON) {
         move->json = true;
+    } else {
+        return matching_set(&move->matching, option, name, text);
     }
     return EX_OK;
 }
@@ -130,27 +134,61 @@ static int run_checked(struct move *move, const struct arguments *arguments)
     return code;
 }
 
-static int run_move(const struct command *command, int argc, char **argv)
+/* To another broker. */
+static int move_away(struct move *move, const struct arguments *arguments)
 {
     static const char *const names[] = {"tube"};
-    struct move move = {.from = NULL};
+    char name[64];
+    int code = arguments_expect(arguments, names, 1, 0);
+    if (code == EX_OK) {
+        move->tube = arguments->operands[0];
+        code = read_tube(move->tube);
+    }
+    if (code == EX_OK && move->matching.first != 0) {
+        code = report(EX_USAGE, "%s and --to: a filter is for another tube; expected one of them",
+                      arguments_name(arguments, move->matching.first, name));
+    }
+    if (code == EX_OK && move->to == NULL) {
+        code = report(EX_USAGE, "no --to; expected a broker to move to");
+    }
+    if (code == EX_OK && move->from != NULL && arguments->broker != NULL) {
+        code = report(EX_USAGE, "--from and --broker: both given; expected one of them");
+    }
+    return code == EX_OK ? run_checked(move, arguments) : code;
+}
+
+/* To another tube of the same broker. */
+static int move_over(struct move *move, const struct arguments *arguments)
+{
+    static const char *const names[] = {"tube", "tube to move to"};
+    const struct ids_verb verb = {.what = IDS_MOVE,
+                                  .plain = "move",
+                                  .done = "moved",
+                                  .states = IDS_AT_REST,
+                                  .expected = "a job that is delayed, ready or buried",
+                                  .tube = arguments->count > 1 ? arguments->operands[1] : NULL};
+    int code = arguments_expect(arguments, names, 2, 0);
+    for (size_t i = 0; i < 2 && code == EX_OK; i++) {
+        code = read_tube(arguments->operands[i]);
+    }
+    if (code == EX_OK && strcmp(arguments->operands[0], verb.tube) == 0) {
+        code = report(EX_USAGE, "%s: the same tube; expected another one", quote(verb.tube).text);
+    }
+    if (code == EX_OK) {
+        code = matching_check_state(&move->matching, &verb);
+    }
+    move->matching.filter.tube = arguments->operands[0];
+    return code == EX_OK ? matching_apply(&move->matching, arguments, &verb, move->json) : code;
+}
+
+static int run_move(const struct command *command, int argc, char **argv)
+{
+    struct move move = {.matching = {.filter = WEIR_JOB_FILTER_INIT}};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &move);
     if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        if (code == EX_OK) {
-            move.tube = arguments.operands[0];
-            code = read_tube(move.tube);
-        }
-        if (code == EX_OK && move.to == NULL) {
-            code = report(EX_USAGE, "no --to; expected a broker to move to");
-        }
-        if (code == EX_OK && move.from != NULL && arguments.broker != NULL) {
-            code = report(EX_USAGE, "--from and --broker: both given; expected one of them");
-        }
-        if (code == EX_OK) {
-            code = run_checked(&move, &arguments);
-        }
+        bool is_over = move.to == NULL && move.from == NULL && arguments.count > 1;
+        code = is_over ? move_over(&move, &arguments) : move_away(&move, &arguments);
     }
     arguments_free(&arguments);
     return code;
@@ -158,9 +196,10 @@ static int run_move(const struct command *command, int argc, char **argv)
 
 const struct command command_move = {
     .name = "move",
-    .operands = "--to URL TUBE",
-    .summary = "move a tube's jobs to another broker",
+    .operands = "FROM TO | --to URL TUBE",
+    .summary = "move jobs to another tube, or a tube's jobs to another broker",
     .examples =
+        "  weir move mail slow-mail --text '@example.com'   those that match\n"
         "  weir move --to 'beanstalk://a,b,c/?claims=redis://r' mail\n"
         "  weir move --from 'beanstalk://a,b,c/?claims=redis://r' --to sqlite:jobs.db mail\n",
     .options = move_options,

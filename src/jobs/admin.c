@@ -67,6 +67,22 @@ enum weir_status weir_broker_bury_ids(weir_broker *broker, const char *const *id
     return change_ids(broker, &change, ret_error);
 }
 
+enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *ids, size_t count,
+                                      const char *tube, enum weir_status *ret_statuses,
+                                      struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    if (status == WEIR_OK && broker->ops->list == NULL) {
+        status = weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd moves no jobs between tubes");
+    }
+    const struct weiri_change change = {
+        .tube = tube, .ids = ids, .count = count, .statuses = ret_statuses};
+    return status == WEIR_OK ? change_ids(broker, &change, ret_error) : status;
+}
+
 enum weir_status weir_broker_remove(weir_broker *broker, const char *const *ids, size_t count,
                                     size_t *ret_count, struct weir_error *ret_error)
 {

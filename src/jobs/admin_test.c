@@ -366,3 +366,77 @@ TEST_OOM(lacks_memory, "without memory nothing is changed")
     }
     weir_broker_close(broker);
 }
+
+static void move_one(weir_broker *broker, const char *id, const char *tube,
+                     enum weir_status expected)
+{
+    enum weir_status status = WEIR_OK;
+    CHECK_STATUS(weir_broker_move_ids(broker, &id, 1, tube, &status, NULL), WEIR_OK);
+    CHECK_STATUS(status, expected);
+}
+
+static int expect_moved(const struct weir_job *job, void *arg)
+{
+    const int64_t *run_at_ns = arg;
+    CHECK_STRING(job->tube, "u");
+    CHECK_STRING(job->key, "k");
+    CHECK_STRING(job->reason, "no");
+    CHECK_INT(job->attempts, ==, 1);
+    CHECK_INT(job->run_at_ns, ==, *run_at_ns);
+    return 0;
+}
+
+TEST(move_ids, "jobs move to another tube with all they have, but not where their key is taken")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.key = "k";
+    (void)jobs_put(broker, "t", "one", &options);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    move_one(broker, "1", "u", WEIR_EBUSY);
+    int64_t run_at_ns = wall.now_ns + WEIR_SECONDS(9);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_RELEASE, run_at_ns, "no"), WEIR_OK);
+    jobs_free_one(broker, job);
+    uint32_t mark = broker->ops->mark(broker->store, "u");
+    move_one(broker, "1", "u", WEIR_OK);
+    CHECK_INT(broker->ops->mark(broker->store, "u"), !=, mark); /* due before all others */
+    move_one(broker, "1", "u", WEIR_OK);
+    move_one(broker, "77", "u", WEIR_ENOTFOUND);
+    CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+    CHECK_COUNTS(broker, "u", 1, 0, 0, 0);
+    CHECK_STATUS(weir_broker_peek_id(broker, "1", expect_moved, &run_at_ns, NULL), WEIR_OK);
+    /* Its key is that of the new tube now. */
+    struct weir_body body = {"x", 1};
+    CHECK_STATUS(weir_broker_put(broker, "u", &body, 1, &options, NULL, NULL), WEIR_EBUSY);
+    CHECK_INT(jobs_put(broker, "t", "two", &options), ==, 2);
+    move_one(broker, "2", "u", WEIR_EBUSY);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    /* Several of several tubes in one transaction. */
+    (void)jobs_put(broker, "v", "three", NULL);
+    static const char *const ids[] = {"2", "3", "1"};
+    enum weir_status statuses[3];
+    CHECK_STATUS(weir_broker_bury_ids(broker, ids, 1, "aside", statuses, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, "w", statuses, NULL), WEIR_OK);
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(statuses[i], WEIR_OK);
+    }
+    CHECK_COUNTS(broker, "w", 1, 1, 0, 1);
+    CHECK_COUNTS(broker, "u", 0, 0, 0, 0);
+    CHECK_COUNTS(broker, "v", 0, 0, 0, 0);
+    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, "a b", statuses, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, NULL, statuses, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_move_ids(broker, NULL, 3, "w", statuses, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_move_ids(NULL, ids, 3, "w", statuses, NULL), WEIR_EINVAL);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.archive_ns = 1;
+    CHECK_STATUS(weir_broker_set_policy(broker, "w", &policy, NULL), WEIR_OK);
+    job = jobs_reserve_one(broker, "w");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    move_one(broker, job->job.id, "t", WEIR_ESTATE);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2", NULL, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, "w", statuses, NULL), WEIR_ENOTSUP);
+    weir_broker_close(broker);
+}

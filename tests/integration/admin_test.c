@@ -423,3 +423,19 @@ TEST(policy, "policy sets what is asked for, archived jobs are shown, and late o
     WEIR(0, "work", "-e", "t", "--", "true");
     prints(WEIR_EXPECT(0, "policy", "t"), "archived      0\n");
 }
+
+TEST(move_over, "move takes the jobs of a tube that match to another one")
+{
+    program_init();
+    WEIR(0, "put", "t", "red");
+    WEIR(0, "put", "t", "green");
+    WEIR(0, "put", "--delay", "1h", "t", "blue");
+    prints(WEIR_EXPECT(0, "move", "t", "u", "--text", "re", "--dry-run"), "would move 2 jobs\n");
+    prints(WEIR_EXPECT(0, "move", "t", "u", "--text", "green"), "moved 1 job\n");
+    prints(WEIR_EXPECT(0, "move", "t", "u", "--json"), "\"moved\":2");
+    CHECK_INT(program_count("u", "ready"), ==, 2);
+    CHECK_INT(program_count("u", "delayed"), ==, 1);
+    CHECK_INT(program_count("t", "ready"), ==, 0);
+    WEIR(66, "move", "v", "u");
+    WEIR(69, "move", "-b", "beanstalk://127.0.0.1:1,127.0.0.1:2", "v", "u");
+}

@@ -30,13 +30,17 @@ static int run_change(struct weiri_store *store, void *arg)
     const struct weiri_job_step step = {.event = change->event};
     int64_t now = weiri_store_now(store);
     struct weiri_tally tally = {0};
-    int code = SQLITE_OK;
+    struct weiri_tally target = {0};
+    int64_t tube = 0;
+    int code = change->tube == NULL ? SQLITE_OK : weiri_tube_add(store, change->tube, &tube);
     for (size_t i = 0; i < change->count && code == SQLITE_OK; i++) {
         enum weir_status *status = &request->statuses[i];
         struct weiri_row row;
         *status = WEIR_ENOTFOUND;
         code = weiri_row_load(store, request->numbers[i], &row);
-        if (code == SQLITE_ROW) {
+        if (code == SQLITE_ROW && change->tube != NULL) {
+            code = weiri_row_refile(store, &tally, &target, &row, tube, now, status);
+        } else if (code == SQLITE_ROW) {
             bool is_reserved = row.facts.state == WEIR_JOB_RESERVED;
             code = weiri_row_step(store, &tally, &row, &step, now, change->reason, status);
             *status = *status != WEIR_OK && is_reserved ? WEIR_EBUSY : *status;
@@ -44,7 +48,8 @@ static int run_change(struct weiri_store *store, void *arg)
             code = SQLITE_OK;
         }
     }
-    return code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    code = code == SQLITE_OK ? weiri_tally_flush(store, &tally) : code;
+    return code == SQLITE_OK ? weiri_tally_flush(store, &target) : code;
 }
 
 enum weir_status weiri_store_change(void *arg, const struct weiri_change *change,

@@ -225,6 +225,40 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, &key, now_ns) : code;
 }
 
+int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
+                     struct weiri_row *row, int64_t tube, int64_t now_ns,
+                     enum weir_status *ret_status)
+{
+    const int64_t values[] = {row->number, tube, now_ns};
+    int64_t ignored;
+    *ret_status = row->facts.state == WEIR_JOB_RESERVED   ? WEIR_EBUSY
+                  : row->facts.state == WEIR_JOB_ARCHIVED ? WEIR_ESTATE
+                                                          : WEIR_OK;
+    if (*ret_status != WEIR_OK || row->tube == tube) {
+        return SQLITE_OK;
+    }
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_KEY_IN_TUBE, values, 3, &ignored);
+    if (code != SQLITE_DONE) {
+        *ret_status = WEIR_EBUSY;
+        return code;
+    }
+    code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE, values, 2);
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_REFILE_KEY, values, 2);
+    }
+    if (code == SQLITE_OK) {
+        code = turn_to(store, from, row->tube);
+    }
+    if (code == SQLITE_OK) {
+        code = turn_to(store, to, tube);
+    }
+    from->counts[row->facts.state]--;
+    to->counts[row->facts.state]++;
+    note_arrival(to, &row->facts);
+    row->tube = tube;
+    return code;
+}
+
 /* Rows are read before the first is written, since a statement must not walk an index that changes.
  */
 enum {

@@ -45,6 +45,12 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
                    const struct weiri_job_step *step, int64_t now_ns, const char *reason,
                    enum weir_status *ret_status);
 
+/* Moves a row to another tube. from and to are different tallies. ret_status: WEIR_OK, or why it
+ * stays: WEIR_EBUSY (reserved; its key is there), WEIR_ESTATE (archived). */
+int weiri_row_refile(struct weiri_store *store, struct weiri_tally *from, struct weiri_tally *to,
+                     struct weiri_row *row, int64_t tube, int64_t now_ns,
+                     enum weir_status *ret_status);
+
 /* Applies an event to at most limit rows of a statement whose last parameter is their number;
  * values are its other parameters. ret_count may be less than there are, and is 0 when there are no
  * more. After the event the statement must no longer select the rows. */

@@ -158,6 +158,13 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "s.problem, s.body FROM schedules s JOIN tubes t ON t.id = s.tube "
         "WHERE s.name >= ?1 ORDER BY s.name LIMIT 1",
 
+    [WEIRI_SQL_REFILE] = "UPDATE jobs SET tube = ?2 WHERE id = ?1",
+    [WEIRI_SQL_REFILE_KEY] =
+        "UPDATE OR REPLACE keys INDEXED BY keys_job SET tube = ?2 WHERE job = ?1",
+    [WEIRI_SQL_KEY_IN_TUBE] =
+        "SELECT 1 FROM keys a INDEXED BY keys_job JOIN keys b ON b.tube = ?2 AND b.key = a.key "
+        "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3)",
+
     [WEIRI_SQL_POLICY] = "SELECT archive, archive_count, late_after, late, overdue_rate, "
                          "overdue_at, archived, buried, dropped FROM policies WHERE tube = ?1",
     [WEIRI_SQL_SET_POLICY] =
