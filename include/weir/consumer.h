@@ -71,6 +71,17 @@ struct weir_run_details {
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_describe(weir_context *context,
                                                            const struct weir_run_details *details);
 
+/** Most tubes of one consumer. */
+#define WEIR_CONSUMER_TUBES_MAX 64
+
+/** A tube of a consumer that takes jobs from several. */
+struct weir_tube_weight {
+    const char *tube;   /**< Its name; borrowed during weir_consumer_new(). */
+    uint32_t weight;    /**< Its share of the jobs while others have some as well; 0: 1; at most
+                             1000. */
+    uint32_t reserved0; /**< Zero. */
+};
+
 /** What a consumer is made with. Zero means the default of every field but handler. */
 struct weir_consumer_options {
     size_t size;              /**< Set by WEIR_CONSUMER_OPTIONS_INIT. */
@@ -89,23 +100,31 @@ struct weir_consumer_options {
                                 buried; 0: 25. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */
     uint32_t reserved0;    /**< Zero. */
-    weir_explain_fn *explain; /**< Optional. */
+    weir_explain_fn *explain;             /**< Optional. */
+    const struct weir_tube_weight *tubes; /**< Instead of one tube, which is NULL then: several
+                                               different ones. Of those that have ready jobs, each
+                                               has its weight's share, counted in jobs. Borrowed
+                                               during weir_consumer_new(). */
+    size_t tube_count;                    /**< Of tubes; at most WEIR_CONSUMER_TUBES_MAX. */
+    double rate; /**< Runs begin at most so many times a second, with 10 ms of them at once; 0:
+                      any number. A job is not reserved before it may begin. */
 };
 
 /** Flags of a consumer. */
 enum weir_consumer_flags {
     WEIR_CONSUMER_UNTIL_EMPTY =
-        1 /**< End by itself once the tube holds no job that is delayed, ready or reserved. */
+        1 /**< End by itself once the tubes hold no job that is delayed, ready or reserved. */
 };
 
 /** Initialiser of struct weir_consumer_options. */
 #define WEIR_CONSUMER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                   \
+        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0          \
     }
 
-/** Makes a consumer of a tube; the broker is borrowed. Returns owned: weir_consumer_free().
- * Errors: WEIR_EINVAL, WEIR_ETOOBIG (tube), WEIR_ERANGE, WEIR_ENOMEM. */
+/** Makes a consumer of a tube, or of options->tubes with tube NULL; the broker is borrowed. Returns
+ * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube
+ * beside tubes), WEIR_ETOOBIG (tube), WEIR_ERANGE, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
     weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
     weir_consumer **ret_consumer, struct weir_error *ret_error);

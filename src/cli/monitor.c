@@ -34,10 +34,12 @@ void monitor_block_signals(sigset_t *ret_mask)
     (void)signal(SIGCHLD, SIG_DFL);
 }
 
-static int keep_counts(const struct weir_tube_counts *counts, void *arg)
+static int add_counts(const struct weir_tube_counts *counts, void *arg)
 {
-    struct weir_tube_counts *kept = arg;
-    *kept = *counts;
+    struct weir_tube_counts *sum = arg;
+    sum->ready += counts->ready;
+    sum->delayed += counts->delayed;
+    sum->buried += counts->buried;
     return 0;
 }
 
@@ -45,13 +47,16 @@ static void show_progress(const struct monitor *monitor)
 {
     const struct tally *tally = monitor->tally;
     struct weir_tube_counts counts = {.ready = 0};
-    if (weir_broker_tubes(monitor->broker, monitor->tube, keep_counts, &counts, NULL) != WEIR_OK) {
-        return;
+    for (size_t i = 0; i < monitor->tubes->count; i++) {
+        if (weir_broker_tubes(monitor->broker, monitor->tubes->all[i].tube, add_counts, &counts,
+                              NULL) != WEIR_OK) {
+            return;
+        }
     }
     report_progress(monitor->terminal,
                     "%s: %" PRIuFAST64 " done (%.0f/s), %" PRIuFAST64 " running, %" PRIu64
                     " ready, %" PRIu64 " delayed, %" PRIuFAST64 " retries, %" PRIu64 " buried",
-                    monitor->tube, atomic_load(&tally->done), tally_rate(tally),
+                    monitor->tubes->label, atomic_load(&tally->done), tally_rate(tally),
                     atomic_load(&tally->running), counts.ready, counts.delayed,
                     atomic_load(&tally->retried), counts.buried);
 }

@@ -11,6 +11,7 @@
 #include <weir/pool.h>
 
 #include "cli/tally.h"
+#include "cli/work_tubes.h"
 
 /* Beside the workers of `weir work`: a thread that takes the signals and shows progress. There are
  * no signal handlers: the signals are blocked in all threads and read from a descriptor. */
@@ -18,7 +19,7 @@
 struct monitor {
     weir_consumer *consumer;
     weir_broker *broker;
-    const char *tube;
+    const struct work_tubes *tubes;
     const struct tally *tally;
     bool progress; /* Show the progress. */
     bool terminal; /* Standard error is one. */

@@ -23,6 +23,7 @@
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/tally.h"
+#include "cli/work_tubes.h"
 
 /* The exit status if jobs were buried, with --until-empty. */
 #define EXIT_BURIED 1
@@ -35,6 +36,7 @@ enum {
     OPTION_JOBS,
     OPTION_JSON,
     OPTION_PROGRESS,
+    OPTION_RATE,
     OPTION_RETRY_DELAY,
     OPTION_RETRY_MAX,
     OPTION_SUMMARY,
@@ -45,7 +47,7 @@ enum {
 static const struct poptOption work_options[] = {
     OPTION_VALUE("jobs", 'j', OPTION_JOBS, "Run so many at once (default: 1)", "N"),
     OPTION_FLAG("until-empty", 'e', OPTION_UNTIL_EMPTY,
-                "End once no job of the tube is delayed, ready or reserved"),
+                "End once no job of the tubes is delayed, ready or reserved"),
     OPTION_VALUE(
         "deadline", '\0', OPTION_DEADLINE,
         "End a run that takes longer: its process group gets TERM, then KILL; it is retried",
@@ -59,6 +61,10 @@ static const struct poptOption work_options[] = {
                  "DURATION"),
     OPTION_VALUE("retry-max", '\0', OPTION_RETRY_MAX, "Longest of these delays (default: 1000s)",
                  "DURATION"),
+    OPTION_VALUE("rate", '\0', OPTION_RATE,
+                 "Begin at most so many runs a second; /m or /h: a "
+                 "minute, an hour",
+                 "N[/UNIT]"),
     OPTION_VALUE("bury-on", '\0', OPTION_BURY_ON,
                  "Bury at once a job whose run ends with one of these exit statuses", "N[-N],..."),
     OPTION_FLAG("progress", '\0', OPTION_PROGRESS,
@@ -75,7 +81,7 @@ struct work {
     struct handler handler;
     struct tally tally;
     sigset_t mask; /* Of the signals that were blocked before ours. */
-    const char *tube;
+    struct work_tubes tubes;
     const char *summary; /* File, or NULL. */
     bool json;
     bool progress;
@@ -103,6 +109,8 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         return read_duration(name, text, 1, &work->options.retry_base_ns);
     case OPTION_RETRY_MAX:
         return read_duration(name, text, 1, &work->options.retry_max_ns);
+    case OPTION_RATE:
+        return read_rate(name, text, &work->options.rate);
     case OPTION_BURY_ON:
         return handler_read_statuses(name, text, &work->handler);
     case OPTION_SUMMARY:
@@ -174,18 +182,16 @@ static int check_program(struct work *work, const char *name)
 /* Makes all checks that are possible before the store is opened. */
 static int check(struct work *work, const struct arguments *arguments, char **program)
 {
-    static const char *const names[] = {"tube"};
     int code = EX_OK;
     if (arguments->count == 0) {
         return report(EX_USAGE, "no tube; expected %s", arguments->command->operands);
     }
-    code = read_tube(arguments->operands[0]);
+    if (program != NULL || arguments->count == 1) {
+        code = work_tubes_read(&work->tubes, arguments);
+    }
     if (code == EX_OK && program == NULL) {
         return report(EX_USAGE, "no -- with a program after it; expected %s",
                       arguments->command->operands);
-    }
-    if (code == EX_OK) {
-        code = arguments_expect(arguments, names, 1, 0);
     }
     if (code == EX_OK && program[0] == NULL) {
         return report(EX_USAGE, "no program after --; expected %s", arguments->command->operands);
@@ -226,7 +232,7 @@ static int choose_exit_status(const struct work *work, unsigned stops, enum weir
         return EX_UNAVAILABLE;
     }
     if (status != WEIR_OK) {
-        return report_status(status, work->tube, error);
+        return report_status(status, work->tubes.label, error);
     }
     if (stops > 1 || (stops == 1 && until_empty)) {
         return EX_TEMPFAIL;
@@ -239,13 +245,13 @@ static int summarize(const struct work *work)
 {
     int code = EX_OK;
     if ((work->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0) {
-        tally_report(&work->tally, work->tube);
+        tally_report(&work->tally, work->tubes.label);
     }
     if (work->summary != NULL) {
-        code = tally_write(&work->tally, work->tube, work->summary);
+        code = tally_write(&work->tally, work->tubes.label, work->summary);
     }
     if (work->json && code == EX_OK) {
-        code = tally_write(&work->tally, work->tube, NULL);
+        code = tally_write(&work->tally, work->tubes.label, NULL);
     }
     return code;
 }
@@ -258,15 +264,16 @@ static int work_on(struct work *work, weir_broker *broker)
     work->options.handler = run_job;
     work->options.after_run = count_run;
     work->options.arg = work;
-    enum weir_status status =
-        weir_consumer_new(broker, work->tube, &work->options, &consumer, &error);
+    work->options.tubes = work->tubes.all;
+    work->options.tube_count = work->tubes.count;
+    enum weir_status status = weir_consumer_new(broker, NULL, &work->options, &consumer, &error);
     if (status != WEIR_OK) {
-        return report_status(status, work->tube, &error);
+        return report_status(status, work->tubes.label, &error);
     }
     bool terminal = isatty(STDERR_FILENO) == 1;
     struct monitor monitor = {.consumer = consumer,
                               .broker = broker,
-                              .tube = work->tube,
+                              .tubes = &work->tubes,
                               .tally = &work->tally,
                               .progress = terminal || work->progress,
                               .terminal = terminal};
@@ -285,7 +292,7 @@ static int work_on(struct work *work, weir_broker *broker)
         int told = summarize(work);
         code = code != EX_OK ? code : told;
     } else {
-        code = report_status(status, work->tube, &error);
+        code = report_status(status, work->tubes.label, &error);
     }
     weir_consumer_free(consumer);
     return code;
@@ -332,22 +339,24 @@ static int run_work(const struct command *command, int argc, char **argv)
     if (code == EX_OK && !arguments.helped) {
         code = check(&work, &arguments, program);
         if (code == EX_OK) {
-            work.tube = arguments.operands[0];
             work.handler.argv = program;
             code = run_checked(&work, &arguments);
         }
     }
     free(work.handler.path);
+    work_tubes_free(&work.tubes);
     arguments_free(&arguments);
     return code;
 }
 
 const struct command command_work = {
     .name = "work",
-    .operands = "TUBE -- PROGRAM [ARGUMENT...]",
-    .summary = "run a program for each job of a tube",
+    .operands = "TUBE[=WEIGHT]... -- PROGRAM [ARGUMENT...]",
+    .summary = "run a program for each job of some tubes",
     .examples = "  weir work mail -- ./send             the body on standard input; for ever\n"
                 "  weir work -j 4 -e img -- ./convert   four at once, until the tube is empty\n"
+                "  weir work mail=3 news -- ./send      three of mail to one of news\n"
+                "  weir work --rate 100/m web -- ./fetch\n"
                 "  weir work --deadline 30s --attempts 3 web -- ./fetch\n"
                 "  weir work img -- sh -c 'read -r file; gzip -- \"$file\"'\n"
                 "\n"

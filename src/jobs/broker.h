@@ -10,6 +10,7 @@
 
 #include <weir/admin.h>
 #include <weir/broker.h>
+#include <weir/consumer.h>
 #include <weir/job_schedule.h>
 #include <weir/policy.h>
 
@@ -157,6 +158,12 @@ bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_l
                 const char *subject, const char *advice, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
+/* A tube, and how often waits for it have been ended so far. */
+struct weiri_mark {
+    const char *tube;
+    uint32_t mark;
+};
+
 struct weiri_broker_ops {
     const char *scheme;
     bool has_keys; /* jobs may have keys */
@@ -227,11 +234,12 @@ struct weiri_broker_ops {
      * no exchange of this store takes it for ended, whatever the wall clock says: it is touched. */
     void (*let_go)(void *store, struct weiri_reservation *reservation);
 
-    /* Sleeping for jobs: take a mark, look (exchange), wait with the mark. A commit in between that
-     * makes a job of the tube ready, or due earlier than all others, ends the wait at once.
-     * limit_ns is a reading of weiri_monotonic_now(). Returns false when the limit has passed. */
+    /* Sleeping for jobs: take a mark of each tube, look (exchange), wait with the marks. A commit
+     * in between that makes a job of one of the tubes ready, or due earlier than all others, ends
+     * the wait at once. There are 1 to WEIR_CONSUMER_TUBES_MAX marks. limit_ns is a reading of
+     * weiri_monotonic_now(). Returns false when the limit has passed. */
     uint32_t (*mark)(void *store, const char *tube);
-    bool (*wait)(void *store, const char *tube, uint32_t mark, int64_t limit_ns);
+    bool (*wait)(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
     /* While is_watching was told more often than not, a commit that leaves the tube empty ends
      * waits as well. */
     void (*watch_empty)(void *store, const char *tube, bool is_watching);

@@ -14,6 +14,8 @@
 
 #define WORKERS_MAX 4096
 #define ATTEMPTS_DEFAULT 25
+#define WEIGHT_MAX 1000
+#define RATE_MAX 1e9
 #define RETRY_BASE_DEFAULT WEIR_SECONDS(1)
 #define RETRY_MAX_DEFAULT WEIR_SECONDS(1000)
 #define KNOWN_FLAGS ((uint32_t)WEIR_CONSUMER_UNTIL_EMPTY)
@@ -46,6 +48,10 @@ static enum weir_status normalize(const struct weir_consumer_options *options,
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown consumer flags 0x%x",
                           (unsigned)(copy.flags | copy.reserved0));
     }
+    if (!(copy.rate >= 0 && copy.rate <= RATE_MAX)) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "rate is %g: expected 0 to %g", copy.rate,
+                          RATE_MAX);
+    }
     enum weir_status status = check_range("retry_base_ns", copy.retry_base_ns, ret_error);
     if (status == WEIR_OK) {
         status = check_range("retry_max_ns", copy.retry_max_ns, ret_error);
@@ -70,6 +76,57 @@ static enum weir_status normalize(const struct weir_consumer_options *options,
     return WEIR_OK;
 }
 
+static enum weir_status check_tubes(const char *tube, const struct weir_tube_weight *tubes,
+                                    size_t count, struct weir_error *ret_error)
+{
+    enum weir_status status = WEIR_OK;
+    if (tube != NULL || count == 0) {
+        return count == 0
+                   ? weiri_tube_check(tube, ret_error)
+                   : weiri_fail(ret_error, WEIR_EINVAL,
+                                "a tube and %zu tubes in the options: expected one of both", count);
+    }
+    if (tubes == NULL || count > WEIR_CONSUMER_TUBES_MAX) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "tubes is %s and tube_count %zu: expected 1 to %d",
+                          tubes == NULL ? "NULL" : "set", count, WEIR_CONSUMER_TUBES_MAX);
+    }
+    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
+        status = weiri_tube_check(tubes[i].tube, ret_error);
+        if (status == WEIR_OK && (tubes[i].weight > WEIGHT_MAX || tubes[i].reserved0 != 0)) {
+            status = weiri_fail(ret_error, WEIR_EINVAL, "the weight of tube %s is %u: at most %d",
+                                tubes[i].tube, (unsigned)tubes[i].weight, WEIGHT_MAX);
+        }
+        for (size_t k = 0; k < i && status == WEIR_OK; k++) {
+            if (strcmp(tubes[i].tube, tubes[k].tube) == 0) {
+                status =
+                    weiri_fail(ret_error, WEIR_EINVAL, "tube %s is named twice", tubes[i].tube);
+            }
+        }
+    }
+    return status;
+}
+
+static void set_source(weir_consumer *consumer, size_t i, const char *tube, uint32_t weight)
+{
+    memcpy(consumer->sources[i].tube, tube, strlen(tube) + 1);
+    consumer->shares[i].weight = weight == 0 ? 1 : weight;
+    consumer->marks[i].tube = consumer->sources[i].tube;
+}
+
+static void set_sources(weir_consumer *consumer, const char *tube)
+{
+    const struct weir_consumer_options *options = &consumer->options;
+    if (options->tube_count == 0) {
+        set_source(consumer, 0, tube, 1);
+    }
+    for (size_t i = 0; i < options->tube_count; i++) {
+        set_source(consumer, i, options->tubes[i].tube, options->tubes[i].weight);
+    }
+    memcpy(consumer->tube, consumer->sources[0].tube, sizeof(consumer->tube));
+    consumer->options.tubes = NULL; /* borrowed until here */
+}
+
 /* Frees a consumer. Any part but the locks may be missing. */
 static void release(weir_consumer *consumer)
 {
@@ -78,6 +135,9 @@ static void release(weir_consumer *consumer)
     weir_pool_free(consumer->pool);
     weiri_release(&memory, consumer->touches, slots * sizeof(*consumer->touches));
     weiri_release(&memory, consumer->touched, slots * sizeof(*consumer->touched));
+    weiri_release(&memory, consumer->sources, consumer->source_count * sizeof(*consumer->sources));
+    weiri_release(&memory, consumer->shares, consumer->source_count * sizeof(*consumer->shares));
+    weiri_release(&memory, consumer->marks, consumer->source_count * sizeof(*consumer->marks));
     weiri_cond_fini(&consumer->changed);
     weiri_cond_fini(&consumer->notified);
     weiri_mutex_fini(&consumer->mutex);
@@ -89,7 +149,12 @@ static enum weir_status init_parts(weir_consumer *consumer)
     size_t slots = consumer->options.workers;
     consumer->touches = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touches));
     consumer->touched = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touched));
-    if (consumer->touches == NULL || consumer->touched == NULL) {
+    size_t count = consumer->source_count;
+    consumer->sources = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->sources));
+    consumer->shares = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->shares));
+    consumer->marks = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->marks));
+    if (consumer->touches == NULL || consumer->touched == NULL || consumer->sources == NULL ||
+        consumer->shares == NULL || consumer->marks == NULL) {
         return WEIR_ENOMEM;
     }
     struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
@@ -98,6 +163,13 @@ static enum weir_status init_parts(weir_consumer *consumer)
     options.log_arg = consumer->broker->config.log_arg;
     options.workers = slots;
     return weir_pool_new(&options, &consumer->pool);
+}
+
+/* The time between two beginnings at a rate; 0: none. */
+static int64_t interval_of(double rate)
+{
+    double interval = rate > 0 ? 1e9 / rate : 0;
+    return interval >= 9e18 ? INT64_C(9000000000000000000) : (int64_t)(interval + 0.5);
 }
 
 static enum weir_status check_broker(const weir_broker *broker, struct weir_error *ret_error)
@@ -127,10 +199,10 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     struct weir_consumer_options copy;
     enum weir_status status = check_broker(broker, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
+        status = normalize(options, &copy, ret_error);
     }
     if (status == WEIR_OK) {
-        status = normalize(options, &copy, ret_error);
+        status = check_tubes(tube, copy.tubes, copy.tube_count, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -142,7 +214,8 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     consumer->broker = broker;
     consumer->allocator = broker->config.allocator;
     consumer->options = copy;
-    memcpy(consumer->tube, tube, strlen(tube) + 1);
+    consumer->source_count = copy.tube_count == 0 ? 1 : copy.tube_count;
+    consumer->interval_ns = interval_of(copy.rate);
     weiri_list_init(&consumer->tasks);
     consumer->wake_ns = INT64_MAX;
     weiri_mutex_init(&consumer->mutex);
@@ -154,6 +227,7 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
         return weiri_fail(ret_error, status, "the consumer's pool: %s",
                           weir_status_text((int)status));
     }
+    set_sources(consumer, tube);
     *ret_consumer = consumer;
     return WEIR_OK;
 }

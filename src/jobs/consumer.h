@@ -13,11 +13,13 @@
 #include "base/list.h"
 #include "base/sync.h"
 #include "jobs/broker.h"
+#include "jobs/share.h"
 
 /* A consumer is a pool, a list of the jobs that it has reserved, and one more thread, the fetcher.
  *
  * After its handler has returned, a worker settles its job and reserves the next in one
- * transaction. Workers that end together share a commit. So in a busy tube only workers reserve
+ * transaction. Workers that end together share a commit. Of several tubes each has its turns
+ * (share.h). So in a busy tube only workers reserve
  * jobs. The fetcher reserves jobs for free slots that no worker will fill, that is after the tube
  * was empty: it sleeps until the store notifies it. It also touches reservations after a third of
  * their TTR, all that are due in one transaction.
@@ -25,6 +27,17 @@
  * There are as many slots as workers. Each slot is free or claimed: by a task, or by a transaction
  * that may reserve a job. Jobs are reserved for claimed slots only, so no job waits behind another
  * for a worker. */
+
+/* A tube that jobs are taken from. A look that found fewer ready jobs than were wanted has drained
+ * it: it is left alone until its mark changes or a job becomes due. */
+struct weiri_source {
+    char tube[WEIR_TUBE_SIZE_MAX + 1];
+    /* Guarded by the consumer's mutex. */
+    bool is_drained;
+    bool is_empty;   /* then: and had no job in any state but buried */
+    uint32_t mark;   /* from before the look */
+    int64_t next_ns; /* when a job may become ready, on the monotonic clock */
+};
 
 /* What a handler told of its run. */
 struct weiri_run_words {
@@ -66,14 +79,17 @@ struct weir_consumer {
     weir_broker *broker;
     struct weir_allocator allocator;
     struct weir_consumer_options options; /* with defaults filled in */
-    char tube[WEIR_TUBE_SIZE_MAX + 1];
+    char tube[WEIR_TUBE_SIZE_MAX + 1];    /* for messages: the first one, where there are several */
+    size_t source_count;
+    int64_t interval_ns; /* between the beginnings of two runs; 0: none */
     weir_pool *pool;
 
     struct weiri_thread fetcher;
     /* Used by the fetcher alone. */
     struct weiri_settlement *touches; /* one for each slot */
     struct weiri_task **touched;
-    uint32_t failures; /* failed transactions in a row */
+    struct weiri_mark *marks; /* one for each source */
+    uint32_t failures;        /* failed transactions in a row */
 
     struct weiri_mutex mutex;
     struct weiri_cond notified; /* for the fetcher */
@@ -82,6 +98,9 @@ struct weir_consumer {
     enum weiri_consumer_state state WEIRI_GUARDED_BY(mutex);
     struct weiri_list tasks WEIRI_GUARDED_BY(mutex);
     size_t claimed WEIRI_GUARDED_BY(mutex);
+    struct weiri_source *sources;                       /* the names are immutable */
+    struct weiri_share *shares WEIRI_GUARDED_BY(mutex); /* one for each source */
+    int64_t start_ns WEIRI_GUARDED_BY(mutex);           /* when the next run may begin */
     uint32_t stops WEIRI_GUARDED_BY(mutex);
     bool is_over WEIRI_GUARDED_BY(mutex);     /* reserve nothing more: stopped, empty, or failed */
     bool is_notified WEIRI_GUARDED_BY(mutex); /* the fetcher must check the state again */
@@ -103,6 +122,18 @@ void weiri_run_words_begin(struct weiri_task *task, weir_context *context);
 /* Writes the reason of a run that failed with a status. Returns the part after "attempt N: ". */
 const char *weiri_run_words_reason(const struct weiri_task *task, int status,
                                    char reason[WEIR_REASON_SIZE]);
+
+/* Leave to begin runs, at the consumer's rate: at most wanted. What is not used is given back. */
+size_t weiri_rate_take_locked(weir_consumer *consumer, size_t wanted)
+    WEIRI_REQUIRES(consumer->mutex);
+void weiri_rate_give_back(weir_consumer *consumer, size_t count);
+
+/* Chooses the source to reserve one job from; ret_mark is for weiri_source_note(). Without the
+ * mutex. */
+struct weiri_source *weiri_source_choose(weir_consumer *consumer, uint32_t *ret_mark);
+/* Notes what a look at a source found. Without the mutex. */
+void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uint32_t mark,
+                       const struct weiri_exchange *exchange);
 
 /* The main function of the fetcher's thread. */
 void weiri_fetcher_main(void *consumer);

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The consumer's own thread: fetches for free slots, touches reservations, ends the pool. */
+#include <string.h>
+
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/consumer.h"
@@ -11,9 +13,12 @@ struct pass {
     size_t wanted;
     size_t touch_count;
     size_t reserved;
-    uint32_t mark;
-    bool is_full;    /* no slot was free */
-    int64_t next_ns; /* when the next pass is due at the latest, on the monotonic clock */
+    bool is_limited;         /* more runs may begin later */
+    bool is_full;            /* no slot is free, or no more runs may begin yet */
+    bool is_empty;           /* no tube has a job that is delayed, ready or reserved */
+    int64_t next_ns;         /* when the next pass is due at the latest, on the monotonic clock */
+    enum weir_status status; /* of a failed transaction */
+    struct weir_error error;
 };
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -31,7 +36,7 @@ bool weiri_fetcher_notify_locked(weir_consumer *consumer)
 
 void weiri_fetcher_wake(weir_consumer *consumer)
 {
-    consumer->broker->ops->wake(consumer->broker->store, consumer->tube);
+    consumer->broker->ops->wake(consumer->broker->store, consumer->sources[0].tube);
 }
 
 /* The first task that must be cancelled; NULL: none. */
@@ -100,15 +105,23 @@ static bool begin_pass(weir_consumer *consumer, struct pass *pass)
     *pass = (struct pass){0};
     /* Taken before the store is read: any later notification ends the sleep that follows. Without
      * the mutex, since a cluster's mark takes a lock of its own. */
-    pass->mark = consumer->broker->ops->mark(consumer->broker->store, consumer->tube);
+    for (size_t i = 0; i < consumer->source_count; i++) {
+        consumer->marks[i].mark =
+            consumer->broker->ops->mark(consumer->broker->store, consumer->marks[i].tube);
+    }
     weiri_mutex_lock(&consumer->mutex);
     consumer->is_notified = false;
     bool is_done =
         consumer->is_over && weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
     if (!is_done) {
         pass->next_ns = collect_touches_locked(consumer, now, pass);
-        pass->wanted = consumer->is_over ? 0 : consumer->options.workers - consumer->claimed;
-        pass->is_full = pass->wanted == 0;
+        size_t free_slots = consumer->is_over ? 0 : consumer->options.workers - consumer->claimed;
+        pass->wanted = weiri_rate_take_locked(consumer, free_slots);
+        pass->is_limited = pass->wanted < free_slots;
+        pass->is_full = true;
+        if (pass->is_limited && pass->wanted == 0) {
+            pass->next_ns = earlier(pass->next_ns, consumer->start_ns);
+        }
         consumer->claimed += pass->wanted;
     }
     weiri_mutex_unlock(&consumer->mutex);
@@ -165,43 +178,112 @@ static void back_off(weir_consumer *consumer, enum weir_status status,
     weiri_mutex_unlock(&consumer->mutex);
 }
 
-/* One transaction. Returns false if it failed. */
-static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass, bool *ret_is_empty)
+/* One transaction, with the touches that are still to be made. Returns false if it failed. */
+static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, size_t wanted)
 {
+    struct weiri_source *source = &consumer->sources[i];
     struct weiri_list buried;
     weiri_list_init(&buried);
-    struct weiri_exchange exchange = {.tube = consumer->tube,
+    struct weiri_exchange exchange = {.tube = source->tube,
                                       .buried = &buried,
                                       .settlements = consumer->touches,
                                       .settlement_count = pass->touch_count,
-                                      .wanted = pass->wanted,
+                                      .wanted = wanted,
                                       .attempts_max = consumer->options.attempts_max,
                                       .is_keeping = true};
-    struct weir_error error = {""};
     atomic_fetch_add_explicit(&consumer->exchanges, 1, memory_order_relaxed);
-    enum weir_status status =
-        consumer->broker->ops->exchange(consumer->broker->store, &exchange, &error);
-    finish_touches(consumer, pass, status == WEIR_OK);
+    pass->status =
+        consumer->broker->ops->exchange(consumer->broker->store, &exchange, &pass->error);
+    finish_touches(consumer, pass, pass->status == WEIR_OK);
+    pass->touch_count = 0;
     weiri_consumer_tell_buried(consumer, &buried);
-    if (status != WEIR_OK) {
-        weiri_list_init(&exchange.reserved);
-        (void)weiri_tasks_start(consumer, &exchange.reserved, pass->wanted);
-        back_off(consumer, status, &error);
+    if (pass->status != WEIR_OK) {
         return false;
     }
-    pass->reserved = exchange.reserved_count;
-    pass->is_full = pass->reserved == pass->wanted;
-    *ret_is_empty = !pass->is_full && exchange.is_empty;
-    if (!pass->is_full && exchange.next_ns != WEIR_FOREVER) {
-        int64_t wall = consumer->broker->config.now(consumer->broker->config.now_arg);
-        int64_t delay = weiri_time_sub(exchange.next_ns, wall);
-        pass->next_ns =
-            earlier(pass->next_ns, weiri_time_add(weiri_monotonic_now(), delay > 0 ? delay : 0));
-    }
-    if (!weiri_tasks_start(consumer, &exchange.reserved, pass->wanted)) {
-        (void)weiri_fail(&error, WEIR_ENOMEM, "out of memory");
-        back_off(consumer, WEIR_ENOMEM, &error);
+    weiri_source_note(consumer, source, consumer->marks[i].mark, &exchange);
+    pass->reserved += exchange.reserved_count;
+    if (!weiri_tasks_start(consumer, &exchange.reserved, exchange.reserved_count)) {
+        pass->status = weiri_fail(&pass->error, WEIR_ENOMEM, "out of memory");
         return false;
+    }
+    return true;
+}
+
+/* Gives the slots that are left to the sources that this pass has not drained, each its share.
+ * Returns whether there is one. */
+static bool share_slots(weir_consumer *consumer, size_t left, const bool *is_drained,
+                        size_t *ret_wanted)
+{
+    size_t count = consumer->source_count;
+    bool is_any = false;
+    memset(ret_wanted, 0, count * sizeof(*ret_wanted));
+    weiri_mutex_lock(&consumer->mutex);
+    for (size_t i = 0; i < count; i++) {
+        consumer->shares[i].may = !is_drained[i];
+    }
+    for (size_t i = 0; i < left; i++) {
+        size_t picked = weiri_share_pick(consumer->shares, count);
+        if (picked < count) {
+            ret_wanted[picked]++;
+            is_any = true;
+        }
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    return is_any;
+}
+
+/* What the sources that were drained say about the sleep that follows. */
+static void sum_up(weir_consumer *consumer, struct pass *pass)
+{
+    weiri_mutex_lock(&consumer->mutex);
+    pass->is_empty = !pass->is_full;
+    if (pass->is_full && pass->is_limited) {
+        pass->next_ns = earlier(pass->next_ns, consumer->start_ns);
+    }
+    for (size_t i = 0; i < consumer->source_count && !pass->is_full; i++) {
+        pass->next_ns = earlier(pass->next_ns, consumer->sources[i].next_ns);
+        pass->is_empty = pass->is_empty && consumer->sources[i].is_empty;
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+}
+
+/* Looks at the sources until all slots have a job or all sources are drained. False: a transaction
+ * failed. */
+static bool fill_slots(weir_consumer *consumer, struct pass *pass)
+{
+    bool is_drained[WEIR_CONSUMER_TUBES_MAX] = {false};
+    size_t wanted[WEIR_CONSUMER_TUBES_MAX];
+    size_t all = pass->wanted;
+    while (pass->reserved < all &&
+           share_slots(consumer, all - pass->reserved, is_drained, wanted)) {
+        for (size_t i = 0; i < consumer->source_count; i++) {
+            size_t before = pass->reserved;
+            if (wanted[i] > 0 && !exchange_with(consumer, pass, i, wanted[i])) {
+                return false;
+            }
+            is_drained[i] = is_drained[i] || pass->reserved - before < wanted[i];
+        }
+    }
+    return true;
+}
+
+/* Touches and reserves. False: a transaction failed. */
+static bool touch_and_reserve(weir_consumer *consumer, struct pass *pass)
+{
+    bool is_good =
+        pass->wanted == 0 ? exchange_with(consumer, pass, 0, 0) : fill_slots(consumer, pass);
+    size_t left = pass->wanted - pass->reserved;
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->claimed -= left;
+    weiri_mutex_unlock(&consumer->mutex);
+    weiri_rate_give_back(consumer, left);
+    if (!is_good) {
+        back_off(consumer, pass->status, &pass->error);
+        return false;
+    }
+    if (pass->wanted > 0) {
+        pass->is_full = left == 0;
+        sum_up(consumer, pass);
     }
     consumer->failures = 0;
     return true;
@@ -220,8 +302,8 @@ static bool sleep_after_pass(weir_consumer *consumer, const struct pass *pass)
     int64_t limit = consumer->wake_ns;
     if (is_waiting) {
         weiri_mutex_unlock(&consumer->mutex);
-        bool was_woken =
-            consumer->broker->ops->wait(consumer->broker->store, consumer->tube, pass->mark, limit);
+        bool was_woken = consumer->broker->ops->wait(consumer->broker->store, consumer->marks,
+                                                     consumer->source_count, limit);
         is_long_sleep = !was_woken && limit == longest;
         weiri_mutex_lock(&consumer->mutex);
         consumer->is_waiting = false;
@@ -253,9 +335,8 @@ static void run_passes(weir_consumer *consumer)
     struct pass pass;
     while (begin_pass(consumer, &pass)) {
         cancel_unwanted(consumer);
-        bool is_empty = false;
         if (pass.wanted > 0 || pass.touch_count > 0) {
-            if (!touch_and_reserve(consumer, &pass, &is_empty)) {
+            if (!touch_and_reserve(consumer, &pass)) {
                 continue;
             }
             cancel_unwanted(consumer);
@@ -263,7 +344,7 @@ static void run_passes(weir_consumer *consumer)
         if (is_long_sleep && pass.reserved > 0) {
             atomic_fetch_add_explicit(&consumer->missed_wakes, 1, memory_order_relaxed);
         }
-        if (is_until_empty && is_empty && is_tube_done(consumer)) {
+        if (is_until_empty && pass.is_empty && is_tube_done(consumer)) {
             weiri_consumer_end(consumer, WEIR_OK, NULL);
             continue;
         }
@@ -288,12 +369,12 @@ void weiri_fetcher_main(void *arg)
     }
     const struct weiri_broker_ops *ops = consumer->broker->ops;
     bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
-    if (is_until_empty) {
-        ops->watch_empty(consumer->broker->store, consumer->tube, true);
+    for (size_t i = 0; i < consumer->source_count && is_until_empty; i++) {
+        ops->watch_empty(consumer->broker->store, consumer->sources[i].tube, true);
     }
     run_passes(consumer);
-    if (is_until_empty) {
-        ops->watch_empty(consumer->broker->store, consumer->tube, false);
+    for (size_t i = 0; i < consumer->source_count && is_until_empty; i++) {
+        ops->watch_empty(consumer->broker->store, consumer->sources[i].tube, false);
     }
     enum weir_status status = weir_pool_drain(consumer->pool);
     WEIRI_ASSERT(status == WEIR_OK);

@@ -121,8 +121,8 @@ static size_t claim_slots(weir_consumer *consumer)
     size_t wanted = 0;
     if (!consumer->is_over) {
         size_t free_slots = consumer->options.workers - consumer->claimed;
-        consumer->claimed += free_slots;
-        wanted = free_slots + 1;
+        wanted = weiri_rate_take_locked(consumer, free_slots + 1);
+        consumer->claimed += wanted > 0 ? wanted - 1 : 0;
     }
     weiri_mutex_unlock(&consumer->mutex);
     return wanted;
@@ -142,20 +142,18 @@ static bool wait_to_retry(weir_consumer *consumer, uint32_t failures)
     return may_retry;
 }
 
-/* Settles the job and reserves the next ones. Tries until the store answers, the consumer is
- * stopped twice, or the store has failed for good. In the last two cases the job is ready again
- * after its TTR. ret_claims is the number of slots claimed for the jobs in ret_exchange->reserved,
- * with the task's own. */
-static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_action *action,
-                                         struct weiri_exchange *ret_exchange, size_t *ret_claims)
+/* Tries until the store answers, the consumer is stopped twice, or the store has failed for good.
+ */
+static enum weir_status try_to_settle(struct weiri_task *task, struct next_action *action,
+                                      size_t wanted, struct weiri_exchange *ret_exchange)
 {
     weir_consumer *consumer = task->consumer;
-    size_t wanted = action->could_not_start ? 0 : claim_slots(consumer);
-    *ret_claims = wanted > 0 ? wanted : 1;
     for (uint32_t failures = 1;; failures++) {
         struct weiri_list buried;
+        uint32_t mark;
         weiri_list_init(&buried);
-        *ret_exchange = (struct weiri_exchange){.tube = consumer->tube,
+        struct weiri_source *source = weiri_source_choose(consumer, &mark);
+        *ret_exchange = (struct weiri_exchange){.tube = source->tube,
                                                 .buried = &buried,
                                                 .settlements = &action->settlement,
                                                 .settlement_count = 1,
@@ -168,12 +166,14 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_ac
         ret_exchange->buried = NULL;
         weiri_consumer_tell_buried(consumer, &buried);
         if (status == WEIR_OK) {
+            weiri_source_note(consumer, source, mark, ret_exchange);
             return action->settlement.status;
         }
         weiri_list_init(&ret_exchange->reserved);
+        ret_exchange->reserved_count = 0;
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                         "tube %s: job %s ended and cannot be settled: %s", consumer->tube,
-                         task->reservation->job.id, error.text);
+                         "tube %s: job %s ended and cannot be settled: %s",
+                         task->reservation->job.tube, task->reservation->job.id, error.text);
         if (weiri_consumer_is_ending(consumer, status)) {
             weiri_consumer_end(consumer, status, &error);
             return status;
@@ -190,6 +190,19 @@ static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_ac
             return status;
         }
     }
+}
+
+/* Settles the job and reserves the next ones. Where it cannot be settled, it is ready again after
+ * its TTR. ret_claims is the number of slots claimed for the jobs in ret_exchange->reserved, with
+ * the task's own. */
+static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_action *action,
+                                         struct weiri_exchange *ret_exchange, size_t *ret_claims)
+{
+    size_t wanted = action->could_not_start ? 0 : claim_slots(task->consumer);
+    *ret_claims = wanted > 0 ? wanted : 1;
+    enum weir_status status = try_to_settle(task, action, wanted, ret_exchange);
+    weiri_rate_give_back(task->consumer, wanted - ret_exchange->reserved_count);
+    return status;
 }
 
 /* A fetcher that waits in the broker will fill free slots. One that sleeps because all slots were
@@ -243,7 +256,7 @@ void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buri
                                options->arg);
         } else {
             weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                             "tube %s: job %s buried without a run: %s", consumer->tube,
+                             "tube %s: job %s buried without a run: %s", reservation->job.tube,
                              reservation->job.id, reservation->job.reason);
         }
     }
@@ -325,7 +338,7 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
     options.allocator = consumer->allocator;
     options.id = (uint64_t)reservation->number;
-    options.type = consumer->tube;
+    options.type = reservation->job.tube;
     options.payload = task;
     options.invoke = invoke;
     options.outcome = outcome;
@@ -367,13 +380,13 @@ static void return_job(weir_consumer *consumer, const struct weiri_reservation *
 {
     struct weiri_settlement settlement = {.reservation = reservation, .event = WEIRI_JOB_RETURN};
     struct weiri_exchange exchange = {
-        .tube = consumer->tube, .settlements = &settlement, .settlement_count = 1};
+        .tube = reservation->job.tube, .settlements = &settlement, .settlement_count = 1};
     struct weir_error error = {""};
     enum weir_status status =
         consumer->broker->ops->exchange(consumer->broker->store, &exchange, &error);
     weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                     "tube %s: no memory to run job %s: %s", consumer->tube, reservation->job.id,
-                     status == WEIR_OK ? "given back" : error.text);
+                     "tube %s: no memory to run job %s: %s", reservation->job.tube,
+                     reservation->job.id, status == WEIR_OK ? "given back" : error.text);
 }
 
 static bool start_one(weir_consumer *consumer, struct weiri_reservation *reservation)

@@ -23,12 +23,11 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
         {64, "\"-Z\"", "expected one that `weir help work` lists", {"work", "-Z", "t"}},
         {64, "\"--quiet=yes\"", "expected no value", {"put", "--quiet=yes", "t", "x"}},
         {64, "no tube", "expected TUBE [BODY]", {"put"}},
-        {64, "no tube", "expected TUBE -- PROGRAM", {"work"}},
+        {64, "no tube", "expected TUBE[=WEIGHT]... -- PROGRAM", {"work"}},
         {64, "no tube", "expected TUBE | --id ID", {"peek"}},
-        {64, "no --", "expected TUBE -- PROGRAM", {"work", "t"}},
-        {64, "no program", "expected TUBE -- PROGRAM", {"work", "t", "--"}},
+        {64, "no --", "expected TUBE[=WEIGHT]... -- PROGRAM", {"work", "t"}},
+        {64, "no program", "expected TUBE[=WEIGHT]... -- PROGRAM", {"work", "t", "--"}},
         {64, "\"z\"", "expected TUBE [BODY]", {"put", "t", "x", "z"}},
-        {64, "\"u\"", "expected TUBE -- PROGRAM", {"work", "t", "u", "--", "true"}},
         {64, "\"u\"", "expected [TUBE]", {"stats", "t", "u"}},
         {64, "\"t\"", "expected one of them", {"peek", "--id", "1", "t"}},
         {64, "\"x\"", "expected one of them", {"put", "--lines", "t", "x"}},
@@ -102,6 +101,20 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
          "--from and --broker",
          "expected one of them",
          {"move", "--from", "sqlite:a.db", "-b", "sqlite:b.db", "--to", "sqlite:to.db", "t"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+}
+
+TEST(several_tubes, "tubes, weights and rates of workers that make no sense")
+{
+    static const struct row rows[] = {
+        {64, "\"t\": named twice", "each tube once", {"work", "t", "t=2", "--", "true"}},
+        {64, "weight: \"0\"", "from 1 to 1000", {"work", "t=0", "--", "true"}},
+        {64, "weight: \"\"", "from 1 to 1000", {"work", "t=", "--", "true"}},
+        {64, "tube: \"\"", "expected 1 to 200", {"work", "t", "=2", "--", "true"}},
+        {64, "--rate: \"0\"", "a rate such as", {"work", "--rate", "0", "t", "--", "true"}},
+        {64, "--rate: \"5/d\"", "a rate such as", {"work", "--rate", "5/d", "t", "--", "true"}},
     };
     make_folder();
     CHECK_ROWS(rows);

@@ -386,3 +386,19 @@ TEST(closed_streams, "closed standard streams do not end up as the store's descr
     CHECK_INT(count_lines("log"), ==, 1);
     CHECK_INT(program_count("t", "done"), ==, 1);
 }
+
+TEST(several_tubes, "work takes jobs of several tubes by their weights, at a rate if asked")
+{
+    program_init();
+    for (int i = 0; i < 8; i++) {
+        WEIR(0, "put", "a", "x");
+        WEIR(0, "put", "b", "x");
+    }
+    struct ended ended = WEIR_EXPECT(0, "work", "-e", "a=3", "b", "--rate", "1000", "--", "sh",
+                                     "-c", "echo $WEIR_TUBE");
+    CHECK(strncmp(ended.out, "a\na\nb\na\na\na\nb\na\n", 16) == 0);
+    CHECK(strstr(ended.err, "weir work: a, b: 16 jobs done") != NULL);
+    ended_free(&ended);
+    CHECK_INT(program_count("a", "done"), ==, 8);
+    CHECK_INT(program_count("b", "done"), ==, 8);
+}

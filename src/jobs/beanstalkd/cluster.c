@@ -234,6 +234,7 @@ static void release(struct weiri_cluster *cluster)
     weiri_release(&memory, cluster->nodes, count * sizeof(*cluster->nodes));
     weiri_release(&memory, cluster->polls, cluster->poll_capacity * sizeof(*cluster->polls));
     weiri_cluster_options_free(&memory, &cluster->options);
+    weiri_cond_fini(&cluster->changed);
     weiri_mutex_fini(&cluster->mutex);
     weiri_release(&memory, cluster, sizeof(*cluster));
 }
@@ -301,6 +302,7 @@ static enum weir_status open_cluster(struct weiri_cluster_options *options,
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     weiri_mutex_init(&cluster->mutex);
+    weiri_cond_init(&cluster->changed, &cluster->mutex);
     cluster->config = config;
     cluster->options = *options;
     cluster->wake_fd = -1;

@@ -39,6 +39,7 @@ struct weiri_cluster {
     struct weiri_thread thread;
 
     struct weiri_mutex mutex;
+    struct weiri_cond changed; /* for waits: a subscription has more signals */
     /* Guarded by the mutex. */
     struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* handed in, not begun */
     struct weiri_list subscriptions WEIRI_GUARDED_BY(mutex); /* added to, never removed from */

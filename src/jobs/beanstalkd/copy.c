@@ -105,7 +105,7 @@ static void stock(struct weiri_copy *copy, uint32_t attempts)
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(&subscription->stock, &copy->link);
     subscription->signals++;
-    weiri_cond_broadcast(&subscription->changed);
+    weiri_cond_broadcast(&cluster->changed);
     weiri_mutex_unlock(&cluster->mutex);
 }
 

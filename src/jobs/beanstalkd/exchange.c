@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
 #include "jobs/error.h"
@@ -55,7 +56,6 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
     for (size_t i = 0; i < WEIRI_BUCKETS; i++) {
         weiri_list_init(&made->buckets[i]);
     }
-    weiri_cond_init(&made->changed, &cluster->mutex);
     weiri_mutex_lock(&cluster->mutex);
     found = find_locked(cluster, tube);
     if (found == NULL) {
@@ -63,7 +63,6 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
     }
     weiri_mutex_unlock(&cluster->mutex);
     if (found != NULL) {
-        weiri_cond_fini(&made->changed);
         weiri_release(memory, made, size);
         return found;
     }
@@ -205,23 +204,41 @@ uint32_t weiri_cluster_mark(void *store, const char *tube)
     return mark;
 }
 
-bool weiri_cluster_wait(void *store, const char *tube, uint32_t mark, int64_t limit_ns)
+static bool is_signalled(struct weiri_subscription *const *subscriptions,
+                         const struct weiri_mark *marks, size_t count)
+{
+    bool is = false;
+    for (size_t i = 0; i < count && !is; i++) {
+        is = subscriptions[i]->signals != marks[i].mark;
+    }
+    return is;
+}
+
+bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
 {
     struct weiri_cluster *cluster = store;
-    struct weiri_subscription *subscription = subscribe(cluster, tube);
-    bool may_wait = subscription != NULL;
-    if (!may_wait) {
-        return false;
+    struct weiri_subscription *subscriptions[WEIR_CONSUMER_TUBES_MAX];
+    bool may_wait = true;
+    WEIRI_ASSERT(count <= WEIR_CONSUMER_TUBES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        subscriptions[i] = subscribe(cluster, marks[i].tube);
+        if (subscriptions[i] == NULL) {
+            return false;
+        }
     }
     weiri_mutex_lock(&cluster->mutex);
-    subscription->waiters++;
-    weiri_cluster_wake_locked(cluster);
-    while (may_wait && subscription->signals == mark) {
-        may_wait = weiri_cond_wait_until(&subscription->changed, limit_ns);
+    for (size_t i = 0; i < count; i++) {
+        subscriptions[i]->waiters++;
     }
-    bool was_signalled = subscription->signals != mark;
-    subscription->waiters--;
-    subscription->demand_until_ns = weiri_time_add(weiri_monotonic_now(), DEMAND_NS);
+    weiri_cluster_wake_locked(cluster);
+    while (may_wait && !is_signalled(subscriptions, marks, count)) {
+        may_wait = weiri_cond_wait_until(&cluster->changed, limit_ns);
+    }
+    bool was_signalled = is_signalled(subscriptions, marks, count);
+    for (size_t i = 0; i < count; i++) {
+        subscriptions[i]->waiters--;
+        subscriptions[i]->demand_until_ns = weiri_time_add(weiri_monotonic_now(), DEMAND_NS);
+    }
     weiri_mutex_unlock(&cluster->mutex);
     return was_signalled;
 }
@@ -244,7 +261,7 @@ void weiri_cluster_wake(void *store, const char *tube)
     if (subscription != NULL) {
         weiri_mutex_lock(&cluster->mutex);
         subscription->signals++;
-        weiri_cond_broadcast(&subscription->changed);
+        weiri_cond_broadcast(&cluster->changed);
         weiri_mutex_unlock(&cluster->mutex);
     }
 }

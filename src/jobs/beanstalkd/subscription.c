@@ -277,7 +277,6 @@ void weiri_subscriptions_free(struct weiri_cluster *cluster)
                 weiri_release(memory, branch->lanes[i], sizeof(*branch->lanes[i]));
             }
         }
-        weiri_cond_fini(&subscription->changed);
         weiri_release(memory, subscription,
                       sizeof(*subscription) + nodes * sizeof(subscription->branches[0]));
     }

@@ -80,7 +80,6 @@ struct weiri_subscription {
     struct weiri_list link;
     struct weiri_cluster *cluster;
     char tube[WEIR_TUBE_SIZE_MAX + 1];
-    struct weiri_cond changed;
 
     /* Guarded by the cluster's mutex. */
     struct weiri_list stock; /* copies that are ready */
@@ -156,7 +155,8 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
                                         struct weir_error *ret_error);
 void weiri_cluster_let_go(void *store, struct weiri_reservation *reservation);
 uint32_t weiri_cluster_mark(void *store, const char *tube);
-bool weiri_cluster_wait(void *store, const char *tube, uint32_t mark, int64_t limit_ns);
+bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t count,
+                        int64_t limit_ns);
 void weiri_cluster_watch_empty(void *store, const char *tube, bool is_watching);
 void weiri_cluster_wake(void *store, const char *tube);
 

@@ -22,6 +22,7 @@
 #include "jobs/sqlite/file.h"
 
 #define CHECK_NS INT64_C(10000000)
+#define POLL_NS INT64_C(50000000)
 
 /* A counter of notifications to sleep on.
  *
@@ -366,10 +367,56 @@ void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel)
     notify(&file->page->channels[channel], INT_MAX);
 }
 
-bool weiri_channel_wait(struct weiri_lock_file *file, unsigned channel, uint32_t mark,
-                        int64_t limit_ns)
+_Atomic bool weiri_channel_is_old_kernel;
+
+/* Returns 0 or a number of errno.h; ENOSYS: this kernel cannot. */
+static int sleep_for_all(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
+                         size_t count, int64_t limit_ns)
 {
-    return sleep_until(&file->page->channels[channel], mark, limit_ns) != ETIMEDOUT;
+    struct futex_waitv words[FUTEX_WAITV_MAX] = {0};
+    for (size_t i = 0; i < count; i++) {
+        words[i].val = marks[i].mark;
+        words[i].uaddr = (uintptr_t)&file->page->channels[marks[i].channel].notifications;
+        words[i].flags = FUTEX_32;
+    }
+    struct timespec time = time_of(limit_ns);
+    long result = syscall(SYS_futex_waitv, words, (unsigned)count, 0U, &time, CLOCK_MONOTONIC);
+    return result >= 0 ? 0 : errno;
+}
+
+/* The same for kernels that cannot. */
+static int poll_all(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
+                    size_t count, int64_t limit_ns)
+{
+    struct channel *first = &file->page->channels[marks[0].channel];
+    int error = ETIMEDOUT;
+    for (int64_t now = 0; error == ETIMEDOUT && now < limit_ns; now = weiri_monotonic_now()) {
+        for (size_t i = 1; i < count; i++) {
+            if (weiri_channel_mark(file, marks[i].channel) != marks[i].mark) {
+                return 0;
+            }
+        }
+        int64_t next_ns = weiri_time_add(weiri_monotonic_now(), POLL_NS);
+        error = sleep_until(first, marks[0].mark, next_ns < limit_ns ? next_ns : limit_ns);
+    }
+    return error;
+}
+
+bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
+                        size_t count, int64_t limit_ns)
+{
+    if (count == 1) {
+        return sleep_until(&file->page->channels[marks[0].channel], marks[0].mark, limit_ns) !=
+               ETIMEDOUT;
+    }
+    if (!weiri_channel_is_old_kernel) {
+        int error = sleep_for_all(file, marks, count, limit_ns);
+        weiri_channel_is_old_kernel = error == ENOSYS;
+        if (error != ENOSYS) {
+            return error != ETIMEDOUT;
+        }
+    }
+    return poll_all(file, marks, count, limit_ns) != ETIMEDOUT;
 }
 
 void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, bool is_watching)

@@ -72,10 +72,17 @@ int weiri_lock_file_try(const char *path, int *ret_fd);
 uint32_t weiri_channel_mark(struct weiri_lock_file *file, unsigned channel);
 /* Wakes all waiters of a channel. */
 void weiri_channel_notify(struct weiri_lock_file *file, unsigned channel);
-/* Sleeps until the channel is notified after the mark, or until the limit. False: the limit has
- * passed. May return true for no reason. */
-bool weiri_channel_wait(struct weiri_lock_file *file, unsigned channel, uint32_t mark,
-                        int64_t limit_ns);
+extern _Atomic bool weiri_channel_is_old_kernel; /* found at the first such sleep; tests set it */
+
+struct weiri_channel_mark {
+    unsigned channel;
+    uint32_t mark;
+};
+/* Sleeps until one of the channels is notified after its mark, or until the limit. False: the limit
+ * has passed. May return true for no reason. Kernels before Linux 5.16 cannot sleep for several
+ * channels; there all but the first are looked at each 50 ms. */
+bool weiri_channel_wait(struct weiri_lock_file *file, const struct weiri_channel_mark *marks,
+                        size_t count, int64_t limit_ns);
 /* Counts the waiters that must also be notified when a tube becomes empty. */
 void weiri_channel_watch_empty(struct weiri_lock_file *file, unsigned channel, bool is_watching);
 bool weiri_channel_is_empty_watched(struct weiri_lock_file *file, unsigned channel);

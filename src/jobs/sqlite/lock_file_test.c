@@ -29,6 +29,13 @@ static struct weiri_lock_file open_file(void)
     return file;
 }
 
+static bool wait_for(struct weiri_lock_file *file, unsigned channel, uint32_t mark,
+                     int64_t limit_ns)
+{
+    const struct weiri_channel_mark marks[] = {{channel, mark}};
+    return weiri_channel_wait(file, marks, 1, limit_ns);
+}
+
 static void expect_exit_0(pid_t child)
 {
     int status;
@@ -177,7 +184,7 @@ TEST(channel_between_processes,
             if (atomic_load_explicit(ball, memory_order_acquire) >= due) {
                 break;
             }
-            if (!weiri_channel_wait(&mine, 7, mark, limit)) {
+            if (!wait_for(&mine, 7, mark, limit)) {
                 is_child ? _exit(1) : test_fail(__FILE__, __LINE__, "nobody rang");
             }
         }
@@ -198,13 +205,13 @@ TEST(channel_limit,
     struct weiri_lock_file file = open_file();
     uint32_t mark = weiri_channel_mark(&file, 0);
     int64_t limit = weiri_time_add(weiri_monotonic_now(), INT64_C(20000000));
-    while (weiri_channel_wait(&file, 0, mark, limit)) {
+    while (wait_for(&file, 0, mark, limit)) {
     }
     CHECK_INT(weiri_monotonic_now(), >=, limit);
-    CHECK(!weiri_channel_wait(&file, 0, mark, 0));
-    CHECK(!weiri_channel_wait(&file, 0, mark, -1));
+    CHECK(!wait_for(&file, 0, mark, 0));
+    CHECK(!wait_for(&file, 0, mark, -1));
     weiri_channel_notify(&file, 0);
-    CHECK(weiri_channel_wait(&file, 0, mark, FOREVER));
+    CHECK(wait_for(&file, 0, mark, FOREVER));
     CHECK(!weiri_channel_is_empty_watched(&file, 0));
     weiri_channel_watch_empty(&file, 0, true);
     CHECK(weiri_channel_is_empty_watched(&file, 0));
@@ -272,7 +279,7 @@ TEST(no_room, "a file is not made if there is no space for it")
 static void wait_on_channel(void *arg)
 {
     struct weiri_lock_file *file = arg;
-    CHECK(weiri_channel_wait(file, 3, weiri_channel_mark(file, 3), FOREVER));
+    CHECK(wait_for(file, 3, weiri_channel_mark(file, 3), FOREVER));
 }
 
 TEST(removed, "a file that was removed is replaced at the next lock, and its waiters are woken")
@@ -329,7 +336,7 @@ TEST(cut_short, "a file that was cut short is no crash, and is whole again at th
     weiri_channel_watch_empty(&a, 3, true);
     CHECK(!weiri_channel_is_empty_watched(&a, 3));
     CHECK_INT(weiri_channel_mark(&a, 3), ==, 0);
-    CHECK(weiri_channel_wait(&a, 3, 0, FOREVER));
+    CHECK(wait_for(&a, 3, 0, FOREVER));
     CHECK_INT(weiri_lock_file_lock(&a, FOREVER), ==, 0);
     test_join(waiter);
     struct stat facts;
@@ -352,4 +359,37 @@ TEST(cut_short, "a file that was cut short is no crash, and is whole again at th
     weiri_lock_file_close(&b);
     weiri_lock_file_close(&c);
     weiri_lock_file_close(&d);
+}
+
+static void notify_last(void *arg)
+{
+    struct weiri_lock_file *file = arg;
+    weiri_channel_notify(file, 40);
+}
+
+TEST(several, "a sleep for several channels ends with a notification of any, on old kernels too")
+{
+    struct weiri_lock_file file = open_file();
+    for (int is_old = 0; is_old < 2; is_old++) {
+        weiri_channel_is_old_kernel = is_old == 1;
+        struct weiri_channel_mark marks[64];
+        for (unsigned i = 0; i < 64; i++) {
+            unsigned channel = i % WEIRI_CHANNELS;
+            marks[i] = (struct weiri_channel_mark){channel, weiri_channel_mark(&file, channel)};
+        }
+        while (weiri_channel_wait(&file, marks, 64, weiri_monotonic_now())) {
+        }
+        CHECK(!weiri_channel_wait(&file, marks, 64, weiri_monotonic_now() + 1000000));
+        struct test_thread *thread = test_start(notify_last, &file);
+        while (weiri_channel_mark(&file, 40) == marks[40].mark) {
+            CHECK(weiri_channel_wait(&file, marks, 64, FOREVER));
+        }
+        test_join(thread);
+        CHECK(weiri_channel_wait(&file, marks, 64, FOREVER));
+        CHECK(weiri_channel_wait(&file, marks + 40, 2, FOREVER));
+        CHECK(weiri_channel_wait(&file, marks + 39, 2, FOREVER));
+        CHECK(!weiri_channel_wait(&file, marks + 41, 2, 0));
+    }
+    weiri_channel_is_old_kernel = false;
+    weiri_lock_file_close(&file);
 }

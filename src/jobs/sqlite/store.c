@@ -313,10 +313,16 @@ uint32_t weiri_store_mark(void *arg, const char *tube)
     return weiri_channel_mark(&store->lock_file, weiri_store_channel(tube));
 }
 
-bool weiri_store_wait(void *arg, const char *tube, uint32_t mark, int64_t limit_ns)
+bool weiri_store_wait(void *arg, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
 {
     struct weiri_store *store = arg;
-    return weiri_channel_wait(&store->lock_file, weiri_store_channel(tube), mark, limit_ns);
+    struct weiri_channel_mark channels[WEIR_CONSUMER_TUBES_MAX];
+    WEIRI_ASSERT(count <= WEIR_CONSUMER_TUBES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        channels[i] =
+            (struct weiri_channel_mark){weiri_store_channel(marks[i].tube), marks[i].mark};
+    }
+    return weiri_channel_wait(&store->lock_file, channels, count, limit_ns);
 }
 
 void weiri_store_watch_empty(void *arg, const char *tube, bool is_watching)

@@ -143,7 +143,7 @@ enum weir_status weiri_store_backup(void *store, const char *location,
                                     struct weir_error *ret_error);
 void weiri_store_let_go(void *store, struct weiri_reservation *reservation);
 uint32_t weiri_store_mark(void *store, const char *tube);
-bool weiri_store_wait(void *store, const char *tube, uint32_t mark, int64_t limit_ns);
+bool weiri_store_wait(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
 void weiri_store_watch_empty(void *store, const char *tube, bool is_watching);
 void weiri_store_wake(void *store, const char *tube);
 

@@ -109,11 +109,11 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
                                       weir_transaction **ret_transaction,
                                       struct weir_error *ret_error)
 {
-    enum weir_status status = check_broker(broker, ret_error);
-    if (status == WEIR_OK && (connection == NULL || ret_transaction == NULL)) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
-                            connection == NULL ? "connection" : "ret_transaction");
+    if (connection == NULL || ret_transaction == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
+                          connection == NULL ? "connection" : "ret_transaction");
     }
+    enum weir_status status = check_broker(broker, ret_error);
     if (status == WEIR_OK) {
         status = check_connection(connection, broker->store, ret_error);
     }

@@ -326,3 +326,62 @@ TEST_BROKERS(fences, "a worker whose reservation has ended cannot settle its job
     CHECK_INT(place_counts(&place).done, ==, place.copies);
     place_close(&place);
 }
+
+struct tubes_seen {
+    _Atomic int runs[3]; /* by the last letter of the tube: t, u, v */
+};
+
+static int count_tube(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct tubes_seen *seen = arg;
+    (void)context;
+    CHECK_INT(((const char *)job->body)[0], ==, job->tube[0]);
+    (void)atomic_fetch_add(&seen->runs[job->tube[0] - 't'], 1);
+    return WEIR_OK;
+}
+
+TEST_BROKERS(several_tubes, "one consumer empties several tubes, those too that get jobs later")
+{
+    static const struct weir_tube_weight tubes[] = {{"t", 3, 0}, {"u", 1, 0}, {"v", 1, 0}};
+    struct place place;
+    struct tubes_seen seen = {{0}};
+    weir_consumer *consumer;
+    struct weir_error error;
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = count_tube;
+    options.arg = &seen;
+    options.workers = 2;
+    options.tubes = tubes;
+    options.tube_count = 3;
+    place_open(&place, kind, "");
+    for (int round = 0; round < 2; round++) {
+        CHECK_STATUS(weir_consumer_new(place.broker, NULL, &options, &consumer, &error), WEIR_OK);
+        if (round == 0) {
+            CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+        }
+        for (int i = 0; i < 60; i++) {
+            const char *tube = tubes[i % 3].tube;
+            struct weir_body body = {tube, 1};
+            struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+            put.run_at_ns = place_now() + 1 + i; /* bodies are the same */
+            put.flags = WEIR_PUT_PAST_OK;
+            CHECK_STATUS(weir_broker_put(place.broker, tube, &body, 1, &put, NULL, &error),
+                         WEIR_OK);
+        }
+        if (round == 1) {
+            CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+        }
+        while (round == 0 && seen.runs[0] + seen.runs[1] + seen.runs[2] < 60) {
+            (void)sched_yield();
+        }
+        if (round == 0) {
+            weir_consumer_stop(consumer);
+        }
+        place_wait(consumer);
+        options.flags = WEIR_CONSUMER_UNTIL_EMPTY; /* the second time */
+    }
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(seen.runs[i], ==, 40);
+    }
+    place_close(&place);
+}

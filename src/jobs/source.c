@@ -1,0 +1,77 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Which tube of a consumer has the next turn, and how many runs may begin. */
+#include "base/time.h"
+#include "jobs/consumer.h"
+
+/* Runs that may begin at once: those of so much time. */
+#define BURST_NS WEIR_MS(10)
+
+size_t weiri_rate_take_locked(weir_consumer *consumer, size_t wanted)
+{
+    int64_t interval = consumer->interval_ns;
+    if (interval == 0 || wanted == 0) {
+        return wanted;
+    }
+    int64_t now = weiri_monotonic_now();
+    if (consumer->start_ns < now - BURST_NS) {
+        consumer->start_ns = now - BURST_NS;
+    }
+    if (consumer->start_ns > now) {
+        return 0;
+    }
+    int64_t most = (now - consumer->start_ns) / interval + 1;
+    int64_t count = most < (int64_t)wanted ? most : (int64_t)wanted;
+    consumer->start_ns = weiri_time_add(consumer->start_ns, count * interval);
+    return (size_t)count;
+}
+
+void weiri_rate_give_back(weir_consumer *consumer, size_t count)
+{
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->start_ns -= (int64_t)count * consumer->interval_ns;
+    weiri_mutex_unlock(&consumer->mutex);
+}
+
+struct weiri_source *weiri_source_choose(weir_consumer *consumer, uint32_t *ret_mark)
+{
+    const struct weiri_broker_ops *ops = consumer->broker->ops;
+    uint32_t marks[WEIR_CONSUMER_TUBES_MAX] = {0};
+    size_t count = consumer->source_count;
+    /* Without the mutex, since a cluster's mark takes a lock of its own. */
+    for (size_t i = 0; i < count; i++) {
+        marks[i] = ops->mark(consumer->broker->store, consumer->sources[i].tube);
+    }
+    int64_t now = weiri_monotonic_now();
+    weiri_mutex_lock(&consumer->mutex);
+    for (size_t i = 0; i < count; i++) {
+        const struct weiri_source *source = &consumer->sources[i];
+        consumer->shares[i].may =
+            !source->is_drained || source->mark != marks[i] || source->next_ns <= now;
+    }
+    size_t picked = weiri_share_pick(consumer->shares, count);
+    weiri_mutex_unlock(&consumer->mutex);
+    picked = picked < count ? picked : 0;
+    *ret_mark = marks[picked];
+    return &consumer->sources[picked];
+}
+
+void weiri_source_note(weir_consumer *consumer, struct weiri_source *source, uint32_t mark,
+                       const struct weiri_exchange *exchange)
+{
+    if (exchange->wanted == 0) {
+        return;
+    }
+    int64_t next_ns = INT64_MAX;
+    if (exchange->reserved_count < exchange->wanted && exchange->next_ns != WEIR_FOREVER) {
+        const struct weiri_broker_config *config = &consumer->broker->config;
+        int64_t delay = weiri_time_sub(exchange->next_ns, config->now(config->now_arg));
+        next_ns = weiri_time_add(weiri_monotonic_now(), delay > 0 ? delay : 0);
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    source->is_drained = exchange->reserved_count < exchange->wanted;
+    source->is_empty = source->is_drained && exchange->is_empty;
+    source->mark = mark;
+    source->next_ns = next_ns;
+    weiri_mutex_unlock(&consumer->mutex);
+}
