@@ -11,6 +11,8 @@
 #include <weir/export.h>
 #include <weir/job.h>
 #include <weir/limiter.h>
+#include <weir/metrics.h>
+#include <weir/stamp.h>
 #include <weir/status.h>
 
 WEIR_BEGIN_DECLS
@@ -47,6 +49,10 @@ typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outco
  * lock held. Without it, or where it writes nothing, the reason names the status' number. */
 typedef void weir_explain_fn(const struct weir_job *job, int status, char *text, size_t size,
                              void *arg);
+
+/** The job of a run of a consumer, from its handler or stamps, on their thread; NULL: the context
+ * is of none. Valid as long as the handler's. */
+WEIR_API const struct weir_job *weir_job_of(weir_context *context);
 
 /** What a handler tells of a run that failed, for the job's reason and its history
  * (weir_broker_attempts()). Zero means nothing, for every field. */
@@ -108,6 +114,13 @@ struct weir_consumer_options {
     size_t tube_count;                    /**< Of tubes; at most WEIR_CONSUMER_TUBES_MAX. */
     double rate; /**< Runs begin at most so many times a second, with 10 ms of them at once; 0:
                       any number. A job is not reserved before it may begin. */
+    const struct weir_stamp *stamps; /**< Middleware (weir/stamp.h): functions around each call of
+                                          handler, the first outermost; copied, their args borrowed
+                                          until free. weir_job_of() tells them the job. */
+    size_t stamp_count;              /**< Of stamps. */
+    weir_metrics *metrics; /**< Borrowed until free: shows the workers and their runs as those of a
+                                pool (weir/metrics.h), under name; NULL: nowhere. */
+    const char *name;      /**< Copied; needed with metrics. Also begins lines in the log. */
 };
 
 /** Flags of a consumer. */
@@ -119,12 +132,14 @@ enum weir_consumer_flags {
 /** Initialiser of struct weir_consumer_options. */
 #define WEIR_CONSUMER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0          \
+        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
+            0, 0                                                                                   \
     }
 
 /** Makes a consumer of a tube, or of options->tubes with tube NULL; the broker is borrowed. Returns
  * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube
- * beside tubes), WEIR_ETOOBIG (tube), WEIR_ERANGE, WEIR_ENOMEM. */
+ * beside tubes; stamps or metrics as in struct weir_pool_options), WEIR_ETOOBIG (tube),
+ * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
     weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
     weir_consumer **ret_consumer, struct weir_error *ret_error);

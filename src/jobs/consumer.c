@@ -124,7 +124,10 @@ static void set_sources(weir_consumer *consumer, const char *tube)
         set_source(consumer, i, options->tubes[i].tube, options->tubes[i].weight);
     }
     memcpy(consumer->tube, consumer->sources[0].tube, sizeof(consumer->tube));
-    consumer->options.tubes = NULL; /* borrowed until here */
+    /* Borrowed until here. */
+    consumer->options.tubes = NULL;
+    consumer->options.stamps = NULL;
+    consumer->options.name = NULL;
 }
 
 /* Frees a consumer. Any part but the locks may be missing. */
@@ -162,6 +165,10 @@ static enum weir_status init_parts(weir_consumer *consumer)
     options.log = consumer->broker->config.log;
     options.log_arg = consumer->broker->config.log_arg;
     options.workers = slots;
+    options.stamps = consumer->options.stamps;
+    options.stamp_count = consumer->options.stamp_count;
+    options.metrics = consumer->options.metrics;
+    options.name = consumer->options.name;
     return weir_pool_new(&options, &consumer->pool);
 }
 
@@ -196,7 +203,7 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     if (ret_consumer == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "ret_consumer is NULL");
     }
-    struct weir_consumer_options copy;
+    struct weir_consumer_options copy = WEIR_CONSUMER_OPTIONS_INIT;
     enum weir_status status = check_broker(broker, ret_error);
     if (status == WEIR_OK) {
         status = normalize(options, &copy, ret_error);

@@ -19,6 +19,12 @@ void weiri_run_words_begin(struct weiri_task *task, weir_context *context)
     WEIRI_ASSERT(status == WEIR_OK);
 }
 
+const struct weir_job *weir_job_of(weir_context *context)
+{
+    const struct weiri_task *task = weir_context_get(context, &task_key);
+    return task == NULL ? NULL : &task->reservation->job;
+}
+
 /* Keeps the last bytes, from the start of a character on. A byte 10xxxxxx continues one; text that
  * is not UTF-8 is cut in spite of it. */
 static void keep_tail(char tail[WEIR_TAIL_SIZE], const char *bytes, size_t size)

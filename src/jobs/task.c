@@ -20,10 +20,12 @@ struct next_action {
     char reason[WEIR_REASON_SIZE];
 };
 
-static int invoke(weir_context *context, void *payload)
+/* The hook before stamps and handler. */
+static int begin(weir_context *context, weir_envelope *envelope, void *payload)
 {
     struct weiri_task *task = payload;
     weir_consumer *consumer = task->consumer;
+    (void)envelope;
     weiri_mutex_lock(&consumer->mutex);
     bool may_run = !task->is_lost && !consumer->is_over;
     task->context = may_run ? context : NULL;
@@ -33,16 +35,34 @@ static int invoke(weir_context *context, void *payload)
         return WEIR_ECANCELED;
     }
     weiri_run_words_begin(task, context);
+    return WEIR_OK;
+}
+
+static int invoke(weir_context *context, void *payload)
+{
+    struct weiri_task *task = payload;
+    const struct weir_consumer_options *options = &task->consumer->options;
     int64_t start = weiri_monotonic_now();
-    int status = consumer->options.handler(context, &task->reservation->job, consumer->options.arg);
-    task->run_ns = weiri_monotonic_now() - start;
+    int status = options->handler(context, &task->reservation->job, options->arg);
+    task->run_ns += weiri_monotonic_now() - start;
+    return status;
+}
+
+/* The hook after every run, a panic's too: the context ends with the run. */
+static int end(weir_context *context, weir_envelope *envelope, int status, void *payload)
+{
+    struct weiri_task *task = payload;
+    weir_consumer *consumer = task->consumer;
+    (void)context;
+    (void)envelope;
+    (void)status;
     weiri_mutex_lock(&consumer->mutex);
     while (task->is_being_canceled) {
         weiri_cond_wait(&consumer->changed);
     }
     task->context = NULL;
     weiri_mutex_unlock(&consumer->mutex);
-    return status;
+    return WEIR_OK;
 }
 
 /* The delay of a failed job. If the limiter fails, the delay is computed from the job's attempts.
@@ -340,7 +360,10 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     options.id = (uint64_t)reservation->number;
     options.type = reservation->job.tube;
     options.payload = task;
+    options.before = begin;
     options.invoke = invoke;
+    options.after = end;
+    options.flags = WEIR_ENVELOPE_AFTER_ALWAYS;
     options.outcome = outcome;
     options.release = free_task;
     options.deadline_ns = consumer->options.deadline_ns;
