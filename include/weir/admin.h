@@ -262,6 +262,34 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_check(weir_broker *broker, 
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                                                             struct weir_error *ret_error);
 
+/** What weir_broker_repair() found. */
+struct weir_repair_counts {
+    uint64_t jobs;    /**< Jobs that were checked. */
+    uint64_t damaged; /**< Of them those whose bodies are damaged: they are buried, unless a worker
+                           has them. */
+    uint64_t orphans; /**< Bodies, attempts and keys without a job, which were deleted. */
+};
+
+/** Makes a store sound, as far as its jobs can be read: makes all indexes and counts anew, deletes
+ * what belongs to no job, and buries jobs whose bodies are damaged. Others may go on meanwhile.
+ * Where the jobs themselves cannot be read it is WEIR_ECORRUPT, and nothing has changed. On failure
+ * ret_counts is as it was. Errors: WEIR_EINVAL (NULL), WEIR_ENOTSUP (a cluster), WEIR_EACCESS,
+ * WEIR_EFORKED, and those of the storage. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_repair(weir_broker *broker,
+                                                            struct weir_repair_counts *ret_counts,
+                                                            struct weir_error *ret_error);
+
+/** Gives the space of deleted jobs back to the disk, where they left some: a store grows when it
+ * must, and uses its free pages again, but is not made smaller otherwise. Writes the store anew, so
+ * it needs as much space again, in the store's folder and in that for temporary files, and others
+ * that write wait: to their busy_ns. Readers may put the end off until the next checkpoint.
+ * ret_before and ret_after (may be NULL): the bytes of its file. Errors: as weir_broker_repair().
+ */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_shrink(weir_broker *broker,
+                                                            uint64_t *ret_before,
+                                                            uint64_t *ret_after,
+                                                            struct weir_error *ret_error);
+
 WEIR_END_DECLS
 
 #endif

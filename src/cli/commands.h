@@ -34,6 +34,8 @@ extern const struct command command_resume;
 extern const struct command command_policy;
 extern const struct command command_move;
 extern const struct command command_backup;
+extern const struct command command_repair;
+extern const struct command command_shrink;
 extern const struct command command_wait;
 extern const struct command command_schedule;
 extern const struct command command_top;

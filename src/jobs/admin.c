@@ -282,3 +282,30 @@ enum weir_status weir_broker_resume(weir_broker *broker, const char *tube,
 {
     return pause_tube(broker, tube, 0, ret_error);
 }
+
+enum weir_status weir_broker_repair(weir_broker *broker, struct weir_repair_counts *ret_counts,
+                                    struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK && ret_counts == NULL) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "ret_counts is NULL");
+    }
+    if (status == WEIR_OK && broker->ops->repair == NULL) {
+        status = weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to repair");
+    }
+    return status == WEIR_OK ? broker->ops->repair(broker->store, ret_counts, ret_error) : status;
+}
+
+enum weir_status weir_broker_shrink(weir_broker *broker, uint64_t *ret_before, uint64_t *ret_after,
+                                    struct weir_error *ret_error)
+{
+    uint64_t ignored[2];
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
+    if (status == WEIR_OK && broker->ops->shrink == NULL) {
+        status = weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to shrink");
+    }
+    return status == WEIR_OK
+               ? broker->ops->shrink(broker->store, ret_before == NULL ? &ignored[0] : ret_before,
+                                     ret_after == NULL ? &ignored[1] : ret_after, ret_error)
+               : status;
+}

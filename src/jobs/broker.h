@@ -220,6 +220,12 @@ struct weiri_broker_ops {
     /* Copies the store to a new file. NULL: the backend has none. */
     enum weir_status (*backup)(void *store, const char *path, struct weir_error *ret_error);
 
+    /* Maintenance. NULL: the backend has none. */
+    enum weir_status (*repair)(void *store, struct weir_repair_counts *ret_counts,
+                               struct weir_error *ret_error);
+    enum weir_status (*shrink)(void *store, uint64_t *ret_before, uint64_t *ret_after,
+                               struct weir_error *ret_error);
+
     /* Moves jobs to another broker (jobs/move.h). */
     enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);
     /* How late a job may be found without being buried for it; 0, or no function: any time. */

@@ -439,3 +439,14 @@ TEST(move_over, "move takes the jobs of a tube that match to another one")
     WEIR(66, "move", "v", "u");
     WEIR(69, "move", "-b", "beanstalk://127.0.0.1:1,127.0.0.1:2", "v", "u");
 }
+
+TEST(maintenance, "repair tells what it found, and shrink how large the store is")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    prints(WEIR_EXPECT(0, "repair"), "1 jobs, 0 with damaged bodies, 0 pieces");
+    prints(WEIR_EXPECT(0, "repair", "--json"), "{\"jobs\":1,\"damaged\":0,\"orphans\":0}\n");
+    prints(WEIR_EXPECT(0, "shrink"), " bytes, before ");
+    prints(WEIR_EXPECT(0, "shrink", "--json"), "{\"before\":");
+    CHECK_INT(program_count("t", "ready"), ==, 1);
+}

@@ -120,6 +120,19 @@ TEST(several_tubes, "tubes, weights and rates of workers that make no sense")
     CHECK_ROWS(rows);
 }
 
+TEST(maintenance, "repair and shrink take no operand, and no store that is not there")
+{
+    static const struct row rows[] = {
+        {64, "\"x\"", "expected", {"repair", "x"}},
+        {64, "\"x\"", "expected", {"shrink", "x"}},
+        {66, "does not exist", "expected", {"repair", "-b", "sqlite:none.db"}},
+        {66, "does not exist", "expected", {"shrink", "-b", "sqlite:none.db"}},
+        {69, "no file", "repair", {"repair", "-b", "beanstalk://127.0.0.1:1,127.0.0.1:2"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+}
+
 TEST(policies, "policies of tubes that make no sense")
 {
     static const struct row rows[] = {

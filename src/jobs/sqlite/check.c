@@ -28,8 +28,10 @@ enum {
 /* Clocks are adjusted by less than this while they run. */
 #define CLOCK_SLACK WEIR_SECONDS(1)
 
-static const char repair[] = "end all processes that use the store, then `sqlite3 PATH .recover`, "
-                             "or restore a backup (docs/operating-a-store.md)";
+static const char repair[] =
+    "`weir repair`; where that fails end all processes that use the store, "
+    "then `sqlite3 PATH .recover`, "
+    "or restore a backup (docs/operating-a-store.md)";
 
 /* What a transaction finds; it is told after its end. */
 struct damages {

@@ -8,7 +8,7 @@
 
 /* DROP INDEX would walk the damaged pages. So the indexes are taken out of the schema, and their
  * pages are left unused. */
-static const char forget[] = "BEGIN IMMEDIATE; PRAGMA writable_schema = ON; "
+static const char forget[] = "PRAGMA writable_schema = ON; "
                              "DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL "
                              "AND tbl_name IN ('jobs', 'keys', 'schedules'); "
                              "PRAGMA writable_schema = RESET";
@@ -25,7 +25,7 @@ static int run(sqlite3 *db, const char *sql)
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-int weiri_repair_indexes(sqlite3 *db)
+int weiri_repair_in_transaction(sqlite3 *db)
 {
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     int code = run(db, forget);
@@ -35,13 +35,24 @@ int weiri_repair_indexes(sqlite3 *db)
     if (code == SQLITE_OK) {
         code = run(db, recount);
     }
+    if (code != SQLITE_OK) {
+        (void)run(db, "PRAGMA writable_schema = RESET");
+    }
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return code;
+}
+
+int weiri_repair_indexes(sqlite3 *db)
+{
+    int code = run(db, "BEGIN IMMEDIATE");
+    if (code == SQLITE_OK) {
+        code = weiri_repair_in_transaction(db);
+    }
     if (code == SQLITE_OK) {
         code = run(db, "COMMIT");
     }
     if (sqlite3_get_autocommit(db) == 0) {
         (void)run(db, "ROLLBACK");
     }
-    (void)run(db, "PRAGMA writable_schema = RESET");
-    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     return code;
 }

@@ -9,5 +9,7 @@
  * transaction. Called by the leader, outside of transactions, after a statement found the indexes
  * damaged. Fails, and changes nothing, where the table is damaged too. Returns SQLite's codes. */
 int weiri_repair_indexes(sqlite3 *db);
+/* The same inside a transaction. */
+int weiri_repair_in_transaction(sqlite3 *db);
 
 #endif

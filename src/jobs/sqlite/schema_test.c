@@ -62,6 +62,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_REFILE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
+        {WEIRI_SQL_NEXT_JOBS, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>?)"},
         {WEIRI_SQL_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_NOTE_POLICY, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_COUNT_ARCHIVED, "SEARCH policies USING INTEGER PRIMARY KEY (rowid=?)"},

@@ -183,6 +183,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PEEK_ARCHIVED] = "SELECT id FROM jobs INDEXED BY jobs_archived "
                                 "WHERE state = 5 AND tube = ?1 ORDER BY lease DESC LIMIT ?3",
 
+    [WEIRI_SQL_NEXT_JOBS] = "SELECT id FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2",
+
     [WEIRI_SQL_SAVEPOINT] = "SAVEPOINT weir_put",
     [WEIRI_SQL_ROLLBACK_TO] = "ROLLBACK TO weir_put",
     [WEIRI_SQL_RELEASE] = "RELEASE weir_put",

@@ -128,6 +128,10 @@ enum weir_status weiri_store_schedules(void *store, const char *name, weir_job_s
                                        void *arg, struct weir_error *ret_error);
 enum weir_status weiri_store_check(void *store, struct weiri_check *check,
                                    struct weir_error *ret_error);
+enum weir_status weiri_store_repair(void *store, struct weir_repair_counts *ret_counts,
+                                    struct weir_error *ret_error);
+enum weir_status weiri_store_shrink(void *store, uint64_t *ret_before, uint64_t *ret_after,
+                                    struct weir_error *ret_error);
 enum weir_status weiri_store_move(void *store, struct weiri_move *move,
                                   struct weir_error *ret_error);
 enum weir_status weiri_store_exchange(void *store, struct weiri_exchange *exchange,

@@ -1,0 +1,249 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Repairing and shrinking a store, on a connection of their own beside the broker's: both exclude
+ * each other by the lock file, as two processes do. */
+#include <sys/stat.h>
+
+#include "base/time.h"
+#include "jobs/error.h"
+#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/repair.h"
+#include "jobs/sqlite/result.h"
+#include "jobs/sqlite/row.h"
+#include "jobs/sqlite/write.h"
+
+/* Jobs that are checked in one transaction, so that others can write in between. */
+enum {
+    CHECK_JOBS = 500
+};
+
+static void close_own(struct weiri_store *own)
+{
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), own->config->busy_ns);
+    bool is_locked = weiri_lock_file_lock(&own->lock_file, limit) == 0;
+    weiri_connection_close(&own->writer, is_locked && !weiri_write_has_failed(own));
+    if (is_locked) {
+        weiri_lock_file_unlock(&own->lock_file);
+    }
+    weiri_lock_file_close(&own->lock_file);
+    weiri_store_fini(own);
+}
+
+/* Opens the file of a store once more. own is all zero. */
+static enum weir_status open_own(const struct weiri_store *store, struct weiri_store *own,
+                                 struct weir_error *ret_error)
+{
+    own->config = store->config;
+    if (weiri_store_init(own, store->path) != WEIR_OK) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    }
+    int error = weiri_lock_file_open(&own->lock_file, own->lock_path);
+    if (error != 0) {
+        weiri_store_fini(own);
+        return weiri_store_refuse_lock(store, error, ret_error);
+    }
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), own->config->busy_ns);
+    enum weir_status status = weiri_store_lock(own, limit, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_connection_open(&own->writer, own->path, WEIRI_CONNECTION_WRITER,
+                                       own->config, ret_error);
+        if (status == WEIR_OK) {
+            weiri_write_prepare(own);
+        }
+        weiri_lock_file_unlock(&own->lock_file);
+    }
+    if (status != WEIR_OK) {
+        close_own(own);
+    }
+    return status;
+}
+
+typedef int change_fn(struct weiri_store *own, void *arg);
+
+/* One transaction. */
+static enum weir_status change(struct weiri_store *own, change_fn *fn, void *arg,
+                               struct weir_error *ret_error)
+{
+    struct weiri_remark remark = {.after = NULL};
+    own->must_flush = false;
+    enum weir_status status = weiri_write_lock(own, ret_error, &remark);
+    if (status == WEIR_OK) {
+        int code = weiri_write_begin(own);
+        if (code == SQLITE_OK) {
+            code = fn(own, arg);
+        }
+        status = weiri_write_end(own, code, true, ret_error, &remark);
+        if (status == WEIR_OK) {
+            weiri_write_checkpoint_if_due(own, &remark);
+        }
+        weiri_lock_file_unlock(&own->lock_file);
+    }
+    if (status == WEIR_OK && own->must_flush) {
+        status = weiri_write_flush(own, ret_error, &remark);
+    }
+    weiri_write_say(own, &remark);
+    return status;
+}
+
+/* --- repair --- */
+
+/* Deletes what belongs to no job. A throttled key outlives its job: its job is negative. */
+static const char *const orphans[] = {
+    "DELETE FROM bodies WHERE id NOT IN (SELECT id FROM jobs)",
+    "DELETE FROM attempts WHERE job NOT IN (SELECT id FROM jobs)",
+    "DELETE FROM keys WHERE job > 0 AND job NOT IN (SELECT id FROM jobs)",
+};
+
+static int rebuild(struct weiri_store *own, void *arg)
+{
+    struct weir_repair_counts *counts = arg;
+    int code = weiri_repair_in_transaction(own->writer.db);
+    for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]) && code == SQLITE_OK; i++) {
+        code = sqlite3_exec(own->writer.db, orphans[i], NULL, NULL, NULL);
+        counts->orphans += code == SQLITE_OK ? (uint64_t)sqlite3_changes(own->writer.db) : 0;
+    }
+    own->changes_before = -1; /* the schema changed */
+    return code;
+}
+
+/* A stretch of jobs whose bodies are checked. */
+struct stretch {
+    struct weir_repair_counts *counts;
+    int64_t after; /* the last number that was checked */
+    size_t count;  /* result: 0: there are no more */
+};
+
+static int is_sound(struct weiri_store *own, int64_t number, bool *ret_is_sound)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(&own->writer, WEIRI_SQL_BODY, &number, 1, &statement);
+    *ret_is_sound = false;
+    if (code == SQLITE_ROW) {
+        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
+        const void *bytes = sqlite3_column_blob(statement, 1);
+        size_t size = (size_t)sqlite3_column_bytes(statement, 1);
+        *ret_is_sound = weiri_checksum(bytes, size) == checksum;
+    }
+    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+}
+
+/* Buries a job whose body is damaged, unless a worker has it. */
+static int check_job(struct weiri_store *own, struct weiri_tally *tally, int64_t number,
+                     struct weir_repair_counts *counts)
+{
+    struct weiri_row row;
+    bool has_sound_body = true;
+    const struct weiri_job_step step = {.event = WEIRI_JOB_SET_ASIDE};
+    enum weir_status status;
+    int code = weiri_row_load(own, number, &row);
+    if (code != SQLITE_ROW) {
+        return code == SQLITE_DONE ? SQLITE_OK : code;
+    }
+    counts->jobs++;
+    code = is_sound(own, number, &has_sound_body);
+    if (code != SQLITE_OK || has_sound_body) {
+        return code;
+    }
+    counts->damaged++;
+    return weiri_row_step(own, tally, &row, &step, weiri_store_now(own), weiri_damage_reason,
+                          &status);
+}
+
+static int check_stretch(struct weiri_store *own, void *arg)
+{
+    struct stretch *stretch = arg;
+    struct weiri_tally tally = {0};
+    int64_t numbers[CHECK_JOBS];
+    const int64_t values[] = {stretch->after, CHECK_JOBS};
+    sqlite3_stmt *statement;
+    stretch->count = 0;
+    int code = weiri_sql_start(&own->writer, WEIRI_SQL_NEXT_JOBS, values, 2, &statement);
+    while (code == SQLITE_ROW && stretch->count < CHECK_JOBS) {
+        numbers[stretch->count++] = sqlite3_column_int64(statement, 0);
+        code = sqlite3_step(statement);
+    }
+    code = weiri_sql_end(statement, code);
+    for (size_t i = 0; i < stretch->count && code == SQLITE_OK; i++) {
+        code = check_job(own, &tally, numbers[i], stretch->counts);
+        stretch->after = numbers[i];
+    }
+    return code == SQLITE_OK ? weiri_tally_flush(own, &tally) : code;
+}
+
+enum weir_status weiri_store_repair(void *arg, struct weir_repair_counts *ret_counts,
+                                    struct weir_error *ret_error)
+{
+    struct weiri_store own = {.config = NULL};
+    struct weir_repair_counts counts = {0, 0, 0};
+    enum weir_status status = open_own(arg, &own, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = change(&own, rebuild, &counts, ret_error);
+    struct stretch stretch = {.counts = &counts, .count = 1};
+    while (status == WEIR_OK && stretch.count > 0) {
+        status = change(&own, check_stretch, &stretch, ret_error);
+    }
+    close_own(&own);
+    *ret_counts = status == WEIR_OK ? counts : *ret_counts;
+    return status;
+}
+
+/* --- shrink --- */
+
+static uint64_t size_of(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 ? (uint64_t)facts.st_size : 0;
+}
+
+static int note_stamp(struct weiri_store *own, void *arg)
+{
+    (void)arg;
+    own->changes_before = -1;
+    return SQLITE_OK;
+}
+
+/* Writes the database anew without its free pages, and copies it over the old one. Readers may put
+ * the copying off. */
+static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_error)
+{
+    struct weiri_remark remark = {.after = NULL};
+    sqlite3 *db = own->writer.db;
+    enum weir_status status = weiri_write_lock(own, ret_error, &remark);
+    if (status == WEIR_OK) {
+        /* VACUUM attaches a file of its own, which may be as large as the store. */
+        (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 1);
+        int code = sqlite3_exec(db, "PRAGMA temp_store = FILE; VACUUM", NULL, NULL, NULL);
+        if (code == SQLITE_OK) {
+            weiri_write_checkpoint(own, SQLITE_CHECKPOINT_TRUNCATE, &remark);
+        } else {
+            status = weiri_sqlite_fail(ret_error, db, sqlite3_extended_errcode(db), own->path);
+        }
+        weiri_lock_file_unlock(&own->lock_file);
+    }
+    weiri_write_say(own, &remark);
+    return status;
+}
+
+enum weir_status weiri_store_shrink(void *arg, uint64_t *ret_before, uint64_t *ret_after,
+                                    struct weir_error *ret_error)
+{
+    struct weiri_store own = {.config = NULL};
+    const struct weiri_store *store = arg;
+    enum weir_status status = open_own(store, &own, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    uint64_t before = size_of(store->path);
+    status = vacuum(&own, ret_error);
+    if (status == WEIR_OK) {
+        status = change(&own, note_stamp, NULL, ret_error);
+    }
+    close_own(&own);
+    if (status == WEIR_OK) {
+        *ret_before = before;
+        *ret_after = size_of(store->path);
+    }
+    return status;
+}

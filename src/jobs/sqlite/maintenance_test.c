@@ -1,0 +1,182 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <sys/stat.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/faulty_vfs.h"
+#include "support/jobs.h"
+
+static struct jobs_wall wall = {JOBS_WALL_START};
+
+/* Changes the file behind weir's back. */
+static void run(const char *sql)
+{
+    sqlite3 *db;
+    char *text = NULL;
+    CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (sqlite3_exec(db, sql, NULL, NULL, &text) != SQLITE_OK) {
+        test_fail(__FILE__, __LINE__, "%s: %s", sql, text);
+    }
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+}
+
+static struct weir_repair_counts repair(weir_broker *broker)
+{
+    struct weir_repair_counts counts;
+    struct weir_error error = {""};
+    if (weir_broker_repair(broker, &counts, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s", error.text);
+    }
+    return counts;
+}
+
+TEST(sound, "the repair of a sound store changes nothing that matters")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    for (int i = 0; i < 1200; i++) {
+        (void)jobs_put(broker, "t", "x", NULL);
+    }
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    struct weir_repair_counts counts = repair(broker);
+    CHECK_INT(counts.jobs, ==, 1200);
+    CHECK_INT(counts.damaged, ==, 0);
+    CHECK_INT(counts.orphans, ==, 0);
+    CHECK_COUNTS(broker, "t", 0, 1199, 1, 0);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    CHECK_INT(jobs_put(broker, "t", "x", NULL), ==, 1201);
+    weir_broker_close(broker);
+    broker = jobs_store_open("jobs.db", &wall);
+    CHECK_COUNTS(broker, "t", 0, 1200, 0, 0);
+    weir_broker_close(broker);
+}
+
+static int keep_reason(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_REASON_SIZE, "%s %s", job->id, job->reason);
+    return 0;
+}
+
+TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, counts are right again")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_put_options delayed = WEIR_PUT_OPTIONS_INIT;
+    delayed.delay_ns = WEIR_SECONDS(5);
+    for (int i = 0; i < 4; i++) {
+        (void)jobs_put(broker, "t", "body", i == 3 ? &delayed : NULL);
+    }
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t"); /* 1 */
+    run("UPDATE bodies SET body = x'00' WHERE id IN (1, 2, 4); "
+        "INSERT INTO bodies VALUES(77, 1, x'00'); "
+        "INSERT INTO keys VALUES(1, 'k', 88, 0, 0, 0), (1, 'l', -88, 0, 0, 0); "
+        "UPDATE tubes SET ready = 0, delayed = 700");
+    struct weir_repair_counts counts = repair(broker);
+    CHECK_INT(counts.jobs, ==, 4);
+    CHECK_INT(counts.damaged, ==, 3);
+    CHECK_INT(counts.orphans, ==, 2);
+    CHECK_COUNTS(broker, "t", 0, 1, 1, 2);
+    char reason[WEIR_REASON_SIZE + 10] = "";
+    CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),
+                 WEIR_OK);
+    CHECK_STRING(reason, "2 its body is damaged: the checksum does not match");
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+}
+
+static uint64_t bytes(void)
+{
+    struct stat facts;
+    CHECK_INT(stat("jobs.db", &facts), ==, 0);
+    return (uint64_t)facts.st_size;
+}
+
+TEST(shrink, "a store that was large gives the space back, and is the same")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    weir_broker *other = jobs_store_open("jobs.db", &wall);
+    static char large[100000];
+    memset(large, 'x', sizeof(large) - 1);
+    for (int i = 0; i < 100; i++) {
+        (void)jobs_put(broker, "t", large, NULL);
+    }
+    struct weiri_list list;
+    struct weiri_exchange exchange = jobs_reserve(broker, "t", 99, 1000, &list);
+    CHECK_INT(exchange.reserved_count, ==, 99);
+    for (struct weiri_list *link = list.next; link != &list; link = link->next) {
+        CHECK_STATUS(jobs_settle(broker, WEIRI_CONTAINER(link, struct weiri_reservation, link),
+                                 WEIRI_JOB_DONE, 0, NULL),
+                     WEIR_OK);
+    }
+    jobs_free(broker, &list);
+    uint64_t before = 0;
+    uint64_t after = 0;
+    CHECK_STATUS(weir_broker_shrink(broker, &before, &after, NULL), WEIR_OK);
+    CHECK_INT(before, >, 5000000);
+    CHECK_INT(after, <, 1000000);
+    CHECK_INT(bytes(), ==, after);
+    CHECK_COUNTS(other, "t", 0, 1, 0, 0);
+    CHECK_INT(jobs_put(other, "t", "x", NULL), ==, 101);
+    CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_OK);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_INT(job->job.body_size, ==, sizeof(large) - 1);
+    jobs_free_one(broker, job);
+    weir_broker_close(other);
+    weir_broker_close(broker);
+    /* With its log, which was removed with the last connection, and without. */
+    broker = jobs_store_open("jobs.db", &wall);
+    CHECK_COUNTS(broker, "t", 0, 1, 1, 0);
+    weir_broker_close(broker);
+}
+
+TEST(failing, "whichever write fails, repair and shrink change nothing, and the store goes on")
+{
+    fault_install();
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    for (int i = 0; i < 20; i++) {
+        (void)jobs_put(broker, "t", "body", NULL);
+    }
+    int failures = 0;
+    for (int which = 0; which < 2; which++) {
+        bool has_failed = true;
+        for (int nth = 0; has_failed; nth++) {
+            struct weir_repair_counts counts;
+            fault_arm(FAULT_WRITE | FAULT_SYNC, nth, false, SQLITE_IOERR_WRITE);
+            enum weir_status status = which == 0 ? weir_broker_repair(broker, &counts, NULL)
+                                                 : weir_broker_shrink(broker, NULL, NULL, NULL);
+            has_failed = fault.failed > 0;
+            fault_disarm();
+            failures += status != WEIR_OK;
+            CHECK(status == WEIR_OK || status == WEIR_EIO);
+            CHECK_COUNTS(broker, "t", 0, 20, 0, 0);
+        }
+    }
+    CHECK_INT(failures, >, 5);
+    weir_broker_close(broker);
+    broker = jobs_store_open("jobs.db", &wall);
+    CHECK_INT(repair(broker).jobs, ==, 20);
+    weir_broker_close(broker);
+}
+
+TEST(refused, "neither is for brokers that only look, for clusters, or for nothing")
+{
+    weir_broker_close(jobs_store_open("jobs.db", &wall));
+    weir_broker *broker;
+    struct weir_repair_counts counts;
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_EACCESS);
+    CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_EACCESS);
+    weir_broker_close(broker);
+    CHECK_STATUS(weir_broker_repair(NULL, &counts, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_shrink(NULL, NULL, NULL, NULL), WEIR_EINVAL);
+    broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_repair(broker, NULL, NULL), WEIR_EINVAL);
+    weir_broker_close(broker);
+    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2", NULL, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_ENOTSUP);
+    CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_ENOTSUP);
+    weir_broker_close(broker);
+}
