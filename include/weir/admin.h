@@ -266,7 +266,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker,
 struct weir_repair_counts {
     uint64_t jobs;    /**< Jobs that were checked. */
     uint64_t damaged; /**< Of them those whose bodies are damaged: they are buried, unless a worker
-                           has them. */
+                           has them, or they are archived. */
     uint64_t orphans; /**< Bodies, attempts and keys without a job, which were deleted. */
 };
 

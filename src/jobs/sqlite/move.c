@@ -118,8 +118,8 @@ static int run_forget(struct weiri_store *store, void *arg)
             continue;
         }
         code = weiri_row_load(store, entry->job->number, &row);
-        /* One that was buried meanwhile stays. */
-        bool is_moved = code == SQLITE_ROW && row.facts.state != WEIR_JOB_BURIED;
+        /* One that was buried or archived meanwhile stays. */
+        bool is_moved = code == SQLITE_ROW && row.facts.state < WEIR_JOB_BURIED;
         if (is_moved) {
             code = weiri_row_step(store, &tally, &row, &step, now, NULL, &entry->removed);
         } else if (code == SQLITE_ROW || code == SQLITE_DONE) {

@@ -157,7 +157,7 @@ static int is_running(struct weiri_store *store, int64_t job, bool *ret_is)
 {
     struct weiri_row row;
     int code = job == 0 ? SQLITE_DONE : weiri_row_load(store, job, &row);
-    *ret_is = code == SQLITE_ROW && row.facts.state != WEIR_JOB_BURIED;
+    *ret_is = code == SQLITE_ROW && row.facts.state < WEIR_JOB_BURIED;
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 

@@ -225,6 +225,10 @@ TEST(overlap, "a schedule without overlap puts no job while its last one has not
     pass(MINUTE);
     CHECK_INT(work(broker, "t", times, 4), ==, 0);
     pass(MINUTE);
+    /* One that is archived has. */
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.archive_ns = WEIR_FOREVER;
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
     CHECK_INT(work(broker, "t", times, 4), ==, 1);
     CHECK_INT(see(broker, "s").skipped, ==, 6);
     pass(MINUTE);
