@@ -101,6 +101,12 @@ call-faults: deps-test ## let each system call of the program fail in turn, or k
 	@$(call build,dev)
 	@tools/call_faults.py build/dev/src/weir $(KINDS)
 
+.PHONY: bit-flips
+bit-flips: deps-test ## damage stores at random: no command may hang, crash or run a damaged body (ROUNDS=N: N stores)
+	@$(call configure,dev)
+	@$(call build,dev)
+	@tools/bit_flips.py build/dev/src/weir $(or $(ROUNDS),400)
+
 .PHONY: planted
 planted: deps-test ## plant bugs in copies of the sources: the schedule explorer must find each
 	@$(call configure,dev)
