@@ -177,6 +177,41 @@ TEST(until_empty, "it ends when all tubes are empty, and not while one has a job
     scene_close(&order.scene);
 }
 
+/* A job of one tube puts one into the next, from b to a and from c to b. */
+static int run_and_pass_on(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct order *order = arg;
+    (void)note_run(context, job, arg);
+    if (job->tube[0] != 'a') {
+        const char to[] = {(char)(job->tube[0] - 1), '\0'};
+        (void)jobs_put(order->scene.broker, to, "x", NULL);
+    }
+    return WEIR_OK;
+}
+
+TEST(passed_on,
+     "it does not end while a run has put a job into a tube that was empty when it looked")
+{
+    uint64_t rounds = test_scaled(100);
+    static struct order order;
+    memset(&order, 0, sizeof(order));
+    scene_open(&order.scene);
+    const struct weir_tube_weight tubes[] = {{"a", 1, 0}, {"b", 1, 0}, {"c", 1, 0}};
+    struct weir_consumer_options options = options_of(&order, WEIR_CONSUMER_UNTIL_EMPTY, tubes, 3);
+    options.handler = run_and_pass_on;
+    options.workers = 3;
+    for (uint64_t i = 0; i < rounds; i++) {
+        order.count = 0;
+        (void)jobs_put(order.scene.broker, "c", "x", NULL);
+        start(&order, &options);
+        scene_wait_for_end(&order.scene);
+        CHECK_INT(order.count, ==, 3);
+        weir_consumer_free(order.scene.consumer);
+        order.scene.consumer = NULL;
+    }
+    scene_close(&order.scene);
+}
+
 TEST(rate, "runs begin no faster than the rate, and jobs are not reserved before they may begin")
 {
     for (uint32_t workers = 1; workers <= 4; workers += 3) {

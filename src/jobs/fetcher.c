@@ -328,6 +328,19 @@ static bool is_tube_done(weir_consumer *consumer)
     return is;
 }
 
+/* Whether a tube had news after the pass began: it may have got a job after it was looked at, from
+ * a run of a tube that was looked at later. */
+static bool has_news(weir_consumer *consumer)
+{
+    const weir_broker *broker = consumer->broker;
+    bool has = false;
+    for (size_t i = 0; i < consumer->source_count && !has; i++) {
+        const struct weiri_mark *mark = &consumer->marks[i];
+        has = broker->ops->mark(broker->store, mark->tube) != mark->mark;
+    }
+    return has;
+}
+
 static void run_passes(weir_consumer *consumer)
 {
     bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
@@ -344,7 +357,7 @@ static void run_passes(weir_consumer *consumer)
         if (is_long_sleep && pass.reserved > 0) {
             atomic_fetch_add_explicit(&consumer->missed_wakes, 1, memory_order_relaxed);
         }
-        if (is_until_empty && pass.is_empty && is_tube_done(consumer)) {
+        if (is_until_empty && pass.is_empty && is_tube_done(consumer) && !has_news(consumer)) {
             weiri_consumer_end(consumer, WEIR_OK, NULL);
             continue;
         }
