@@ -105,10 +105,10 @@ def run_round(weir, start, seed):
 
 
 def main():
-    weir = os.path.abspath(sys.argv[1])
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 300
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 31)
     with tempfile.TemporaryDirectory() as text:
+        weir = shutil.copy2(sys.argv[1], text)  # it may be built anew meanwhile
         start = Path(text)
         for kind in ("log", "none"):
             (start / kind).mkdir()

@@ -160,10 +160,11 @@ def fail_each(weir, start, name, call, error):
 
 
 def main():
-    weir, filters = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    filters = sys.argv[2:]
     runs = [(name, call, error) for name in COMMANDS for call, errors in FAULTS.items() for error in errors
             if not filters or any(one in f"{name}.{call}.{error}" for one in filters)]
     with tempfile.TemporaryDirectory() as text:
+        weir = shutil.copy2(sys.argv[1], text)  # it may be built anew meanwhile
         start = Path(text) / "start"
         start.mkdir()
         make_store(weir, start)
