@@ -290,10 +290,12 @@ enum weir_status weir_broker_repair(weir_broker *broker, struct weir_repair_coun
     if (status == WEIR_OK && ret_counts == NULL) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "ret_counts is NULL");
     }
-    if (status == WEIR_OK && broker->ops->repair == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to repair");
+    if (status != WEIR_OK) {
+        return status;
     }
-    return status == WEIR_OK ? broker->ops->repair(broker->store, ret_counts, ret_error) : status;
+    return broker->ops->repair != NULL
+               ? broker->ops->repair(broker->store, ret_counts, ret_error)
+               : weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to repair");
 }
 
 enum weir_status weir_broker_shrink(weir_broker *broker, uint64_t *ret_before, uint64_t *ret_after,
@@ -301,11 +303,11 @@ enum weir_status weir_broker_shrink(weir_broker *broker, uint64_t *ret_before, u
 {
     uint64_t ignored[2];
     enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK && broker->ops->shrink == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to shrink");
+    if (status != WEIR_OK) {
+        return status;
     }
-    return status == WEIR_OK
+    return broker->ops->shrink != NULL
                ? broker->ops->shrink(broker->store, ret_before == NULL ? &ignored[0] : ret_before,
                                      ret_after == NULL ? &ignored[1] : ret_after, ret_error)
-               : status;
+               : weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to shrink");
 }

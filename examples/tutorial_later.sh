@@ -1,0 +1,12 @@
+#!/bin/sh
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+
+set -eu
+export WEIR_BROKER="sqlite:$PWD/jobs.db"
+
+weir put --delay 90s img garden.jpg
+id=$(weir at img 'tomorrow 9:00' beach.jpg)
+weir stats img
+weir revoke "$id"
+weir why 1 | sed 's/;.*//'
