@@ -448,5 +448,8 @@ TEST(maintenance, "repair tells what it found, and shrink how large the store is
     prints(WEIR_EXPECT(0, "repair", "--json"), "{\"jobs\":1,\"damaged\":0,\"orphans\":0}\n");
     prints(WEIR_EXPECT(0, "shrink"), " bytes, before ");
     prints(WEIR_EXPECT(0, "shrink", "--json"), "{\"before\":");
+    WEIR(69, "repair", "-b", "beanstalk://127.0.0.1:1,127.0.0.1:2");
+    WEIR(69, "shrink", "-b", "beanstalk://127.0.0.1:1,127.0.0.1:2");
+    WEIR(69, "policy", "t", "-b", "beanstalk://127.0.0.1:1,127.0.0.1:2");
     CHECK_INT(program_count("t", "ready"), ==, 1);
 }

@@ -127,7 +127,6 @@ TEST(maintenance, "repair and shrink take no operand, and no store that is not t
         {64, "\"x\"", "expected", {"shrink", "x"}},
         {66, "does not exist", "expected", {"repair", "-b", "sqlite:none.db"}},
         {66, "does not exist", "expected", {"shrink", "-b", "sqlite:none.db"}},
-        {69, "no file", "repair", {"repair", "-b", "beanstalk://127.0.0.1:1,127.0.0.1:2"}},
     };
     make_folder();
     CHECK_ROWS(rows);
