@@ -114,8 +114,8 @@ def judge(weir, folder, name, done):
     if damage:
         raise Lost(f"damage: {damage}")
     run(weir, folder, "resume", "t")
-    run(weir, folder, "kick", "t", check=False)
     for tube in ("t", "u"):
+        run(weir, folder, "kick", tube, check=False)
         run(weir, folder, "work", "-e", tube, "--", "sh", "-c", HANDLER)
     ran = set((folder / "ran").read_text().split())
     if expected - ran - ({"3"} if name == "rm" else set()):

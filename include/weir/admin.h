@@ -272,9 +272,10 @@ struct weir_repair_counts {
 
 /** Makes a store sound, as far as its jobs can be read: makes all indexes and counts anew, deletes
  * what belongs to no job, and buries jobs whose bodies are damaged. Others may go on meanwhile.
- * Where the jobs themselves cannot be read it is WEIR_ECORRUPT, and nothing has changed. On failure
- * ret_counts is as it was. Errors: WEIR_EINVAL (NULL), WEIR_ENOTSUP (a cluster), WEIR_EACCESS,
- * WEIR_EFORKED, and those of the storage. */
+ * At the end it writes the store anew, as weir_broker_shrink() does; where that fails, such as for
+ * lack of space, the rest has been done. Where the jobs themselves cannot be read it is
+ * WEIR_ECORRUPT, and nothing has changed. On failure ret_counts is as it was. Errors: WEIR_EINVAL
+ * (NULL), WEIR_ENOTSUP (a cluster), WEIR_EACCESS, WEIR_EFORKED, and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_repair(weir_broker *broker,
                                                             struct weir_repair_counts *ret_counts,
                                                             struct weir_error *ret_error);

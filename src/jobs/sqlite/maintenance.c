@@ -44,16 +44,22 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
     }
     int64_t limit = weiri_time_add(weiri_monotonic_now(), own->config->busy_ns);
     enum weir_status status = weiri_store_lock(own, limit, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_connection_open(&own->writer, own->path, WEIRI_CONNECTION_WRITER,
-                                       own->config, ret_error);
-        if (status == WEIR_OK) {
-            weiri_write_prepare(own);
-        }
-        weiri_lock_file_unlock(&own->lock_file);
-    }
     if (status != WEIR_OK) {
-        close_own(own);
+        weiri_lock_file_close(&own->lock_file);
+        weiri_store_fini(own);
+        return status;
+    }
+    status = weiri_connection_open(&own->writer, own->path, WEIRI_CONNECTION_WRITER, own->config,
+                                   ret_error);
+    if (status == WEIR_OK) {
+        weiri_write_prepare(own);
+    } else {
+        weiri_connection_close(&own->writer, false);
+    }
+    weiri_lock_file_unlock(&own->lock_file);
+    if (status != WEIR_OK) {
+        weiri_lock_file_close(&own->lock_file);
+        weiri_store_fini(own);
     }
     return status;
 }
@@ -94,15 +100,21 @@ static const char *const orphans[] = {
     "DELETE FROM keys WHERE job > 0 AND job NOT IN (SELECT id FROM jobs)",
 };
 
+struct rebuilding {
+    struct weir_repair_counts *counts;
+    bool is_damaged; /* the old indexes cannot be read: their pages are left unused */
+};
+
 static int rebuild(struct weiri_store *own, void *arg)
 {
-    struct weir_repair_counts *counts = arg;
-    int code = weiri_repair_in_transaction(own->writer.db);
+    const struct rebuilding *rebuilding = arg;
+    sqlite3 *db = own->writer.db;
+    int code = rebuilding->is_damaged ? weiri_repair_in_transaction(db) : weiri_repair_refresh(db);
     for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]) && code == SQLITE_OK; i++) {
-        code = sqlite3_exec(own->writer.db, orphans[i], NULL, NULL, NULL);
-        counts->orphans += code == SQLITE_OK ? (uint64_t)sqlite3_changes(own->writer.db) : 0;
+        code = sqlite3_exec(db, orphans[i], NULL, NULL, NULL);
+        rebuilding->counts->orphans += code == SQLITE_OK ? (uint64_t)sqlite3_changes(db) : 0;
     }
-    own->changes_before = -1; /* the schema changed */
+    own->changes_before = -1; /* SQLite counts no changes of indexes */
     return code;
 }
 
@@ -170,25 +182,6 @@ static int check_stretch(struct weiri_store *own, void *arg)
     return code == SQLITE_OK ? weiri_tally_flush(own, &tally) : code;
 }
 
-enum weir_status weiri_store_repair(void *arg, struct weir_repair_counts *ret_counts,
-                                    struct weir_error *ret_error)
-{
-    struct weiri_store own = {.config = NULL};
-    struct weir_repair_counts counts = {0, 0, 0};
-    enum weir_status status = open_own(arg, &own, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    status = change(&own, rebuild, &counts, ret_error);
-    struct stretch stretch = {.counts = &counts, .count = 1};
-    while (status == WEIR_OK && stretch.count > 0) {
-        status = change(&own, check_stretch, &stretch, ret_error);
-    }
-    close_own(&own);
-    *ret_counts = status == WEIR_OK ? counts : *ret_counts;
-    return status;
-}
-
 /* --- shrink --- */
 
 static uint64_t size_of(const char *path)
@@ -245,5 +238,37 @@ enum weir_status weiri_store_shrink(void *arg, uint64_t *ret_before, uint64_t *r
         *ret_before = before;
         *ret_after = size_of(store->path);
     }
+    return status;
+}
+
+/* --- repair, as a whole --- */
+
+enum weir_status weiri_store_repair(void *arg, struct weir_repair_counts *ret_counts,
+                                    struct weir_error *ret_error)
+{
+    struct weiri_store own = {.config = NULL};
+    struct weir_repair_counts counts = {0, 0, 0};
+    struct rebuilding rebuilding = {&counts, false};
+    enum weir_status status = open_own(arg, &own, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = change(&own, rebuild, &rebuilding, ret_error);
+    if (status == WEIR_ECORRUPT) {
+        counts.orphans = 0;
+        rebuilding.is_damaged = true;
+        status = change(&own, rebuild, &rebuilding, ret_error);
+    }
+    struct stretch stretch = {.counts = &counts, .count = 1};
+    while (status == WEIR_OK && stretch.count > 0) {
+        status = change(&own, check_stretch, &stretch, ret_error);
+    }
+    /* Repairs of damaged indexes, this one or an earlier one, left their pages unused. */
+    if (status == WEIR_OK) {
+        status = vacuum(&own, ret_error);
+        status = status == WEIR_OK ? change(&own, note_stamp, NULL, ret_error) : status;
+    }
+    close_own(&own);
+    *ret_counts = status == WEIR_OK ? counts : *ret_counts;
     return status;
 }

@@ -42,6 +42,12 @@ int weiri_repair_in_transaction(sqlite3 *db)
     return code;
 }
 
+int weiri_repair_refresh(sqlite3 *db)
+{
+    int code = run(db, "REINDEX");
+    return code == SQLITE_OK ? run(db, recount) : code;
+}
+
 int weiri_repair_indexes(sqlite3 *db)
 {
     int code = run(db, "BEGIN IMMEDIATE");

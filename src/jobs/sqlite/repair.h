@@ -11,5 +11,7 @@
 int weiri_repair_indexes(sqlite3 *db);
 /* The same inside a transaction. */
 int weiri_repair_in_transaction(sqlite3 *db);
+/* The same where the old indexes can be read, so that their pages are used again. */
+int weiri_repair_refresh(sqlite3 *db);
 
 #endif
