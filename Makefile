@@ -96,7 +96,7 @@ clocks: deps-test ## the tests while the wall clock jumps by days, and on monoto
 	@tools/clock_faults.sh build/dev
 
 .PHONY: call-faults
-call-faults: deps-test ## let each system call of the program fail in turn, or kill it there (KINDS="put. work.")
+call-faults: deps-test ## let each system call of the program fail in turn, or kill it there (KINDS=put.,work.)
 	@$(call configure,dev)
 	@$(call build,dev)
 	@tools/call_faults.py build/dev/src/weir $(KINDS)

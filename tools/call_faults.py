@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Lets each system call of the program fail in turn, and sees that no acknowledged job is lost.
 
-Usage: tools/call_faults.py WEIR [FILTER...]     FILTER: only runs whose COMMAND.CALL.ERROR contains one of these
+Usage: tools/call_faults.py WEIR [FILTER,...]     FILTER: only runs whose COMMAND.CALL.ERROR contains one of these
 
 For each command, call and error the nth call fails, for n = 1, 2, ... until none is left to fail (strace injects it),
 on a copy of the same store. Then the program without faults must find what a ledger expects:
@@ -160,7 +160,7 @@ def fail_each(weir, start, name, call, error):
 
 
 def main():
-    filters = sys.argv[2:]
+    filters = [one for word in sys.argv[2:] for one in word.split(",")]
     runs = [(name, call, error) for name in COMMANDS for call, errors in FAULTS.items() for error in errors
             if not filters or any(one in f"{name}.{call}.{error}" for one in filters)]
     with tempfile.TemporaryDirectory() as text:
