@@ -10,9 +10,8 @@
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
 
-/* How often a copy of a running job is looked at before it goes back, and after how long first. */
-#define LOOKS_MAX 4
-#define LOOK_FIRST WEIR_MS(100)
+/* For how long a copy is kept while another one runs. */
+#define LOOK_NS WEIR_MS(100)
 /* For how long a job is known as done here; Redis knows it for an hour. */
 #define DONE_NS WEIR_SECONDS(1800)
 
@@ -140,14 +139,14 @@ static void admit(struct weiri_copy *copy, uint64_t attempts)
 }
 
 /* Another copy runs, or waits for its retry. This one is kept for a moment, since most jobs are
- * short; then it goes back to its node for longer each time, at most until the claim must have
- * ended. */
+ * short; then it goes back to its node, for longer each time, at most until the claim must have
+ * ended. Not later: a process that hangs keeps what it has reserved, since beanstalkd 1.12 forgets
+ * most TTRs while it is busy. */
 static void look_later(struct weiri_copy *copy, int64_t lease_ms)
 {
-    if (copy->looks < LOOKS_MAX && subscription_of(copy)->early_count < WEIRI_EARLY_MAX) {
-        int64_t pause = LOOK_FIRST << copy->looks;
-        copy->looks++;
-        copy->look_ns = weiri_time_add(weiri_monotonic_now(), pause);
+    if (!copy->is_second && subscription_of(copy)->early_count < WEIRI_EARLY_MAX) {
+        copy->is_second = true;
+        copy->look_ns = weiri_time_add(weiri_monotonic_now(), LOOK_NS);
         weiri_copy_hold_back(copy);
         return;
     }
@@ -362,11 +361,6 @@ int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns)
         weiri_copy_free(copy);
     } else if (run_at <= wall && copy->look_ns <= now_ns) {
         claim(copy);
-    } else if (copy->touch_ns <= now_ns && copy->looks > 0) {
-        /* beanstalkd 1.12 may forget the TTR of a job that was touched: it comes back only when its
-         * connection ends. So that a process that hangs does not keep all copies of what it runs,
-         * it touches only the one. */
-        weiri_copy_leave(copy, WEIRI_JOB_RELEASE, 1);
     } else if (copy->touch_ns <= now_ns) {
         weiri_copy_touch(copy);
     } else {

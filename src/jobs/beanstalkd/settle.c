@@ -110,7 +110,7 @@ static void tell_node(struct weiri_copy *copy)
 
 static bool is_looking(const struct weiri_copy *copy)
 {
-    return copy->is_early && copy->looks > 0;
+    return copy->is_early && copy->is_second;
 }
 
 /* A job is done: its other copies that are held back here are deleted. */

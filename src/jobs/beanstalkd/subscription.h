@@ -61,8 +61,8 @@ struct weiri_copy {
     bool is_asking; /* Redis is asked for the claim */
     bool is_claimed;
     bool is_held;     /* counted in its lane */
+    bool is_second;   /* another copy had the claim */
     int64_t look_ns;  /* when to look at its claim again */
-    uint32_t looks;   /* so far */
     int64_t touch_ns; /* when to touch it while it is early */
     int64_t ready_ns; /* since when it is in the stock */
     struct weiri_command command;
