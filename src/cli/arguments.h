@@ -81,6 +81,8 @@ int arguments_expect(const struct arguments *arguments, const char *const *names
 int read_duration(const char *name, const char *text, int64_t least, int64_t *ret_ns);
 int read_number(const char *name, const char *text, int64_t least, int64_t most,
                 int64_t *ret_number);
+/* One of enum weir_durability, by its name. */
+int read_durability(const char *name, const char *text, uint32_t *ret_durability);
 /* A tube's name. */
 int read_tube(const char *text);
 

@@ -60,19 +60,6 @@ static int read_mode(const char *name, const char *text, enum weir_duplicate *re
                   name, quote(text).text);
 }
 
-static int read_durability(const char *name, const char *text, uint32_t *ret_durability)
-{
-    static const char *const levels[] = {"full", "normal", "memory"};
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        if (strcmp(text, levels[i]) == 0) {
-            *ret_durability = WEIR_DURABILITY_FULL + (uint32_t)i;
-            return EX_OK;
-        }
-    }
-    return report(EX_USAGE, "%s: %s: unknown level; expected one of full, normal, memory", name,
-                  quote(text).text);
-}
-
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct put *put = arg;

@@ -10,8 +10,8 @@
 #include <weir/job_schedule.h>
 
 #include "cli/arguments.h"
-#include "cli/moment.h"
 #include "cli/report.h"
+#include "cli/schedule_entry.h"
 #include "cli/store.h"
 #include "cli/table.h"
 #include "cli/when.h"
@@ -20,42 +20,11 @@
 #include "view/timestamp.h"
 
 enum {
-    OPTION_CATCH_UP = OPTION_OWN,
-    OPTION_CRON,
-    OPTION_EVERY,
-    OPTION_FIRST,
-    OPTION_JSON,
-    OPTION_MISSED,
-    OPTION_NO_OVERLAP,
-    OPTION_PRIORITY,
-    OPTION_TOLERANCE,
-    OPTION_TTR,
-    OPTION_ZONE
+    OPTION_JSON = SCHEDULE_OPTION_END
 };
 
 static const struct poptOption schedule_options[] = {
-    OPTION_VALUE("cron", 'c', OPTION_CRON,
-                 "add: put a job at the times of this expression, e.g. '*/15 9-17 * * mon-fri'",
-                 "EXPRESSION"),
-    OPTION_VALUE("every", 'e', OPTION_EVERY, "add: put a job so often, e.g. 10m", "DURATION"),
-    OPTION_VALUE("zone", 'z', OPTION_ZONE,
-                 "add: the zone of an expression that names none (default: this system's)", "ZONE"),
-    OPTION_VALUE("first", '\0', OPTION_FIRST, "add: not before this time", "TIME"),
-    OPTION_VALUE("missed", '\0', OPTION_MISSED,
-                 "add: times that pass without a worker: a job for all of them (once, the "
-                 "default), for the last one if it is recent (skip), or for each (all)",
-                 "POLICY"),
-    OPTION_VALUE("tolerance", '\0', OPTION_TOLERANCE,
-                 "add: with skip, how late the last one may be (default: 1m)", "DURATION"),
-    OPTION_VALUE("catch-up", '\0', OPTION_CATCH_UP,
-                 "add: with all, at most so many of the last ones (default: 100)", "N"),
-    OPTION_FLAG("no-overlap", '\0', OPTION_NO_OVERLAP,
-                "add: put no job while the last one has not ended"),
-    OPTION_VALUE("priority", 'p', OPTION_PRIORITY, "add: of the jobs; smaller runs first", "N"),
-    OPTION_VALUE("ttr", '\0', OPTION_TTR,
-                 "add: of the jobs: a worker that gives no sign of life for so long has lost one "
-                 "(default: 60s)",
-                 "DURATION"),
+    SCHEDULE_ENTRY_OPTIONS,
     OPTION_FLAG("json", '\0', OPTION_JSON, "ls: print an object a schedule"),
     POPT_TABLEEND,
 };
@@ -69,7 +38,6 @@ static const struct table_column columns[] = {{"NAME", false, false}, {"TUBE", f
 
 struct schedule {
     struct weir_job_schedule_options options;
-    int64_t now_ns;
     int added; /* An option that is for add only; 0: none was given. */
     bool json;
 
@@ -77,58 +45,15 @@ struct schedule {
     bool failed;
 };
 
-static int read_missed(const char *name, const char *text, enum weir_missed *ret_missed)
-{
-    for (enum weir_missed missed = WEIR_MISSED_ONCE; missed <= WEIR_MISSED_ALL; missed++) {
-        if (strcmp(text, weir_missed_name(missed)) == 0) {
-            *ret_missed = missed;
-            return EX_OK;
-        }
-    }
-    return report(EX_USAGE, "%s: %s: unknown policy; expected one of once, skip, all", name,
-                  quote(text).text);
-}
-
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct schedule *schedule = arg;
-    struct weir_job_schedule_options *options = &schedule->options;
-    int64_t number = 0;
-    int code = EX_OK;
     if (option == OPTION_JSON) {
         schedule->json = true;
         return EX_OK;
     }
     schedule->added = option;
-    switch (option) {
-    case OPTION_CRON:
-        options->cron = text;
-        return EX_OK;
-    case OPTION_EVERY:
-        return read_duration(name, text, WEIR_MS(100), &options->interval_ns);
-    case OPTION_ZONE:
-        options->zone = text;
-        return EX_OK;
-    case OPTION_FIRST:
-        return read_moment(name, text, schedule->now_ns, &options->first_at_ns);
-    case OPTION_MISSED:
-        return read_missed(name, text, &options->missed);
-    case OPTION_TOLERANCE:
-        return read_duration(name, text, 1, &options->tolerance_ns);
-    case OPTION_CATCH_UP:
-        code = read_number(name, text, 1, WEIR_SCHEDULE_CATCH_UP_LIMIT, &number);
-        options->catch_up_max = (uint32_t)number;
-        return code;
-    case OPTION_PRIORITY:
-        code = read_number(name, text, INT32_MIN, INT32_MAX, &number);
-        options->priority = (int32_t)number;
-        return code;
-    case OPTION_TTR:
-        return read_duration(name, text, WEIR_MS(100), &options->ttr_ns);
-    default:
-        options->flags |= WEIR_SCHEDULE_NO_OVERLAP;
-        return EX_OK;
-    }
+    return schedule_entry_set(option, name, text, &schedule->options);
 }
 
 /* --- add --- */
@@ -146,40 +71,19 @@ static int tell_next(const struct weir_job_schedule *schedule, void *arg)
     return 0;
 }
 
-/* The store refuses these too, but only once it exists. */
-static int check_add(const struct schedule *schedule, const struct arguments *arguments)
+static int add(struct schedule *schedule, const struct arguments *arguments)
 {
     static const char *const names[] = {"add", "name", "tube", "body"};
-    const struct weir_job_schedule_options *options = &schedule->options;
+    struct weir_job_schedule_options *options = &schedule->options;
+    struct store store;
+    struct weir_error error = {""};
     int code = arguments_expect(arguments, names, 4, 1);
     if (code == EX_OK) {
         code = read_tube(arguments->operands[2]);
     }
-    if (code != EX_OK) {
-        return code;
+    if (code == EX_OK) {
+        code = schedule_entry_check(options, "", "--");
     }
-    if ((options->cron != NULL) == (options->interval_ns != 0)) {
-        return report(EX_USAGE, "%s; expected one of --cron and --every",
-                      options->cron != NULL ? "--cron and --every: both given" : "no times");
-    }
-    if (options->zone != NULL && options->cron == NULL) {
-        return report(EX_USAGE, "--zone: without --cron; expected it beside an expression");
-    }
-    if (options->tolerance_ns > 0 && options->missed != WEIR_MISSED_SKIP) {
-        return report(EX_USAGE, "--tolerance: expected it beside --missed skip");
-    }
-    if (options->catch_up_max > 0 && options->missed != WEIR_MISSED_ALL) {
-        return report(EX_USAGE, "--catch-up: expected it beside --missed all");
-    }
-    return EX_OK;
-}
-
-static int add(struct schedule *schedule, const struct arguments *arguments)
-{
-    struct weir_job_schedule_options *options = &schedule->options;
-    struct store store;
-    struct weir_error error = {""};
-    int code = check_add(schedule, arguments);
     if (code != EX_OK) {
         return code;
     }
@@ -189,16 +93,12 @@ static int add(struct schedule *schedule, const struct arguments *arguments)
     options->body = (struct weir_body){body, strlen(body)};
     code = store_open(&store, arguments, STORE_CHANGE);
     if (code == EX_OK) {
-        enum weir_status status = weir_broker_schedule_put(store.broker, options, &error);
-        if (status == WEIR_OK) {
-            status = weir_broker_schedules(store.broker, options->name, tell_next, NULL, &error);
-        }
-        /* A name, an expression or a zone. */
-        bool is_usage = status == WEIR_EINVAL || status == WEIR_ETOOBIG || status == WEIR_ERANGE ||
-                        status == WEIR_ENOTFOUND;
-        code = status == WEIR_OK ? EX_OK
-               : is_usage        ? report(EX_USAGE, "%s", error.text)
-                                 : report_status(status, quote(options->name).text, &error);
+        code = schedule_entry_put(store.broker, options, "");
+    }
+    if (code == EX_OK) {
+        enum weir_status status =
+            weir_broker_schedules(store.broker, options->name, tell_next, NULL, &error);
+        code = status == WEIR_OK ? EX_OK : report_status(status, quote(options->name).text, &error);
     }
     store_close(&store);
     return code;
@@ -359,7 +259,7 @@ static int act(struct schedule *schedule, const struct arguments *arguments)
 
 static int run_schedule(const struct command *command, int argc, char **argv)
 {
-    struct schedule schedule = {.options = WEIR_JOB_SCHEDULE_OPTIONS_INIT, .now_ns = moment_now()};
+    struct schedule schedule = {.options = WEIR_JOB_SCHEDULE_OPTIONS_INIT};
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, set_option, &schedule);
     if (code == EX_OK && !arguments.helped) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include <weir/broker.h>
 #include <weir/duration.h>
 #include <weir/job.h>
 
@@ -105,4 +106,17 @@ int read_tube(const char *text)
     }
     return report(EX_USAGE, "tube: %s: not allowed at character %zu; %s", quote(text).text,
                   offset + 1, expected);
+}
+
+int read_durability(const char *name, const char *text, uint32_t *ret_durability)
+{
+    static const char *const levels[] = {"full", "normal", "memory"};
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (strcmp(text, levels[i]) == 0) {
+            *ret_durability = WEIR_DURABILITY_FULL + (uint32_t)i;
+            return EX_OK;
+        }
+    }
+    return report(EX_USAGE, "%s: %s: unknown level; expected one of full, normal, memory", name,
+                  quote(text).text);
 }

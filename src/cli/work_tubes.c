@@ -34,24 +34,23 @@ static bool is_there(const struct work_tubes *tubes, const char *tube)
     return is;
 }
 
-int work_tubes_read(struct work_tubes *tubes, const struct arguments *arguments)
+int work_tubes_read(struct work_tubes *tubes, const char *const *words, size_t count)
 {
     size_t size = 1;
-    for (size_t i = 0; i < arguments->count; i++) {
-        size += strlen(arguments->operands[i]) + sizeof(", ");
+    for (size_t i = 0; i < count; i++) {
+        size += strlen(words[i]) + sizeof(", ");
     }
     *tubes = (struct work_tubes){.count = 0, .names = malloc(size), .label = calloc(1, size)};
     if (tubes->names == NULL || tubes->label == NULL) {
         return report_status(WEIR_ENOMEM, "tubes", NULL);
     }
-    if (arguments->count > WEIR_CONSUMER_TUBES_MAX) {
-        return report(EX_USAGE, "%zu tubes; expected at most %d", arguments->count,
-                      WEIR_CONSUMER_TUBES_MAX);
+    if (count > WEIR_CONSUMER_TUBES_MAX) {
+        return report(EX_USAGE, "%zu tubes; expected at most %d", count, WEIR_CONSUMER_TUBES_MAX);
     }
     char *name = tubes->names;
-    for (size_t i = 0; i < arguments->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct weir_tube_weight tube;
-        int code = read_one(arguments->operands[i], name, &tube);
+        int code = read_one(words[i], name, &tube);
         if (code == EX_OK && is_there(tubes, name)) {
             code = report(EX_USAGE, "%s: named twice; expected each tube once", quote(name).text);
         }

@@ -7,7 +7,7 @@
 
 #include "cli/arguments.h"
 
-/* The tubes of a worker: operands of the form TUBE or TUBE=WEIGHT. */
+/* The tubes of a worker: words of the form TUBE or TUBE=WEIGHT. */
 struct work_tubes {
     struct weir_tube_weight all[WEIR_CONSUMER_TUBES_MAX];
     size_t count;
@@ -15,9 +15,9 @@ struct work_tubes {
     char *label; /* All names, for messages: "mail, thumbs". */
 };
 
-/* Reads all operands. Returns 0 or an exit status, after saying why. work_tubes_free() must follow
- * in both cases. */
-int work_tubes_read(struct work_tubes *tubes, const struct arguments *arguments);
+/* Reads all words. Returns 0 or an exit status, after saying why. work_tubes_free() must follow in
+ * both cases. */
+int work_tubes_read(struct work_tubes *tubes, const char *const *words, size_t count);
 void work_tubes_free(struct work_tubes *tubes);
 
 /* Reads a rate: runs a second, or with /m or /h a minute or an hour. */

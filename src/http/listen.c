@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 
 #define BACKLOG 1024
 #define UNIX_PREFIX "unix:"
+#define INHERITED "systemd:"
+/* The first of the descriptors that sd_listen_fds(3) tells of. */
+#define INHERITED_FD 3
 
 static bool fail(int fd, int why, char *problem, size_t size)
 {
@@ -148,6 +152,48 @@ static bool open_address(const struct addrinfo *info, struct listener *listener,
     return describe(listener) || fail(fd, errno, problem, size);
 }
 
+/* --- a socket that systemd opened --- */
+
+static bool describe_inherited(struct listener *listener)
+{
+    struct sockaddr_un bound = {.sun_family = AF_UNSPEC};
+    socklen_t size = sizeof(bound);
+    if (getsockname(listener->fd, (struct sockaddr *)&bound, &size) != 0) {
+        return false;
+    }
+    if (bound.sun_family != AF_UNIX) {
+        return describe(listener);
+    }
+    listener->local = true;
+    (void)snprintf(listener->url, sizeof(listener->url), "%s%.*s", UNIX_PREFIX,
+                   (int)sizeof(bound.sun_path), bound.sun_path);
+    return true;
+}
+
+static bool open_inherited(struct listener *listener, char *problem, size_t size)
+{
+    const char *pid = getenv("LISTEN_PID");
+    const char *count = getenv("LISTEN_FDS");
+    int is_listening = 0;
+    socklen_t option = sizeof(is_listening);
+    if (pid == NULL || count == NULL || strtol(pid, NULL, 10) != (long)getpid() ||
+        strtol(count, NULL, 10) != 1) {
+        (void)snprintf(problem, size, "one socket was expected from systemd ($LISTEN_FDS)");
+        return false;
+    }
+    if (getsockopt(INHERITED_FD, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &option) != 0 ||
+        is_listening == 0) {
+        (void)snprintf(problem, size, "descriptor 3 is no socket that listens");
+        return false;
+    }
+    listener->fd = INHERITED_FD;
+    if (fcntl(INHERITED_FD, F_SETFD, FD_CLOEXEC) != 0 ||
+        fcntl(INHERITED_FD, F_SETFL, O_NONBLOCK) != 0 || !describe_inherited(listener)) {
+        return fail(INHERITED_FD, errno, problem, size);
+    }
+    return true;
+}
+
 bool listen_open(const char *text, struct listener *ret_listener, char *problem, size_t size,
                  bool *ret_usage)
 {
@@ -159,6 +205,9 @@ bool listen_open(const char *text, struct listener *ret_listener, char *problem,
     *ret_listener = (struct listener){.fd = -1};
     if (strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0) {
         return open_unix(text + strlen(UNIX_PREFIX), ret_listener, problem, size);
+    }
+    if (strcmp(text, INHERITED) == 0) {
+        return open_inherited(ret_listener, problem, size);
     }
     if (!split(text, host, port)) {
         *ret_usage = true;

@@ -17,8 +17,9 @@ struct listener {
 #define LISTEN_PORT "8686"
 #define LISTEN_DEFAULT "127.0.0.1:" LISTEN_PORT
 
-/* Opens the socket of "ADDRESS:PORT", "[ADDRESS]:PORT" or "unix:PATH", borrowed until the end. A
- * unix socket is for its owner alone (mode 0600); one that nobody listens at is replaced. False:
+/* Opens the socket of "ADDRESS:PORT", "[ADDRESS]:PORT" or "unix:PATH", borrowed until the end, or
+ * takes the one that systemd opened ("systemd:", a socket unit). A unix socket is for its owner
+ * alone (mode 0600); one that nobody listens at is replaced. False:
  * problem says why, without the value; *ret_usage: the text is none of these. */
 bool listen_open(const char *text, struct listener *ret_listener, char *problem, size_t size,
                  bool *ret_usage);

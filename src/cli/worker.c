@@ -1,0 +1,116 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include <weir/clock.h>
+
+#include "cli/program.h"
+#include "cli/report.h"
+
+int worker_set(int option, const char *name, const char *text, void *arg)
+{
+    struct worker *worker = arg;
+    struct weir_consumer_options *options = &worker->options;
+    int64_t number = 0;
+    int code = EX_OK;
+    switch (option) {
+    case WORKER_JOBS:
+        code = read_number(name, text, 1, 4096, &number);
+        options->workers = (uint32_t)number;
+        return code;
+    case WORKER_ATTEMPTS:
+        code = read_number(name, text, 1, UINT32_MAX, &number);
+        options->attempts_max = (uint32_t)number;
+        return code;
+    case WORKER_DEADLINE:
+        return read_duration(name, text, 1, &options->deadline_ns);
+    case WORKER_GRACE:
+        return read_duration(name, text, 0, &worker->handler.grace_ns);
+    case WORKER_RETRY_DELAY:
+        return read_duration(name, text, 1, &options->retry_base_ns);
+    case WORKER_RETRY_MAX:
+        return read_duration(name, text, 1, &options->retry_max_ns);
+    case WORKER_RATE:
+        return read_rate(name, text, &options->rate);
+    case WORKER_BURY_ON:
+        return handler_read_statuses(name, text, &worker->handler);
+    default:
+        worker->handler.verbose = true;
+        return EX_OK;
+    }
+}
+
+int worker_check(struct worker *worker, char **program, const char *place, const char *dashes)
+{
+    const struct weir_consumer_options *options = &worker->options;
+    if (options->retry_max_ns != 0 && options->retry_max_ns < options->retry_base_ns) {
+        return report(EX_USAGE, "%s%sretry-max: less than %sretry-delay; expected at least that",
+                      place, dashes, dashes);
+    }
+    int why = program_find(program[0], &worker->handler.path);
+    if (why != 0) {
+        return report(why == ENOMEM ? EX_OSERR : EX_UNAVAILABLE,
+                      "%s%s: %s; expected a program to run for each job", place,
+                      quote(program[0]).text, why == ENOENT ? "no such program" : strerror(why));
+    }
+    worker->handler.argv = program;
+    return EX_OK;
+}
+
+static void count_run(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                      int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    struct worker *worker = arg;
+    tally_add(&worker->tally, outcome, run_ns);
+    handler_report(&worker->handler, job, outcome, status, delay_ns);
+}
+
+static int run_job(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct worker *worker = arg;
+    atomic_fetch_add(&worker->tally.running, 1);
+    int status = handler_run(&worker->handler, context, job);
+    atomic_fetch_sub(&worker->tally.running, 1);
+    return status;
+}
+
+enum weir_status worker_start(struct worker *worker, weir_broker *broker, const char *url,
+                              const sigset_t *mask, struct weir_error *error)
+{
+    worker->options.handler = run_job;
+    worker->options.after_run = count_run;
+    worker->options.arg = worker;
+    worker->options.tubes = worker->tubes.all;
+    worker->options.tube_count = worker->tubes.count;
+    worker->handler.broker = url;
+    worker->handler.mask = mask;
+    enum weir_status status =
+        weir_consumer_new(broker, NULL, &worker->options, &worker->consumer, error);
+    if (status == WEIR_OK) {
+        worker->handler.consumer = worker->consumer;
+        worker->tally.started_ns = weir_clock_now(weir_clock_monotonic());
+        status = weir_consumer_start(worker->consumer, error);
+    }
+    if (status != WEIR_OK) {
+        worker_end(worker);
+    }
+    return status;
+}
+
+void worker_end(struct worker *worker)
+{
+    weir_consumer_free(worker->consumer);
+    worker->consumer = NULL;
+}
+
+void worker_free(struct worker *worker)
+{
+    worker_end(worker);
+    free(worker->handler.path);
+    work_tubes_free(&worker->tubes);
+}
