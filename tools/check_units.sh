@@ -16,7 +16,7 @@ count=0
 for unit in packaging/systemd/*.service; do
     name=$(basename "$unit" | sed 's/@\./@check./')
     # The program need not be installed here.
-    sed "s#^ExecStart=/usr/local/bin/weir#ExecStart=$(command -v true)#" "$unit" >"$folder/$name"
+    sed "s#^\(ExecStart[A-Za-z]*\)=/usr/local/bin/weir#\1=$(command -v true)#" "$unit" >"$folder/$name"
     count=$((count + 1))
 done
 # A word of warning has exit status 0.

@@ -43,6 +43,8 @@ extern const struct command command_cron;
 extern const struct command command_doctor;
 extern const struct command command_bench;
 extern const struct command command_demo;
+extern const struct command command_run;
+extern const struct command command_config;
 extern const struct command command_serve;
 extern const struct command command_completion;
 extern const struct command command_help;

@@ -17,6 +17,7 @@
 #include "cli/arguments.h"
 #include "cli/child.h"
 #include "cli/guard.h"
+#include "cli/init.h"
 #include "cli/monitor.h"
 #include "cli/report.h"
 #include "cli/store.h"
@@ -198,6 +199,7 @@ static int work_on(struct work *work, const struct store *store)
 static int run_checked(struct work *work, const struct arguments *arguments)
 {
     struct store store;
+    init_start();
     guard_start();
     child_raise_limit(work->worker.options.workers);
     monitor_block_signals(&work->mask);

@@ -106,6 +106,25 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
     CHECK_ROWS(rows);
 }
 
+TEST(setups, "set-up files that are not there, and words beside them")
+{
+    static const struct row rows[] = {
+        {64, "no file", "expected FILE", {"run"}},
+        {64, "\"y\"", "expected FILE", {"run", "x", "y"}},
+        {64, "--broker and --lock-wait", "in the file", {"run", "-b", "sqlite:x.db", "x"}},
+        {66, "\"none.conf\": No such file", "weir.conf(5)", {"run", "none.conf"}},
+        {66, "\"folder\": Is a directory", "weir.conf(5)", {"run", "folder"}},
+        {64, "no action", "expected check|show FILE", {"config"}},
+        {64, "\"chekc\"", "expected check or show", {"config", "chekc", "x"}},
+        {64, "no file", "expected check|show FILE", {"config", "show"}},
+        {64, "--origin", "expected it beside show", {"config", "check", "--origin", "x"}},
+        {66, "\"none.conf\": No such file", "weir.conf(5)", {"config", "check", "none.conf"}},
+        {66, "\"jobs.db\": it has a byte 0", "weir.conf(5)", {"config", "show", "jobs.db"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+}
+
 TEST(several_tubes, "tubes, weights and rates of workers that make no sense")
 {
     static const struct row rows[] = {

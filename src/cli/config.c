@@ -1,0 +1,76 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <string.h>
+#include <sysexits.h>
+
+#include "cli/arguments.h"
+#include "cli/parts.h"
+#include "cli/report.h"
+#include "cli/setup.h"
+
+enum {
+    OPTION_ORIGIN = OPTION_OWN
+};
+
+static const struct poptOption config_options[] = {
+    OPTION_FLAG("origin", 'o', OPTION_ORIGIN, "show: with file and line of each setting"),
+    POPT_TABLEEND,
+};
+
+static int set_option(int option, const char *name, const char *text, void *arg)
+{
+    bool *origin = arg;
+    (void)option;
+    (void)name;
+    (void)text;
+    *origin = true;
+    return EX_OK;
+}
+
+static int act(const struct arguments *arguments, bool origin)
+{
+    static const char *const names[] = {"action", "file"};
+    struct setup setup;
+    int code = arguments_expect(arguments, names, 2, 0);
+    if (code != EX_OK) {
+        return code;
+    }
+    bool is_show = strcmp(arguments->operands[0], "show") == 0;
+    if (!is_show && strcmp(arguments->operands[0], "check") != 0) {
+        return report(EX_USAGE, "%s: expected check or show", quote(arguments->operands[0]).text);
+    }
+    if (origin && !is_show) {
+        return report(EX_USAGE, "--origin: expected it beside show");
+    }
+    code = setup_read(arguments->operands[1], &setup);
+    if (code == EX_OK) {
+        code = parts_check(&setup);
+    }
+    if (code == EX_OK && is_show && !setup_print(&setup, origin, stdout)) {
+        code = EX_IOERR; /* main() says why */
+    }
+    setup_free(&setup);
+    return code;
+}
+
+static int run_config(const struct command *command, int argc, char **argv)
+{
+    bool origin = false;
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &origin);
+    if (code == EX_OK && !arguments.helped) {
+        code = act(&arguments, origin);
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_config = {
+    .name = "config",
+    .operands = "check|show FILE",
+    .summary = "check or show a set-up for `weir run`",
+    .examples = "  weir config check /etc/weir/weir.conf\n"
+                "  weir config show --origin weir.conf    every setting, and where it comes from\n",
+    .options = config_options,
+    .run = run_config,
+};

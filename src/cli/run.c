@@ -1,0 +1,348 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "cli/child.h"
+#include "cli/guard.h"
+#include "cli/init.h"
+#include "cli/monitor.h"
+#include "cli/notify.h"
+#include "cli/parts.h"
+#include "cli/report.h"
+#include "cli/schedule_entry.h"
+#include "cli/unit.h"
+
+struct run {
+    const char *path;
+    struct setup setup; /* that runs */
+    struct store store;
+    struct endpoint *endpoint; /* NULL: none */
+    struct units units;
+    int signals;
+    unsigned stops;
+    int code; /* the first failure */
+};
+
+static void fail(struct run *run, int code)
+{
+    run->code = run->code == EX_OK ? code : run->code;
+}
+
+/* --- the endpoint --- */
+
+static void drop_endpoint(struct endpoint *endpoint)
+{
+    if (endpoint != NULL) {
+        endpoint_end(endpoint);
+        free(endpoint);
+    }
+}
+
+/* Makes the endpoint of a set-up, which listens but does not serve yet. *ret_endpoint is NULL where
+ * it has none. */
+static int open_endpoint(const struct setup *setup, struct endpoint *other,
+                         struct endpoint **ret_endpoint)
+{
+    const struct section *section = setup_find(setup, SECTION_HTTP, NULL);
+    *ret_endpoint = NULL;
+    if (section == NULL) {
+        return EX_OK;
+    }
+    struct endpoint *endpoint = malloc(sizeof(*endpoint));
+    if (endpoint == NULL) {
+        return report_status(WEIR_ENOMEM, "http", NULL);
+    }
+    int code = part_endpoint(setup, section, endpoint);
+    if (code == EX_OK) {
+        code = endpoint_open(endpoint, other);
+    }
+    if (code != EX_OK) {
+        drop_endpoint(endpoint);
+        return code;
+    }
+    *ret_endpoint = endpoint;
+    return EX_OK;
+}
+
+static int start_endpoint(struct run *run)
+{
+    if (run->endpoint == NULL) {
+        return EX_OK;
+    }
+    run->endpoint->options.metrics = run->units.metrics;
+    return endpoint_start(run->endpoint, &run->store);
+}
+
+/* --- schedules --- */
+
+static int put_schedule(struct run *run, const struct setup *setup, const struct section *section)
+{
+    struct weir_job_schedule_options options;
+    int code = part_schedule(setup, section, &options);
+    return code == EX_OK
+               ? schedule_entry_put(run->store.broker, &options, place_of(setup, section).text)
+               : code;
+}
+
+/* Makes those that are new or changed, and removes those that the file had before. Others in the
+ * store are not its business. */
+static void follow_schedules(struct run *run, const struct setup *before)
+{
+    const struct setup *setup = &run->setup;
+    for (size_t i = 0; i < setup->count; i++) {
+        const struct section *section = setup->sections[i];
+        if (section->kind == SECTION_SCHEDULE && !setup_has(before, section)) {
+            fail(run, put_schedule(run, setup, section));
+        }
+    }
+    for (size_t i = 0; i < before->count; i++) {
+        const struct section *section = before->sections[i];
+        struct weir_error error = {""};
+        if (section == NULL || section->kind != SECTION_SCHEDULE ||
+            setup_find(setup, SECTION_SCHEDULE, section->title) != NULL) {
+            continue;
+        }
+        enum weir_status status =
+            weir_broker_schedule_remove(run->store.broker, section->title, &error);
+        if (status != WEIR_OK && status != WEIR_ENOTFOUND) {
+            fail(run, report_status(status, quote(section->title).text, &error));
+        }
+    }
+}
+
+/* --- another set-up --- */
+
+static uint32_t count_workers(const struct setup *setup)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < setup->count; i++) {
+        const struct setting *jobs = section_find(setup->sections[i], "jobs");
+        count += jobs != NULL ? (uint32_t)strtoul(jobs->texts[0], NULL, 10) : 1;
+    }
+    return count;
+}
+
+/* All that can refuse a new set-up. */
+static int prepare(struct run *run, struct setup *next, struct endpoint **ret_endpoint)
+{
+    int code = setup_read(run->path, next);
+    if (code == EX_OK) {
+        code = parts_check(next);
+    }
+    if (code == EX_OK && !section_equal(next->sections[0], run->setup.sections[0])) {
+        code = report(EX_CONFIG,
+                      "%s: broker, durability and lock-wait stay as they are until a "
+                      "restart",
+                      run->path);
+    }
+    const struct section *http = setup_find(&run->setup, SECTION_HTTP, NULL);
+    const struct section *next_http = setup_find(next, SECTION_HTTP, NULL);
+    *ret_endpoint = run->endpoint;
+    if (code == EX_OK &&
+        (http == NULL || next_http == NULL ? http != next_http : !section_equal(http, next_http))) {
+        code = open_endpoint(next, run->endpoint, ret_endpoint);
+    }
+    return code;
+}
+
+static void reload(struct run *run)
+{
+    struct setup next;
+    struct endpoint *endpoint;
+    notify_reloading();
+    if (prepare(run, &next, &endpoint) != EX_OK) {
+        (void)report(EX_OK, "%s: not reloaded; the old set-up goes on", run->path);
+        setup_free(&next);
+        notify_ready();
+        return;
+    }
+    struct setup before = run->setup;
+    setup_keep(&before, &next);
+    run->setup = next;
+    child_raise_limit(count_workers(&run->setup));
+    if (endpoint != run->endpoint) {
+        drop_endpoint(run->endpoint);
+        run->endpoint = endpoint;
+        fail(run, start_endpoint(run));
+    }
+    follow_schedules(run, &before);
+    fail(run, units_follow(&run->units, &before, &run->setup));
+    setup_free(&before);
+    (void)report(EX_OK, "%s: reloaded", run->path);
+    notify_ready();
+}
+
+/* --- running --- */
+
+static void stop(struct run *run)
+{
+    run->stops++;
+    if (run->stops == 1) {
+        notify_stopping();
+        (void)report(EX_OK,
+                     "stopping; %" PRIu64 " running jobs go on to their end, or are ended by one "
+                     "more signal",
+                     units_running(&run->units));
+    } else if (run->stops == 2) {
+        (void)report(EX_OK, "ending %" PRIu64 " running jobs", units_running(&run->units));
+    }
+    units_stop(&run->units);
+}
+
+static void take_signal(struct run *run)
+{
+    struct signalfd_siginfo info;
+    if (read(run->signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+        return;
+    }
+    if (info.ssi_signo != SIGHUP) {
+        stop(run);
+    } else if (run->stops == 0) {
+        reload(run);
+    }
+}
+
+/* Some units have ended. One that failed ends all; a program that is gone ends its consumer alone.
+ */
+static void take_ended(struct run *run)
+{
+    eventfd_t count;
+    struct setup none = {.count = 0};
+    (void)eventfd_read(run->units.ended, &count);
+    int code = units_reap(&run->units);
+    fail(run, code);
+    bool is_over = code != EX_UNAVAILABLE || run->units.first == NULL;
+    if (code != EX_OK && is_over && run->stops == 0) {
+        stop(run);
+    }
+    if (code == EX_OK && run->stops == 0) {
+        fail(run, units_follow(&run->units, &none, &run->setup));
+    }
+}
+
+static void serve(struct run *run)
+{
+    struct pollfd pollers[] = {{.fd = run->signals, .events = POLLIN},
+                               {.fd = run->units.ended, .events = POLLIN}};
+    notify_ready();
+    while (run->stops == 0 || run->units.first != NULL) {
+        int count = poll(pollers, 2, notify_period_ms());
+        notify_alive();
+        if (count > 0 && pollers[0].revents != 0) {
+            take_signal(run);
+        }
+        if (count > 0 && pollers[1].revents != 0) {
+            take_ended(run);
+        }
+    }
+}
+
+static int open_descriptors(struct run *run)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGHUP);
+    run->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    run->units.ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (run->signals < 0 || run->units.ended < 0) {
+        return report_status(WEIR_EIO, "descriptors", NULL);
+    }
+    enum weir_status status = weir_metrics_new(NULL, &run->units.metrics);
+    return status == WEIR_OK ? EX_OK : report_status(status, "metrics", NULL);
+}
+
+static int open_store(struct run *run)
+{
+    struct arguments arguments;
+    struct place origin;
+    int code = part_broker(&run->setup, &arguments, &origin);
+    if (code == EX_OK && arguments.broker != NULL) {
+        return store_open_url(&run->store, &arguments, arguments.broker, origin.text, STORE_CHANGE);
+    }
+    return code == EX_OK ? store_open(&run->store, &arguments, STORE_CHANGE) : code;
+}
+
+/* All steps after the checks. */
+static int run_checked(struct run *run)
+{
+    struct setup none = {.count = 0};
+    guard_start();
+    child_raise_limit(count_workers(&run->setup));
+    monitor_block_signals(&run->units.mask);
+    int code = open_descriptors(run);
+    if (code == EX_OK) {
+        code = open_endpoint(&run->setup, NULL, &run->endpoint);
+    }
+    if (code == EX_OK) {
+        code = open_store(run);
+    }
+    if (code == EX_OK) {
+        run->units.store = &run->store;
+        code = start_endpoint(run);
+    }
+    if (code == EX_OK) {
+        follow_schedules(run, &none);
+        fail(run, units_follow(&run->units, &none, &run->setup));
+        if (run->code != EX_OK) {
+            stop(run);
+        }
+        serve(run);
+        code = run->code != EX_OK ? run->code : run->stops > 1 ? EX_TEMPFAIL : EX_OK;
+    }
+    drop_endpoint(run->endpoint);
+    weir_metrics_free(run->units.metrics);
+    store_close(&run->store);
+    guard_stop();
+    return code;
+}
+
+static int run_run(const struct command *command, int argc, char **argv)
+{
+    static const char *const names[] = {"file"};
+    static struct run run = {.signals = -1};
+    struct arguments arguments;
+    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
+    if (code == EX_OK && !arguments.helped) {
+        code = arguments_expect(&arguments, names, 1, 0);
+        if (code == EX_OK && (arguments.broker != NULL || arguments.lock_wait_ns != 0)) {
+            code = report(EX_USAGE, "--broker and --lock-wait: expected them in the file");
+        }
+        if (code == EX_OK) {
+            init_start();
+            notify_start();
+            run.path = arguments.operands[0];
+            code = setup_read(run.path, &run.setup);
+        }
+        if (code == EX_OK) {
+            code = parts_check(&run.setup);
+        }
+        if (code == EX_OK) {
+            code = run_checked(&run);
+            code = code == EX_USAGE ? EX_CONFIG : code; /* what was refused stands in the file */
+        }
+        setup_free(&run.setup);
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .operands = "FILE",
+    .summary = "run a set-up: consumers, schedules and an HTTP endpoint",
+    .examples = "  weir run /etc/weir/weir.conf    until TERM or Ctrl-C; HUP reads the file again\n"
+                "\n"
+                "weir.conf(5) describes the file; `weir config check FILE` checks it.\n",
+    .options = NULL,
+    .run = run_run,
+};

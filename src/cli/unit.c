@@ -1,0 +1,139 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "cli/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sysexits.h>
+
+#include "cli/parts.h"
+#include "cli/report.h"
+
+static void *wait_for(void *arg)
+{
+    struct unit *unit = arg;
+    unit->status = weir_consumer_wait(unit->worker.consumer, &unit->error);
+    atomic_store(&unit->has_ended, true);
+    (void)eventfd_write(unit->ended, 1);
+    return NULL;
+}
+
+static void free_unit(struct unit *unit)
+{
+    worker_free(&unit->worker);
+    if (unit->is_leaving) {
+        section_free(unit->section);
+    }
+    free(unit);
+}
+
+static int start(struct units *units, const struct setup *setup, struct section *section)
+{
+    struct unit *unit = calloc(1, sizeof(*unit));
+    if (unit == NULL) {
+        return report_status(WEIR_ENOMEM, section->title, NULL);
+    }
+    unit->section = section;
+    unit->ended = units->ended;
+    int code = part_worker(setup, section, &unit->worker);
+    if (code == EX_OK) {
+        unit->worker.options.metrics = units->metrics;
+        unit->worker.options.name = section->title;
+        enum weir_status status = worker_start(&unit->worker, units->store->broker,
+                                               units->store->url, &units->mask, &unit->error);
+        if (status == WEIR_OK && pthread_create(&unit->waiter, NULL, wait_for, unit) != 0) {
+            status = WEIR_ETHREAD;
+        }
+        code = status == WEIR_OK ? EX_OK
+                                 : report_status(status, quote(section->title).text, &unit->error);
+    }
+    if (code != EX_OK) {
+        free_unit(unit);
+        return code;
+    }
+    unit->next = units->first;
+    units->first = unit;
+    return EX_OK;
+}
+
+/* --- following a set-up --- */
+
+static struct unit *find(const struct units *units, const char *title)
+{
+    struct unit *unit = units->first;
+    while (unit != NULL && strcmp(unit->section->title, title) != 0) {
+        unit = unit->next;
+    }
+    return unit;
+}
+
+/* Its section is the unit's from now on. */
+static void leave(struct unit *unit, struct setup *before)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        if (before->sections[i] == unit->section) {
+            before->sections[i] = NULL;
+        }
+    }
+    unit->is_leaving = true;
+    weir_consumer_stop(unit->worker.consumer);
+}
+
+int units_follow(struct units *units, struct setup *before, const struct setup *setup)
+{
+    int code = EX_OK;
+    for (struct unit *unit = units->first; unit != NULL; unit = unit->next) {
+        if (!unit->is_leaving && !setup_has(setup, unit->section)) {
+            leave(unit, before);
+        }
+    }
+    for (size_t i = 0; i < setup->count; i++) {
+        struct section *section = setup->sections[i];
+        if (section->kind == SECTION_CONSUMER && find(units, section->title) == NULL) {
+            int started = start(units, setup, section);
+            code = code != EX_OK ? code : started;
+        }
+    }
+    return code;
+}
+
+/* --- ending --- */
+
+void units_stop(struct units *units)
+{
+    for (struct unit *unit = units->first; unit != NULL; unit = unit->next) {
+        weir_consumer_stop(unit->worker.consumer);
+    }
+}
+
+int units_reap(struct units *units)
+{
+    int code = EX_OK;
+    struct unit **at = &units->first;
+    while (*at != NULL) {
+        struct unit *unit = *at;
+        if (!atomic_load(&unit->has_ended)) {
+            at = &unit->next;
+            continue;
+        }
+        (void)pthread_join(unit->waiter, NULL);
+        if (unit->status != WEIR_OK) {
+            code = report_status(unit->status, quote(unit->section->title).text, &unit->error);
+        } else if (atomic_load(&unit->worker.handler.broken) != 0) {
+            code = EX_UNAVAILABLE; /* the handler said so */
+        }
+        *at = unit->next;
+        free_unit(unit);
+    }
+    return code;
+}
+
+uint64_t units_running(const struct units *units)
+{
+    uint64_t count = 0;
+    for (const struct unit *unit = units->first; unit != NULL; unit = unit->next) {
+        count += atomic_load(&unit->worker.tally.running);
+    }
+    return count;
+}
