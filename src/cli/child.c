@@ -61,7 +61,8 @@ static int input_open(const void *input, size_t size)
 }
 
 /* Returns 0 or an errno. */
-static int spawn(const struct child_request *request, int input, int error, pid_t *ret_pid)
+static int spawn(const struct child_request *request, int input, int output, int error,
+                 pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -75,6 +76,9 @@ static int spawn(const struct child_request *request, int input, int error, pid_
         return why;
     }
     why = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    if (why == 0 && output >= 0) {
+        why = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    }
     if (why == 0) {
         why = posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
     }
@@ -99,12 +103,21 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A child that was started. */
-struct child {
-    pid_t pid;
-    int pidfd; /* -1: there was no descriptor left for one */
-    struct capture capture;
-};
+int child_start(const struct child_request *request, int input, int output, struct child *child)
+{
+    int why = capture_open(&child->capture);
+    if (why == 0) {
+        why = spawn(request, input, output, child->capture.writer, &child->pid);
+    }
+    capture_close_writer(&child->capture);
+    if (why != 0) {
+        capture_close(&child->capture, NULL);
+        return why;
+    }
+    /* The child is ours and unreaped, so the number is still its own. */
+    child->pidfd = pidfd_open(child->pid, 0);
+    return 0;
+}
 
 static bool has_ended(pid_t pid)
 {
@@ -112,11 +125,8 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Waits for the child's end, for wait_ns at most, and passes on what it writes. True: it has ended;
- * false: not yet, maybe before that time. Its zombie stays, so that no
- * other group gets its number. Without a descriptor it polls, since a child that runs already is
- * not killed for that. */
-static bool wait_exit(struct child *child, int64_t wait_ns)
+/* Without a descriptor it polls, since a child that runs already is not killed for that. */
+bool child_wait(struct child *child, int64_t wait_ns)
 {
     if (child->pidfd < 0) {
         wait_ns = least(wait_ns, GROUP_CHECK_NS);
@@ -132,7 +142,7 @@ static enum weir_status wait_context(struct child *child, weir_context *context)
     enum weir_status status = WEIR_OK;
     do {
         int64_t remaining = weir_context_remaining(context);
-        if (wait_exit(child, remaining < CONTEXT_CHECK_NS ? remaining : CONTEXT_CHECK_NS)) {
+        if (child_wait(child, remaining < CONTEXT_CHECK_NS ? remaining : CONTEXT_CHECK_NS)) {
             return WEIR_OK;
         }
         status = weir_context_check(context);
@@ -140,8 +150,8 @@ static enum weir_status wait_context(struct child *child, weir_context *context)
     return status;
 }
 
-/* Ends the whole group: asks, waits, kills. The leader must not have been reaped. */
-static void end_group(struct child *child, int64_t grace_ns)
+/* Asks, waits, kills. */
+void child_end_group(struct child *child, int64_t grace_ns)
 {
     pid_t pid = child->pid;
     weir_clock *clock = weir_clock_monotonic();
@@ -155,7 +165,7 @@ static void end_group(struct child *child, int64_t grace_ns)
     for (int64_t left = grace_ns; left > 0 && !group_gone;
          left = grace_ns - (weir_clock_now(clock) - start)) {
         if (!leader_gone) {
-            leader_gone = wait_exit(child, least(left, WEIR_SECONDS(3600)));
+            leader_gone = child_wait(child, least(left, WEIR_SECONDS(3600)));
         } else {
             (void)capture_poll(&child->capture, -1,
                                (int)(least(left, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
@@ -185,38 +195,37 @@ static int reap(pid_t pid, struct child_end *ret_end)
     return 0;
 }
 
+int child_finish(struct child *child, weir_context *context, struct child_end *ret_end)
+{
+    int why = reap(child->pid, ret_end);
+    if (child->pidfd >= 0) {
+        (void)close(child->pidfd);
+    }
+    /* The bytes that it wrote are all in the pipe now. */
+    capture_close(&child->capture, context);
+    ret_end->tail_size = child->capture.tail_size;
+    memcpy(ret_end->tail, child->capture.tail, child->capture.tail_size);
+    return why;
+}
+
 int child_run(const struct child_request *request, weir_context *context, struct child_end *ret_end)
 {
+    struct child child;
+    struct child_end end = {.ended_by = WEIR_OK};
     int input = input_open(request->input, request->input_size);
     if (input < 0) {
         return errno;
     }
-    struct child child;
-    int why = capture_open(&child.capture);
-    if (why == 0) {
-        why = spawn(request, input, child.capture.writer, &child.pid);
-    }
+    int why = child_start(request, input, -1, &child);
     (void)close(input);
-    capture_close_writer(&child.capture);
     if (why != 0) {
-        capture_close(&child.capture, context);
         return why;
     }
-    struct child_end end = {.ended_by = WEIR_OK};
-    /* The child is ours and unreaped, so the number is still its own. */
-    child.pidfd = pidfd_open(child.pid, 0);
     end.ended_by = wait_context(&child, context);
     if (end.ended_by != WEIR_OK) {
-        end_group(&child, request->grace_ns);
+        child_end_group(&child, request->grace_ns);
     }
-    if (child.pidfd >= 0) {
-        (void)close(child.pidfd);
-    }
-    why = reap(child.pid, &end);
-    /* The bytes that it wrote are all in the pipe now. */
-    capture_close(&child.capture, context);
-    end.tail_size = child.capture.tail_size;
-    memcpy(end.tail, child.capture.tail, child.capture.tail_size);
+    why = child_finish(&child, context, &end);
     if (why == 0) {
         *ret_end = end;
     }

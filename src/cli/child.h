@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <weir/context.h>
 #include <weir/status.h>
@@ -41,9 +42,28 @@ struct child_end {
     char tail[CAPTURE_TAIL_SIZE]; /* The last bytes of its standard error. */
 };
 
+/* A child that was started. */
+struct child {
+    pid_t pid;
+    int pidfd; /* -1: there was no descriptor left for one */
+    struct capture capture;
+};
+
 /* Raises the limit on descriptors to the need of count children at once, or as far as allowed. The
  * children inherit it. */
 void child_raise_limit(uint32_t count);
+
+/* The steps of child_run(), for one that outlives a run. */
+
+/* Starts it with these as standard input and output (-1: ours). Returns 0 or an errno. */
+int child_start(const struct child_request *request, int input, int output, struct child *child);
+/* Waits for its end, for wait_ns at most, and passes on what it writes. True: it has ended; false:
+ * not yet, maybe before that time. Its zombie stays, so that no other group gets its number. */
+bool child_wait(struct child *child, int64_t wait_ns);
+/* Ends the whole group, as above. */
+void child_end_group(struct child *child, int64_t grace_ns);
+/* Waits for its end and frees it; the context may be NULL. Returns 0 or an errno. */
+int child_finish(struct child *child, weir_context *context, struct child_end *ret_end);
 
 /* Runs it to its end. When the context ends first, the whole group gets TERM and, once grace_ns has
  * passed with one of them still alive, KILL. Returns 0, or an errno: it was not started. */

@@ -19,6 +19,7 @@ static const char *const names[] = {
 };
 
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
+#define BROKER 7 /* the only one that is not the job's */
 
 static bool is_ours(const char *entry)
 {
@@ -40,21 +41,25 @@ char **environment_new(const struct weir_job *job, const char *broker)
     char ttr[TIMESTAMP_SIZE];
     char created_at[TIMESTAMP_SIZE];
     char run_at[TIMESTAMP_SIZE];
-    (void)snprintf(attempt, sizeof(attempt), "%" PRIu32, job->attempts);
-    (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
-    (void)snprintf(fence, sizeof(fence), "%" PRIu64, job->fence);
-    timestamp_write_unix(job->ttr_ns, ttr);
-    timestamp_write_unix(job->created_ns, created_at);
-    timestamp_write_unix(job->run_at_ns, run_at);
-    const char *const values[NAME_COUNT] = {job->id,    job->tube, attempt, priority, ttr,
-                                            created_at, run_at,    broker,  fence};
+    const char *values[NAME_COUNT] = {[BROKER] = broker};
+    if (job != NULL) {
+        const char *const all[NAME_COUNT] = {job->id,    job->tube, attempt, priority, ttr,
+                                             created_at, run_at,    broker,  fence};
+        (void)snprintf(attempt, sizeof(attempt), "%" PRIu32, job->attempts);
+        (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
+        (void)snprintf(fence, sizeof(fence), "%" PRIu64, job->fence);
+        timestamp_write_unix(job->ttr_ns, ttr);
+        timestamp_write_unix(job->created_ns, created_at);
+        timestamp_write_unix(job->run_at_ns, run_at);
+        memcpy(values, all, sizeof(values));
+    }
     size_t kept = 0;
     for (size_t i = 0; environ[i] != NULL; i++) {
         kept += is_ours(environ[i]) ? 0 : 1;
     }
     size_t bytes = 0;
     for (size_t i = 0; i < NAME_COUNT; i++) {
-        bytes += strlen(names[i]) + strlen(values[i]) + 2;
+        bytes += values[i] != NULL ? strlen(names[i]) + strlen(values[i]) + 2 : 0;
     }
     size_t pointers = (kept + NAME_COUNT + 1) * sizeof(char *);
     char **result = malloc(pointers + bytes);
@@ -69,10 +74,12 @@ char **environment_new(const struct weir_job *job, const char *broker)
     }
     char *text = (char *)result + pointers;
     for (size_t i = 0; i < NAME_COUNT; i++) {
-        size_t size = strlen(names[i]) + strlen(values[i]) + 2;
-        (void)snprintf(text, size, "%s=%s", names[i], values[i]);
-        result[count++] = text;
-        text += size;
+        if (values[i] != NULL) {
+            size_t size = strlen(names[i]) + strlen(values[i]) + 2;
+            (void)snprintf(text, size, "%s=%s", names[i], values[i]);
+            result[count++] = text;
+            text += size;
+        }
     }
     result[count] = NULL;
     return result;

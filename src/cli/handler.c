@@ -59,6 +59,16 @@ int handler_read_statuses(const char *name, const char *text, struct handler *ha
     return EX_OK;
 }
 
+int handler_read_mode(const char *name, const char *text, struct handler *handler)
+{
+    bool is_lines = strcmp(text, "lines") == 0;
+    if (!is_lines && strcmp(text, "frames") != 0) {
+        return report(EX_USAGE, "%s: %s: expected lines or frames", name, quote(text).text);
+    }
+    handler->residents.mode = is_lines ? RESIDENT_LINES : RESIDENT_FRAMES;
+    return EX_OK;
+}
+
 /* Errors that a retry cannot mend: the program does not exist or cannot be run. */
 static bool is_broken(int why)
 {
@@ -105,14 +115,15 @@ static int refuse_start(struct handler *handler, const struct weir_job *job, int
 }
 
 /* Tells how the program ended, for the job's reason and history. */
-static void describe(weir_context *context, const struct child_end *end)
+static void describe(weir_context *context, const struct resident_end *run)
 {
-    char reason[96];
+    const struct child_end *end = &run->child;
+    char reason[RESIDENT_REASON_SIZE + 32];
     if (end->ended_by != WEIR_OK) {
         (void)snprintf(reason, sizeof(reason), "%s", weir_status_text((int)end->ended_by));
     } else {
-        (void)snprintf(reason, sizeof(reason), "%s %d", end->exited ? "exit status" : "signal",
-                       end->number);
+        (void)snprintf(reason, sizeof(reason), "%s %d%s%s", end->exited ? "exit status" : "signal",
+                       end->number, run->reason[0] != '\0' ? ": " : "", run->reason);
     }
     struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
     details.reason = reason;
@@ -124,12 +135,26 @@ static void describe(weir_context *context, const struct child_end *end)
     (void)described; /* The context is that of the run. */
 }
 
+/* A job that no program of this kind can be given. */
+static int refuse_body(weir_context *context)
+{
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    details.reason = "its body has a newline, which --persistent lines cannot hand on";
+    enum weir_status described = weir_job_describe(context, &details);
+    (void)described;
+    return WEIR_ESTOP;
+}
+
 int handler_run(struct handler *handler, weir_context *context, const struct weir_job *job)
 {
+    bool is_persistent = handler->residents.mode != RESIDENT_NONE;
     if (atomic_load(&handler->broken) != 0) {
         return WEIR_ECANCELED;
     }
-    char **environment = environment_new(job, handler->broker);
+    if (!resident_takes(&handler->residents, job)) {
+        return refuse_body(context);
+    }
+    char **environment = environment_new(is_persistent ? NULL : job, handler->broker);
     if (environment == NULL) {
         return put_off(handler, ENOMEM);
     }
@@ -140,23 +165,25 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
                                     .input_size = job->body_size,
                                     .grace_ns = handler->grace_ns,
                                     .mask = handler->mask};
-    struct child_end end;
-    int why = child_run(&request, context, &end);
+    struct resident_end run = {.reason = ""};
+    const struct child_end *end = &run.child;
+    int why = is_persistent ? resident_run(&handler->residents, &request, context, job, &run)
+                            : child_run(&request, context, &run.child);
     free(environment);
     if (why != 0) {
         return refuse_start(handler, job, why);
     }
-    if (end.ended_by == WEIR_OK && end.exited && end.number == 0) {
+    if (end->ended_by == WEIR_OK && end->exited && end->number == 0) {
         return WEIR_OK;
     }
-    describe(context, &end);
-    if (end.ended_by != WEIR_OK) {
-        return (int)end.ended_by;
+    describe(context, &run);
+    if (end->ended_by != WEIR_OK) {
+        return (int)end->ended_by;
     }
-    if (!end.exited) {
-        return WEIR_EUSER + STATUS_SIGNAL + end.number;
+    if (!end->exited) {
+        return WEIR_EUSER + STATUS_SIGNAL + end->number;
     }
-    return handler->bury[end.number] ? WEIR_ESTOP : WEIR_EUSER + end.number;
+    return handler->bury[end->number] ? WEIR_ESTOP : WEIR_EUSER + end->number;
 }
 
 void handler_report(const struct handler *handler, const struct weir_job *job,

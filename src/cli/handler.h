@@ -10,6 +10,8 @@
 
 #include <weir/consumer.h>
 
+#include "cli/resident.h"
+
 /* A job's handler that is a program. Its exit status determines the next action for the job. */
 
 struct handler {
@@ -18,6 +20,7 @@ struct handler {
     bool verbose;   /* Report every failed run. */
     bool bury[256]; /* Exit statuses after which a job is buried. */
     int64_t grace_ns;
+    struct residents residents;
     const sigset_t *mask;
     const char *broker;      /* URL, for the program. */
     weir_consumer *consumer; /* Stopped when the program cannot be run any more. */
@@ -27,6 +30,9 @@ struct handler {
 
 /* Reads `1,3,64-78`. Returns 0 or an exit status, after saying why. */
 int handler_read_statuses(const char *name, const char *text, struct handler *handler);
+
+/* Reads `lines` or `frames`. The same. */
+int handler_read_mode(const char *name, const char *text, struct handler *handler);
 
 /* Runs the program for a job, on any thread. Returns the status for the consumer. */
 int handler_run(struct handler *handler, weir_context *context, const struct weir_job *job);

@@ -37,6 +37,8 @@ int worker_set(int option, const char *name, const char *text, void *arg)
         return read_duration(name, text, 1, &options->retry_max_ns);
     case WORKER_RATE:
         return read_rate(name, text, &options->rate);
+    case WORKER_PERSISTENT:
+        return handler_read_mode(name, text, &worker->handler);
     case WORKER_BURY_ON:
         return handler_read_statuses(name, text, &worker->handler);
     default:
@@ -106,6 +108,7 @@ void worker_end(struct worker *worker)
 {
     weir_consumer_free(worker->consumer);
     worker->consumer = NULL;
+    residents_end(&worker->handler.residents, worker->handler.grace_ns);
 }
 
 void worker_free(struct worker *worker)

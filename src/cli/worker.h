@@ -18,6 +18,7 @@ enum {
     WORKER_DEADLINE,
     WORKER_GRACE,
     WORKER_JOBS,
+    WORKER_PERSISTENT,
     WORKER_RATE,
     WORKER_RETRY_DELAY,
     WORKER_RETRY_MAX,
@@ -47,6 +48,9 @@ enum {
         OPTION_VALUE("bury-on", '\0', WORKER_BURY_ON,                                              \
                      "Bury at once a job whose run ends with one of these exit statuses",          \
                      "N[-N],..."),                                                                 \
+        OPTION_VALUE("persistent", '\0', WORKER_PERSISTENT,                                        \
+                     "Give each program one job after another; it answers each with a line",       \
+                     "lines|frames"),                                                              \
         OPTION_FLAG("verbose", 'v', WORKER_VERBOSE, "Tell of each run that failed")
 
 struct worker {
@@ -59,7 +63,10 @@ struct worker {
 
 #define WORKER_INIT                                                                                \
     {                                                                                              \
-        .options = WEIR_CONSUMER_OPTIONS_INIT, .handler = {.grace_ns = WEIR_SECONDS(5) }           \
+        .options = WEIR_CONSUMER_OPTIONS_INIT, .handler = {                                        \
+            .grace_ns = WEIR_SECONDS(5),                                                           \
+            .residents = {.mutex = PTHREAD_MUTEX_INITIALIZER}                                      \
+        }                                                                                          \
     }
 
 /* An option_fn of these rows; arg is the worker. */

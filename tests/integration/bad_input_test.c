@@ -133,6 +133,10 @@ TEST(several_tubes, "tubes, weights and rates of workers that make no sense")
         {64, "weight: \"\"", "from 1 to 1000", {"work", "t=", "--", "true"}},
         {64, "tube: \"\"", "expected 1 to 200", {"work", "t", "=2", "--", "true"}},
         {64, "--rate: \"0\"", "a rate such as", {"work", "--rate", "0", "t", "--", "true"}},
+        {64,
+         "--persistent: \"x\"",
+         "expected lines or frames",
+         {"work", "--persistent", "x", "t", "--", "true"}},
         {64, "--rate: \"5/d\"", "a rate such as", {"work", "--rate", "5/d", "t", "--", "true"}},
     };
     make_folder();

@@ -95,6 +95,7 @@ TEST(values, "each setting with a value that it cannot have")
         {CONSUMER("retry-delay = 2s\n retry-max = 1s"), 5, "consumer \"a\": retry-max",
          "at least that"},
         {CONSUMER("rate = 5/d"), 3, "rate: \"5/d\"", "a rate such as"},
+        {CONSUMER("persistent = yes"), 3, "persistent: \"yes\"", "expected lines or frames"},
         {CONSUMER("bury-on = 0"), 3, "bury-on: \"0\"", "exit statuses such as"},
         {"schedule a {\n every = 1s\n}\n", 3, "schedule \"a\": no tube", "that of its jobs"},
         {"schedule a {\n tube = t\n}\n", 3, "no times", "one of cron and every"},

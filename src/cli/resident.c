@@ -1,0 +1,378 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* pipe2, writev */
+#include "cli/resident.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <weir/clock.h>
+#include <weir/duration.h>
+
+#define ANSWER_SIZE_MAX 1024
+#define HEAD_SIZE 512
+/* A context has no descriptor that is cheap to wait on. */
+#define CHECK_NS WEIR_MS(100)
+
+struct resident {
+    struct resident *next;
+    struct child child;
+    int input;  /* our ends of its pipes */
+    int output; /* -1: it has closed it */
+    int events; /* an epoll of input while there is something to write, of output and the end */
+    bool has_answered;
+    char answer[ANSWER_SIZE_MAX];
+    size_t used;
+};
+
+/* A job on its way into the pipe. */
+struct frame {
+    struct iovec parts[3];
+    int next; /* part to be written; 3: all are */
+    size_t size;
+};
+
+/* --- starting and ending --- */
+
+static void close_pipes(struct resident *resident)
+{
+    int *const fds[] = {&resident->input, &resident->output, &resident->events};
+    for (size_t i = 0; i < 3; i++) {
+        if (*fds[i] >= 0) {
+            (void)close(*fds[i]);
+            *fds[i] = -1;
+        }
+    }
+}
+
+static int watch(const struct resident *resident, int operation, int fd, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.fd = fd};
+    return epoll_ctl(resident->events, operation, fd, &event) == 0 ? 0 : errno;
+}
+
+/* Our ends do not block. Returns 0 or an errno. */
+static int open_pipes(struct resident *resident, int *ret_input, int *ret_output)
+{
+    int input[2];
+    int output[2];
+    if (pipe2(input, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    *ret_input = input[0];
+    resident->input = input[1];
+    if (pipe2(output, O_CLOEXEC) != 0) {
+        return errno;
+    }
+    *ret_output = output[1];
+    resident->output = output[0];
+    resident->events = epoll_create1(EPOLL_CLOEXEC);
+    if (resident->events < 0 || fcntl(resident->input, F_SETFL, O_NONBLOCK) != 0 ||
+        fcntl(resident->output, F_SETFL, O_NONBLOCK) != 0) {
+        return errno;
+    }
+    return watch(resident, EPOLL_CTL_ADD, resident->output, EPOLLIN);
+}
+
+static int start(const struct child_request *request, struct resident **ret_resident)
+{
+    struct resident *resident = calloc(1, sizeof(*resident));
+    int input = -1;
+    int output = -1;
+    if (resident == NULL) {
+        return ENOMEM;
+    }
+    resident->input = resident->output = resident->events = -1;
+    int why = open_pipes(resident, &input, &output);
+    if (why == 0) {
+        why = child_start(request, input, output, &resident->child);
+    }
+    if (input >= 0) {
+        (void)close(input);
+    }
+    if (output >= 0) {
+        (void)close(output);
+    }
+    if (why != 0) {
+        close_pipes(resident);
+        free(resident);
+        return why;
+    }
+    if (resident->child.pidfd >= 0) {
+        (void)watch(resident, EPOLL_CTL_ADD, resident->child.pidfd, EPOLLIN);
+    }
+    *ret_resident = resident;
+    return 0;
+}
+
+/* Waits for its end, which it has been brought to, and frees it. */
+static void finish(struct resident *resident, weir_context *context, struct child_end *ret_end)
+{
+    close_pipes(resident);
+    (void)child_finish(&resident->child, context, ret_end);
+    free(resident);
+}
+
+static void discard(struct resident *resident, weir_context *context, int64_t grace_ns)
+{
+    struct child_end end = {.ended_by = WEIR_OK};
+    child_end_group(&resident->child, grace_ns);
+    finish(resident, context, &end);
+}
+
+/* --- a job --- */
+
+static struct frame make_frame(enum resident_mode mode, const struct weir_job *job,
+                               char head[HEAD_SIZE])
+{
+    static char newline[] = "\n";
+    struct frame frame = {.next = 0};
+    int size = 0;
+    if (mode == RESIDENT_FRAMES) {
+        size = snprintf(head, HEAD_SIZE, "%zu %s %s %" PRIu32 " %" PRIu64 "\n", job->body_size,
+                        job->id, job->tube, job->attempts, job->fence);
+    }
+    frame.parts[0] = (struct iovec){head, (size_t)size};
+    frame.parts[1] = (struct iovec){(void *)(uintptr_t)job->body, job->body_size};
+    frame.parts[2] = (struct iovec){newline, mode == RESIDENT_LINES ? 1 : 0};
+    frame.size = frame.parts[0].iov_len + frame.parts[1].iov_len + frame.parts[2].iov_len;
+    return frame;
+}
+
+/* Writes what the pipe takes. False: nobody reads it any more. */
+static bool write_some(struct resident *resident, struct frame *frame)
+{
+    while (frame->next < 3) {
+        ssize_t size = writev(resident->input, frame->parts + frame->next, 3 - frame->next);
+        if (size < 0) {
+            return errno == EAGAIN || errno == EINTR;
+        }
+        size_t left = (size_t)size;
+        while (frame->next < 3 && left >= frame->parts[frame->next].iov_len) {
+            left -= frame->parts[frame->next++].iov_len;
+        }
+        if (frame->next < 3) {
+            frame->parts[frame->next].iov_base = (char *)frame->parts[frame->next].iov_base + left;
+            frame->parts[frame->next].iov_len -= left;
+        }
+    }
+    return true;
+}
+
+/* Reads what there is of an answer. */
+static void read_some(struct resident *resident)
+{
+    ssize_t size = resident->output < 0 ? 0
+                                        : read(resident->output, resident->answer + resident->used,
+                                               ANSWER_SIZE_MAX - resident->used);
+    if (size > 0) {
+        resident->used += (size_t)size;
+    } else if (size == 0 && resident->output >= 0) {
+        (void)close(resident->output);
+        resident->output = -1;
+    }
+}
+
+/* Reads "3 cannot connect" and its newline. False: it is no answer. */
+static bool read_answer(struct resident *resident, struct resident_end *end)
+{
+    char *newline = memchr(resident->answer, '\n', resident->used);
+    unsigned status = 0;
+    size_t digits = 0;
+    if (newline == NULL || newline + 1 != resident->answer + resident->used) {
+        return false;
+    }
+    *newline = '\0';
+    for (; digits < 3 && resident->answer[digits] >= '0' && resident->answer[digits] <= '9';
+         digits++) {
+        status = status * 10 + (unsigned)(resident->answer[digits] - '0');
+    }
+    const char *rest = resident->answer + digits;
+    if (digits == 0 || status > 255 || (rest[0] != '\0' && rest[0] != ' ')) {
+        return false;
+    }
+    end->child.exited = true;
+    end->child.number = (int)status;
+    (void)snprintf(end->reason, sizeof(end->reason), "%s", rest[0] == ' ' ? rest + 1 : "");
+    resident->used = 0;
+    resident->has_answered = true;
+    return true;
+}
+
+enum course {
+    ANSWERED, /* by a whole line */
+    ENDED,    /* the process has, or does, since it has closed a pipe */
+    LIMITED,  /* the context */
+    BROKEN    /* the protocol */
+};
+
+/* Gives it the job and waits until something is clear. */
+static enum course converse(struct resident *resident, struct frame *frame, weir_context *context,
+                            enum weir_status *ret_status)
+{
+    bool is_watched = false; /* input */
+    bool is_read = write_some(resident, frame);
+    while (true) {
+        if (is_watched != (frame->next < 3)) {
+            is_watched = !is_watched;
+            (void)watch(resident, is_watched ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, resident->input,
+                        EPOLLOUT);
+        }
+        if (memchr(resident->answer, '\n', resident->used) != NULL) {
+            return frame->next == 3 ? ANSWERED : BROKEN;
+        }
+        if (resident->used == ANSWER_SIZE_MAX) {
+            return BROKEN;
+        }
+        if (!is_read || resident->output < 0 || child_wait(&resident->child, 0)) {
+            return ENDED;
+        }
+        *ret_status = weir_context_check(context);
+        if (*ret_status != WEIR_OK) {
+            return LIMITED;
+        }
+        int64_t left = weir_context_remaining(context);
+        left = left < CHECK_NS ? left : CHECK_NS;
+        (void)capture_poll(&resident->child.capture, resident->events,
+                           (int)((left + WEIR_MS(1) - 1) / WEIR_MS(1)));
+        is_read = frame->next == 3 || write_some(resident, frame);
+        read_some(resident);
+    }
+}
+
+bool resident_takes(const struct residents *residents, const struct weir_job *job)
+{
+    return residents->mode != RESIDENT_LINES || memchr(job->body, '\n', job->body_size) == NULL;
+}
+
+/* An idle process that is sound; NULL: there is none. One that has ended, or has written without
+ * being asked, is discarded. */
+static struct resident *take(struct residents *residents, weir_context *context, int64_t grace_ns)
+{
+    while (true) {
+        (void)pthread_mutex_lock(&residents->mutex);
+        struct resident *resident = residents->idle;
+        residents->idle = resident != NULL ? resident->next : NULL;
+        (void)pthread_mutex_unlock(&residents->mutex);
+        if (resident == NULL) {
+            return NULL;
+        }
+        read_some(resident);
+        if (resident->used == 0 && resident->output >= 0 && !child_wait(&resident->child, 0)) {
+            resident->child.capture.tail_size = 0;
+            return resident;
+        }
+        discard(resident, context, grace_ns);
+    }
+}
+
+static void put_back(struct residents *residents, struct resident *resident)
+{
+    (void)pthread_mutex_lock(&residents->mutex);
+    resident->next = residents->idle;
+    residents->idle = resident;
+    (void)pthread_mutex_unlock(&residents->mutex);
+}
+
+static void keep_tail(const struct resident *resident, struct child_end *end)
+{
+    end->tail_size = resident->child.capture.tail_size;
+    memcpy(end->tail, resident->child.capture.tail, end->tail_size);
+}
+
+/* Brings the process to its end, and reads it. */
+static void end_process(struct resident *resident, enum course course, weir_context *context,
+                        int64_t grace_ns, struct child_end *end)
+{
+    /* One that has closed a pipe may go on for a while. */
+    if (course != ENDED || !child_wait(&resident->child, grace_ns)) {
+        child_end_group(&resident->child, grace_ns);
+    }
+    finish(resident, context, end);
+}
+
+/* One that has ended in order without having read anything of the job has not begun it. */
+static bool is_unbegun(enum course course, bool has_answered, const struct frame *frame, int unread,
+                       const struct child_end *end)
+{
+    return course == ENDED && has_answered && frame->next == 3 && (size_t)unread == frame->size &&
+           end->exited && end->number == 0;
+}
+
+/* Gives the job to a process. False: it has not begun it. */
+static bool run_on(struct residents *residents, struct resident *resident, int64_t grace_ns,
+                   weir_context *context, const struct weir_job *job, struct resident_end *ret_end)
+{
+    char head[HEAD_SIZE];
+    struct frame frame = make_frame(residents->mode, job, head);
+    struct child_end *end = &ret_end->child;
+    bool has_answered = resident->has_answered;
+    int unread = 0;
+    enum course course = converse(resident, &frame, context, &end->ended_by);
+    if (course == ANSWERED && read_answer(resident, ret_end)) {
+        (void)capture_poll(&resident->child.capture, -1, 0);
+        keep_tail(resident, end);
+        put_back(residents, resident);
+        return true;
+    }
+    (void)ioctl(resident->input, FIONREAD, &unread);
+    end_process(resident, course, context, grace_ns, end);
+    if (is_unbegun(course, has_answered, &frame, unread, end)) {
+        return false;
+    }
+    bool is_silent = course == ENDED && end->exited && end->number == 0;
+    if (is_silent || course == ANSWERED || course == BROKEN) {
+        end->exited = true;
+        end->number = RESIDENT_PROTOCOL;
+        (void)snprintf(ret_end->reason, sizeof(ret_end->reason), "%s",
+                       is_silent ? "it ended without an answer"
+                                 : "it answered no line with an exit status, or too early");
+    }
+    return true;
+}
+
+int resident_run(struct residents *residents, const struct child_request *request,
+                 weir_context *context, const struct weir_job *job, struct resident_end *ret_end)
+{
+    bool is_run = false;
+    while (!is_run) {
+        struct resident *resident = take(residents, context, request->grace_ns);
+        int why = resident == NULL ? start(request, &resident) : 0;
+        if (why != 0) {
+            return why;
+        }
+        *ret_end = (struct resident_end){.reason = ""};
+        is_run = run_on(residents, resident, request->grace_ns, context, job, ret_end);
+    }
+    return 0;
+}
+
+void residents_end(struct residents *residents, int64_t grace_ns)
+{
+    weir_clock *clock = weir_clock_monotonic();
+    int64_t until = weir_clock_now(clock) + grace_ns;
+    for (struct resident *i = residents->idle; i != NULL; i = i->next) {
+        (void)close(i->input);
+        i->input = -1;
+    }
+    while (residents->idle != NULL) {
+        struct resident *resident = residents->idle;
+        residents->idle = resident->next;
+        while (!child_wait(&resident->child, until - weir_clock_now(clock)) &&
+               weir_clock_now(clock) < until) {
+        }
+        struct child_end end = {.ended_by = WEIR_OK};
+        if (!child_wait(&resident->child, 0)) {
+            child_end_group(&resident->child, 0);
+        }
+        finish(resident, NULL, &end);
+    }
+}
