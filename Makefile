@@ -164,6 +164,11 @@ promtool: deps-test ## let Prometheus' promtool judge the metrics, alerts and da
 .PHONY: bench
 bench: ## measure weir beside its peers, print the speed table (ARGS=--quick: 3 min)
 	@tools/bench.sh $(ARGS)
+.PHONY: bench-program
+bench-program: deps-build ## measure the program: puts, runs, its endpoint (ARGS="--filter put")
+	@cmake --preset bench >/dev/null
+	@cmake --build --preset bench --target weir_program
+	@bench/program.py build/bench/src/weir $(ARGS)
 
 .PHONY: lint format format-check check tidy shellcheck
 lint: format-check check shellcheck tidy ## all checks of the sources: the next four

@@ -17,14 +17,14 @@ static int run_at(const struct command *command, int argc, char **argv)
 
 const struct command command_at = {
     .name = "at",
-    .operands = "TUBE TIME [BODY]",
+    .operands = "TIME TUBE [BODY]",
     .summary = "put jobs that run at a time",
-    .examples = "  weir at mail 2030-01-31T08:00:00Z 'good morning'\n"
-                "  weir at mail 2030-01-31T10:00:00+02:00 < letter.txt\n"
-                "  weir at mail @1896076800 later\n"
-                "  weir at mail 'tomorrow 9:00' 'good morning'\n"
-                "  weir at mail 'now + 10 minutes' soon\n"
-                "  weir at --past-ok mail \"@$(stat -c %Y stamp)\" 'at once, if that has passed'\n",
+    .examples = "  weir at 2030-01-31T08:00:00Z mail 'good morning'\n"
+                "  weir at 2030-01-31T10:00:00+02:00 mail < letter.txt\n"
+                "  weir at @1896076800 mail later\n"
+                "  weir at 'tomorrow 9:00' mail 'good morning'\n"
+                "  weir at 'now + 10 minutes' mail soon\n"
+                "  weir at --past-ok \"@$(stat -c %Y stamp)\" mail 'at once, if that has passed'\n",
     .options = at_options,
     .run = run_at,
 };

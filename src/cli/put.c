@@ -39,6 +39,7 @@ struct put {
     int separator;
     const char *input; /* NULL: standard input. */
     const char *body;  /* The operand, or NULL. */
+    const char *tube;
     const char *at;    /* The text of --at or TIME, or NULL. */
     const char *delay; /* The text of --delay, or NULL. */
     int64_t now_ns;    /* The time at which the options were read. */
@@ -163,16 +164,17 @@ static int check_key(const struct put *put)
 /* Refuses operands and combinations that make no sense. */
 static int check(struct put *put, const struct arguments *arguments)
 {
-    static const char *const names[] = {"tube", "time", "body"};
-    static const char *const put_names[] = {"tube", "body"};
-    size_t needed = put->is_at ? 2 : 1;
-    int code = arguments_expect(arguments, put->is_at ? names : put_names, needed + 1, 1);
-    if (code == EX_OK) {
-        code = read_tube(arguments->operands[0]);
-    }
+    static const char *const names[] = {"time", "tube", "body"};
+    size_t skipped = put->is_at ? 0 : 1;
+    size_t needed = 2 - skipped;
+    int code = arguments_expect(arguments, names + skipped, needed + 1, 1);
     if (code == EX_OK && put->is_at) {
-        put->at = arguments->operands[1];
+        put->at = arguments->operands[0];
         code = read_moment("time", put->at, put->now_ns, &put->options.run_at_ns);
+    }
+    if (code == EX_OK) {
+        put->tube = arguments->operands[needed - 1];
+        code = read_tube(put->tube);
     }
     if (code != EX_OK) {
         return code;
@@ -294,7 +296,7 @@ int put_run(const struct command *command, int argc, char **argv, bool is_at)
         if (code == EX_OK) {
             struct store store = {0};
             struct batch batch;
-            batch_init(&batch, arguments.operands[0], &put.options, put.output);
+            batch_init(&batch, put.tube, &put.options, put.output);
             code = put.body == NULL ? put_input(&put, &batch, &store, &arguments)
                                     : put_body(put.body, &batch, &store, &arguments);
             batch_fini(&batch);

@@ -35,13 +35,13 @@ static void fill_buried(const char *tube, int count)
 TEST(at_a_time, "at puts jobs for a time, from operand, input and lines, and says so in JSON")
 {
     program_init();
-    WEIR(0, "at", "t", "2030-01-31T08:00:00Z", "one");
+    WEIR(0, "at", "2030-01-31T08:00:00Z", "t", "one");
     struct ended ended =
-        program_run_with("two\nthree\n", 10, WORDS("at", "-l", "-q", "t", "@1896076801"));
+        program_run_with("two\nthree\n", 10, WORDS("at", "-l", "-q", "@1896076801", "t"));
     CHECK_INT(ended.code, ==, 0);
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
-    ended = WEIR_EXPECT(0, "at", "--json", "t", "2030-01-31T10:00:02.5+02:00", "four");
+    ended = WEIR_EXPECT(0, "at", "--json", "2030-01-31T10:00:02.5+02:00", "t", "four");
     json_t *object = json_loads(ended.out, 0, NULL);
     CHECK_STRING(json_string_value(json_object_get(object, "id")), "4");
     CHECK_STRING(json_string_value(json_object_get(object, "run_at")),
@@ -58,10 +58,10 @@ TEST(at_a_time, "at puts jobs for a time, from operand, input and lines, and say
 TEST(at_past, "a time that has passed is refused, or means at once where that is allowed")
 {
     program_init();
-    WEIR(64, "at", "t", "@1000000000", "x");
+    WEIR(64, "at", "@1000000000", "t", "x");
     CHECK_INT(program_count("t", "put"), ==, 0);
-    WEIR(0, "at", "--past-ok", "t", "@1000000000", "x");
-    WEIR(0, "at", "--past-ok", "t", "@0", "x");
+    WEIR(0, "at", "--past-ok", "@1000000000", "t", "x");
+    WEIR(0, "at", "--past-ok", "@0", "t", "x");
     CHECK_INT(program_count("t", "ready"), ==, 2);
 }
 
@@ -352,7 +352,7 @@ static void check_why(const char *id, const char *begin, const char *end)
 TEST(why, "why tells in a sentence why a job does not run, and when it can")
 {
     program_init();
-    WEIR(0, "at", "t", "2030-01-31T08:00:00Z", "x");
+    WEIR(0, "at", "2030-01-31T08:00:00Z", "t", "x");
     WEIR(0, "put", "t", "x");
     check_why("1", "1 is delayed: its time has not come; it can start at 2030-01-31T08:00:00",
               "Z\n");

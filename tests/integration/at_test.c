@@ -9,7 +9,7 @@ TEST(typed_times, "a time as people type it is told as it was understood, and jo
 {
     program_init();
     CHECK_INT(setenv("TZ", "Europe/Berlin", 1), ==, 0);
-    struct ended ended = program_run(WORDS("at", "t", "2030-01-31 5pm", "x"));
+    struct ended ended = program_run(WORDS("at", "2030-01-31 5pm", "t", "x"));
     CHECK_INT(ended.code, ==, 0);
     CHECK_STRING(ended.out, "1\n");
     CHECK_STRING(ended.err, "weir at: time: Thu 2030-01-31 17:00:00 +01:00\n");

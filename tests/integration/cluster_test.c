@@ -31,10 +31,10 @@ TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they d
 {
     struct servers servers;
     begin(&servers, "claims=REDIS");
-    char *at = put(WORDS("at", "t", "2030-01-31T08:00:00Z", "later"));
+    char *at = put(WORDS("at", "2030-01-31T08:00:00Z", "t", "later"));
     char *now = put(WORDS("put", "t", "now"));
     CHECK_INT(program_count("t", "delayed"), ==, 3);
-    WEIR(64, "at", "t", "@5", "past");
+    WEIR(64, "at", "@5", "t", "past");
     WEIR(0, "revoke", at);
     WEIR(66, "revoke", at);
     struct ended ended = WEIR_EXPECT(64, "revoke", "17");

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 the weir authors
+# SPDX-License-Identifier: MIT
+"""What the program `weir` does on this machine, beside xargs: one line a row, each the median of its rounds.
+
+    program.py WEIR [--rounds N] [--jobs N] [--filter TEXT]
+
+Stores lie in a new folder below $TMPDIR. Rows that compare are interleaved.
+"""
+import argparse
+import gzip
+import http.client
+import os
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+TUBES = 1000
+
+
+class Bench:
+    def __init__(self, weir, rounds, jobs):
+        self.weir = os.path.abspath(weir)
+        self.rounds = rounds
+        self.jobs = jobs
+        self.folder = tempfile.mkdtemp(prefix="weir-bench-")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run(self, store, *words, **more):
+        return subprocess.run([self.weir, *words], check=True, stderr=subprocess.DEVNULL,
+                              env={**os.environ, "WEIR_BROKER": f"sqlite:{self.path(store)}"}, **more)
+
+    def fill(self, store, tube, count):
+        lines = "".join(f"{i}\n" for i in range(count)).encode()
+        self.run(store, "put", "-ql", tube, input=lines)
+
+    def time(self, action):
+        start = time.monotonic()
+        action()
+        return time.monotonic() - start
+
+    def rates(self, count, *actions):
+        """The median rate of each, interleaved."""
+        times = [[] for _ in actions]
+        for _ in range(self.rounds):
+            for taken, (prepare, action) in zip(times, actions):
+                prepare()
+                taken.append(self.time(action))
+        return [count / statistics.median(taken) for taken in times]
+
+
+def row(name, text, target):
+    print(f"{name:34} {text:44} {target}", flush=True)
+
+
+def put_lines(bench):
+    lines = bench.path("lines")
+    with open(lines, "w", encoding="ascii") as file:
+        file.writelines(f"job number {i}\n" for i in range(bench.jobs))
+    with open(lines, "rb") as file:
+        taken = bench.time(lambda: bench.run("lines.db", "put", "-ql", "t", stdin=file))
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    row("put -l", f"{bench.jobs / taken:,.0f} jobs/s, at most {most / 1024:.0f} MB", "150,000/s, bounded")
+
+
+def against_xargs(bench):
+    count = 2000
+    numbers = "".join(f"{i}\n" for i in range(count)).encode()
+    ours, xargs = bench.rates(
+        count,
+        (lambda: bench.fill("work.db", "t", count),
+         lambda: bench.run("work.db", "work", "-e", "-j", "4", "t", "--", "true")),
+        (lambda: None, lambda: subprocess.run(["xargs", "-P4", "-n1", "true"], input=numbers, check=True)))
+    row("work -j4 -- true, xargs -P4", f"{ours:,.0f} and {xargs:,.0f}/s: {ours / xargs:.2f} x", "0.9 x")
+
+
+def persistent(bench, name, program, resident, workers, count):
+    def work(*words):
+        bench.run("stay.db", "work", "-e", "-j", str(workers), *words)
+
+    each, = bench.rates(count, (lambda: bench.fill("stay.db", "t", count), lambda: work("t", "--", *program)))
+    many = 20000
+    stay, = bench.rates(many, (lambda: bench.fill("stay.db", "t", many),
+                               lambda: work("--persistent", "lines", "t", "--", *resident)))
+    row(f"--persistent, {name}, -j{workers}", f"{stay:,.0f} and {each:,.0f}/s: {stay / each:.1f} x", "10 x")
+
+
+def persistent_rows(bench):
+    shell = ["sh", "-c", "while read -r line; do echo 0; done"]
+    python = [sys.executable, "-c", "import sys\nfor line in sys.stdin: print(0, flush=True)"]
+    for workers in (4, 64):
+        persistent(bench, "true", ["true"], shell, workers, 2000)
+    persistent(bench, "python", [sys.executable, "-c", "pass"], python, 4, 200)
+
+
+class Unix(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost")
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(self.path)
+
+
+def p99(times):
+    return sorted(times)[len(times) * 99 // 100] * 1000
+
+
+def served(bench):
+    per_tube = bench.jobs // TUBES
+    lines = "".join(f"{i}\n" for i in range(per_tube)).encode()
+    for tube in range(TUBES):
+        bench.run("big.db", "put", "-ql", f"tube{tube}", input=lines)
+    where = bench.path("sock")
+    server = subprocess.Popen([bench.weir, "serve", "-b", f"sqlite:{bench.path('big.db')}", "-l", f"unix:{where}"],
+                              stderr=subprocess.DEVNULL)
+    while not os.path.exists(where):
+        time.sleep(0.01)
+    client = Unix(where)
+
+    def ask(path):
+        client.request("GET", path)
+        return client.getresponse().read()
+
+    for name, path, target in (("api stats", "/api/v1/stats", "5 ms"), ("api tubes", "/api/v1/tubes", "5 ms"),
+                               ("metrics", "/metrics", "10 ms")):
+        times = [bench.time(lambda: ask(path)) for _ in range(300)]
+        row(f"{name}, {bench.jobs:,} jobs in {TUBES:,} tubes",
+            f"p50 {statistics.median(times) * 1000:.1f} ms, p99 {p99(times):.1f} ms", f"p99 {target}")
+    page = [ask(path) for path in ("/", "/page.js", "/page.css")]
+    row("page, compressed", f"{sum(len(gzip.compress(part, 9)) for part in page) / 1000:.1f} kB", "60 kB")
+    server.terminate()
+    server.wait()
+    times = [bench.time(lambda: bench.run("big.db", "ls", "tube7", stdout=subprocess.DEVNULL)) for _ in range(200)]
+    row("ls, first page", f"p50 {statistics.median(times) * 1000:.1f} ms, p99 {p99(times):.1f} ms", "p99 50 ms")
+
+
+def idle(bench):
+    conf = bench.path("weir.conf")
+    with open(conf, "w", encoding="ascii") as file:
+        file.write(f'broker = "sqlite:{bench.path("idle.db")}"\n')
+        for i in range(100):
+            file.write(f"consumer c{i} {{ program = true }}\nschedule s{i} {{ tube = c{i}\n every = 1h }}\n")
+    process = subprocess.Popen([bench.weir, "run", conf], stderr=subprocess.DEVNULL)
+    time.sleep(3)
+
+    def ticks():
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:
+            return sum(int(field) for field in file.read().rsplit(")", 1)[1].split()[11:13])
+
+    before = ticks()
+    time.sleep(30)
+    share = (ticks() - before) / os.sysconf("SC_CLK_TCK") / 30
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        resident = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    process.terminate()
+    process.wait()
+    row("idle run, 100 tubes, 100 schedules", f"{share * 100:.2f} % of a core, {resident / 1000:.1f} MB",
+        "0.2 %, 20 MB")
+
+
+def main():
+    rows = {"put": put_lines, "xargs": against_xargs, "persistent": persistent_rows, "served": served, "idle": idle}
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("weir")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1000000)
+    parser.add_argument("--filter", default="", help=f"of {', '.join(rows)}")
+    options = parser.parse_args()
+    bench = Bench(options.weir, options.rounds, options.jobs)
+    try:
+        for name, action in rows.items():
+            if options.filter in name:
+                action(bench)
+    finally:
+        shutil.rmtree(bench.folder)
+
+
+if __name__ == "__main__":
+    main()
