@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
+#include "view/json.h"
 
 enum {
     OPTION_ARCHIVE = OPTION_OWN,
@@ -140,13 +141,7 @@ static int print(const char *tube, const struct weir_tube_policy *policy,
 {
     const char *late = weir_late_name((enum weir_late)policy->late);
     if (json) {
-        json_t *object = json_pack(
-            "{s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "tube", tube, "archive_ns",
-            (json_int_t)policy->archive_ns, "archive_count", (json_int_t)policy->archive_count,
-            "late", late, "late_ns", (json_int_t)policy->late_ns, "overdue_rate",
-            (json_int_t)policy->overdue_rate, "archived", (json_int_t)counts->archived,
-            "late_buried", (json_int_t)counts->buried, "late_dropped", (json_int_t)counts->dropped);
-        return table_print_json(object) ? EX_OK : table_refuse();
+        return table_print_json(json_of_policy(tube, policy, counts)) ? EX_OK : table_refuse();
     }
     print_duration("archive", policy->archive_ns, "no");
     print_number("archive-count", policy->archive_count, "any number");

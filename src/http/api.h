@@ -59,6 +59,9 @@ api_fn api_resume;
 api_fn api_kick;
 api_fn api_bury;
 api_fn api_rm;
+api_fn api_move;
+api_fn api_policy;
+api_fn api_policy_set;
 api_fn api_revoke;
 /* schedules.c */
 api_fn api_schedules;

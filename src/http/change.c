@@ -135,9 +135,9 @@ void api_resume(const struct api *api, const struct request *request, struct rep
 
 #define IDS_MOST 1000
 
-/* One call of the library on jobs by their ids. */
+/* One call of the library on jobs by their ids; text is that of the member that goes with it. */
 typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, size_t count,
-                                   const char *reason, enum weir_status *ret_statuses,
+                                   const char *text, enum weir_status *ret_statuses,
                                    struct weir_error *ret_error);
 
 /* The texts of the member "ids". False: refused. */
@@ -173,27 +173,28 @@ static json_t *show_results(const char *const *ids, const enum weir_status *stat
     return json_pack("{s:o}", "results", array);
 }
 
-/* Answers 200 with one result for each job: that some were left alone is in there. */
+/* Answers 200 with one result for each job: that some were left alone is in there. member may be
+ * NULL: none beside the ids; standard is its text where it is not given, NULL: it must be. */
 static void change(const struct api *api, const struct request *request, struct reply *reply,
-                   change_fn *apply, const char *done, bool has_reason)
+                   change_fn *apply, const char *done, const char *member, const char *standard)
 {
-    static const char *const members[] = {"ids", NULL};
-    static const char *const more_members[] = {"ids", "reason", NULL};
+    const char *const members[] = {"ids", member, NULL};
     struct weir_error error = {""};
-    const char *reason = "buried by hand";
+    const char *text = standard;
     size_t count = 0;
     const char **ids = calloc(IDS_MOST, sizeof(*ids));
     enum weir_status *statuses = calloc(IDS_MOST, sizeof(*statuses));
     json_t *object = fields_check(&request->target, no_fields, reply)
-                         ? fields_object(request->text, request->size,
-                                         has_reason ? more_members : members, reply)
+                         ? fields_object(request->text, request->size, members, reply)
                          : NULL;
     if (ids == NULL || statuses == NULL) {
         reply_status(reply, WEIR_ENOMEM, "jobs", NULL);
     } else if (object != NULL && read_ids(object, ids, &count, reply) &&
-               member_string(object, "reason", &reason, reply)) {
-        enum weir_status status = apply(api->broker, ids, count, reason, statuses, &error);
-        if (status == WEIR_OK) {
+               (member == NULL || member_string(object, member, &text, reply))) {
+        enum weir_status status = WEIR_OK;
+        if (member != NULL && text == NULL) {
+            reply_error(reply, 400, "no %s; expected a string", member);
+        } else if ((status = apply(api->broker, ids, count, text, statuses, &error)) == WEIR_OK) {
             reply_json(reply, 200, show_results(ids, statuses, count, done));
         } else {
             reply_status(reply, status, "jobs", &error);
@@ -205,37 +206,42 @@ static void change(const struct api *api, const struct request *request, struct 
 }
 
 static enum weir_status apply_kick(weir_broker *broker, const char *const *ids, size_t count,
-                                   const char *reason, enum weir_status *ret_statuses,
+                                   const char *text, enum weir_status *ret_statuses,
                                    struct weir_error *ret_error)
 {
-    (void)reason;
+    (void)text;
     return weir_broker_kick_ids(broker, ids, count, ret_statuses, ret_error);
 }
 
 static enum weir_status apply_remove(weir_broker *broker, const char *const *ids, size_t count,
-                                     const char *reason, enum weir_status *ret_statuses,
+                                     const char *text, enum weir_status *ret_statuses,
                                      struct weir_error *ret_error)
 {
-    (void)reason;
+    (void)text;
     return weir_broker_remove_ids(broker, ids, count, ret_statuses, ret_error);
 }
 
 void api_kick(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, apply_kick, "kicked", false);
+    change(api, request, reply, apply_kick, "kicked", NULL, NULL);
 }
 
 void api_bury(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, weir_broker_bury_ids, "buried", true);
+    change(api, request, reply, weir_broker_bury_ids, "buried", "reason", "buried by hand");
 }
 
 void api_rm(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, apply_remove, "removed", false);
+    change(api, request, reply, apply_remove, "removed", NULL, NULL);
 }
 
 void api_revoke(const struct api *api, const struct request *request, struct reply *reply)
 {
-    change(api, request, reply, apply_remove, "revoked", false);
+    change(api, request, reply, apply_remove, "revoked", NULL, NULL);
+}
+
+void api_move(const struct api *api, const struct request *request, struct reply *reply)
+{
+    change(api, request, reply, weir_broker_move_ids, "moved", "to", NULL);
 }

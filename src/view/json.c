@@ -227,6 +227,18 @@ static const char *result_name(const char *done, enum weir_status status)
     }
 }
 
+json_t *json_of_policy(const char *tube, const struct weir_tube_policy *policy,
+                       const struct weir_tube_policy_counts *counts)
+{
+    const char *late = weir_late_name((enum weir_late)policy->late);
+    return json_pack("{s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "tube", tube, "archive_ns",
+                     (json_int_t)policy->archive_ns, "archive_count",
+                     (json_int_t)policy->archive_count, "late", late, "late_ns",
+                     (json_int_t)policy->late_ns, "overdue_rate", (json_int_t)policy->overdue_rate,
+                     "archived", (json_int_t)counts->archived, "late_buried",
+                     (json_int_t)counts->buried, "late_dropped", (json_int_t)counts->dropped);
+}
+
 json_t *json_of_result(const char *id, const char *done, enum weir_status status)
 {
     return json_pack("{s:s, s:s}", "id", id, "result", result_name(done, status));

@@ -9,6 +9,7 @@
 
 #include <weir/admin.h>
 #include <weir/job_schedule.h>
+#include <weir/policy.h>
 
 /* The objects that `--json` prints and the HTTP API answers. Their names are stable: both show the
  * same. Every function returns owned (json_decref()), NULL when out of memory. */
@@ -33,6 +34,10 @@ json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt);
 
 /* A schedule, with the body of its jobs where `body` is set. */
 json_t *json_of_schedule(const struct weir_job_schedule *schedule, bool body);
+
+/* The policy of a tube, and what it has done. */
+json_t *json_of_policy(const char *tube, const struct weir_tube_policy *policy,
+                       const struct weir_tube_policy_counts *counts);
 
 /* The result of a change of one job; done names a success, e.g. "buried". */
 json_t *json_of_result(const char *id, const char *done, enum weir_status status);

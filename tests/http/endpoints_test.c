@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <weir/duration.h>
+
 /* Each endpoint as it is meant to be used. */
 
 static int64_t integer(const json_t *object, const char *name)
@@ -223,6 +225,38 @@ TEST(changing, "jobs are put, set aside, kicked and taken back, tubes paused and
     server_end(&server);
     CHECK_INT(program_count("t", "put"), ==, 2);
     CHECK_INT(program_count("t", "ready") + program_count("t", "delayed"), ==, 0);
+}
+
+TEST(policies, "policies of tubes are changed by what is named, and jobs are moved to other tubes")
+{
+    program_init();
+    struct server server = SERVER(NULL);
+    ASK_STATUS(&server, 201, "POST /api/v1/tubes/t/jobs", "", "{\"body\":\"x\"}");
+    json_t *object = ASK(&server, 200, "POST /api/v1/tubes/t/policy",
+                         "{\"archive\":\"forever\",\"archive_count\":7,\"late\":\"bury\"}");
+    CHECK_INT(integer(object, "archive_ns"), ==, INT64_MAX);
+    CHECK_INT(integer(object, "late_ns"), ==, WEIR_SECONDS(1800));
+    json_decref(object);
+    object = ASK(&server, 200, "POST /api/v1/tubes/t/policy", "{\"overdue_rate\":5}");
+    CHECK_INT(integer(object, "archive_count"), ==, 7);
+    CHECK_STRING(string(object, "late"), "bury");
+    CHECK_INT(integer(object, "overdue_rate"), ==, 5);
+    json_decref(object);
+    /* What belongs to the archive and the limit goes with them. */
+    ASK_STATUS(&server, 200, "POST /api/v1/tubes/t/policy", "",
+               "{\"archive\":\"0s\",\"late\":\"run\"}");
+    object = ASK(&server, 200, "GET /api/v1/tubes/t/policy", NULL);
+    CHECK_INT(integer(object, "archive_ns"), ==, 0);
+    CHECK_INT(integer(object, "archive_count"), ==, 0);
+    CHECK_STRING(string(object, "late"), "run");
+    json_decref(object);
+    object = ASK(&server, 200, "POST /api/v1/move", "{\"ids\":[\"1\",\"9\"],\"to\":\"u\"}");
+    const json_t *results = json_object_get(object, "results");
+    CHECK_STRING(string(json_array_get(results, 0), "result"), "moved");
+    CHECK_STRING(string(json_array_get(results, 1), "result"), "not found");
+    json_decref(object);
+    server_end(&server);
+    CHECK_INT(program_count("u", "ready"), ==, 1);
 }
 
 TEST(hidden, "hidden bodies are neither shown nor searched, and large ones are left out")

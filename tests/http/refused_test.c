@@ -112,6 +112,19 @@ TEST(bodies, "malformed bodies change nothing")
         {404, "POST /api/v1/tubes/none/pause", "", "{}"},
         {404, "POST /api/v1/tubes/none/resume", "", "{}"},
         {400, "POST /api/v1/tubes/t/resume", "", "{\"duration\":\"1s\"}"},
+        {404, "GET /api/v1/tubes/none/policy", "", NULL},
+        {400, "GET /api/v1/tubes/-t/policy", "", NULL},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"archive\":\"7\"}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"archive_count\":-1}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"archive_count\":1}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"late\":\"flee\"}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"late\":1}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"late_after\":\"1h\"}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"overdue_rate\":\"5\"}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"rate\":5}"},
+        {400, "POST /api/v1/move", "", "{\"ids\":[\"1\"]}"},
+        {400, "POST /api/v1/move", "", "{\"to\":\"u\"}"},
+        {400, "POST /api/v1/move", "", "{\"ids\":[\"1\"],\"to\":\"-u\"}"},
     };
     program_init();
     WEIR(0, "put", "t", "x");
