@@ -194,7 +194,7 @@ static void stop(struct run *run)
     } else if (run->stops == 2) {
         (void)report(EX_OK, "ending %" PRIu64 " running jobs", units_running(&run->units));
     }
-    units_stop(&run->units);
+    units_stop(&run->units, run->stops > 1);
 }
 
 static void take_signal(struct run *run)
@@ -210,21 +210,17 @@ static void take_signal(struct run *run)
     }
 }
 
-/* Some units have ended. One that failed ends all; a program that is gone ends its consumer alone.
- */
+/* Some units have ended. One that failed ends all; a program that is gone ends its consumer alone,
+ * until the file is read again. */
 static void take_ended(struct run *run)
 {
     eventfd_t count;
-    struct setup none = {.count = 0};
     (void)eventfd_read(run->units.ended, &count);
-    int code = units_reap(&run->units);
+    int code = units_reap(&run->units, run->stops == 0 ? &run->setup : NULL);
     fail(run, code);
     bool is_over = code != EX_UNAVAILABLE || run->units.first == NULL;
     if (code != EX_OK && is_over && run->stops == 0) {
         stop(run);
-    }
-    if (code == EX_OK && run->stops == 0) {
-        fail(run, units_follow(&run->units, &none, &run->setup));
     }
 }
 

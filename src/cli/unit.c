@@ -68,6 +68,21 @@ static struct unit *find(const struct units *units, const char *title)
     return unit;
 }
 
+static bool is_broken(struct unit *unit)
+{
+    return atomic_load(&unit->worker.handler.broken) != 0;
+}
+
+/* A second stop would cancel what runs, so that a unit that was asked already, or that has stopped
+ * itself since its program is gone, is not asked again. */
+static void ask(struct unit *unit)
+{
+    if (!unit->is_asked && !is_broken(unit)) {
+        weir_consumer_stop(unit->worker.consumer);
+    }
+    unit->is_asked = true;
+}
+
 /* Its section is the unit's from now on. */
 static void leave(struct unit *unit, struct setup *before)
 {
@@ -77,7 +92,7 @@ static void leave(struct unit *unit, struct setup *before)
         }
     }
     unit->is_leaving = true;
-    weir_consumer_stop(unit->worker.consumer);
+    ask(unit);
 }
 
 int units_follow(struct units *units, struct setup *before, const struct setup *setup)
@@ -87,6 +102,7 @@ int units_follow(struct units *units, struct setup *before, const struct setup *
         if (!unit->is_leaving && !setup_has(setup, unit->section)) {
             leave(unit, before);
         }
+        unit->is_followed = unit->is_leaving || is_broken(unit);
     }
     for (size_t i = 0; i < setup->count; i++) {
         struct section *section = setup->sections[i];
@@ -100,30 +116,58 @@ int units_follow(struct units *units, struct setup *before, const struct setup *
 
 /* --- ending --- */
 
-void units_stop(struct units *units)
+void units_stop(struct units *units, bool is_cancel)
 {
     for (struct unit *unit = units->first; unit != NULL; unit = unit->next) {
-        weir_consumer_stop(unit->worker.consumer);
+        if (is_cancel) {
+            weir_consumer_stop(unit->worker.consumer);
+        } else {
+            ask(unit);
+        }
     }
 }
 
-int units_reap(struct units *units)
+/* What one that has ended did. */
+static int result_of(struct unit *unit)
+{
+    if (unit->status != WEIR_OK) {
+        return report_status(unit->status, quote(unit->section->title).text, &unit->error);
+    }
+    return is_broken(unit) ? EX_UNAVAILABLE : EX_OK; /* the handler said so */
+}
+
+/* The unit is none of the units any more. */
+static int follow(struct units *units, const struct setup *setup, const struct unit *unit)
+{
+    struct section *section = setup != NULL && unit->is_followed
+                                  ? setup_find(setup, SECTION_CONSUMER, unit->section->title)
+                                  : NULL;
+    return section == NULL || start(units, setup, section) == EX_OK ? EX_OK : EX_UNAVAILABLE;
+}
+
+int units_reap(struct units *units, const struct setup *setup)
 {
     int code = EX_OK;
-    struct unit **at = &units->first;
-    while (*at != NULL) {
+    struct unit *ended = NULL;
+    for (struct unit **at = &units->first; *at != NULL;) {
         struct unit *unit = *at;
         if (!atomic_load(&unit->has_ended)) {
             at = &unit->next;
             continue;
         }
         (void)pthread_join(unit->waiter, NULL);
-        if (unit->status != WEIR_OK) {
-            code = report_status(unit->status, quote(unit->section->title).text, &unit->error);
-        } else if (atomic_load(&unit->worker.handler.broken) != 0) {
-            code = EX_UNAVAILABLE; /* the handler said so */
-        }
         *at = unit->next;
+        unit->next = ended;
+        ended = unit;
+    }
+    while (ended != NULL) {
+        struct unit *unit = ended;
+        ended = unit->next;
+        int result = result_of(unit);
+        worker_end(&unit->worker); /* the metrics have one of a name */
+        int followed = follow(units, setup, unit);
+        result = result != EX_OK ? result : followed;
+        code = code == EX_OK || code == EX_UNAVAILABLE ? (result != EX_OK ? result : code) : code;
         free_unit(unit);
     }
     return code;

@@ -23,7 +23,9 @@ struct unit {
     enum weir_status status; /* of its end, with error */
     struct weir_error error;
     atomic_bool has_ended;
-    bool is_leaving; /* no longer in the set-up, or to be followed by a changed one */
+    bool is_leaving;  /* no longer in the set-up, or to be followed by a changed one */
+    bool is_followed; /* by a unit of its name, if the set-up has one when it ends */
+    bool is_asked;    /* to end */
 };
 
 struct units {
@@ -39,12 +41,13 @@ struct units {
  * 0 or an exit status, after saying why. */
 int units_follow(struct units *units, struct setup *before, const struct setup *setup);
 
-/* Asks all to end; a second time cancels what runs. */
-void units_stop(struct units *units);
+/* Asks all to end. Jobs that run go on to their end, or are cancelled. */
+void units_stop(struct units *units, bool is_cancel);
 
-/* Frees those that have ended. Returns 0, or an exit status for one that ended although it was not
- * asked to. */
-int units_reap(struct units *units);
+/* Frees those that have ended, and starts their successors out of the set-up (NULL: none). Returns
+ * 0; EX_UNAVAILABLE: a program is gone, or a successor could not start; else the exit status of one
+ * that failed. */
+int units_reap(struct units *units, const struct setup *setup);
 
 /* Programs that run now. */
 uint64_t units_running(const struct units *units);

@@ -157,6 +157,60 @@ TEST(changed_drains, "the successor of a changed consumer starts once the old on
     CHECK_INT(count_lines("wrong"), ==, 0);
 }
 
+TEST(removed_drains, "one signal lets the jobs of a removed consumer go on to their end, too")
+{
+    struct running running =
+        start(BROKER "consumer a { program = {sh, \"-c\", \"until [ -e go ]; do sleep 0.02; done;"
+                     " echo >> a.out\"} }\n");
+    put_numbers("a", 1, 1);
+    WAIT_UNTIL(program_count("a", "reserved") == 1);
+    reload(&running, BROKER "consumer b { " PROGRAM " }\n", ": reloaded");
+    CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
+    WAIT_UNTIL(times_said(&running, "stopping; 1 running jobs go on") == 1);
+    write_file("go", "", 0, 0600);
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    CHECK_INT(count_lines("a.out"), ==, 1);
+    CHECK_INT(program_count("a", "done"), ==, 1);
+}
+
+/* A consumer with a job that runs, and a program that was found to be gone after that. */
+static struct running start_gone(const char *setup)
+{
+    static const char script[] =
+        "#!/bin/sh\nuntil [ -e go ]; do sleep 0.02; done\necho >> old.out\n";
+    program_init();
+    write_file("script", script, strlen(script), 0700);
+    struct running running = start(setup);
+    put_numbers("a", 1, 1);
+    WAIT_UNTIL(program_count("a", "reserved") == 1);
+    CHECK_INT(rename("script", "moved"), ==, 0);
+    put_numbers("a", 2, 2);
+    WAIT_UNTIL(times_said(&running, "cannot be run") == 1);
+    return running;
+}
+
+TEST(gone, "a consumer with a program that is gone drains, and is followed by the one of the file "
+           "that was read meanwhile, changed or not")
+{
+    static const char first[] = BROKER "consumer a { program = \"./script\"\n jobs = 2 }\n"
+                                       "consumer b { " PROGRAM " }\n";
+    static const char second[] = BROKER "consumer a { " PROGRAM " }\n"
+                                        "consumer b { " PROGRAM " }\n";
+    for (int i = 0; i < 2; i++) {
+        struct running running = start_gone(first);
+        CHECK_INT(rename("moved", "script"), ==, 0);
+        reload(&running, i == 0 ? first : second, ": reloaded");
+        write_file("go", "", 0, 0600);
+        WAIT_UNTIL(program_count("a", "done") == 2 * i + 2);
+        stop(&running, 69);
+        CHECK_INT(unlink("go"), ==, 0);
+    }
+    CHECK_INT(count_lines("old.out"), ==, 3);
+    CHECK_INT(count_lines("a.out"), ==, 1);
+}
+
 TEST(refuses, "a file with a fault, or with another broker, is refused, and the old set-up goes on")
 {
     static const char *const bad[] = {
