@@ -164,6 +164,9 @@ promtool: deps-test ## let Prometheus' promtool judge the metrics, alerts and da
 .PHONY: bench
 bench: ## measure weir beside its peers, print the speed table (ARGS=--quick: 3 min)
 	@tools/bench.sh $(ARGS)
+.PHONY: man
+man: ## make man/weir-COMMAND.1 of man/weir.1
+	@tools/man_pages.py
 .PHONY: bench-program
 bench-program: deps-build ## measure the program: puts, runs, its endpoint (ARGS="--filter put")
 	@cmake --preset bench >/dev/null
@@ -186,6 +189,7 @@ check: deps-lint ## what the scripts tools/check_*.py hold (includes, sizes, tex
 	@tools/check_bad_input.py
 	@tools/check_names.py
 	@tools/check_units.sh
+	@tools/man_pages.py --check
 	@mandoc -T lint -W warning man/*.[1-9]
 shellcheck: deps-lint ## shellcheck of every script
 	@shellcheck $(SCRIPTS)
