@@ -90,6 +90,43 @@ TEST(waits_while_redis_is_stopped, "while Redis hangs no job runs and none is lo
     end(&world);
 }
 
+/* Redis goes on in a moment. */
+static pid_t continue_soon(const struct server *redis)
+{
+    const struct timespec pause = {0, 100000000};
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        (void)nanosleep(&pause, NULL);
+        (void)kill(redis->pid, SIGCONT);
+        _exit(0);
+    }
+    return pid;
+}
+
+TEST(closes_without_claims, "a broker that is closed while Redis is asked for claims leaves none "
+                            "behind: a consumer of dq would take the job for one that has run")
+{
+    struct world world;
+    char answer[64];
+    begin_with(&world, NULL, "claims=REDIS&time_limit=5s");
+    ledger_put(world.broker, 0, 1);
+    CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    while (jobs_counts(world.broker, "t").reserved != SERVER_NODES) {
+    }
+    weir_consumer_stop(consumer);
+    ledger_wait(consumer);
+    pid_t child = continue_soon(&world.servers.redis);
+    weir_broker_close(world.broker);
+    CHECK(waitpid(child, NULL, 0) == child);
+    CHECK_INT(world.ledger.all, ==, 0);
+    redis_say(world.servers.redis.port, "DBSIZE", answer, sizeof(answer));
+    CHECK(strncmp(answer, ":0", 2) == 0);
+    world.broker = NULL;
+    end(&world);
+}
+
 TEST(survives_a_redis_that_flaps, "a Redis that is killed again and again, and keeps its claims, "
                                   "loses and doubles nothing")
 {

@@ -247,7 +247,8 @@ static void end_lanes(struct weiri_subscription *subscription)
     }
 }
 
-void weiri_subscriptions_end(struct weiri_cluster *cluster)
+/* Gives all copies of the stock back, and waits for Redis' answers for a moment. */
+static void empty_stock(struct weiri_cluster *cluster)
 {
     struct weiri_subscription *subscription = NULL;
     size_t ignored;
@@ -256,6 +257,17 @@ void weiri_subscriptions_end(struct weiri_cluster *cluster)
     }
     if (cluster->claims != NULL) {
         weiri_claims_drain(cluster->claims, weiri_time_add(weiri_monotonic_now(), WEIR_MS(500)));
+    }
+}
+
+void weiri_subscriptions_end(struct weiri_cluster *cluster)
+{
+    struct weiri_subscription *subscription = NULL;
+    empty_stock(cluster);
+    /* Claims that were asked for have come in: their copies go back too. A claim that stays keeps
+     * the job from other consumers for its lease, and those of dq take the job for done. */
+    empty_stock(cluster);
+    if (cluster->claims != NULL) {
         weiri_claims_close(cluster->claims);
         cluster->claims = NULL;
     }
