@@ -339,6 +339,7 @@ static pid_t start_shell(const char *words, int third)
         int err = open("err", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         (void)dup2(err, STDERR_FILENO);
         (void)dup2(third, 3);
+        (void)fcntl(3, F_SETFD, 0); /* dup2() leaves it as it is if it is 3 already */
         (void)execl("/bin/sh", "sh", "-c", words, WEIR_PROGRAM, (char *)NULL);
         _exit(99);
     }
