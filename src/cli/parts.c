@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include <weir/cron.h>
+
 #include "cli/report.h"
 #include "cli/schedule_entry.h"
 
@@ -128,6 +130,37 @@ int part_worker(const struct setup *setup, const struct section *section, struct
     return as_config(code != EX_OK ? code : checked);
 }
 
+/* What the broker would refuse. */
+static int check_texts(const struct weir_job_schedule_options *options, const char *place)
+{
+    struct weir_cron_options cron_options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_error error = {0};
+    weir_cron *cron = NULL;
+    if (weir_tube_check(options->name, NULL) != WEIR_OK) {
+        return report(EX_CONFIG, "%sno name of a schedule; expected one of a tube's characters",
+                      place);
+    }
+    if (options->tube == NULL) {
+        return report(EX_CONFIG, "%sno tube; expected that of its jobs", place);
+    }
+    int code = read_tube(options->tube);
+    if (code != EX_OK) {
+        (void)report(EX_OK, "%sits tube is refused", place);
+        return code;
+    }
+    if (options->cron == NULL) {
+        return EX_OK;
+    }
+    cron_options.zone = options->zone;
+    cron_options.flags = WEIR_CRON_SECONDS;
+    enum weir_status status = weir_cron_new(options->cron, &cron_options, &cron, &error);
+    weir_cron_unref(cron);
+    return status == WEIR_OK
+               ? EX_OK
+               : report(report_exit_code(status), "%s%s", place,
+                        error.text[0] != '\0' ? error.text : weir_status_text((int)status));
+}
+
 int part_schedule(const struct setup *setup, const struct section *section,
                   struct weir_job_schedule_options *options)
 {
@@ -140,10 +173,8 @@ int part_schedule(const struct setup *setup, const struct section *section,
     int code = apply(setup, section, schedule_entry_set, options);
     int checked = schedule_entry_check(options, place.text, "");
     code = code != EX_OK ? code : checked;
-    if (options->tube == NULL) {
-        code = report(EX_CONFIG, "%sno tube; expected that of its jobs", place.text);
-    }
-    return as_config(code);
+    checked = check_texts(options, place.text);
+    return as_config(code != EX_OK ? code : checked);
 }
 
 int parts_check(const struct setup *setup)

@@ -218,11 +218,12 @@ TEST(refuses, "a file with a fault, or with another broker, is refused, and the 
         BROKER "consumer a { " PROGRAM " } consumer b {\n",
         "broker = \"sqlite:other.db\"\nconsumer a { " PROGRAM " }\n",
         BROKER "consumer a { " PROGRAM " }\nhttp { listen = \"unix:/nonesuch/x\" }\n",
+        BROKER "consumer b { " PROGRAM " }\nschedule s { tube = a\n cron = \"61 * * * *\" }\n",
     };
     struct running running = start(BROKER "consumer a { " PROGRAM " }\n");
     put_numbers("a", 0, 0);
     WAIT_UNTIL(count_lines("a.out") == 1);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         reload(&running, bad[i], "not reloaded; the old set-up goes on");
         put_numbers("a", i, i);
         WAIT_UNTIL(count_lines("a.out") == (size_t)i + 2);
