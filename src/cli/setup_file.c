@@ -226,6 +226,16 @@ __attribute__((format(printf, 2, 0))) static void take_error(cfg_t *cfg, const c
 
 /* --- reading --- */
 
+static unsigned count_lines(const char *text)
+{
+    unsigned count = 1;
+    while ((text = strchr(text, '\n')) != NULL) {
+        text++;
+        count++;
+    }
+    return count;
+}
+
 /* Bytes of the comment that begins here, maybe at the start of a word; 0: none does. */
 static size_t comment_size(const char *at, bool is_start)
 {
@@ -243,6 +253,12 @@ static int blank_comments(char *text)
     bool is_start = true;
     for (char *at = text; *at != '\0'; at++) {
         size_t size = mark == '\0' ? comment_size(at, is_start) : 0;
+        if (mark == '\0' && size == 0 && is_start && strncmp(at, "/*", 2) == 0) {
+            *at = '\0';
+            fail(report(EX_CONFIG, "%s:%u: comment without an end; expected */",
+                        reading.setup->path, count_lines(text)));
+            break;
+        }
         for (size_t i = 0; i < size; i++) {
             at[i] = at[i] == '\n' ? '\n' : ' ';
         }
@@ -293,16 +309,6 @@ static void parse(const char *text)
     if (cfg_parse_buf(reading.root, text) != CFG_SUCCESS && reading.code == EX_OK) {
         fail(report(EX_CONFIG, "%s:%d: cannot be read", reading.setup->path, reading.root->line));
     }
-}
-
-static unsigned count_lines(const char *text)
-{
-    unsigned count = 1;
-    while ((text = strchr(text, '\n')) != NULL) {
-        text++;
-        count++;
-    }
-    return count;
 }
 
 /* The whole file with a NUL behind, to be freed. NULL: errno says why. */

@@ -66,6 +66,7 @@ TEST(shapes, "what is no file of a set-up at all")
         {CONSUMER("verbose = perhaps"), 3, "\"perhaps\"", "true or false"},
         {"broker = a\nbroker = b\n", 2, "broker: given twice", "expected once"},
         {CONSUMER("jobs = 1\n jobs = 2"), 4, "jobs: given twice", "expected once"},
+        {"broker = a\n /* broker = b\n", 2, "comment without an end", "expected */"},
         {CONSUMER("") "consumer a { program = true }\n", 5, "title 'a'", "duplicate"},
         {HTTP("") HTTP(""), 6, "http: given twice", "expected once"},
     };
