@@ -118,6 +118,9 @@ int part_worker(const struct setup *setup, const struct section *section, struct
     struct place place = place_of(setup, section);
     *worker = (struct worker)WORKER_INIT;
     int code = apply(setup, section, worker_set, worker);
+    if (section->title[0] == '\0') {
+        return report(EX_CONFIG, "%sno name; expected one for its metrics", place.text);
+    }
     if (program == NULL || program->count == 0) {
         return report(EX_CONFIG, "%sno program; expected one to run for each job", place.text);
     }

@@ -83,6 +83,8 @@ TEST(values, "each setting with a value that it cannot have")
         {CONSUMER("tubes = {'t=0'}"), 4, "weight: \"0\"", "from 1 to 1000"},
         {"consumer a b { program = true }\n", 1, "b", "brace"},
         {"consumer \"a b\" { program = true }\n", 1, "tube: \"a b\"", "1 to 200 characters"},
+        {"consumer \"\" { program = true\n tubes = t }\n", 2, "consumer \"\": no name",
+         "expected one"},
         {"consumer a { }\n", 1, "consumer \"a\": no program", "expected one to run"},
         {"consumer a { program = {} }\n", 1, "no program", "expected one to run"},
         {"consumer a {\nprogram = {nonesuch, x}\n}\n", 3, "\"nonesuch\": no such program",
