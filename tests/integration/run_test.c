@@ -179,12 +179,12 @@ TEST(removed_drains, "one signal lets the jobs of a removed consumer go on to th
 static struct running start_gone(const char *setup)
 {
     static const char script[] =
-        "#!/bin/sh\nuntil [ -e go ]; do sleep 0.02; done\necho >> old.out\n";
+        "#!/bin/sh\n: > began\nuntil [ -e go ]; do sleep 0.02; done\necho >> old.out\n";
     program_init();
     write_file("script", script, strlen(script), 0700);
     struct running running = start(setup);
     put_numbers("a", 1, 1);
-    WAIT_UNTIL(program_count("a", "reserved") == 1);
+    WAIT_UNTIL(access("began", F_OK) == 0);
     CHECK_INT(rename("script", "moved"), ==, 0);
     put_numbers("a", 2, 2);
     WAIT_UNTIL(times_said(&running, "cannot be run") == 1);
@@ -206,6 +206,7 @@ TEST(gone, "a consumer with a program that is gone drains, and is followed by th
         WAIT_UNTIL(program_count("a", "done") == 2 * i + 2);
         stop(&running, 69);
         CHECK_INT(unlink("go"), ==, 0);
+        CHECK_INT(unlink("began"), ==, 0);
     }
     CHECK_INT(count_lines("old.out"), ==, 3);
     CHECK_INT(count_lines("a.out"), ==, 1);
