@@ -1,22 +1,39 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>
-#include <stdio.h>
 #include <sysexits.h>
 
 #include <weir/admin.h>
 #include <weir/duration.h>
 
 #include "cli/arguments.h"
+#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/store.h"
 
-static int no_option(int option, const char *name, const char *text, void *arg)
+enum {
+    OPTION_UNTIL = OPTION_OWN
+};
+
+static const struct poptOption pause_options[] = {
+    OPTION_VALUE("until", 'u', OPTION_UNTIL,
+                 "Until this time, one of those that `weir at` takes, instead of a DURATION",
+                 "TIME"),
+    POPT_TABLEEND,
+};
+
+/* The only option is a time. */
+static int set_option(int option, const char *name, const char *text, void *arg)
 {
+    int64_t *until_ns = arg;
+    int64_t now = moment_now();
     (void)option;
-    (void)text;
-    (void)arg;
-    return report(EX_SOFTWARE, "%s: not handled", name);
+    int code = read_moment(name, text, now, until_ns);
+    if (code == EX_OK && *until_ns <= now) {
+        return report(EX_USAGE, "%s: %s: has passed; expected a time after now", name,
+                      quote(text).text);
+    }
+    return code;
 }
 
 /* Pauses a tube, or with 0 resumes it. */
@@ -41,22 +58,37 @@ static int change(const struct arguments *arguments, int64_t duration_ns)
     return code;
 }
 
-static int run(const struct command *command, int argc, char **argv, bool is_pause)
+/* What the words say; duration_ns is that of a pause without a limit, or 0. */
+static int check(const struct arguments *arguments, int64_t until_ns, int64_t *duration_ns)
 {
     static const char *const names[] = {"tube", "duration"};
+    bool is_pause = *duration_ns != 0;
+    int code = arguments_expect(arguments, names, is_pause ? 2 : 1, is_pause ? 1 : 0);
+    if (code == EX_OK) {
+        code = read_tube(arguments->operands[0]);
+    }
+    if (code == EX_OK && arguments->count == 2 && until_ns != 0) {
+        return report(EX_USAGE, "%s: a duration beside --until; expected one of them",
+                      quote(arguments->operands[1]).text);
+    }
+    if (code == EX_OK && arguments->count == 2) {
+        code = read_duration("duration", arguments->operands[1], 1, duration_ns);
+    } else if (until_ns != 0) {
+        int64_t left = until_ns - moment_now();
+        *duration_ns = left > 0 ? left : 1;
+    }
+    return code;
+}
+
+static int run(const struct command *command, int argc, char **argv, int64_t duration_ns)
+{
     struct arguments arguments;
-    int64_t duration = is_pause ? WEIR_FOREVER : 0;
-    int code = arguments_parse(&arguments, command, argc, argv, no_option, NULL);
+    int64_t until_ns = 0;
+    int code = arguments_parse(&arguments, command, argc, argv, set_option, &until_ns);
     if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, is_pause ? 2 : 1, is_pause ? 1 : 0);
+        code = check(&arguments, until_ns, &duration_ns);
         if (code == EX_OK) {
-            code = read_tube(arguments.operands[0]);
-        }
-        if (code == EX_OK && arguments.count == 2) {
-            code = read_duration("duration", arguments.operands[1], 1, &duration);
-        }
-        if (code == EX_OK) {
-            code = change(&arguments, duration);
+            code = change(&arguments, duration_ns);
         }
     }
     arguments_free(&arguments);
@@ -65,12 +97,12 @@ static int run(const struct command *command, int argc, char **argv, bool is_pau
 
 static int run_pause(const struct command *command, int argc, char **argv)
 {
-    return run(command, argc, argv, true);
+    return run(command, argc, argv, WEIR_FOREVER);
 }
 
 static int run_resume(const struct command *command, int argc, char **argv)
 {
-    return run(command, argc, argv, false);
+    return run(command, argc, argv, 0);
 }
 
 const struct command command_pause = {
@@ -78,8 +110,9 @@ const struct command command_pause = {
     .operands = "TUBE [DURATION]",
     .summary = "let no worker take jobs of a tube",
     .examples = "  weir pause mail       until it is resumed\n"
-                "  weir pause mail 10m\n",
-    .options = NULL,
+                "  weir pause mail 10m\n"
+                "  weir pause mail --until 'tomorrow 6:00'\n",
+    .options = pause_options,
     .run = run_pause,
 };
 

@@ -328,6 +328,10 @@ TEST(pause, "pause holds a tube back, for a time or until resume; stats shows it
     ended = WEIR_EXPECT(0, "stats", "--json", "t");
     CHECK(strstr(ended.out, "\"paused_until\":\"20") != NULL);
     ended_free(&ended);
+    WEIR(0, "pause", "--until", "2100-01-01T00:00:00Z", "t");
+    ended = WEIR_EXPECT(0, "stats", "--json", "t");
+    CHECK(strstr(ended.out, "\"paused_until\":\"2100-01-01T00:0") != NULL);
+    ended_free(&ended);
     WEIR(0, "pause", "t", "100ms");
     WEIR(0, "work", "-e", "t", "--", "true");
     CHECK_INT(program_count("t", "done"), ==, 1);

@@ -107,6 +107,18 @@ TEST(commands, "unknown commands and options, missing and surplus operands")
     CHECK_ROWS(rows);
 }
 
+TEST(pauses, "times until which a tube cannot be paused")
+{
+    static const struct row rows[] = {
+        {64, "--until: \"@5\": has passed", "after now", {"pause", "--until", "@5", "t"}},
+        {64, "--until: \"x\"", "expected one such as", {"pause", "--until", "x", "t"}},
+        {64, "\"1s\"", "expected one of them", {"pause", "-u", "@9000000000", "t", "1s"}},
+        {64, "\"--until\"", "unknown option", {"resume", "--until", "@9000000000", "t"}},
+    };
+    make_folder();
+    CHECK_ROWS(rows);
+}
+
 TEST(setups, "set-up files that are not there, and words beside them")
 {
     static const struct row rows[] = {
