@@ -37,7 +37,7 @@ struct resident {
 struct frame {
     struct iovec parts[3];
     int next; /* part to be written; 3: all are */
-    size_t size;
+    size_t written;
 };
 
 /* --- starting and ending --- */
@@ -143,7 +143,6 @@ static struct frame make_frame(enum resident_mode mode, const struct weir_job *j
     frame.parts[0] = (struct iovec){head, (size_t)size};
     frame.parts[1] = (struct iovec){(void *)(uintptr_t)job->body, job->body_size};
     frame.parts[2] = (struct iovec){newline, mode == RESIDENT_LINES ? 1 : 0};
-    frame.size = frame.parts[0].iov_len + frame.parts[1].iov_len + frame.parts[2].iov_len;
     return frame;
 }
 
@@ -156,6 +155,7 @@ static bool write_some(struct resident *resident, struct frame *frame)
             return errno == EAGAIN || errno == EINTR;
         }
         size_t left = (size_t)size;
+        frame->written += left;
         while (frame->next < 3 && left >= frame->parts[frame->next].iov_len) {
             left -= frame->parts[frame->next++].iov_len;
         }
@@ -226,14 +226,14 @@ static enum course converse(struct resident *resident, struct frame *frame, weir
             (void)watch(resident, is_watched ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, resident->input,
                         EPOLLOUT);
         }
+        /* Before the answer is read: what has ended by now has written all of it. */
+        bool has_ended = !is_read || resident->output < 0 || child_wait(&resident->child, 0);
+        read_some(resident);
         if (memchr(resident->answer, '\n', resident->used) != NULL) {
             return frame->next == 3 ? ANSWERED : BROKEN;
         }
-        if (resident->used == ANSWER_SIZE_MAX) {
-            return BROKEN;
-        }
-        if (!is_read || resident->output < 0 || child_wait(&resident->child, 0)) {
-            return ENDED;
+        if (has_ended || resident->used == ANSWER_SIZE_MAX) {
+            return has_ended ? ENDED : BROKEN;
         }
         *ret_status = weir_context_check(context);
         if (*ret_status != WEIR_OK) {
@@ -244,7 +244,6 @@ static enum course converse(struct resident *resident, struct frame *frame, weir
         (void)capture_poll(&resident->child.capture, resident->events,
                            (int)((left + WEIR_MS(1) - 1) / WEIR_MS(1)));
         is_read = frame->next == 3 || write_some(resident, frame);
-        read_some(resident);
     }
 }
 
@@ -299,12 +298,12 @@ static void end_process(struct resident *resident, enum course course, weir_cont
     finish(resident, context, end);
 }
 
-/* One that has ended in order without having read anything of the job has not begun it. */
+/* One that has ended in order with all in the pipe that was written has not begun the job. */
 static bool is_unbegun(enum course course, bool has_answered, const struct frame *frame, int unread,
                        const struct child_end *end)
 {
-    return course == ENDED && has_answered && frame->next == 3 && (size_t)unread == frame->size &&
-           end->exited && end->number == 0;
+    return course == ENDED && has_answered && (size_t)unread == frame->written && end->exited &&
+           end->number == 0;
 }
 
 /* Gives the job to a process. False: it has not begun it. */
