@@ -121,7 +121,7 @@ struct weir_attempt {
     int32_t exit_status; /**< Of the program that the handler ran; 0: none. */
     int32_t signal;      /**< That ended the program; 0: none. */
     uint32_t reserved0;  /**< Zero. */
-    const char *reason;  /**< Why it failed. */
+    const char *reason;  /**< Why it failed; of one that succeeded its result. */
     const char *tail;    /**< The end of its output; "": none. */
 };
 

@@ -30,7 +30,8 @@ typedef struct weir_consumer weir_consumer;
  * WEIR_OK: the job is deleted. WEIR_ESTOP: it is buried at once. WEIR_ECANCELED once the consumer
  * was asked to stop: it is given back as if it had not been reserved. WEIR_EAGAIN: the handler
  * could not begin, for lack of processes, descriptors or the like: the same, but it comes back, and
- * the worker takes another, a second later. Anything else: a failure. The context ends at the
+ * the worker takes another, a second later; or, where weir_job_describe() told a retry_ns, the job
+ * comes back after that, and the worker goes on. Anything else: a failure. The context ends at the
  * deadline, and when the reservation was lost. */
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 
@@ -54,28 +55,38 @@ typedef void weir_explain_fn(const struct weir_job *job, int status, char *text,
  * is of none. Valid as long as the handler's. */
 WEIR_API const struct weir_job *weir_job_of(weir_context *context);
 
-/** What a handler tells of a run that failed, for the job's reason and its history
- * (weir_broker_attempts()). Zero means nothing, for every field. */
+/** What a handler tells of its run, for the job's reason and its history (weir_broker_attempts()).
+ * Zero means nothing, for every field. */
 struct weir_run_details {
     size_t size;         /**< Set by WEIR_RUN_DETAILS_INIT. */
-    const char *reason;  /**< Why it failed; goes before what explain writes. */
+    const char *reason;  /**< Why it failed; goes before what explain writes. Of a run that
+                              succeeded: its result, which an archived job keeps. */
     const void *tail;    /**< Its last output. The last bytes are kept, from the start of a UTF-8
                               character on; NULs become '?'. */
     size_t tail_size;    /**< Their count. */
     int32_t exit_status; /**< Of the program that it ran. */
     int32_t signal;      /**< That ended the program. */
+    int64_t retry_ns;    /**< After a failure the job comes back so much later, whatever the limiter
+                              says; not negative. */
 };
 
 /** Initialiser of struct weir_run_details. */
 #define WEIR_RUN_DETAILS_INIT                                                                      \
     {                                                                                              \
-        sizeof(struct weir_run_details), 0, 0, 0, 0, 0                                             \
+        sizeof(struct weir_run_details), 0, 0, 0, 0, 0, 0                                          \
     }
 
 /** Tells of a run, from its handler, on its thread; the last call counts. Copies. A cluster keeps
- * none of it. Errors: WEIR_EINVAL (NULL, details, or a context that is not of a consumer's run). */
+ * none of it but retry_ns. Errors: WEIR_EINVAL (NULL, details, a negative retry_ns, or a context
+ * that is not of a consumer's run). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_job_describe(weir_context *context,
                                                            const struct weir_run_details *details);
+
+/** Tells how far a run is, in percent, from its handler, on its thread: weir_broker_peek() and the
+ * like show it. Does not block: it is written within a second or so, the last of several. A cluster
+ * keeps none of it. Errors: WEIR_EINVAL (a context that is not of a consumer's run), WEIR_ERANGE
+ * (not from 0 to 100). */
+WEIR_API WEIR_NODISCARD enum weir_status weir_job_progress(weir_context *context, int32_t percent);
 
 /** Most tubes of one consumer. */
 #define WEIR_CONSUMER_TUBES_MAX 64

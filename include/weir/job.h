@@ -79,13 +79,19 @@ struct weir_job {
     enum weir_run_outcome
         last_outcome;   /**< Of a look at a job in an SQLite store: how the last attempt in its
                              history ended (weir_broker_attempts()); 0: it has none, or not known. */
-    const char *reason; /**< Why it was buried or last failed; "" where there is none. */
+    const char *reason; /**< Why it was buried or last failed; of an archived job its result, if its
+                             handler told one; "" where there is none. */
     int64_t reserved_until_ns; /**< Of a look at a reserved job: when its reservation ends unless it
                                     is renewed; else 0. */
     int64_t owner;             /**< The same: the process that has it; 0: not known. */
     uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
                           reservation of the job; 0: it had none. Of a cluster: 0. */
     const char *key; /**< Of a look at a job in an SQLite store: its key; NULL: none. */
+    int64_t started_ns; /**< Of a look at a reserved job in an SQLite store: when its run began; 0:
+                             not known. */
+    int32_t progress; /**< The same: what its handler told last (weir_job_progress()); -1: nothing.
+                       */
+    uint32_t reserved0; /**< Zero. */
 };
 
 /** Checks a tube's name: 1 to 200 bytes out of A-Z, a-z, 0-9 and - + / ; . $ _ ( ), the first of

@@ -100,7 +100,7 @@ static void pass_on(struct capture *capture)
     memmove(capture->chunk, capture->chunk + size, capture->used);
 }
 
-int capture_poll(struct capture *capture, int fd, int timeout_ms)
+int capture_poll(struct capture *capture, int fd, int other, int timeout_ms)
 {
     bool is_writing = capture->ready > 0;
     /* poll() leaves out negative descriptors. */
@@ -108,8 +108,9 @@ int capture_poll(struct capture *capture, int fd, int timeout_ms)
         {.fd = fd, .events = POLLIN},
         {.fd = is_writing ? STDERR_FILENO : capture->reader,
          .events = is_writing ? POLLOUT : POLLIN},
+        {.fd = other, .events = POLLIN},
     };
-    if (poll(pollers, 2, timeout_ms) < 0) {
+    if (poll(pollers, 3, timeout_ms) < 0) {
         return -1;
     }
     if (pollers[1].revents != 0) {

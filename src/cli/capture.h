@@ -34,9 +34,9 @@ struct capture {
 int capture_open(struct capture *capture);
 /* Closes our copy of the child's end, once the child has its own. */
 void capture_close_writer(struct capture *capture);
-/* Waits for the time, for bytes that can be passed on, or until fd (-1: none) is readable. Returns
- * more than 0 if it is, less than 0 at an interruption. */
-int capture_poll(struct capture *capture, int fd, int timeout_ms);
+/* Waits for the time, for bytes that can be passed on, or until fd or other (-1: none) is readable.
+ * Returns more than 0 if fd is, less than 0 at an interruption. */
+int capture_poll(struct capture *capture, int fd, int other, int timeout_ms);
 /* After the child's end: passes on what it wrote, as long as the context lasts. If other processes
  * still have the pipe, a thread passes on what they write until they end. */
 void capture_close(struct capture *capture, weir_context *context);

@@ -34,7 +34,8 @@ static int run_child(weir_context *context, void *payload)
                                           .input = "",
                                           .grace_ns = WEIR_SECONDS(30),
                                           .mask = &scene->mask};
-    scene->why = child_run(&request, context, &scene->end);
+    struct control_run run = control_begin(context, NULL, 0);
+    scene->why = child_run(&request, &run, &scene->end);
     return WEIR_OK;
 }
 

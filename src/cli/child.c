@@ -25,9 +25,10 @@
 /* Members of the group that outlive its leader are not our children, so they are polled for. */
 #define GROUP_CHECK_NS WEIR_MS(20)
 
-/* Descriptors for each child (its input while it is started, its pidfd, the pipe of its standard
- * error, a folder and a file of /proc while its group is ended), and for everything else. */
-#define FILES_A_CHILD 5
+/* Descriptors for each child (its input while it is started, its pidfd, the pipes of its standard
+ * error and its control channel, a folder and a file of /proc while its group is ended), and for
+ * everything else. */
+#define FILES_A_CHILD 6
 #define FILES_BESIDE 64
 
 void child_raise_limit(uint32_t count)
@@ -61,8 +62,8 @@ static int input_open(const void *input, size_t size)
 }
 
 /* Returns 0 or an errno. */
-static int spawn(const struct child_request *request, int input, int output, int error,
-                 pid_t *ret_pid)
+static int spawn(const struct child_request *request, int input, int output,
+                 const struct child *child, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -80,10 +81,14 @@ static int spawn(const struct child_request *request, int input, int output, int
         why = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     }
     if (why == 0) {
-        why = posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO);
+        why = posix_spawn_file_actions_adddup2(&actions, child->capture.writer, STDERR_FILENO);
+    }
+    /* The last one: any of the others may have its number here. */
+    if (why == 0) {
+        why = posix_spawn_file_actions_adddup2(&actions, child->control.writer, CONTROL_FD);
     }
     if (why == 0) {
-        why = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+        why = posix_spawn_file_actions_addclosefrom_np(&actions, CONTROL_FD + 1);
     }
     if (why == 0) {
         /* Group 0: a new one, named by the child. None of these four can fail with valid values. */
@@ -105,13 +110,20 @@ static int64_t least(int64_t a, int64_t b)
 
 int child_start(const struct child_request *request, int input, int output, struct child *child)
 {
+    child->run = NULL;
+    child->control = (struct control){.reader = -1, .writer = -1};
     int why = capture_open(&child->capture);
     if (why == 0) {
-        why = spawn(request, input, output, child->capture.writer, &child->pid);
+        why = control_open(&child->control);
+    }
+    if (why == 0) {
+        why = spawn(request, input, output, child, &child->pid);
     }
     capture_close_writer(&child->capture);
+    control_close_writer(&child->control);
     if (why != 0) {
         capture_close(&child->capture, NULL);
+        control_close(&child->control);
         return why;
     }
     /* The child is ours and unreaped, so the number is still its own. */
@@ -132,20 +144,32 @@ bool child_wait(struct child *child, int64_t wait_ns)
         wait_ns = least(wait_ns, GROUP_CHECK_NS);
     }
     int64_t wait_ms = (wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1);
-    int found = capture_poll(&child->capture, child->pidfd, (int)wait_ms);
+    int found = capture_poll(&child->capture, child->pidfd, child->control.reader, (int)wait_ms);
+    control_read(&child->control, child->run);
     return child->pidfd < 0 ? has_ended(child->pid) : found > 0;
 }
 
-/* Waits for the end of the child or of the context. */
-static enum weir_status wait_context(struct child *child, weir_context *context)
+enum weir_status child_check(const struct control_run *run)
+{
+    enum weir_status status = weir_context_check(run->context);
+    return status == WEIR_OK && control_left(run) == 0 ? WEIR_ETIMEDOUT : status;
+}
+
+int64_t child_check_ns(const struct control_run *run)
+{
+    int64_t left = least(weir_context_remaining(run->context), control_left(run));
+    return least(left, CONTEXT_CHECK_NS);
+}
+
+/* Waits for the end of the child, of the context or of the time that the run has. */
+static enum weir_status wait_run(struct child *child)
 {
     enum weir_status status = WEIR_OK;
     do {
-        int64_t remaining = weir_context_remaining(context);
-        if (child_wait(child, remaining < CONTEXT_CHECK_NS ? remaining : CONTEXT_CHECK_NS)) {
+        if (child_wait(child, child_check_ns(child->run))) {
             return WEIR_OK;
         }
-        status = weir_context_check(context);
+        status = child_check(child->run);
     } while (status == WEIR_OK);
     return status;
 }
@@ -167,7 +191,7 @@ void child_end_group(struct child *child, int64_t grace_ns)
         if (!leader_gone) {
             leader_gone = child_wait(child, least(left, WEIR_SECONDS(3600)));
         } else {
-            (void)capture_poll(&child->capture, -1,
+            (void)capture_poll(&child->capture, -1, -1,
                                (int)(least(left, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
         }
         group_gone = leader_gone && !group_alive(pid);
@@ -201,14 +225,17 @@ int child_finish(struct child *child, weir_context *context, struct child_end *r
     if (child->pidfd >= 0) {
         (void)close(child->pidfd);
     }
-    /* The bytes that it wrote are all in the pipe now. */
+    /* The bytes that it wrote are all in the pipes now. */
+    control_finish(&child->control, child->run);
+    control_close(&child->control);
     capture_close(&child->capture, context);
     ret_end->tail_size = child->capture.tail_size;
     memcpy(ret_end->tail, child->capture.tail, child->capture.tail_size);
     return why;
 }
 
-int child_run(const struct child_request *request, weir_context *context, struct child_end *ret_end)
+int child_run(const struct child_request *request, struct control_run *run,
+              struct child_end *ret_end)
 {
     struct child child;
     struct child_end end = {.ended_by = WEIR_OK};
@@ -221,11 +248,12 @@ int child_run(const struct child_request *request, weir_context *context, struct
     if (why != 0) {
         return why;
     }
-    end.ended_by = wait_context(&child, context);
+    child.run = run;
+    end.ended_by = wait_run(&child);
     if (end.ended_by != WEIR_OK) {
         child_end_group(&child, request->grace_ns);
     }
-    why = child_finish(&child, context, &end);
+    why = child_finish(&child, run->context, &end);
     if (why == 0) {
         *ret_end = end;
     }

@@ -13,12 +13,14 @@
 #include <weir/status.h>
 
 #include "cli/capture.h"
+#include "cli/control.h"
 
 /* Runs a program as a child and waits for it.
  *
  * The child leads a process group of its own, reads its input from a file in memory (so a child
- * that does not read cannot block us), shares our standard output, and has no other descriptor than
- * its standard error, which is passed on to ours (capture.h). It is waited for through a pidfd, so
+ * that does not read cannot block us), shares our standard output, and has no other descriptors
+ * than its standard error, which is passed on to ours (capture.h), and its control channel
+ * (control.h). It is waited for through a pidfd, so
  * there is no SIGCHLD handler and no mistaken pid.
  */
 
@@ -35,8 +37,8 @@ struct child_request {
 struct child_end {
     bool exited; /* By itself; else a signal ended it. */
     int number;  /* Its exit status, or that signal. */
-    /* WEIR_OK: it ended before the context did. Else the status of weir_context_check() when its
-     * group was ended: WEIR_ETIMEDOUT, WEIR_ECANCELED. */
+    /* WEIR_OK: it ended before the context and the deadline did. Else why its group was ended: the
+     * status of weir_context_check(), WEIR_ETIMEDOUT or WEIR_ECANCELED. */
     enum weir_status ended_by;
     size_t tail_size;
     char tail[CAPTURE_TAIL_SIZE]; /* The last bytes of its standard error. */
@@ -47,6 +49,8 @@ struct child {
     pid_t pid;
     int pidfd; /* -1: there was no descriptor left for one */
     struct capture capture;
+    struct control control;
+    struct control_run *run; /* the one it does, borrowed; NULL: none */
 };
 
 /* Raises the limit on descriptors to the need of count children at once, or as far as allowed. The
@@ -57,7 +61,8 @@ void child_raise_limit(uint32_t count);
 
 /* Starts it with these as standard input and output (-1: ours). Returns 0 or an errno. */
 int child_start(const struct child_request *request, int input, int output, struct child *child);
-/* Waits for its end, for wait_ns at most, and passes on what it writes. True: it has ended; false:
+/* Waits for its end, for wait_ns at most, passes on what it writes, and does what it tells of its
+ * run. True: it has ended; false:
  * not yet, maybe before that time. Its zombie stays, so that no other group gets its number. */
 bool child_wait(struct child *child, int64_t wait_ns);
 /* Ends the whole group, as above. */
@@ -65,9 +70,15 @@ void child_end_group(struct child *child, int64_t grace_ns);
 /* Waits for its end and frees it; the context may be NULL. Returns 0 or an errno. */
 int child_finish(struct child *child, weir_context *context, struct child_end *ret_end);
 
-/* Runs it to its end. When the context ends first, the whole group gets TERM and, once grace_ns has
- * passed with one of them still alive, KILL. Returns 0, or an errno: it was not started. */
-int child_run(const struct child_request *request, weir_context *context,
+/* WEIR_OK while the run may go on; else WEIR_ETIMEDOUT or WEIR_ECANCELED. */
+enum weir_status child_check(const struct control_run *run);
+/* The time until it has to be checked again at the latest. */
+int64_t child_check_ns(const struct control_run *run);
+
+/* Runs it to its end. When the context or the run's deadline ends first, the whole group gets TERM
+ * and, once grace_ns has passed with one of them still alive, KILL. Returns 0, or an errno: it was
+ * not started. */
+int child_run(const struct child_request *request, struct control_run *run,
               struct child_end *ret_end);
 
 #endif

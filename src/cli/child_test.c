@@ -32,7 +32,8 @@ struct scene {
 static int run_child(weir_context *context, void *payload)
 {
     struct scene *scene = payload;
-    scene->why = child_run(&scene->request, context, &scene->end);
+    struct control_run run = control_begin(context, NULL, 0);
+    scene->why = child_run(&scene->request, &run, &scene->end);
     return WEIR_OK;
 }
 
@@ -196,7 +197,7 @@ TEST(input_unread, "one that does not read a large body holds nothing up")
     free(body);
 }
 
-TEST(descriptors, "it has the descriptors 0, 1 and 2 and no other, whatever we have open")
+TEST(descriptors, "it has the descriptors 0 to 3 and no other, whatever we have open")
 {
     int open_too[50];
     for (size_t i = 0; i < 50; i++) {
@@ -210,7 +211,7 @@ TEST(descriptors, "it has the descriptors 0, 1 and 2 and no other, whatever we h
     for (size_t i = 0; i < 50; i++) {
         (void)close(open_too[i]);
     }
-    CHECK_STRING(scene.output, "0\n1\n2\n");
+    CHECK_STRING(scene.output, "0\n1\n2\n3\n");
 }
 
 TEST(own_group, "it leads a process group of its own")

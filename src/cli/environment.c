@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/control.h"
 #include "view/timestamp.h"
 
 extern char **environ;
@@ -15,11 +16,13 @@ extern char **environ;
 /* The names set here. They replace those of the program's own environment. */
 static const char *const names[] = {
     "WEIR_JOB_ID",     "WEIR_TUBE",   "WEIR_ATTEMPT", "WEIR_PRIORITY", "WEIR_TTR",
-    "WEIR_CREATED_AT", "WEIR_RUN_AT", "WEIR_BROKER",  "WEIR_FENCE",
+    "WEIR_CREATED_AT", "WEIR_RUN_AT", "WEIR_BROKER",  "WEIR_FENCE",    "WEIR_CONTROL_FD",
 };
 
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
-#define BROKER 7 /* the only one that is not the job's */
+/* Those that are not the job's. */
+#define BROKER 7
+#define CONTROL 9
 
 static bool is_ours(const char *entry)
 {
@@ -35,16 +38,18 @@ static bool is_ours(const char *entry)
 /* The values, in the order of the names, in one block behind the array of pointers. */
 char **environment_new(const struct weir_job *job, const char *broker)
 {
+    char control[16];
     char attempt[16];
     char priority[16];
     char fence[24];
     char ttr[TIMESTAMP_SIZE];
     char created_at[TIMESTAMP_SIZE];
     char run_at[TIMESTAMP_SIZE];
-    const char *values[NAME_COUNT] = {[BROKER] = broker};
+    const char *values[NAME_COUNT] = {[BROKER] = broker, [CONTROL] = control};
+    (void)snprintf(control, sizeof(control), "%d", CONTROL_FD);
     if (job != NULL) {
         const char *const all[NAME_COUNT] = {job->id,    job->tube, attempt, priority, ttr,
-                                             created_at, run_at,    broker,  fence};
+                                             created_at, run_at,    broker,  fence,    control};
         (void)snprintf(attempt, sizeof(attempt), "%" PRIu32, job->attempts);
         (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
         (void)snprintf(fence, sizeof(fence), "%" PRIu64, job->fence);

@@ -115,24 +115,34 @@ static int refuse_start(struct handler *handler, const struct weir_job *job, int
 }
 
 /* Tells how the program ended, for the job's reason and history. */
-static void describe(weir_context *context, const struct resident_end *run)
+static void describe(const struct control_run *run, const struct resident_end *ret)
 {
-    const struct child_end *end = &run->child;
+    const struct child_end *end = &ret->child;
     char reason[RESIDENT_REASON_SIZE + 32];
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
     if (end->ended_by != WEIR_OK) {
         (void)snprintf(reason, sizeof(reason), "%s", weir_status_text((int)end->ended_by));
     } else {
         (void)snprintf(reason, sizeof(reason), "%s %d%s%s", end->exited ? "exit status" : "signal",
-                       end->number, run->reason[0] != '\0' ? ": " : "", run->reason);
+                       end->number, ret->reason[0] != '\0' ? ": " : "", ret->reason);
     }
-    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
-    details.reason = reason;
+    details.reason = run->is_buried ? run->reason : reason;
     details.tail = end->tail;
     details.tail_size = end->tail_size;
     details.exit_status = end->exited ? end->number : 0;
     details.signal = end->exited ? 0 : end->number;
-    enum weir_status described = weir_job_describe(context, &details);
+    details.retry_ns = run->retry_ns;
+    enum weir_status described = weir_job_describe(run->context, &details);
     (void)described; /* The context is that of the run. */
+}
+
+/* Of a run that succeeded. */
+static void describe_result(const struct control_run *run)
+{
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    details.reason = run->result;
+    enum weir_status described = weir_job_describe(run->context, &details);
+    (void)described;
 }
 
 /* A job that no program of this kind can be given. */
@@ -143,6 +153,34 @@ static int refuse_body(weir_context *context)
     enum weir_status described = weir_job_describe(context, &details);
     (void)described;
     return WEIR_ESTOP;
+}
+
+/* The status of a run, from its program's end and what it told before. */
+static int judge(const struct handler *handler, const struct control_run *run,
+                 const struct resident_end *ended)
+{
+    const struct child_end *end = &ended->child;
+    bool has_succeeded = end->ended_by == WEIR_OK && end->exited && end->number == 0;
+    if (has_succeeded && run->retry_ns == 0 && !run->is_buried) {
+        if (run->result[0] != '\0') {
+            describe_result(run);
+        }
+        return WEIR_OK;
+    }
+    describe(run, ended);
+    if (end->ended_by != WEIR_OK) {
+        return (int)end->ended_by;
+    }
+    if (run->is_buried) {
+        return WEIR_ESTOP;
+    }
+    if (run->retry_ns > 0 && has_succeeded) {
+        return WEIR_EAGAIN;
+    }
+    if (!end->exited) {
+        return WEIR_EUSER + STATUS_SIGNAL + end->number;
+    }
+    return handler->bury[end->number] && run->retry_ns == 0 ? WEIR_ESTOP : WEIR_EUSER + end->number;
 }
 
 int handler_run(struct handler *handler, weir_context *context, const struct weir_job *job)
@@ -165,25 +203,12 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
                                     .input_size = job->body_size,
                                     .grace_ns = handler->grace_ns,
                                     .mask = handler->mask};
-    struct resident_end run = {.reason = ""};
-    const struct child_end *end = &run.child;
-    int why = is_persistent ? resident_run(&handler->residents, &request, context, job, &run)
-                            : child_run(&request, context, &run.child);
+    struct control_run run = control_begin(context, job, handler->deadline_ns);
+    struct resident_end ended = {.reason = ""};
+    int why = is_persistent ? resident_run(&handler->residents, &request, &run, &ended)
+                            : child_run(&request, &run, &ended.child);
     free(environment);
-    if (why != 0) {
-        return refuse_start(handler, job, why);
-    }
-    if (end->ended_by == WEIR_OK && end->exited && end->number == 0) {
-        return WEIR_OK;
-    }
-    describe(context, &run);
-    if (end->ended_by != WEIR_OK) {
-        return (int)end->ended_by;
-    }
-    if (!end->exited) {
-        return WEIR_EUSER + STATUS_SIGNAL + end->number;
-    }
-    return handler->bury[end->number] ? WEIR_ESTOP : WEIR_EUSER + end->number;
+    return why == 0 ? judge(handler, &run, &ended) : refuse_start(handler, job, why);
 }
 
 void handler_report(const struct handler *handler, const struct weir_job *job,
@@ -196,8 +221,10 @@ void handler_report(const struct handler *handler, const struct weir_job *job,
         (void)report(0, "job %s: the reservation ended before run %u did; it will run again",
                      job->id, job->attempts);
     } else if (outcome == WEIR_RUN_RETURNED && handler->verbose) {
-        (void)report(0, "job %s: run %u: %s; given back", job->id, job->attempts,
-                     weir_status_text(status));
+        (void)weir_duration_format(delay_ns, delay, sizeof(delay));
+        (void)report(0, "job %s: run %u: %s; given back%s%s", job->id, job->attempts,
+                     weir_status_text(status), delay_ns > 0 ? ", again in " : "",
+                     delay_ns > 0 ? delay : "");
     } else if (outcome == WEIR_RUN_RETRY && handler->verbose) {
         (void)weir_duration_format(delay_ns, delay, sizeof(delay));
         (void)report(0, "job %s: run %u: %s; again in %s", job->id, job->attempts, job->reason,

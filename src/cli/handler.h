@@ -15,10 +15,11 @@
 /* A job's handler that is a program. Its exit status determines the next action for the job. */
 
 struct handler {
-    char *path;     /* Of the program. */
-    char **argv;    /* Its words, NULL at the end. */
-    bool verbose;   /* Report every failed run. */
-    bool bury[256]; /* Exit statuses after which a job is buried. */
+    char *path;          /* Of the program. */
+    char **argv;         /* Its words, NULL at the end. */
+    bool verbose;        /* Report every failed run. */
+    bool bury[256];      /* Exit statuses after which a job is buried. */
+    int64_t deadline_ns; /* Of a run; 0: none. */
     int64_t grace_ns;
     struct residents residents;
     const sigset_t *mask;

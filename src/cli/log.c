@@ -59,8 +59,9 @@ static bool print_words(const struct weir_attempt *attempt)
     char start[TIMESTAMP_SIZE];
     char duration[32];
     (void)text_escape_message(attempt->reason, reason, sizeof(reason));
-    bool printed = printf("attempt %" PRIu32 ": %s: %s\n", attempt->number,
-                          weir_job_outcome_name(attempt->outcome), reason) >= 0;
+    bool printed =
+        printf("attempt %" PRIu32 ": %s%s%s\n", attempt->number,
+               weir_job_outcome_name(attempt->outcome), reason[0] != '\0' ? ": " : "", reason) >= 0;
     if (attempt->started_ns > 0) {
         int64_t run_ns = attempt->ended_ns - attempt->started_ns;
         timestamp_write(attempt->started_ns, start);
@@ -85,6 +86,30 @@ static int show(const struct weir_attempt *attempt, void *arg)
     return log->has_failed ? 1 : 0;
 }
 
+static bool print_running_words(const struct weir_job *job)
+{
+    char progress[32] = "";
+    char start[TIMESTAMP_SIZE];
+    if (job->progress >= 0) {
+        (void)snprintf(progress, sizeof(progress), ": %" PRId32 " %%", job->progress);
+    }
+    timestamp_write(job->started_ns, start);
+    return printf("attempt %" PRIu32 ": running%s\n  started %s, process %" PRId64 "\n",
+                  job->attempts, progress, start, job->owner) >= 0;
+}
+
+/* The attempt that goes on. */
+static int show_running(const struct weir_job *job, void *arg)
+{
+    struct log *log = arg;
+    if (job->state == WEIR_JOB_RESERVED && job->started_ns > 0) {
+        log->has_attempts = true;
+        log->has_failed =
+            log->json ? !table_print_json(json_of_running(job)) : !print_running_words(job);
+    }
+    return 0;
+}
+
 static int print_attempts(struct log *log, weir_broker *broker)
 {
     struct weir_error error = {""};
@@ -98,6 +123,13 @@ static int print_attempts(struct log *log, weir_broker *broker)
     }
     if (status != WEIR_OK) {
         return report_status(status, quote(log->id).text, &error);
+    }
+    /* The job may have ended meanwhile. */
+    if (!log->has_failed) {
+        status = weir_broker_peek_id(broker, log->id, show_running, log, &error);
+        if (status != WEIR_OK && status != WEIR_ENOTFOUND) {
+            return report_status(status, quote(log->id).text, &error);
+        }
     }
     if (!log->has_attempts && !log->json) {
         log->has_failed = printf("%s: no attempt has failed\n", log->id) < 0;
@@ -128,7 +160,7 @@ static int run_log(const struct command *command, int argc, char **argv)
 const struct command command_log = {
     .name = "log",
     .operands = "ID",
-    .summary = "show the attempts of a job that failed, with the last lines of their errors",
+    .summary = "show the attempts of a job, with the last lines of their errors",
     .examples = "  weir log 17\n"
                 "  weir log --json 17\n",
     .options = log_options,

@@ -19,8 +19,6 @@
 
 #define ANSWER_SIZE_MAX 1024
 #define HEAD_SIZE 512
-/* A context has no descriptor that is cheap to wait on. */
-#define CHECK_NS WEIR_MS(100)
 
 struct resident {
     struct resident *next;
@@ -210,13 +208,13 @@ static bool read_answer(struct resident *resident, struct resident_end *end)
 enum course {
     ANSWERED, /* by a whole line */
     ENDED,    /* the process has, or does, since it has closed a pipe */
-    LIMITED,  /* the context */
+    LIMITED,  /* the context or the deadline */
     BROKEN    /* the protocol */
 };
 
 /* Gives it the job and waits until something is clear. */
-static enum course converse(struct resident *resident, struct frame *frame, weir_context *context,
-                            enum weir_status *ret_status)
+static enum course converse(struct resident *resident, struct frame *frame,
+                            const struct control_run *run, enum weir_status *ret_status)
 {
     bool is_watched = false; /* input */
     bool is_read = write_some(resident, frame);
@@ -235,14 +233,13 @@ static enum course converse(struct resident *resident, struct frame *frame, weir
         if (has_ended || resident->used == ANSWER_SIZE_MAX) {
             return has_ended ? ENDED : BROKEN;
         }
-        *ret_status = weir_context_check(context);
+        *ret_status = child_check(run);
         if (*ret_status != WEIR_OK) {
             return LIMITED;
         }
-        int64_t left = weir_context_remaining(context);
-        left = left < CHECK_NS ? left : CHECK_NS;
         (void)capture_poll(&resident->child.capture, resident->events,
-                           (int)((left + WEIR_MS(1) - 1) / WEIR_MS(1)));
+                           resident->child.control.reader,
+                           (int)((child_check_ns(run) + WEIR_MS(1) - 1) / WEIR_MS(1)));
         is_read = frame->next == 3 || write_some(resident, frame);
     }
 }
@@ -253,7 +250,7 @@ bool resident_takes(const struct residents *residents, const struct weir_job *jo
 }
 
 /* An idle process that is sound; NULL: there is none. One that has ended, or has written without
- * being asked, is discarded. */
+ * being asked, is discarded. What it told of no run is dropped. */
 static struct resident *take(struct residents *residents, weir_context *context, int64_t grace_ns)
 {
     while (true) {
@@ -308,22 +305,25 @@ static bool is_unbegun(enum course course, bool has_answered, const struct frame
 
 /* Gives the job to a process. False: it has not begun it. */
 static bool run_on(struct residents *residents, struct resident *resident, int64_t grace_ns,
-                   weir_context *context, const struct weir_job *job, struct resident_end *ret_end)
+                   struct control_run *run, struct resident_end *ret_end)
 {
     char head[HEAD_SIZE];
-    struct frame frame = make_frame(residents->mode, job, head);
+    struct frame frame = make_frame(residents->mode, run->job, head);
     struct child_end *end = &ret_end->child;
     bool has_answered = resident->has_answered;
     int unread = 0;
-    enum course course = converse(resident, &frame, context, &end->ended_by);
+    resident->child.run = run;
+    enum course course = converse(resident, &frame, run, &end->ended_by);
     if (course == ANSWERED && read_answer(resident, ret_end)) {
-        (void)capture_poll(&resident->child.capture, -1, 0);
+        (void)capture_poll(&resident->child.capture, -1, -1, 0);
+        control_finish(&resident->child.control, run);
+        resident->child.run = NULL;
         keep_tail(resident, end);
         put_back(residents, resident);
         return true;
     }
     (void)ioctl(resident->input, FIONREAD, &unread);
-    end_process(resident, course, context, grace_ns, end);
+    end_process(resident, course, run->context, grace_ns, end);
     if (is_unbegun(course, has_answered, &frame, unread, end)) {
         return false;
     }
@@ -339,17 +339,17 @@ static bool run_on(struct residents *residents, struct resident *resident, int64
 }
 
 int resident_run(struct residents *residents, const struct child_request *request,
-                 weir_context *context, const struct weir_job *job, struct resident_end *ret_end)
+                 struct control_run *run, struct resident_end *ret_end)
 {
     bool is_run = false;
     while (!is_run) {
-        struct resident *resident = take(residents, context, request->grace_ns);
+        struct resident *resident = take(residents, run->context, request->grace_ns);
         int why = resident == NULL ? start(request, &resident) : 0;
         if (why != 0) {
             return why;
         }
         *ret_end = (struct resident_end){.reason = ""};
-        is_run = run_on(residents, resident, request->grace_ns, context, job, ret_end);
+        is_run = run_on(residents, resident, request->grace_ns, run, ret_end);
     }
     return 0;
 }

@@ -43,10 +43,10 @@ struct resident_end {
 bool resident_takes(const struct residents *residents, const struct weir_job *job);
 
 /* Hands a job to an idle process, or to a new one that is started as the request says (which has no
- * input), and waits for the answer. When the context ends first, the process's group is ended.
- * Returns 0, or an errno: there is no process. Thread-safe. */
+ * input), and waits for the answer. When the context or the run's deadline ends first, the
+ * process's group is ended. Returns 0, or an errno: there is no process. Thread-safe. */
 int resident_run(struct residents *residents, const struct child_request *request,
-                 weir_context *context, const struct weir_job *job, struct resident_end *ret_end);
+                 struct control_run *run, struct resident_end *ret_end);
 
 /* Ends all, once none runs: closes their input, waits for the grace, and kills what is left. */
 void residents_end(struct residents *residents, int64_t grace_ns);

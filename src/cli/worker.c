@@ -28,7 +28,7 @@ int worker_set(int option, const char *name, const char *text, void *arg)
         options->attempts_max = (uint32_t)number;
         return code;
     case WORKER_DEADLINE:
-        return read_duration(name, text, 1, &options->deadline_ns);
+        return read_duration(name, text, 1, &worker->handler.deadline_ns);
     case WORKER_GRACE:
         return read_duration(name, text, 0, &worker->handler.grace_ns);
     case WORKER_RETRY_DELAY:

@@ -120,7 +120,9 @@ struct weiri_settlement {
     const struct weiri_reservation *reservation;
     enum weiri_job_event event; /* touch, done, release, return or bury */
     int64_t run_at_ns;          /* release, return; of a return the past means at once */
-    const char *reason;         /* release and bury; NULL: as it was */
+    int progress;               /* touch: 1 + a percentage; 0: as it was */
+    const char *reason;         /* release and bury, and done of a job that is archived; NULL: as it
+                                   was */
     struct weiri_run_end end;   /* release and bury */
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
     struct weiri_list link;     /* the backend's while the call lasts */

@@ -28,6 +28,9 @@
  * that may reserve a job. Jobs are reserved for claimed slots only, so no job waits behind another
  * for a worker. */
 
+/* Between two touches of a reservation for the sake of its progress. */
+#define WEIRI_PROGRESS_NS WEIR_SECONDS(1)
+
 /* A tube that jobs are taken from. A look that found fewer ready jobs than were wanted has drained
  * it: it is left alone until its mark changes or a job becomes due. */
 struct weiri_source {
@@ -41,8 +44,9 @@ struct weiri_source {
 
 /* What a handler told of its run. */
 struct weiri_run_words {
-    int exit_status; /* 0: none */
-    int signal;      /* 0: none */
+    int exit_status;  /* 0: none */
+    int signal;       /* 0: none */
+    int64_t retry_ns; /* 0: none */
     char reason[WEIR_REASON_SIZE];
     char tail[WEIR_TAIL_SIZE];
 };
@@ -60,6 +64,8 @@ struct weiri_task {
     struct weiri_list link;
     weir_context *context;  /* while the handler runs */
     int64_t touch_ns;       /* when to touch the reservation next */
+    int64_t touched_ns;     /* when it was touched, or began */
+    int progress;           /* what the next touch writes: 1 + a percentage; 0: none */
     bool is_lost;           /* the reservation has ended, or the job has another one */
     bool is_settled;        /* the job was settled */
     bool is_being_touched;  /* the fetcher reads the reservation */

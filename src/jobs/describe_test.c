@@ -3,6 +3,7 @@
 /* What a handler tells of its run. */
 #include <weir/admin.h>
 #include <weir/envelope.h>
+#include <weir/policy.h>
 
 #include "support/consumer.h"
 
@@ -64,6 +65,9 @@ static int describe(weir_context *context, const struct weir_job *job, void *arg
     CHECK_STATUS(weir_job_describe(context, &details), WEIR_EINVAL);
     CHECK_STATUS(weir_job_describe(context, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_job_describe(NULL, &details), WEIR_EINVAL);
+    details.tail = output;
+    details.retry_ns = -1;
+    CHECK_STATUS(weir_job_describe(context, &details), WEIR_EINVAL);
     return WEIR_ESTOP;
 }
 
@@ -117,6 +121,143 @@ TEST(not_told, "a run of which nothing is told leaves its status; one that succe
     CHECK_INT(told.attempt.exit_status, ==, 0);
     CHECK_STRING(told.tail, "");
     CHECK_STRING(told.reason, told.after);
+    scene_close(&scene);
+}
+
+static int tell_result(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    int status = scene_count_run(context, job, arg);
+    details.reason = status == WEIR_OK ? "2 pages" : "no paper";
+    CHECK_STATUS(weir_job_describe(context, &details), WEIR_OK);
+    return status;
+}
+
+TEST(result, "an archived job and its history keep what a handler tells of a run that succeeded")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.archive_ns = WEIR_FOREVER;
+    CHECK_STATUS(weir_broker_set_policy(scene.broker, "t", &policy, NULL), WEIR_OK);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene.statuses[0] = WEIR_EUSER;
+    struct weir_consumer_options options = scene_options_of(&scene, tell_result);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    char reason[WEIR_REASON_SIZE];
+    CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", copy_reason, reason, NULL), WEIR_OK);
+    CHECK_STRING(reason, "2 pages");
+    told.count = 0;
+    CHECK_STATUS(weir_broker_attempts(scene.broker, "1", keep, NULL, NULL), WEIR_OK);
+    CHECK_INT(told.count, ==, 2);
+    CHECK_INT(told.attempt.outcome, ==, WEIR_RUN_DONE);
+    CHECK_STRING(told.reason, "2 pages");
+    scene_close(&scene);
+}
+
+TEST(no_result, "an archived job without a result does not keep what it failed of before")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    policy.archive_ns = WEIR_FOREVER;
+    CHECK_STATUS(weir_broker_set_policy(scene.broker, "t", &policy, NULL), WEIR_OK);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene.statuses[0] = WEIR_EUSER;
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    char reason[WEIR_REASON_SIZE];
+    CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", copy_reason, reason, NULL), WEIR_OK);
+    CHECK_STRING(reason, "");
+    scene_close(&scene);
+}
+
+static int64_t delay_ns; /* of the first run */
+
+static void note_delay(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                       int64_t run_ns, int64_t told_ns, void *arg)
+{
+    delay_ns = outcome == WEIR_RUN_DONE ? delay_ns : told_ns;
+    scene_note_run(job, outcome, status, run_ns, told_ns, arg);
+}
+
+static int tell_retry(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    int status = scene_count_run(context, job, arg);
+    details.retry_ns = WEIR_MS(7);
+    CHECK_STATUS(weir_job_describe(context, &details), WEIR_OK);
+    return status;
+}
+
+TEST(retry, "a run that failed comes back when its handler says, counted; a job put off, uncounted")
+{
+    static const struct {
+        int status;
+        enum weir_run_outcome outcome;
+        uint32_t attempts; /* of the second run */
+    } cases[] = {{WEIR_EUSER, WEIR_RUN_RETRY, 2}, {WEIR_EAGAIN, WEIR_RUN_RETURNED, 1}};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+        scene_open(&scene);
+        (void)jobs_put(scene.broker, "t", "x", NULL);
+        scene.statuses[0] = cases[i].status;
+        struct weir_consumer_options options = scene_options_of(&scene, tell_retry);
+        options.retry_base_ns = WEIR_SECONDS(1000);
+        options.after_run = note_delay;
+        delay_ns = 0;
+        scene_start(&scene, &options);
+        scene_wait_for_end(&scene);
+        CHECK_INT(scene.runs, ==, 2);
+        CHECK_INT(delay_ns, ==, WEIR_MS(7));
+        CHECK_INT(scene.outcomes[cases[i].outcome], ==, 1);
+        CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 1);
+        CHECK_INT(scene.last_attempts, ==, cases[i].attempts);
+        scene_close(&scene);
+    }
+}
+
+static int keep_job(const struct weir_job *job, void *arg)
+{
+    *(struct weir_job *)arg = *job;
+    return 0;
+}
+
+static int tell_progress(weir_context *context, const struct weir_job *job, void *arg)
+{
+    CHECK_STATUS(weir_job_progress(context, -1), WEIR_ERANGE);
+    CHECK_STATUS(weir_job_progress(context, 101), WEIR_ERANGE);
+    CHECK_STATUS(weir_job_progress(NULL, 1), WEIR_EINVAL);
+    struct scene *scene = arg;
+    struct weir_job seen = {.progress = -2};
+    CHECK_STATUS(weir_broker_peek_id(scene->broker, job->id, keep_job, &seen, NULL), WEIR_OK);
+    CHECK_INT(seen.progress, ==, -1);
+    CHECK_INT(seen.started_ns, >=, job->run_at_ns);
+    const int32_t told_values[] = {0, 40, 100};
+    for (size_t i = 0; i < 3 && job->attempts == 1; i++) {
+        CHECK_STATUS(weir_job_progress(context, 7), WEIR_OK);
+        CHECK_STATUS(weir_job_progress(context, told_values[i]), WEIR_OK);
+        while (seen.progress != told_values[i]) {
+            CHECK_STATUS(weir_context_sleep(context, WEIR_MS(5)), WEIR_OK);
+            CHECK_STATUS(weir_broker_peek_id(scene->broker, job->id, keep_job, &seen, NULL),
+                         WEIR_OK);
+        }
+    }
+    return scene_count_run(context, job, arg);
+}
+
+TEST(progress, "what a handler tells of its progress is seen while it runs, and gone at the next")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene.statuses[0] = WEIR_EUSER;
+    struct weir_consumer_options options = scene_options_of(&scene, tell_progress);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 2);
     scene_close(&scene);
 }
 

@@ -87,8 +87,10 @@ static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, s
         if (task->touch_ns <= now_ns) {
             WEIRI_ASSERT(pass->touch_count < consumer->options.workers);
             task->is_being_touched = true;
-            consumer->touches[pass->touch_count] = (struct weiri_settlement){
-                .reservation = task->reservation, .event = WEIRI_JOB_TOUCH};
+            consumer->touches[pass->touch_count] =
+                (struct weiri_settlement){.reservation = task->reservation,
+                                          .event = WEIRI_JOB_TOUCH,
+                                          .progress = task->progress};
             consumer->touched[pass->touch_count] = task;
             pass->touch_count++;
         } else if (task->touch_ns < next) {
@@ -137,7 +139,12 @@ static void finish_touches(weir_consumer *consumer, struct pass *pass, bool was_
         struct weiri_task *task = consumer->touched[i];
         task->is_being_touched = false;
         if (was_made && consumer->touches[i].status == WEIR_OK) {
-            task->touch_ns = weiri_time_add(now, task->reservation->job.ttr_ns / 3);
+            bool is_told = task->progress == consumer->touches[i].progress;
+            int64_t third = task->reservation->job.ttr_ns / 3;
+            task->progress = is_told ? 0 : task->progress;
+            task->touched_ns = now;
+            task->touch_ns =
+                weiri_time_add(now, is_told ? third : earlier(third, WEIRI_PROGRESS_NS));
             pass->next_ns = earlier(pass->next_ns, task->touch_ns);
         } else if (was_made) {
             /* Its worker may also have settled it meanwhile. Then is_lost is not read any more. */

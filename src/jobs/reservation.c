@@ -34,7 +34,8 @@ struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *all
                 .tube = tube_copy,
                 .body = body,
                 .body_size = body_size,
-                .reason = reason_copy},
+                .reason = reason_copy,
+                .progress = -1},
         .size = size,
     };
     weiri_list_init(&reservation->link);

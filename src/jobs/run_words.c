@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "base/panic.h"
+#include "base/time.h"
 #include "jobs/consumer.h"
 
 /* Its address is the key of the task in the context of its run. */
@@ -47,15 +48,39 @@ enum weir_status weir_job_describe(weir_context *context, const struct weir_run_
     struct weiri_task *task = weir_context_get(context, &task_key);
     if (task == NULL || details == NULL ||
         weiri_options_copy(&copy, sizeof(copy), details) != WEIR_OK ||
-        (copy.tail == NULL && copy.tail_size > 0)) {
+        (copy.tail == NULL && copy.tail_size > 0) || copy.retry_ns < 0) {
         return WEIR_EINVAL;
     }
     struct weiri_run_words *words = &task->words;
     words->exit_status = copy.exit_status;
     words->signal = copy.signal;
+    words->retry_ns = copy.retry_ns;
     (void)snprintf(words->reason, sizeof(words->reason), "%s",
                    copy.reason == NULL ? "" : copy.reason);
     keep_tail(words->tail, copy.tail, copy.tail_size);
+    return WEIR_OK;
+}
+
+/* The fetcher writes it with a touch, but no two within WEIRI_PROGRESS_NS. */
+enum weir_status weir_job_progress(weir_context *context, int32_t percent)
+{
+    struct weiri_task *task = weir_context_get(context, &task_key);
+    if (task == NULL) {
+        return WEIR_EINVAL;
+    }
+    if (percent < 0 || percent > 100) {
+        return WEIR_ERANGE;
+    }
+    weir_consumer *consumer = task->consumer;
+    weiri_mutex_lock(&consumer->mutex);
+    task->progress = percent + 1;
+    int64_t soon = weiri_time_add(task->touched_ns, WEIRI_PROGRESS_NS);
+    task->touch_ns = soon < task->touch_ns ? soon : task->touch_ns;
+    bool must_wake = task->touch_ns < consumer->wake_ns && weiri_fetcher_notify_locked(consumer);
+    weiri_mutex_unlock(&consumer->mutex);
+    if (must_wake) {
+        weiri_fetcher_wake(consumer);
+    }
     return WEIR_OK;
 }
 

@@ -15,7 +15,7 @@
 struct next_action {
     struct weiri_settlement settlement;
     int64_t delay_ns;
-    bool could_not_start; /* the handler returned WEIR_EAGAIN */
+    bool could_not_start; /* the handler returned WEIR_EAGAIN, and told no time */
     const char *why;      /* why the run failed, a part of reason; NULL: it did not */
     char reason[WEIR_REASON_SIZE];
 };
@@ -88,20 +88,23 @@ static void choose_action(struct weiri_task *task, int status, struct next_actio
     bool is_stopping = consumer->stops > 0;
     weiri_mutex_unlock(&consumer->mutex);
     const struct weiri_broker_config *config = &consumer->broker->config;
-    action->could_not_start = task->was_run && status == WEIR_EAGAIN;
-    if (!task->was_run || action->could_not_start || (status == WEIR_ECANCELED && is_stopping)) {
+    const struct weiri_run_words *words = &task->words;
+    bool is_put_off = task->was_run && status == WEIR_EAGAIN;
+    action->could_not_start = is_put_off && words->retry_ns == 0;
+    if (!task->was_run || is_put_off || (status == WEIR_ECANCELED && is_stopping)) {
         action->settlement.event =
             WEIRI_JOB_RETURN; /* the handler did not fail: no attempt is counted */
-        if (action->could_not_start) {
-            action->delay_ns = START_RETRY_NS;
+        if (is_put_off) {
+            action->delay_ns = words->retry_ns > 0 ? words->retry_ns : START_RETRY_NS;
             action->settlement.run_at_ns =
-                weiri_time_add(config->now(config->now_arg), START_RETRY_NS);
+                weiri_time_add(config->now(config->now_arg), action->delay_ns);
         }
         return;
     }
     action->settlement.event =
         weiri_job_next_event(status, job->attempts, consumer->options.attempts_max);
     if (action->settlement.event == WEIRI_JOB_DONE) {
+        action->settlement.reason = words->reason[0] == '\0' ? NULL : words->reason;
         return;
     }
     bool is_retry = action->settlement.event == WEIRI_JOB_RELEASE;
@@ -110,12 +113,12 @@ static void choose_action(struct weiri_task *task, int status, struct next_actio
     action->settlement.end = (struct weiri_run_end){
         .outcome = is_retry ? WEIR_RUN_RETRY : WEIR_RUN_BURIED,
         .status = status,
-        .exit_status = task->words.exit_status,
-        .signal = task->words.signal,
-        .tail = task->words.tail,
+        .exit_status = words->exit_status,
+        .signal = words->signal,
+        .tail = words->tail,
     };
     if (is_retry) {
-        action->delay_ns = retry_delay(consumer, job);
+        action->delay_ns = words->retry_ns > 0 ? words->retry_ns : retry_delay(consumer, job);
         action->settlement.run_at_ns =
             weiri_time_add(config->now(config->now_arg), action->delay_ns);
     }
@@ -353,7 +356,8 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     }
     task->consumer = consumer;
     task->reservation = reservation;
-    task->touch_ns = weiri_time_add(weiri_monotonic_now(), reservation->job.ttr_ns / 3);
+    task->touched_ns = weiri_monotonic_now();
+    task->touch_ns = weiri_time_add(task->touched_ns, reservation->job.ttr_ns / 3);
     weiri_list_init(&task->link);
     struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
     options.allocator = consumer->allocator;

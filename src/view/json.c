@@ -87,6 +87,18 @@ static json_t *with_bytes(json_t *object, const char *name, const void *bytes, s
     return with(with(object, name, text), "encoding", json_string(encoding));
 }
 
+/* What is known of the run of a reserved job. */
+static json_t *with_run(json_t *object, const struct weir_job *job)
+{
+    if (job->started_ns > 0) {
+        object = with(object, "started_at", json_of_time(job->started_ns));
+    }
+    if (job->owner > 0) {
+        object = with(object, "process", json_integer((json_int_t)job->owner));
+    }
+    return job->progress >= 0 ? with(object, "progress", json_integer(job->progress)) : object;
+}
+
 json_t *json_of_job(const struct weir_job *job, bool body)
 {
     char created_at[TIMESTAMP_SIZE];
@@ -116,7 +128,15 @@ json_t *json_of_job(const struct weir_job *job, bool body)
         object =
             with(object, "last_outcome", json_string(weir_job_outcome_name(job->last_outcome)));
     }
+    object = with_run(object, job);
     return body ? with_bytes(object, "body", job->body, job->body_size) : object;
+}
+
+json_t *json_of_running(const struct weir_job *job)
+{
+    return with_run(json_pack("{s:s, s:I, s:s}", "id", job->id, "attempt",
+                              (json_int_t)job->attempts, "outcome", "running"),
+                    job);
 }
 
 json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt)

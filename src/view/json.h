@@ -30,6 +30,8 @@ json_t *json_of_job(const struct weir_job *job, bool body);
 json_t *json_of_why(const char *id, const struct weir_why *why);
 
 /* An attempt of a job; "encoding" is that of "tail". */
+/* The attempt of a reserved job, which goes on. */
+json_t *json_of_running(const struct weir_job *job);
 json_t *json_of_attempt(const char *id, const struct weir_attempt *attempt);
 
 /* A schedule, with the body of its jobs where `body` is set. */

@@ -49,7 +49,7 @@ TEST(raised, "the soft limit on descriptors is raised to what -j asks for, not a
     limit_files(70, before.rlim_max);
     struct ended ended =
         WEIR_EXPECT(0, "work", "-e", "-j", "50", "t", "--", "sh", "-c", "ulimit -Sn");
-    CHECK_STRING(ended.out, "314\n314\n314\n");
+    CHECK_STRING(ended.out, "364\n364\n364\n");
     ended_free(&ended);
     put_jobs(1);
     ended = WEIR_EXPECT(0, "work", "-e", "t", "--", "sh", "-c", "ulimit -Sn");

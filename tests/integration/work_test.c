@@ -67,7 +67,7 @@ TEST(flow, "what is put is counted, shown, run and counted as done")
 }
 
 TEST(facts,
-     "the program sees its words, the job's facts, three descriptors, its own group, the body")
+     "the program sees its words, the job's facts, four descriptors, its own group, the body")
 {
     program_init();
     CHECK_INT(setenv("OTHER", "kept", 1), ==, 0);
@@ -98,7 +98,9 @@ TEST(facts,
     check_contains(facts, broker);
     char *first = strstr(facts, "descriptor ");
     CHECK(first != NULL);
-    CHECK(strncmp(first, "descriptor 0\ndescriptor 1\ndescriptor 2\ngroup own\n", 48) == 0);
+    CHECK(strncmp(first, "descriptor 0\ndescriptor 1\ndescriptor 2\ndescriptor 3\ngroup own\n",
+                  61) == 0);
+    check_contains(facts, "variable WEIR_CONTROL_FD=3\n");
     check_contains(facts, "body 6100620a\n");
     CHECK(access("made", F_OK) != 0);
     free(facts);

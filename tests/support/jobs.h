@@ -19,7 +19,7 @@
 /* Makes a store of version 1 of one of this version, or the tables of version 2. */
 #define JOBS_TABLES_2                                                                              \
     "DROP INDEX jobs_archived; DROP TABLE policies; DROP TABLE schedules; DROP TABLE keys; DROP "  \
-    "TABLE attempts; ALTER TABLE jobs DROP COLUMN "                                                \
+    "TABLE attempts; ALTER TABLE jobs DROP COLUMN progress; ALTER TABLE jobs DROP COLUMN "         \
     "started"
 #define JOBS_TO_VERSION_1                                                                          \
     JOBS_TABLES_2                                                                                  \

@@ -99,6 +99,23 @@ static int find_key(struct weiri_reading *reading, int64_t number, char key[WEIR
     return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
 }
 
+/* Reads what the last reservation of a job tells of its run. */
+static int find_run(struct weiri_reading *reading, int64_t number, struct weir_job *job)
+{
+    if (reading->reader->version < WEIRI_SCHEMA_PROGRESS) {
+        return SQLITE_OK;
+    }
+    sqlite3_stmt *statement;
+    int code = weiri_sql_start(reading->reader, WEIRI_SQL_RUN, &number, 1, &statement);
+    if (code == SQLITE_ROW) {
+        bool is_told = sqlite3_column_type(statement, 1) == SQLITE_INTEGER;
+        job->started_ns = sqlite3_column_int64(statement, 0);
+        job->progress = is_told ? sqlite3_column_int(statement, 1) : -1;
+        code = job->progress < -1 || job->progress > 100 ? SQLITE_CORRUPT : code;
+    }
+    return weiri_sql_end(statement, code);
+}
+
 int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_state state,
                    struct weiri_reservation **ret_copy)
 {
@@ -131,10 +148,12 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
                                .attempts = row.facts.attempts,
                                .state = row.facts.state,
                                .fence = row.facts.token,
+                               .progress = -1,
                                .reason = reason};
         if (job.state == WEIR_JOB_RESERVED) {
             code = find_end(reading, row.facts.lease_ns, &job.reserved_until_ns);
             job.owner = sqlite3_column_int64(statement, 12);
+            code = code == SQLITE_OK ? find_run(reading, number, &job) : code;
         }
         if (code == SQLITE_OK && row.facts.attempts > 0 &&
             reading->reader->version >= WEIRI_SCHEMA_ATTEMPTS) {

@@ -55,6 +55,10 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
         if (code == SQLITE_ROW) {
             code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
                                   &settlement->status);
+            const int64_t progress[] = {row.number, settlement->progress - 1};
+            if (code == SQLITE_OK && settlement->status == WEIR_OK && settlement->progress > 0) {
+                code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_PROGRESS, progress, 2);
+            }
             if (code == SQLITE_OK && settlement->status == WEIR_OK) {
                 code = note_run(store, tally, &row, &settlement->end, now_ns);
             }

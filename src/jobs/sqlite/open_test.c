@@ -131,11 +131,11 @@ TEST(foreign, "files of others are refused and unchanged")
 TEST(versions, "a store of another version is refused and unchanged")
 {
     make_store("newer.db");
-    run_sql("newer.db", "PRAGMA user_version=7");
-    expect_refusal("newer.db", WEIR_ESCHEMA, "version 7: expected version 6; a newer weir made it");
+    run_sql("newer.db", "PRAGMA user_version=8");
+    expect_refusal("newer.db", WEIR_ESCHEMA, "version 8: expected version 7; a newer weir made it");
     make_store("zero.db");
     run_sql("zero.db", "PRAGMA user_version=0");
-    expect_refusal("zero.db", WEIR_ESCHEMA, "version 0: expected version 6");
+    expect_refusal("zero.db", WEIR_ESCHEMA, "version 0: expected version 7");
 }
 
 TEST(tampered, "a store with other tables, triggers or views is refused and unchanged")
@@ -397,11 +397,11 @@ TEST(damaged_body, "a job with a body damaged on disk is buried, and never reser
     make_store("jobs.db");
     run_sql("jobs.db",
             "INSERT INTO jobs SELECT 2, tube, state, priority, run_at, ttr, attempts, "
-            "created, lease, token, owner, reason, started FROM jobs; "
+            "created, lease, token, owner, reason, started, progress FROM jobs; "
             "INSERT INTO bodies SELECT 2, checksum, body FROM bodies; "
             "UPDATE bodies SET body = CAST('a body that is gone!' AS BLOB) WHERE id = 1; "
             "INSERT INTO jobs SELECT 3, tube, state, priority, run_at, ttr, attempts, "
-            "created, lease, token, owner, reason, started FROM jobs WHERE id = 1; "
+            "created, lease, token, owner, reason, started, progress FROM jobs WHERE id = 1; "
             "UPDATE tubes SET ready = 3, put = 3");
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_list list;

@@ -20,9 +20,10 @@
  * SQLite counts those that are due without reading their rows.
  *
  * An archived job's lease is the wall time of its end. A tube's last is the latest run time of a
- * job that was put to run at once. Leases are times of the boot that boots names. A job's owner and
- * started are those of its last reservation. The slot of an attempt bounds the attempts of a job: a
- * new one replaces an old one (statements.c). The job of a schedule is that of its last firing.
+ * job that was put to run at once. Leases are times of the boot that boots names. A job's owner,
+ * started and progress (NULL: none told) are those of its last reservation. The slot of an attempt
+ * bounds the attempts of a job: a new one replaces an old one (statements.c). The job of a schedule
+ * is that of its last firing.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
@@ -73,7 +74,7 @@ static const struct {
      "owner INTEGER NOT NULL, "
      "reason TEXT NOT NULL"
      ") STRICT"},
-    {WEIRI_SCHEMA_ATTEMPTS, WEIRI_SCHEMA_VERSION, "jobs",
+    {WEIRI_SCHEMA_ATTEMPTS, WEIRI_SCHEMA_PROGRESS - 1, "jobs",
      "CREATE TABLE jobs("
      "id INTEGER PRIMARY KEY AUTOINCREMENT, "
      "tube INTEGER NOT NULL, "
@@ -88,6 +89,23 @@ static const struct {
      "owner INTEGER NOT NULL, "
      "reason TEXT NOT NULL, "
      "started INTEGER NOT NULL DEFAULT 0"
+     ") STRICT"},
+    {WEIRI_SCHEMA_PROGRESS, WEIRI_SCHEMA_VERSION, "jobs",
+     "CREATE TABLE jobs("
+     "id INTEGER PRIMARY KEY AUTOINCREMENT, "
+     "tube INTEGER NOT NULL, "
+     "state INTEGER NOT NULL, "
+     "priority INTEGER NOT NULL, "
+     "run_at INTEGER NOT NULL, "
+     "ttr INTEGER NOT NULL, "
+     "attempts INTEGER NOT NULL, "
+     "created INTEGER NOT NULL, "
+     "lease INTEGER NOT NULL, "
+     "token INTEGER NOT NULL, "
+     "owner INTEGER NOT NULL, "
+     "reason TEXT NOT NULL, "
+     "started INTEGER NOT NULL DEFAULT 0, "
+     "progress INTEGER"
      ") STRICT"},
     {1, WEIRI_SCHEMA_VERSION, "bodies",
      "CREATE TABLE bodies("

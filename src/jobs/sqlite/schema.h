@@ -13,13 +13,14 @@
 /* The schema of a store's file, and checks whether a file is a store. */
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
-#define WEIRI_SCHEMA_VERSION 6
+#define WEIRI_SCHEMA_VERSION 7
 #define WEIRI_SCHEMA_FIRST 1    /* the oldest one that is read, and converted when it is written */
 #define WEIRI_SCHEMA_BOOTS 2    /* the first one with pauses of tubes, and leases in boot time */
 #define WEIRI_SCHEMA_ATTEMPTS 3 /* the first one with the attempts of jobs */
 #define WEIRI_SCHEMA_KEYS 4     /* the first one with keys of jobs */
 #define WEIRI_SCHEMA_SCHEDULES 5
 #define WEIRI_SCHEMA_POLICIES 6
+#define WEIRI_SCHEMA_PROGRESS 7
 #define WEIRI_PAGE_SIZE 4096
 #define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23

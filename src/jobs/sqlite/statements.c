@@ -33,7 +33,9 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_SAVE] =
         "UPDATE jobs SET state = ?2, run_at = ?3, attempts = ?4, lease = ?5, token = ?6, "
         "owner = coalesce(?7, owner), reason = coalesce(?8, reason), "
-        "started = coalesce(?9, started) WHERE id = ?1",
+        "started = coalesce(?9, started), progress = iif(?9 IS NULL, progress, NULL) "
+        "WHERE id = ?1",
+    [WEIRI_SQL_SET_PROGRESS] = "UPDATE jobs SET progress = ?2 WHERE id = ?1",
     [WEIRI_SQL_DELETE_JOB] = "DELETE FROM jobs WHERE id = ?1",
     [WEIRI_SQL_DELETE_BODY] = "DELETE FROM bodies WHERE id = ?1",
 
@@ -65,6 +67,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "j.priority, j.created, j.reason, t.name, j.owner FROM jobs j JOIN tubes t ON t.id = "
         "j.tube "
         "WHERE j.id = ?1",
+    [WEIRI_SQL_RUN] = "SELECT started, progress FROM jobs WHERE id = ?1",
     [WEIRI_SQL_PEEK_DELAYED] =
         "SELECT id FROM jobs INDEXED BY jobs_delayed "
         "WHERE state = 1 AND tube = ?1 AND run_at > ?2 ORDER BY run_at LIMIT ?3",

@@ -50,6 +50,7 @@ static const struct step conversions[] = {
         "archived INTEGER NOT NULL DEFAULT 0, buried INTEGER NOT NULL DEFAULT 0, "
         "dropped INTEGER NOT NULL DEFAULT 0) STRICT"},
     {5, "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
+    {6, "ALTER TABLE jobs ADD COLUMN progress INTEGER"},
 };
 
 static const struct step to_this_boot[] = {
