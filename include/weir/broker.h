@@ -183,6 +183,9 @@ enum weir_duplicate {
                                     at the earliest run time of the puts during the run. */
 };
 
+/** "refuse", "replace", "keep", "debounce", "throttle", "again"; "?" for anything else. */
+WEIR_API const char *weir_duplicate_name(enum weir_duplicate mode);
+
 /** How to put a job. Zero means the default of every field. */
 struct weir_put_options {
     size_t size;       /**< Set by WEIR_PUT_OPTIONS_INIT. */
@@ -197,6 +200,8 @@ struct weir_put_options {
     int64_t key_ns;    /**< WEIR_DUPLICATE_THROTTLE: at least 1 ns; else 0. */
     enum weir_duplicate on_duplicate; /**< What to do then. */
     uint32_t reserved0;               /**< Zero. */
+    const char *headers;              /**< Told beside the body (weir_headers_check()); NULL: none.
+                                           WEIR_ENOTSUP on a cluster, whose bodies are dq's. */
 };
 
 /** Flags of a put. */
@@ -207,7 +212,7 @@ enum weir_put_flags {
 /** Initialiser of struct weir_put_options. */
 #define WEIR_PUT_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        sizeof(struct weir_put_options), 0, 0, 0, 0, 0, 0, 0, WEIR_DUPLICATE_REFUSE, 0             \
+        sizeof(struct weir_put_options), 0, 0, 0, 0, 0, 0, 0, WEIR_DUPLICATE_REFUSE, 0, 0          \
     }
 
 /** A body to put. */
@@ -221,10 +226,10 @@ struct weir_body {
  * in between; some may be seen, and run, before all are put. After a failure those that no worker
  * has are taken back; where that fails as well it is WEIR_EIO, and if the process dies some may be
  * left. A full disk (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids.
- * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key),
- * WEIR_EBUSY (a job has the key), WEIR_ENOTSUP (a key, on a cluster), WEIR_EPAST,
- * WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes' locks),
- * WEIR_ECORRUPT, WEIR_ENOMEM. */
+ * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key,
+ * headers), WEIR_EBUSY (a job has the key), WEIR_ENOTSUP (a key or headers, on a cluster),
+ * WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes'
+ * locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
                                                          const struct weir_body *bodies,
                                                          size_t count,

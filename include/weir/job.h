@@ -29,6 +29,10 @@ WEIR_BEGIN_DECLS
 #define WEIR_ATTEMPTS_MAX 20
 /** Most bytes of a job's key. */
 #define WEIR_KEY_SIZE_MAX 200
+/** Most bytes of a job's headers. */
+#define WEIR_HEADERS_SIZE_MAX 4096
+/** Most bytes of the name of one. */
+#define WEIR_HEADER_NAME_MAX 64
 /** Largest body. */
 #define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20)
 
@@ -91,8 +95,24 @@ struct weir_job {
                              not known. */
     int32_t progress; /**< The same: what its handler told last (weir_job_progress()); -1: nothing.
                        */
-    uint32_t reserved0; /**< Zero. */
+    uint32_t reserved0;  /**< Zero. */
+    const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
+                              (weir_job_header()); "": none. NULL: not known. */
 };
+
+/** Checks headers: lines NAME=VALUE, each ended by a newline. A name has 1 to 64 bytes out of a-z,
+ * 0-9 and -, and stands once; a value has any bytes but newlines and NULs; all have at most
+ * WEIR_HEADERS_SIZE_MAX. "" is valid. Errors: WEIR_EINVAL (NULL, a line that is none, a name twice,
+ * no newline at the end), WEIR_ETOOBIG. ret_offset (may be NULL) receives the offset of the fault.
+ */
+WEIR_API WEIR_NODISCARD enum weir_status weir_headers_check(const char *headers,
+                                                            size_t *ret_offset);
+
+/** The value of a job's header, of *ret_size bytes (ret_size may be NULL); it ends with its line
+ * and has no NUL. Valid as long as the job. NULL: it has none of this name, or job or name is NULL.
+ */
+WEIR_API const char *weir_job_header(const struct weir_job *job, const char *name,
+                                     size_t *ret_size);
 
 /** Checks a tube's name: 1 to 200 bytes out of A-Z, a-z, 0-9 and - + / ; . $ _ ( ), the first of
  * them no hyphen. Errors: WEIR_EINVAL (NULL, empty, a byte that is not allowed), WEIR_ETOOBIG.

@@ -24,8 +24,14 @@ static const char *const names[] = {
 #define BROKER 7
 #define CONTROL 9
 
+/* Each header of the job has one more. */
+#define HEADER "WEIR_HEADER_"
+
 static bool is_ours(const char *entry)
 {
+    if (strncmp(entry, HEADER, strlen(HEADER)) == 0) {
+        return true;
+    }
     for (size_t i = 0; i < NAME_COUNT; i++) {
         size_t length = strlen(names[i]);
         if (strncmp(entry, names[i], length) == 0 && entry[length] == '=') {
@@ -33,6 +39,24 @@ static bool is_ours(const char *entry)
         }
     }
     return false;
+}
+
+/* Writes content-type=... as WEIR_HEADER_CONTENT_TYPE=... Returns the place behind. */
+static char *write_header(char *text, const char *line)
+{
+    size_t size = strcspn(line, "\n");
+    size_t name_size = strcspn(line, "=");
+    memcpy(text, HEADER, strlen(HEADER));
+    text += strlen(HEADER);
+    for (size_t i = 0; i < size; i++) {
+        bool is_name = i < name_size;
+        bool is_letter = is_name && line[i] >= 'a' && line[i] <= 'z';
+        *text++ = is_letter                   ? (char)(line[i] - 'a' + 'A')
+                  : is_name && line[i] == '-' ? '_'
+                                              : line[i];
+    }
+    *text++ = '\0';
+    return text;
 }
 
 /* The values, in the order of the names, in one block behind the array of pointers. */
@@ -58,15 +82,21 @@ char **environment_new(const struct weir_job *job, const char *broker)
         timestamp_write_unix(job->run_at_ns, run_at);
         memcpy(values, all, sizeof(values));
     }
+    const char *headers = job == NULL || job->headers == NULL ? "" : job->headers;
+    size_t header_count = 0;
+    size_t bytes = 0;
+    for (const char *line = headers; line[0] != '\0'; line += strcspn(line, "\n") + 1) {
+        header_count++;
+        bytes += strlen(HEADER) + strcspn(line, "\n") + 1;
+    }
     size_t kept = 0;
     for (size_t i = 0; environ[i] != NULL; i++) {
         kept += is_ours(environ[i]) ? 0 : 1;
     }
-    size_t bytes = 0;
     for (size_t i = 0; i < NAME_COUNT; i++) {
         bytes += values[i] != NULL ? strlen(names[i]) + strlen(values[i]) + 2 : 0;
     }
-    size_t pointers = (kept + NAME_COUNT + 1) * sizeof(char *);
+    size_t pointers = (kept + NAME_COUNT + header_count + 1) * sizeof(char *);
     char **result = malloc(pointers + bytes);
     if (result == NULL) {
         return NULL;
@@ -85,6 +115,10 @@ char **environment_new(const struct weir_job *job, const char *broker)
             result[count++] = text;
             text += size;
         }
+    }
+    for (const char *line = headers; line[0] != '\0'; line += strcspn(line, "\n") + 1) {
+        result[count++] = text;
+        text = write_header(text, line);
     }
     result[count] = NULL;
     return result;

@@ -43,15 +43,32 @@ struct put {
     const char *at;    /* The text of --at or TIME, or NULL. */
     const char *delay; /* The text of --delay, or NULL. */
     int64_t now_ns;    /* The time at which the options were read. */
+    char headers[WEIR_HEADERS_SIZE_MAX + 1];
 };
+
+static int add_header(const char *name, const char *text, char headers[WEIR_HEADERS_SIZE_MAX + 1])
+{
+    size_t used = strlen(headers);
+    size_t left = WEIR_HEADERS_SIZE_MAX + 1 - used;
+    int size = snprintf(headers + used, left, "%s\n", text);
+    if (size < 0 || (size_t)size >= left) {
+        return report(EX_USAGE, "%s: %s: too long; expected at most %d bytes of headers", name,
+                      quote(text).text, WEIR_HEADERS_SIZE_MAX);
+    }
+    if (strchr(text, '\n') != NULL || weir_headers_check(headers, NULL) != WEIR_OK) {
+        return report(EX_USAGE,
+                      "%s: %s: expected NAME=VALUE, in one line, with a name of at most %d out of "
+                      "a-z, 0-9 and -, and each name once",
+                      name, quote(text).text, WEIR_HEADER_NAME_MAX);
+    }
+    return EX_OK;
+}
 
 static int read_mode(const char *name, const char *text, enum weir_duplicate *ret_mode)
 {
-    static const char *const modes[] = {"refuse",   "replace",  "keep",
-                                        "debounce", "throttle", "again"};
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (strcmp(text, modes[i]) == 0) {
-            *ret_mode = (enum weir_duplicate)i;
+    for (int mode = WEIR_DUPLICATE_REFUSE; mode <= WEIR_DUPLICATE_AGAIN; mode++) {
+        *ret_mode = (enum weir_duplicate)mode;
+        if (strcmp(text, weir_duplicate_name(*ret_mode)) == 0) {
             return EX_OK;
         }
     }
@@ -81,6 +98,9 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         return code;
     case PUT_DURABILITY:
         return read_durability(name, text, &put->durability);
+    case PUT_HEADER:
+        put->options.headers = put->headers;
+        return add_header(name, text, put->headers);
     case PUT_UNIQUE:
         put->options.key = text;
         return EX_OK;

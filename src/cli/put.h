@@ -11,6 +11,7 @@ enum {
     PUT_AT = OPTION_OWN,
     PUT_DELAY,
     PUT_DURABILITY,
+    PUT_HEADER,
     PUT_INPUT,
     PUT_JSON,
     PUT_LINES,
@@ -41,6 +42,8 @@ enum {
         OPTION_VALUE("durability", '\0', PUT_DURABILITY,                                           \
                      "Flush before it is acknowledged (full), later (normal) or never (memory)",   \
                      "LEVEL"),                                                                     \
+        OPTION_VALUE("header", '\0', PUT_HEADER,                                                   \
+                     "Tell the program this as well; may be given again", "NAME=VALUE"),           \
         OPTION_FLAG("lines", 'l', PUT_LINES, "Each line of the input is a job"),                   \
         OPTION_FLAG("null", '0', PUT_NULL, "As --lines, but each ends in a NUL byte"),             \
         OPTION_VALUE("input", 'i', PUT_INPUT, "Read this file instead of standard input", "FILE"), \

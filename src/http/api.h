@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include <weir/admin.h>
 #include <weir/metrics.h>
 
@@ -30,6 +32,11 @@ struct request {
     size_t size;
 };
 
+/* The tube of the path and the object of the body, with no members but these (NULL at the end).
+ * Returns owned; NULL: refused. */
+json_t *request_tube(const struct request *request, const char *const *members,
+                     const char **ret_tube, struct reply *reply);
+
 /* Answers a request: fills in the reply. */
 typedef void api_fn(const struct api *api, const struct request *request, struct reply *reply);
 
@@ -51,8 +58,9 @@ api_fn api_samples;
 api_fn api_jobs;
 api_fn api_peek;
 api_fn api_job;
-/* change.c */
+/* put.c */
 api_fn api_put;
+/* change.c */
 api_fn api_kick_tube;
 api_fn api_pause;
 api_fn api_resume;

@@ -10,19 +10,9 @@
 #include "http/fields.h"
 #include "view/json.h"
 
-/* What changes jobs: put, and what operators do. */
+/* What operators do with jobs. */
 
 static const char *const no_fields[] = {NULL};
-
-/* The tube of the path and the object of the body. NULL: refused. */
-static json_t *read_tube_request(const struct request *request, const char *const *members,
-                                 const char **ret_tube, struct reply *reply)
-{
-    *ret_tube = request->target.segments[3];
-    return fields_check(&request->target, no_fields, reply) && fields_tube(*ret_tube, reply)
-               ? fields_object(request->text, request->size, members, reply)
-               : NULL;
-}
 
 static void refuse_tube(struct reply *reply, enum weir_status status, const char *tube,
                         const struct weir_error *error)
@@ -34,48 +24,6 @@ static void refuse_tube(struct reply *reply, enum weir_status status, const char
     }
 }
 
-static bool read_put(const json_t *object, struct weir_put_options *options, struct reply *reply)
-{
-    int64_t priority = 0;
-    if (!member_time(object, "run_at", &options->run_at_ns, reply) ||
-        !member_duration(object, "delay", 0, &options->delay_ns, reply) ||
-        !member_duration(object, "ttr", WEIR_MS(1), &options->ttr_ns, reply) ||
-        !member_number(object, "priority", INT32_MIN, INT32_MAX, &priority, reply)) {
-        return false;
-    }
-    if (json_object_get(object, "run_at") != NULL && json_object_get(object, "delay") != NULL) {
-        reply_error(reply, 400, "delay and run_at: both given; expected one of them");
-        return false;
-    }
-    options->priority = (int32_t)priority;
-    return true;
-}
-
-void api_put(const struct api *api, const struct request *request, struct reply *reply)
-{
-    static const char *const members[] = {"body", "encoding", "run_at", "delay",
-                                          "ttr",  "priority", NULL};
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
-    struct weir_error error = {""};
-    struct weir_body body = {NULL, 0};
-    struct weir_job_id id;
-    const char *tube = NULL;
-    char *decoded = NULL;
-    json_t *object = read_tube_request(request, members, &tube, reply);
-    if (object != NULL && read_put(object, &options, reply) &&
-        member_body(object, &body, &decoded, reply)) {
-        enum weir_status status =
-            weir_broker_put(api->broker, tube, &body, 1, &options, &id, &error);
-        if (status == WEIR_OK) {
-            reply_json(reply, 201, json_pack("{s:s, s:s}", "id", id.text, "tube", tube));
-        } else {
-            reply_status(reply, status, tube, &error);
-        }
-    }
-    free(decoded);
-    json_decref(object);
-}
-
 void api_kick_tube(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const members[] = {"count", NULL};
@@ -83,7 +31,7 @@ void api_kick_tube(const struct api *api, const struct request *request, struct 
     const char *tube = NULL;
     int64_t count = 1000;
     size_t kicked = 0;
-    json_t *object = read_tube_request(request, members, &tube, reply);
+    json_t *object = request_tube(request, members, &tube, reply);
     if (object != NULL && member_number(object, "count", 1, 1000, &count, reply)) {
         enum weir_status status =
             weir_broker_kick(api->broker, tube, (size_t)count, &kicked, &error);
@@ -103,7 +51,7 @@ void api_pause(const struct api *api, const struct request *request, struct repl
     struct weir_error error = {""};
     const char *tube = NULL;
     int64_t duration_ns = WEIR_FOREVER;
-    json_t *object = read_tube_request(request, members, &tube, reply);
+    json_t *object = request_tube(request, members, &tube, reply);
     if (object != NULL && member_duration(object, "duration", 1, &duration_ns, reply)) {
         enum weir_status status = weir_broker_pause(api->broker, tube, duration_ns, &error);
         if (status == WEIR_OK) {
@@ -119,7 +67,7 @@ void api_resume(const struct api *api, const struct request *request, struct rep
 {
     struct weir_error error = {""};
     const char *tube = NULL;
-    json_t *object = read_tube_request(request, no_fields, &tube, reply);
+    json_t *object = request_tube(request, no_fields, &tube, reply);
     if (object != NULL) {
         enum weir_status status = weir_broker_resume(api->broker, tube, &error);
         if (status == WEIR_OK) {

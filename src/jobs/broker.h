@@ -54,8 +54,9 @@ struct weiri_put {
     int64_t run_at_ns;
     int64_t ttr_ns;
     int32_t priority;
-    const char *key; /* NULL: none */
-    int64_t key_ns;  /* throttle: how long the key stays at least */
+    const char *headers; /* NULL: none */
+    const char *key;     /* NULL: none */
+    int64_t key_ns;      /* throttle: how long the key stays at least */
     enum weir_duplicate on_duplicate;
     bool is_at_once; /* no run time was asked for: it is the wall time of the call */
     /* Not NULL: one job, and none where the tube has one of this run time, priority and body that
@@ -168,7 +169,7 @@ struct weiri_mark {
 
 struct weiri_broker_ops {
     const char *scheme;
-    bool has_keys; /* jobs may have keys */
+    bool has_keys; /* jobs may have keys and headers */
     enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);
@@ -297,10 +298,11 @@ void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_le
                       const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Makes a reservation with room for a body; NULL for lack of memory. ret_body is where to write it.
- * id, tube and reason are copied. */
+ * id, tube, reason and headers (NULL: not known) are copied. */
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
                                                 const char *id, const char *tube, size_t body_size,
-                                                const char *reason, void **ret_body);
+                                                const char *reason, const char *headers,
+                                                void **ret_body);
 void weiri_reservation_free(const struct weir_allocator *allocator,
                             struct weiri_reservation *reservation);
 /* Frees all of a list, which is empty then. */

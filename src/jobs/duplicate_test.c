@@ -30,3 +30,14 @@ TEST(table, "each mode at each state of the job that has the key")
                   rows[i].actions[4]);
     }
 }
+
+TEST(names, "each mode has a name; anything else has none")
+{
+    static const char *const names[] = {"refuse",   "replace",  "keep",
+                                        "debounce", "throttle", "again"};
+    for (int mode = WEIR_DUPLICATE_REFUSE; mode <= WEIR_DUPLICATE_AGAIN; mode++) {
+        CHECK_STRING(weir_duplicate_name((enum weir_duplicate)mode), names[mode]);
+    }
+    CHECK_STRING(weir_duplicate_name((enum weir_duplicate) - 1), "?");
+    CHECK_STRING(weir_duplicate_name((enum weir_duplicate)6), "?");
+}

@@ -27,12 +27,16 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
                                   .run_at_ns = job->run_at_ns,
                                   .ttr_ns = job->ttr_ns,
                                   .priority = job->priority,
+                                  .headers = job->headers,
                                   .ret_was_there = &was_there};
     struct weir_error error = {""};
     enum weir_status status = WEIR_OK;
     if (body.size > move->to->config.body_size_max) {
         status = weiri_fail(&error, WEIR_ETOOBIG, "its body has %zu bytes: at most %zu", body.size,
                             move->to->config.body_size_max);
+    }
+    if (job->headers != NULL && job->headers[0] != '\0' && !move->to->ops->has_keys) {
+        status = weiri_fail(&error, WEIR_ENOTSUP, "%s keeps no headers", move->to->ops->scheme);
     }
     if (status == WEIR_OK) {
         status = move->to->ops->put(move->to->store, &put, ret_id, &error);

@@ -95,6 +95,22 @@ static enum weir_status check_key(const struct weir_put_options *options,
     return WEIR_OK;
 }
 
+static enum weir_status check_headers(const char *headers, struct weir_error *ret_error)
+{
+    size_t offset = 0;
+    enum weir_status status = headers == NULL ? WEIR_OK : weir_headers_check(headers, &offset);
+    if (status == WEIR_ETOOBIG) {
+        return weiri_fail(ret_error, status, "headers have more than %d bytes",
+                          WEIR_HEADERS_SIZE_MAX);
+    }
+    return status == WEIR_OK
+               ? status
+               : weiri_fail(ret_error, status,
+                            "headers at offset %zu: expected lines NAME=VALUE, each name of a-z, "
+                            "0-9 and - and once",
+                            offset);
+}
+
 enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
                                      const struct weir_put_options *options,
                                      struct weiri_put *ret_put, struct weir_error *ret_error)
@@ -113,6 +129,9 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
     }
     int64_t run_at_ns = 0;
     enum weir_status status = check_key(&copy, ret_error);
+    if (status == WEIR_OK) {
+        status = check_headers(copy.headers, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }
@@ -123,6 +142,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
             .ttr_ns = copy.ttr_ns == 0 ? TTR_DEFAULT : copy.ttr_ns,
             .priority = copy.priority,
             .is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
+            .headers = copy.headers,
             .key = copy.key,
             .key_ns = copy.key_ns,
             .on_duplicate = copy.on_duplicate,

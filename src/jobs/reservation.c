@@ -7,12 +7,15 @@
 
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
                                                 const char *id, const char *tube, size_t body_size,
-                                                const char *reason, void **ret_body)
+                                                const char *reason, const char *headers,
+                                                void **ret_body)
 {
     size_t id_size = strlen(id) + 1;
     size_t tube_size = strlen(tube) + 1;
     size_t reason_size = strlen(reason) + 1;
-    size_t size = sizeof(struct weiri_reservation) + id_size + tube_size + reason_size;
+    size_t headers_size = headers == NULL ? 0 : strlen(headers) + 1;
+    size_t size =
+        sizeof(struct weiri_reservation) + id_size + tube_size + reason_size + headers_size;
     /* The body is last, and one byte longer, so that it is not NULL when empty. */
     if (__builtin_add_overflow(size, body_size, &size) || __builtin_add_overflow(size, 1, &size)) {
         return NULL;
@@ -24,10 +27,14 @@ struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *all
     char *id_copy = (char *)(reservation + 1);
     char *tube_copy = id_copy + id_size;
     char *reason_copy = tube_copy + tube_size;
-    char *body = reason_copy + reason_size;
+    char *headers_copy = headers == NULL ? NULL : reason_copy + reason_size;
+    char *body = reason_copy + reason_size + headers_size;
     memcpy(id_copy, id, id_size);
     memcpy(tube_copy, tube, tube_size);
     memcpy(reason_copy, reason, reason_size);
+    if (headers != NULL) {
+        memcpy(headers_copy, headers, headers_size);
+    }
     body[body_size] = '\0';
     *reservation = (struct weiri_reservation){
         .job = {.id = id_copy,
@@ -35,6 +42,7 @@ struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *all
                 .body = body,
                 .body_size = body_size,
                 .reason = reason_copy,
+                .headers = headers_copy,
                 .progress = -1},
         .size = size,
     };

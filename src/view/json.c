@@ -87,6 +87,23 @@ static json_t *with_bytes(json_t *object, const char *name, const void *bytes, s
     return with(with(object, name, text), "encoding", json_string(encoding));
 }
 
+/* Values are escaped: they need not be text. */
+static json_t *json_of_headers(const char *headers)
+{
+    json_t *object = json_object();
+    for (const char *line = headers; line[0] != '\0'; line += strcspn(line, "\n") + 1) {
+        size_t name_size = strcspn(line, "=");
+        const char *value = line + name_size + 1;
+        char *name = strndup(line, name_size);
+        char *text = text_escape(value, strcspn(value, "\n"));
+        json_t *member = name == NULL || text == NULL ? NULL : json_string(text);
+        object = with(object, name == NULL ? "" : name, member);
+        free(name);
+        free(text);
+    }
+    return object;
+}
+
 /* What is known of the run of a reserved job. */
 static json_t *with_run(json_t *object, const struct weir_job *job)
 {
@@ -129,6 +146,9 @@ json_t *json_of_job(const struct weir_job *job, bool body)
             with(object, "last_outcome", json_string(weir_job_outcome_name(job->last_outcome)));
     }
     object = with_run(object, job);
+    if (body && job->headers != NULL && job->headers[0] != '\0') {
+        object = with(object, "headers", json_of_headers(job->headers));
+    }
     return body ? with_bytes(object, "body", job->body, job->body_size) : object;
 }
 

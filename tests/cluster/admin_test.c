@@ -284,6 +284,10 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     const struct weir_body body = {"x", 1};
     keyed.key = "k";
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
+    keyed.key = NULL;
+    keyed.headers = "a=1\n";
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
+    CHECK(strstr(error.text, "keeps no headers") != NULL);
     const char *bad[] = {"1", "x/t/1", ""};
     for (size_t i = 0; i < 3; i++) {
         CHECK_STATUS(bury(broker, &bad[i], 1, &status, &error), WEIR_EINVAL);

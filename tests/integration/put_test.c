@@ -362,7 +362,7 @@ TEST(unique, "--unique puts one job for a key; --on-duplicate says what a second
     ended_free(&ended);
 }
 
-TEST(unique_refused, "keys and modes that make no sense are refused, and nothing is put")
+TEST(unique_refused, "keys, modes and headers that make no sense are refused, and nothing is put")
 {
     static const struct {
         const char *said;
@@ -378,6 +378,10 @@ TEST(unique_refused, "keys and modes that make no sense are refused, and nothing
         {"--unique-for: expected it with",
          {"put", "--unique", "k", "--unique-for", "1s", "t", "x"}},
         {"--unique-for: without --unique", {"put", "--unique-for", "1s", "t", "x"}},
+        {"--header: \"a\": expected NAME=VALUE", {"put", "--header", "a", "t", "x"}},
+        {"--header: \"A=1\": expected NAME=VALUE", {"put", "--header", "A=1", "t", "x"}},
+        {"--header: \"a=1\\nb=2\": expected", {"put", "--header", "a=1\nb=2", "t", "x"}},
+        {"--header: \"a=2\": expected", {"put", "--header", "a=1", "--header", "a=2", "t", "x"}},
     };
     program_init();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -387,4 +391,13 @@ TEST(unique_refused, "keys and modes that make no sense are refused, and nothing
         CHECK(strstr(ended.err, rows[i].said) != NULL);
         ended_free(&ended);
     }
+}
+
+TEST(headers, "headers are shown with the body")
+{
+    program_init();
+    WEIR(0, "put", "--header", "traceparent=00-1", "t", "x");
+    struct ended ended = WEIR_EXPECT(0, "peek", "--json", "--body", "--id", "1");
+    CHECK(strstr(ended.out, "traceparent") != NULL && strstr(ended.out, "00-1") != NULL);
+    ended_free(&ended);
 }

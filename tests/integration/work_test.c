@@ -72,8 +72,11 @@ TEST(facts,
     program_init();
     CHECK_INT(setenv("OTHER", "kept", 1), ==, 0);
     CHECK_INT(setenv("WEIR_TUBE", "not this", 1), ==, 0);
-    struct ended ended = program_run_with(
-        "a\0b\n", 4, WORDS("put", "--priority", "-3", "--ttr", "1m30s", "a/tube.1"));
+    CHECK_INT(setenv("WEIR_HEADER_OTHER", "not this", 1), ==, 0);
+    struct ended ended =
+        program_run_with("a\0b\n", 4,
+                         WORDS("put", "--priority", "-3", "--ttr", "1m30s", "--header",
+                               "content-type=a b=c", "--header", "x1=", "a/tube.1"));
     CHECK_INT(ended.code, ==, 0);
     ended.out[strcspn(ended.out, "\n")] = '\0';
     WEIR(0, "work", "-e", "a/tube.1", "--", WEIR_PROBE, "facts", "facts", "two  spaces",
@@ -92,6 +95,8 @@ TEST(facts,
     check_contains(facts, "variable WEIR_ATTEMPT=1\n");
     check_contains(facts, "variable WEIR_FENCE=1\n");
     check_contains(facts, "variable WEIR_PRIORITY=-3\n");
+    check_contains(facts, "variable WEIR_HEADER_CONTENT_TYPE=a b=c\n");
+    check_contains(facts, "variable WEIR_HEADER_X1=\n");
     check_contains(facts, "variable WEIR_TTR=90.000000000\n");
     char broker[600];
     (void)snprintf(broker, sizeof(broker), "variable WEIR_BROKER=%s\n", getenv("WEIR_BROKER"));

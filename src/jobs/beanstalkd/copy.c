@@ -301,7 +301,7 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
         return false;
     }
     copy->reservation = weiri_reservation_new(&cluster->config->allocator, id.text,
-                                              subscription->tube, size, "", &body);
+                                              subscription->tube, size, "", NULL, &body);
     if (copy->reservation == NULL) {
         return false;
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/schema.h"
 
@@ -15,31 +15,19 @@ static int copy_body(struct weiri_reading *reading, int64_t number, const struct
                      const char *key, struct weiri_reservation **ret_copy)
 {
     size_t key_size = strlen(key) + 1;
-    const struct weir_allocator *allocator = &reading->store->config->allocator;
-    sqlite3_stmt *statement;
-    int code = weiri_sql_start(reading->reader, WEIRI_SQL_BODY, &number, 1, &statement);
-    const void *bytes = NULL;
-    size_t size = 0;
-    bool is_sound = false;
-    if (code == SQLITE_ROW) {
-        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
-        bytes = sqlite3_column_blob(statement, 1);
-        size = (size_t)sqlite3_column_bytes(statement, 1);
-        if (bytes == NULL && sqlite3_errcode(reading->reader->db) == SQLITE_NOMEM) {
-            return weiri_sql_end(statement, SQLITE_NOMEM);
-        }
-        is_sound = weiri_checksum(bytes, size) == checksum;
-    }
+    struct weiri_stored_body stored;
+    int code = weiri_stored_body_read(reading->reader, number, &stored);
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
         void *body;
-        struct weiri_reservation *copy =
-            weiri_reservation_new(allocator, job->id, job->tube, size + 1 + key_size,
-                                  is_sound ? job->reason : weiri_damage_reason, &body);
+        size_t size = stored.size;
+        struct weiri_reservation *copy = weiri_reservation_new(
+            &reading->store->config->allocator, job->id, job->tube, size + 1 + key_size,
+            stored.is_sound ? job->reason : weiri_damage_reason, stored.headers, &body);
         if (copy == NULL) {
-            return weiri_sql_end(statement, SQLITE_NOMEM);
+            return weiri_sql_end(stored.statement, SQLITE_NOMEM);
         }
-        if (bytes != NULL) {
-            memcpy(body, bytes, size);
+        if (stored.bytes != NULL) {
+            memcpy(body, stored.bytes, size);
         }
         struct weir_job texts = copy->job;
         copy->job = *job;
@@ -53,11 +41,12 @@ static int copy_body(struct weiri_reading *reading, int64_t number, const struct
         memcpy(end + 1, key, key_size);
         copy->job.key = key[0] == '\0' ? NULL : end + 1;
         copy->job.reason = texts.reason;
+        copy->job.headers = texts.headers;
         copy->number = number;
-        copy->backend = is_sound ? NULL : copy;
+        copy->backend = stored.is_sound ? NULL : copy;
         *ret_copy = copy;
     }
-    return weiri_sql_end(statement, code);
+    return weiri_sql_end(stored.statement, code);
 }
 
 /* Finds the wall time at which a lease ends. One of an earlier boot has ended, though no writer has

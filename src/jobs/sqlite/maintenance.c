@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 #include "jobs/error.h"
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
@@ -127,16 +127,10 @@ struct stretch {
 
 static int is_sound(struct weiri_store *own, int64_t number, bool *ret_is_sound)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_start(&own->writer, WEIRI_SQL_BODY, &number, 1, &statement);
-    *ret_is_sound = false;
-    if (code == SQLITE_ROW) {
-        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
-        const void *bytes = sqlite3_column_blob(statement, 1);
-        size_t size = (size_t)sqlite3_column_bytes(statement, 1);
-        *ret_is_sound = weiri_checksum(bytes, size) == checksum;
-    }
-    return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
+    struct weiri_stored_body body;
+    int code = weiri_stored_body_read(&own->writer, number, &body);
+    *ret_is_sound = code == SQLITE_ROW && body.is_sound;
+    return weiri_sql_end(body.statement, code);
 }
 
 /* Buries a job whose body is damaged, unless a worker has it. */

@@ -398,7 +398,7 @@ TEST(damaged_body, "a job with a body damaged on disk is buried, and never reser
     run_sql("jobs.db",
             "INSERT INTO jobs SELECT 2, tube, state, priority, run_at, ttr, attempts, "
             "created, lease, token, owner, reason, started, progress FROM jobs; "
-            "INSERT INTO bodies SELECT 2, checksum, body FROM bodies; "
+            "INSERT INTO bodies(id, checksum, body) SELECT 2, checksum, body FROM bodies; "
             "UPDATE bodies SET body = CAST('a body that is gone!' AS BLOB) WHERE id = 1; "
             "INSERT INTO jobs SELECT 3, tube, state, priority, run_at, ttr, attempts, "
             "created, lease, token, owner, reason, started, progress FROM jobs WHERE id = 1; "

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/time.h"
 #include "jobs/error.h"
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/keys.h"
 #include "jobs/sqlite/row.h"
@@ -20,9 +20,33 @@ enum {
     CUT_JOBS = 100
 };
 
+/* Binds a body and its headers to these parameters, borrowed until unbind_body(). */
+static int bind_body(sqlite3_stmt *statement, int i, const struct weiri_put *put,
+                     const struct weir_body *body)
+{
+    int code =
+        sqlite3_bind_int64(statement, i, (int64_t)weiri_stored_body_checksum(body, put->headers));
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_blob64(statement, i + 1, body->size == 0 ? "" : body->data, body->size,
+                                   SQLITE_STATIC);
+    }
+    bool has_headers = put->headers != NULL && put->headers[0] != '\0';
+    if (code == SQLITE_OK) {
+        code = has_headers ? sqlite3_bind_text(statement, i + 2, put->headers, -1, SQLITE_STATIC)
+                           : sqlite3_bind_null(statement, i + 2);
+    }
+    return code;
+}
+
+static void unbind_body(sqlite3_stmt *statement, int i)
+{
+    (void)sqlite3_bind_null(statement, i + 1);
+    (void)sqlite3_bind_null(statement, i + 2);
+}
+
 /* which: adds or renews. */
 static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t number,
-                      const struct weir_body *body)
+                      const struct weiri_put *put, const struct weir_body *body)
 {
     sqlite3_stmt *statement;
     int code = weiri_sql_prepare(&store->writer, which, &statement);
@@ -30,15 +54,11 @@ static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t n
         code = sqlite3_bind_int64(statement, 1, number);
     }
     if (code == SQLITE_OK) {
-        code = sqlite3_bind_int64(statement, 2, (int64_t)weiri_checksum(body->data, body->size));
-    }
-    if (code == SQLITE_OK) {
-        code = sqlite3_bind_blob64(statement, 3, body->size == 0 ? "" : body->data, body->size,
-                                   SQLITE_STATIC);
+        code = bind_body(statement, 2, put, body);
     }
     if (code == SQLITE_OK) {
         code = weiri_sql_end(statement, sqlite3_step(statement));
-        (void)sqlite3_bind_null(statement, 3);
+        unbind_body(statement, 2);
     }
     return code;
 }
@@ -48,16 +68,14 @@ static int find_same(struct weiri_store *store, int64_t tube, const struct weiri
                      int64_t *ret_number)
 {
     const struct weir_body *body = &put->bodies[0];
-    const int64_t values[] = {tube, put->run_at_ns, put->priority,
-                              (int64_t)weiri_checksum(body->data, body->size)};
+    const int64_t values[] = {tube, put->run_at_ns, put->priority};
     sqlite3_stmt *statement;
     int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_FIND_SAME, &statement);
-    for (int i = 0; i < 4 && code == SQLITE_OK; i++) {
+    for (int i = 0; i < 3 && code == SQLITE_OK; i++) {
         code = sqlite3_bind_int64(statement, i + 1, values[i]);
     }
     if (code == SQLITE_OK) {
-        code = sqlite3_bind_blob64(statement, 5, body->size == 0 ? "" : body->data, body->size,
-                                   SQLITE_STATIC);
+        code = bind_body(statement, 4, put, body);
     }
     if (code == SQLITE_OK) {
         code = sqlite3_step(statement);
@@ -65,7 +83,7 @@ static int find_same(struct weiri_store *store, int64_t tube, const struct weiri
             *ret_number = sqlite3_column_int64(statement, 0);
         }
         (void)sqlite3_reset(statement);
-        (void)sqlite3_bind_null(statement, 5);
+        unbind_body(statement, 4);
     }
     return code;
 }
@@ -97,8 +115,9 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
     if (code == SQLITE_OK && !is_running) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB, values, 3);
     }
-    return code == SQLITE_OK ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, &put->bodies[0])
-                             : code;
+    return code == SQLITE_OK
+               ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, put, &put->bodies[0])
+               : code;
 }
 
 /* Does what a put with a key does where it makes no job. */
@@ -176,7 +195,7 @@ int weiri_put_run(struct weiri_store *store, void *arg)
             break;
         }
         request->numbers[i] = sqlite3_last_insert_rowid(store->writer.db);
-        code = write_body(store, WEIRI_SQL_ADD_BODY, request->numbers[i], &put->bodies[i]);
+        code = write_body(store, WEIRI_SQL_ADD_BODY, request->numbers[i], put, &put->bodies[i]);
         if (code == SQLITE_OK) {
             code = weiri_tally_add(store, &tally, tube, &facts);
         }

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 
 /* Jobs read at a time. */
 enum {
@@ -27,33 +27,25 @@ struct pick {
 static int read_body(struct weiri_store *store, const char *tube, const char *reason,
                      int64_t number, struct weiri_reservation **ret_reservation)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_BODY, &number, 1, &statement);
+    struct weiri_stored_body stored;
+    int code = weiri_stored_body_read(&store->writer, number, &stored);
     *ret_reservation = NULL;
-    if (code == SQLITE_ROW) {
-        uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 0);
-        const void *bytes = sqlite3_column_blob(statement, 1);
-        size_t size = (size_t)sqlite3_column_bytes(statement, 1);
-        void *body = NULL;
-        struct weiri_reservation *reservation = NULL;
-        if (bytes == NULL && sqlite3_errcode(store->writer.db) == SQLITE_NOMEM) {
-            code = SQLITE_NOMEM;
-        } else if (weiri_checksum(bytes, size) == checksum) {
-            struct weir_job_id id;
-            weiri_number_format(number, &id);
-            reservation = weiri_reservation_new(&store->config->allocator, id.text, tube, size,
-                                                reason, &body);
-            code = reservation == NULL ? SQLITE_NOMEM : code;
-        }
+    if (code == SQLITE_ROW && stored.is_sound) {
+        void *body;
+        struct weir_job_id id;
+        weiri_number_format(number, &id);
+        struct weiri_reservation *reservation = weiri_reservation_new(
+            &store->config->allocator, id.text, tube, stored.size, reason, stored.headers, &body);
+        code = reservation == NULL ? SQLITE_NOMEM : code;
         if (reservation != NULL) {
             reservation->number = number;
         }
-        if (reservation != NULL && bytes != NULL) {
-            memcpy(body, bytes, size);
+        if (reservation != NULL && stored.bytes != NULL) {
+            memcpy(body, stored.bytes, stored.size);
         }
         *ret_reservation = reservation;
     }
-    return weiri_sql_end(statement, code);
+    return weiri_sql_end(stored.statement, code);
 }
 
 static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
@@ -131,7 +123,7 @@ int weiri_burials_add(struct weiri_store *store, int64_t number,
     void *body;
     weiri_number_format(number, &id);
     struct weiri_reservation *buried = weiri_reservation_new(
-        &store->config->allocator, id.text, store->burials->tube, 0, reason, &body);
+        &store->config->allocator, id.text, store->burials->tube, 0, reason, NULL, &body);
     if (buried == NULL) {
         return SQLITE_NOMEM;
     }

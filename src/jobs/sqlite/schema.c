@@ -107,11 +107,18 @@ static const struct {
      "started INTEGER NOT NULL DEFAULT 0, "
      "progress INTEGER"
      ") STRICT"},
-    {1, WEIRI_SCHEMA_VERSION, "bodies",
+    {1, WEIRI_SCHEMA_HEADERS - 1, "bodies",
      "CREATE TABLE bodies("
      "id INTEGER PRIMARY KEY, "
      "checksum INTEGER NOT NULL, "
      "body BLOB NOT NULL"
+     ") STRICT"},
+    {WEIRI_SCHEMA_HEADERS, WEIRI_SCHEMA_VERSION, "bodies",
+     "CREATE TABLE bodies("
+     "id INTEGER PRIMARY KEY, "
+     "checksum INTEGER NOT NULL, "
+     "body BLOB NOT NULL, "
+     "headers TEXT"
      ") STRICT"},
     {1, WEIRI_SCHEMA_VERSION, "jobs_delayed",
      "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},

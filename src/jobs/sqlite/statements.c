@@ -27,7 +27,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_ADD_JOB] =
         "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "
         "owner, reason) VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, '')",
-    [WEIRI_SQL_ADD_BODY] = "INSERT INTO bodies(id, checksum, body) VALUES(?1, ?2, ?3)",
+    [WEIRI_SQL_ADD_BODY] = "INSERT INTO bodies(id, checksum, body, headers) VALUES(?1, ?2, ?3, ?4)",
     [WEIRI_SQL_LOAD] =
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs WHERE id = ?1",
     [WEIRI_SQL_SAVE] =
@@ -49,7 +49,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason "
         "FROM jobs INDEXED BY jobs_ready "
         "WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?2",
-    [WEIRI_SQL_BODY] = "SELECT checksum, body FROM bodies WHERE id = ?1",
+    [WEIRI_SQL_BODY] = "SELECT checksum, body, headers FROM bodies WHERE id = ?1",
+    [WEIRI_SQL_BARE_BODY] = "SELECT checksum, body FROM bodies WHERE id = ?1",
     [WEIRI_SQL_FIRST_DELAYED] = "SELECT run_at FROM jobs INDEXED BY jobs_delayed "
                                 "WHERE state = 1 AND tube = ?1 ORDER BY run_at LIMIT 1",
     [WEIRI_SQL_FIRST_LEASE] = "SELECT lease FROM jobs INDEXED BY jobs_reserved "
@@ -94,7 +95,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
                        "WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "
                        "AND (?4 >> state) & 1 AND attempts >= ?5 AND created < ?6 ORDER BY id",
     [WEIRI_SQL_FIND_SAME] =
-        "SELECT id FROM bodies WHERE checksum = ?4 AND body = ?5 AND id IN ("
+        "SELECT id FROM bodies WHERE checksum = ?4 AND body = ?5 AND headers IS ?6 AND id IN ("
         "SELECT id FROM jobs INDEXED BY jobs_delayed "
         "WHERE state = 1 AND tube = ?1 AND run_at = ?2 UNION ALL "
         "SELECT id FROM jobs INDEXED BY jobs_ready "
@@ -128,7 +129,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys "
         "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)",
     [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
-    [WEIRI_SQL_RENEW_BODY] = "UPDATE bodies SET checksum = ?2, body = ?3 WHERE id = ?1",
+    [WEIRI_SQL_RENEW_BODY] =
+        "UPDATE bodies SET checksum = ?2, body = ?3, headers = ?4 WHERE id = ?1",
 
     [WEIRI_SQL_SAVE_SCHEDULE] =
         "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, catch_up, "

@@ -51,6 +51,7 @@ static const struct step conversions[] = {
         "dropped INTEGER NOT NULL DEFAULT 0) STRICT"},
     {5, "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
     {6, "ALTER TABLE jobs ADD COLUMN progress INTEGER"},
+    {6, "ALTER TABLE bodies ADD COLUMN headers TEXT"},
 };
 
 static const struct step to_this_boot[] = {
