@@ -9,6 +9,7 @@
 
 #include "cli/nearest.h"
 #include "cli/report.h"
+#include "cli/table.h"
 
 static const struct poptOption common_options[] = {
     OPTION_VALUE("broker", 'b', OPTION_BROKER,
@@ -18,6 +19,10 @@ static const struct poptOption common_options[] = {
     OPTION_VALUE("lock-wait", '\0', OPTION_LOCK_WAIT,
                  "Longest wait for a store that another process has locked (default: 10s)",
                  "DURATION"),
+    OPTION_VALUE(
+        "color", '\0', OPTION_COLOR,
+        "Bold titles: auto (default: on a terminal, unless $NO_COLOR is set), always, never",
+        "WHEN"),
     OPTION_FLAG("help", 'h', OPTION_HELP, "Show this help"),
     POPT_TABLEEND,
 };
@@ -185,6 +190,8 @@ int arguments_parse(struct arguments *arguments, const struct command *command, 
             arguments->broker = text;
         } else if (option == OPTION_LOCK_WAIT) {
             code = read_duration("--lock-wait", text, 1, &arguments->lock_wait_ns);
+        } else if (option == OPTION_COLOR) {
+            code = table_read_color("--color", text);
         } else {
             code = set(option, arguments_name(arguments, option, name), text, arg);
         }

@@ -21,6 +21,7 @@ enum {
     OPTION_HELP = 1,
     OPTION_BROKER,
     OPTION_LOCK_WAIT,
+    OPTION_COLOR,
     OPTION_OWN
 };
 

@@ -11,9 +11,31 @@
 
 #include "cli/report.h"
 
-/* Whether titles are bold: on a terminal that can, unless NO_COLOR is set (no-color.org). */
+static const char *const whens[] = {"auto", "always", "never"};
+enum {
+    COLOR_AUTO,
+    COLOR_ALWAYS,
+    COLOR_NEVER
+};
+static int when = COLOR_AUTO; /* Set while the options are read, by the only thread. */
+
+int table_read_color(const char *name, const char *text)
+{
+    for (int i = COLOR_AUTO; i <= COLOR_NEVER; i++) {
+        if (strcmp(text, whens[i]) == 0) {
+            when = i;
+            return EX_OK;
+        }
+    }
+    return report(EX_USAGE, "%s: %s: expected auto, always or never", name, quote(text).text);
+}
+
+/* Whether titles are bold; auto: on a terminal that can, unless NO_COLOR is set (no-color.org). */
 static bool wants_colors(void)
 {
+    if (when != COLOR_AUTO) {
+        return when == COLOR_ALWAYS;
+    }
     const char *refused = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
     return isatty(STDOUT_FILENO) == 1 && (refused == NULL || refused[0] == '\0') &&

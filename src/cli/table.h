@@ -17,6 +17,10 @@ struct table_column {
     bool text;   /* May be long, and is escaped by us: printed as it is. */
 };
 
+/* Reads `auto`, `always` or `never`, for all tables from now on. Returns 0 or an exit status, after
+ * saying why. */
+int table_read_color(const char *name, const char *text);
+
 /* An empty table with these columns; to be freed with scols_unref_table(); NULL: out of memory. */
 struct libscols_table *table_new(const struct table_column *columns, size_t count);
 

@@ -23,13 +23,15 @@
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/top_model.h"
+#include "cli/top_running.h"
 
 enum {
     OPTION_INTERVAL = OPTION_OWN
 };
 
 #define INTERVAL_DEFAULT WEIR_SECONDS(1)
-#define KEYS "q quit  arrows select  s sort  / filter  p pause or resume  k kick buried jobs"
+#define KEYS "q quit  arrows select  s sort  / filter  p pause, resume  k kick  r running"
+#define RUNNING_KEYS "q quit  / filter  r tubes"
 /* Jobs kicked in one transaction, so that others can write in between. */
 #define STEP 1000
 
@@ -60,6 +62,8 @@ struct top {
     int last;
     enum top_sort sort;
     enum asking asking;
+    bool is_running; /* Shows the jobs that run instead. */
+    struct top_running running;
     char filter[64];
     char selected[WEIR_TUBE_SIZE_MAX + 1]; /* A tube; "": the first. */
     bool is_out_of_memory;
@@ -100,13 +104,18 @@ static int keep_run_time(const struct weir_job *job, void *arg)
     return 1;
 }
 
+static int64_t wall_now(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
+}
+
 static int add_tube(const struct weir_tube_counts *counts, void *arg)
 {
     struct top *top = arg;
-    struct timespec now = {0, 0};
     int64_t run_at_ns = 0;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    int64_t now_ns = WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
+    int64_t now_ns = wall_now();
     bool is_known = counts->ready > 0 &&
                     weir_broker_peek(top->broker, counts->tube, WEIR_JOB_READY, 1, keep_run_time,
                                      &run_at_ns, NULL) == WEIR_OK &&
@@ -143,6 +152,9 @@ static void read_broker(struct top *top)
     }
     top_rate(sample, &top->samples[before]);
     make_view(top);
+    if (top->is_running) {
+        top_running_read(&top->running, top->broker, &top->view);
+    }
 }
 
 /* --- the screen --- */
@@ -194,13 +206,11 @@ static void draw_row(int y, const struct top_row *row)
     draw_line(y, cells);
 }
 
-static void draw(struct top *top)
+static void draw_tubes(const struct top *top, size_t space)
 {
-    char line[sizeof(top->message) + 80];
-    size_t space = LINES > 3 ? (size_t)LINES - 3 : 0;
+    char line[256];
     size_t selected = selected_index(top);
     size_t first = selected >= space ? selected - space + 1 : 0;
-    (void)erase();
     (void)snprintf(line, sizeof(line), "weir top: %zu of %zu tubes, by %s%s%s", top->view.count,
                    top->samples[top->last].count, titles[top->sort],
                    top->filter[0] != '\0' ? ", with " : "", top->filter);
@@ -213,8 +223,36 @@ static void draw(struct top *top)
         draw_row((int)(i - first) + 2, &top->view.rows[i]);
         (void)standend();
     }
+}
+
+static void draw_running(const struct top *top, size_t space)
+{
+    char line[1024];
+    int64_t now_ns = wall_now();
+    (void)snprintf(line, sizeof(line), "weir top: %zu jobs run%s%s", top->running.count,
+                   top->filter[0] != '\0' ? ", in tubes with " : "", top->filter);
+    (void)mvaddnstr(0, 0, line, COLS);
+    for (size_t i = 0; i <= top->running.count && i <= space; i++) {
+        top_running_line(&top->running, (int)i - 1, COLS, now_ns, line, sizeof(line));
+        (void)(i == 0 ? standout() : standend());
+        (void)mvaddnstr((int)i + 1, 0, line, COLS);
+    }
+    (void)standend();
+}
+
+static void draw(struct top *top)
+{
+    char line[sizeof(top->message) + 80];
+    size_t space = LINES > 3 ? (size_t)LINES - 3 : 0;
+    (void)erase();
+    if (top->is_running) {
+        draw_running(top, space);
+    } else {
+        draw_tubes(top, space);
+    }
+    const char *keys = top->is_running ? RUNNING_KEYS : KEYS;
     (void)pthread_mutex_lock(&top->mutex);
-    (void)snprintf(line, sizeof(line), "%s", top->message[0] != '\0' ? top->message : KEYS);
+    (void)snprintf(line, sizeof(line), "%s", top->message[0] != '\0' ? top->message : keys);
     (void)pthread_mutex_unlock(&top->mutex);
     if (top->asking == ASKING_FILTER) {
         (void)snprintf(line, sizeof(line), "filter: %s", top->filter);
@@ -270,6 +308,9 @@ static void edit_filter(struct top *top, int key)
         top->filter[size + 1] = '\0';
     }
     make_view(top);
+    if (top->is_running) {
+        top_running_read(&top->running, top->broker, &top->view);
+    }
 }
 
 /* Does what a key is for. False: ends. */
@@ -292,14 +333,21 @@ static bool press(struct top *top, int key, bool *ret_is_changed)
         }
         return true;
     }
+    if (key == 'r') {
+        top->is_running = !top->is_running;
+        *ret_is_changed = true;
+    } else if (key == '/') {
+        top->asking = ASKING_FILTER;
+    }
+    if (top->is_running || key == 'r') {
+        return key != 'q'; /* No tube is selected. */
+    }
     size_t next = key == KEY_DOWN ? index + 1 : key == KEY_UP && index > 0 ? index - 1 : index;
     (void)strcpy(top->selected,
                  next < top->view.count ? top->view.rows[next].counts.tube : tube.tube);
     if (key == 's' || key == 'S') {
         top->sort = (top->sort + (key == 's' ? 1 : TOP_SORTS - 1)) % TOP_SORTS;
         make_view(top);
-    } else if (key == '/') {
-        top->asking = ASKING_FILTER;
     } else if (key == 'p' && tube.tube[0] != '\0') {
         change(top, &tube, false);
         *ret_is_changed = true;

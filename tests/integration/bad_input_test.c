@@ -245,6 +245,7 @@ TEST(times, "durations and times that are none, too long, or past")
         {64, "time: \"@5\": has passed", "expected a time after now", {"at", "@5", "t", "x"}},
         {64, "time: \"@5\"", ", or --past-ok", {"at", "@5", "t", "x"}},
         {64, "--ttr: \"0\"", "at least 100ms", {"put", "--ttr", "0", "t", "x"}},
+        {64, "--color: \"red\"", "auto, always or never", {"ls", "--color", "red"}},
         {64, "--lock-wait: \"0\"", "at least 1ns", {"put", "--lock-wait", "0", "t", "x"}},
         {64, "--lock-wait: \"5\"", "such as 250ms", {"kick", "--lock-wait", "5", "t"}},
         {64,

@@ -66,7 +66,8 @@ TEST(progress, "progress is one line that is redrawn, and is gone when other lin
     free(text);
 }
 
-TEST(colors, "titles are bold on a terminal, but not with NO_COLOR nor on a dumb one")
+TEST(colors,
+     "titles are bold on a terminal, but not with NO_COLOR nor on a dumb one; --color rules")
 {
     static const char *const argv[] = {"weir", "stats", NULL};
     program_init();
@@ -78,7 +79,14 @@ TEST(colors, "titles are bold on a terminal, but not with NO_COLOR nor on a dumb
     text = run_on_terminal(STDOUT_FILENO, argv);
     CHECK(has(text, "TUBE") && !has(text, "\033"));
     free(text);
+    struct ended ended = WEIR_EXPECT(0, "stats", "--color", "always");
+    CHECK(has(ended.out, "\033[1m"));
+    ended_free(&ended);
     CHECK_INT(unsetenv("NO_COLOR"), ==, 0);
+    static const char *const never[] = {"weir", "stats", "--color=never", NULL};
+    text = run_on_terminal(STDOUT_FILENO, never);
+    CHECK(has(text, "TUBE") && !has(text, "\033"));
+    free(text);
     CHECK_INT(setenv("TERM", "dumb", 1), ==, 0);
     text = run_on_terminal(STDOUT_FILENO, argv);
     CHECK(has(text, "TUBE") && !has(text, "\033"));

@@ -156,3 +156,30 @@ TEST(refused, "without a terminal, or with one that is unknown, it says so in a 
     WEIR(64, "top", "--interval", "1ms");
     WEIR(64, "top", "a");
 }
+
+TEST(running, "r shows the jobs that run, with their processes and progress, and the tubes again")
+{
+    program_init();
+    WEIR(0, "put", "-q", "a", "x");
+    WEIR(0, "put", "-q", "b", "y");
+    struct running worker =
+        program_start("", 0,
+                      WORDS("work", "-e", "-j", "2", "a", "b", "--", "sh", "-c",
+                            "echo progress 42 >&3; until [ -e end ]; do sleep 0.05; done"));
+    struct terminal terminal;
+    pid_t pid = start(&terminal);
+    read_terminal(&terminal, text, "r running");
+    type(&terminal, "r");
+    read_terminal(&terminal, text, "ATTEMPT");
+    read_terminal(&terminal, text, "42 %");
+    /* Keys for tubes do nothing here. */
+    memset(text, 0, sizeof(text));
+    type(&terminal, "/b\npkr");
+    read_terminal(&terminal, text, "DELAYED");
+    CHECK(!is_paused("b"));
+    quit(&terminal, pid);
+    write_file("end", "", 0, 0600);
+    struct ended ended = program_wait(&worker);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+}
