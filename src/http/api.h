@@ -58,6 +58,8 @@ api_fn api_samples;
 api_fn api_jobs;
 api_fn api_peek;
 api_fn api_job;
+/* workers.c */
+api_fn api_workers;
 /* put.c */
 api_fn api_put;
 /* change.c */

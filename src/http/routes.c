@@ -16,6 +16,7 @@ const struct route routes[] = {
     {"GET", "/api/v1/samples", TRUST_READ, ROUTE_DIRECT, api_samples},
     {"GET", "/api/v1/stats", TRUST_READ, ROUTE_BROKER, api_stats},
     {"GET", "/api/v1/nodes", TRUST_READ, ROUTE_BROKER, api_nodes},
+    {"GET", "/api/v1/workers", TRUST_READ, ROUTE_BROKER, api_workers},
     {"GET", "/api/v1/tubes", TRUST_READ, ROUTE_BROKER, api_tubes},
     {"GET", "/api/v1/tubes/{tube}", TRUST_READ, ROUTE_BROKER, api_tube},
     {"GET", "/api/v1/tubes/{tube}/jobs", TRUST_READ, ROUTE_BROKER, api_jobs},

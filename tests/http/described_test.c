@@ -97,6 +97,7 @@ static const struct call {
     {"get", "/api/v1/samples", "/api/v1/samples?step=1s", NULL},
     {"get", "/api/v1/stats", "/api/v1/stats", NULL},
     {"get", "/api/v1/nodes", "/api/v1/nodes", NULL},
+    {"get", "/api/v1/workers", "/api/v1/workers", NULL},
     {"get", "/api/v1/tubes", "/api/v1/tubes", NULL},
     {"get", "/api/v1/tubes/{tube}", "/api/v1/tubes/t", NULL},
     {"get", "/api/v1/tubes/{tube}/jobs",

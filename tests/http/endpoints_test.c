@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "http/client.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -397,4 +398,43 @@ TEST(places, "a server listens at a unix socket for its owner, and below a prefi
     ASK_STATUS(&server, 201, "POST /we/ir/api/v1/tubes/t/jobs", "", "{\"body\":\"x\"}");
     server_end(&server);
     CHECK(stat("weir.sock", &facts) != 0);
+}
+
+TEST(workers, "processes are shown with the jobs that they run")
+{
+    program_init();
+    struct server server = SERVER(NULL);
+    WEIR(0, "put", "-q", "a", "x");
+    WEIR(0, "put", "-q", "b", "y");
+    json_t *object = ASK(&server, 200, "GET /api/v1/workers", NULL);
+    CHECK_INT(json_array_size(json_object_get(object, "processes")), ==, 0);
+    json_decref(object);
+    struct running worker =
+        program_start("", 0,
+                      WORDS("work", "-e", "-j", "2", "a", "b", "--", "sh", "-c",
+                            "echo >> begun; until [ -e end ]; do sleep 0.05; done"));
+    while (count_lines("begun") < 2) {
+        (void)poll(NULL, 0, 5);
+    }
+    object = ASK(&server, 200, "GET /api/v1/workers", NULL);
+    CHECK(json_is_false(json_object_get(object, "more")));
+    CHECK_INT(json_array_size(json_object_get(object, "processes")), ==, 1);
+    const json_t *process = json_array_get(json_object_get(object, "processes"), 0);
+    CHECK_INT(integer(process, "process"), ==, worker.pid);
+    const json_t *jobs = json_object_get(process, "jobs");
+    CHECK_INT(json_array_size(jobs), ==, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *job = json_array_get(jobs, i);
+        CHECK_STRING(string(job, "tube"), i == 0 ? "a" : "b");
+        CHECK_INT(integer(job, "process"), ==, worker.pid);
+        CHECK(json_is_string(json_object_get(job, "started_at")));
+        CHECK(json_is_string(json_object_get(job, "reserved_until")));
+        CHECK(json_object_get(job, "body") == NULL && json_object_get(job, "progress") == NULL);
+    }
+    json_decref(object);
+    write_file("end", "", 0, 0600);
+    struct ended ended = program_wait(&worker);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    server_end(&server);
 }

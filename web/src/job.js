@@ -4,7 +4,7 @@
 import { change, get, segment } from "./api.js";
 import { duration, dump, pretty, quote, short, size, time } from "./format.js";
 import { address, useKeys, useReading } from "./live.js";
-import { Failure, html, outcome, State, Time } from "./parts.js";
+import { Failure, html, outcome, Progress, State, Time } from "./parts.js";
 
 function Body({ job }) {
     if (job.body_hidden) return html`<p class="notice">${job.body_hidden}</p>`;
@@ -21,10 +21,10 @@ function ran(attempt) {
     return "ran " + (seconds < 60 ? short(seconds) + " s" : duration(seconds));
 }
 
-// Attempts that failed, the last one first.
+// Attempts that have ended, the last one first.
 function History({ attempts, now }) {
     const latest = [...attempts].reverse();
-    return html`<section class="panel history"><h2>Attempts that failed</h2><ol>${latest.map((one) => html`
+    return html`<section class="panel history"><h2>Attempts</h2><ol>${latest.map((one) => html`
         <li key=${one.attempt}>
             <div class="row"><b>${one.attempt}</b>
                 <span class="state ${OUTCOMES[one.outcome]}">${one.outcome}</span>
@@ -41,6 +41,7 @@ function command(job) {
     const options = [];
     if (job.priority !== 0) options.push("--priority=" + job.priority);
     if (job.ttr_ns !== 60e9) options.push("--ttr=" + job.ttr_ns / 1e9 + "s");
+    for (const [header, value] of Object.entries(job.headers || {})) options.push("--header=" + quote(`${header}=${value}`));
     return ["weir put", ...options, quote(job.tube), quote(job.body)].join(" ");
 }
 
@@ -64,7 +65,11 @@ export function Job({ name, seconds, stats, act, ask }) {
         ["put", html`${time(job.created_at)} (<${Time} at=${job.created_at} now=${now} />)`],
         ["due", html`${time(job.run_at)} (<${Time} at=${job.run_at} now=${now} />)`],
         ["attempts", job.attempts], ["priority", job.priority], ["time to run", duration(job.ttr_ns / 1e9)],
-        ["size", size(job.size)], ["reason", job.reason],
+        ["size", size(job.size)], ["key", job.key || ""], [job.state === "archived" ? "result" : "reason", job.reason],
+        ["runs for", job.started_at ? duration((now - Date.parse(job.started_at)) / 1000) : ""],
+        ["process", job.process || ""],
+        ["progress", job.progress === undefined ? "" : html`<${Progress} of=${job.progress} />`],
+        ...Object.entries(job.headers || {}),
     ].filter(([, value]) => value !== "");
     return html`<main>
         <div class="row heading"><h1>Job <span class="id">${name}</span> <${State} of=${job.state} /></h1>

@@ -6,16 +6,16 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, setToken } from "./api.js";
 import { Job } from "./job.js";
 import { address, useAddress, useKeys, useReading, useSetting } from "./live.js";
-import { Nodes } from "./nodes.js";
 import { Overview } from "./overview.js";
 import { Failure, html, Question } from "./parts.js";
 import { Schedules } from "./schedules.js";
 import { Tube } from "./tube.js";
+import { Workers } from "./workers.js";
 
 const REFRESH = [["1", "1 s"], ["2", "2 s"], ["5", "5 s"], ["30", "30 s"], ["0", "off"]];
 const THEMES = ["auto", "light", "dark"];
 const KEYS = [["/", "search"], ["j, k", "next and previous row"], ["Enter", "open the row"], ["x", "choose the job"],
-    ["Backspace", "from a job to its tube"], ["o", "overview"], ["r", "read now"], ["p", "stop or go on refreshing"],
+    ["Backspace", "from a job to its tube"], ["o", "overview"], ["w", "workers"], ["r", "read now"], ["p", "stop or go on refreshing"],
     ["t", "light, dark or as the system has it"], ["?", "these keys"]];
 
 function Help({ close }) {
@@ -68,6 +68,7 @@ function Page() {
     useKeys({
         "?": () => setHelp(true),
         o: () => { location.hash = address("overview"); },
+        w: () => { location.hash = address("workers"); },
         r: () => setTurn((n) => n + 1),
         t: () => setTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]),
         p: () => {
@@ -90,14 +91,14 @@ function Page() {
     }, []);
 
     if (stats.error?.status === 401) return html`<${Token} done=${() => setTurn((n) => n + 1)} />`;
-    const View = { tube: Tube, job: Job, nodes: Nodes, schedules: Schedules }[view] || Overview;
+    const View = { tube: Tube, job: Job, workers: Workers, schedules: Schedules }[view] || Overview;
     const isCluster = stats.data?.broker === "beanstalk";
     return html`
         <header><a class="brand" href="#/"><img src="icon.svg" alt="" width="22" height="22" />weir</a>
             <nav aria-label="Views"><a href="#/" aria-current=${View === Overview ? "page" : null}>Overview</a>
                 ${stats.data && !isCluster && html`<a href="#/schedules"
                     aria-current=${View === Schedules ? "page" : null}>Schedules</a>`}
-                ${isCluster && html`<a href="#/nodes" aria-current=${View === Nodes ? "page" : null}>Servers</a>`}</nav>
+                <a href="#/workers" aria-current=${View === Workers ? "page" : null}>${isCluster ? "Servers" : "Workers"}</a></nav>
             <span class="grow"></span>
             ${stats.data && !stats.data.may_change && html`<span class="state">read-only</span>`}
             <label class="picker">Refresh <select value=${refresh}

@@ -20,6 +20,11 @@ export function Time({ at, now }) {
     return html`<time datetime=${at} title=${time(at)}>${relative(at, now)}</time>`;
 }
 
+// In percent; undefined: nobody tells.
+export function Progress({ of }) {
+    return of !== undefined && html`<progress max="100" value=${of} aria-label="Progress"></progress> ${of} %`;
+}
+
 export function Failure({ error }) {
     return error && html`<p class="notice bad" role="alert">${error.message}</p>`;
 }

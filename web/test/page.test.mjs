@@ -25,6 +25,7 @@ const servers = [];
 const EVIL = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>';
 let browser;
 let place;
+let worker;
 
 function run(args, input) {
     return execFileSync(weir, args, { input: input ?? "", env, encoding: "utf8" });
@@ -69,6 +70,9 @@ before(async () => {
     run(["schedule", "add", "digest", "mail", "--cron", "0 7 * * mon-fri", "--zone", "Europe/Berlin"]);
     run(["schedule", "add", "sync", "webhooks", "--every", "15m", "--no-overlap"]);
     run(["schedule", "pause", "sync"]);
+    run(["put", "--lines", "thumbs"], "a.jpg\nb.jpg\n");
+    worker = spawn(weir, ["work", "--jobs", "2", "thumbs", "--", "sh", "-c", "echo progress 40 >&3; exec sleep 3600"],
+        { env, stdio: "ignore" });
     place = await serve();
     browser = await chromium.launch({
         executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"],
@@ -78,6 +82,7 @@ before(async () => {
 
 after(async () => {
     await browser?.close();
+    worker?.kill("SIGKILL"); // Its programs end with it.
     for (const server of servers) {
         server.removeAllListeners("exit");
         server.kill();
@@ -143,9 +148,10 @@ for (const scheme of ["light", "dark"]) {
         await page.getByText("<b>no</b> database").waitFor();
         await judge(page, "job");
         await picture(page, "job-" + scheme);
-        await page.goto(place + "#/nodes");
-        await page.getByText("it has no servers").waitFor();
-        await judge(page, "nodes");
+        await page.goto(place + "#/workers");
+        await page.getByText("40 %").first().waitFor();
+        await judge(page, "workers");
+        await picture(page, "workers-" + scheme);
         await page.goto(place + "#/schedules");
         await page.getByText("0 7 * * mon-fri").waitFor();
         await judge(page, "schedules");
@@ -160,7 +166,8 @@ test("the overview finds and sorts tubes, kicks and pauses", async (t) => {
     const page = await open(t);
     const names = page.locator(".list tbody tr td:first-child a");
     await page.getByRole("link", { name: "mail" }).waitFor();
-    assert.deepEqual(await names.allTextContents(), ["bytes", "evil", "imports", "mail", "nightly/report", "webhooks"]);
+    assert.deepEqual(await names.allTextContents(), ["bytes", "evil", "imports", "mail", "nightly/report", "thumbs",
+        "webhooks"]);
     await page.getByRole("button", { name: "ready" }).click();
     assert.equal(await names.first().textContent(), "mail");
     await page.getByRole("searchbox").fill("web");

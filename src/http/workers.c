@@ -1,0 +1,101 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "http/api.h"
+#include "http/fields.h"
+#include "http/tubes.h"
+#include "view/json.h"
+
+/* The processes that have jobs reserved, and these jobs. */
+
+#define JOBS_MAX 1000
+
+struct running {
+    json_t *processes; /* An object: arrays of jobs by the number of the process; NULL: failed. */
+    size_t count;
+    bool is_more;
+};
+
+static int add_job(const struct weir_job *job, void *arg)
+{
+    struct running *running = arg;
+    char process[24];
+    if (running->count == JOBS_MAX) {
+        running->is_more = true;
+        return 1;
+    }
+    running->count++;
+    (void)snprintf(process, sizeof(process), "%" PRId64, job->owner);
+    json_t *jobs = json_object_get(running->processes, process);
+    if (jobs == NULL) {
+        jobs = json_array();
+        if (json_object_set_new(running->processes, process, jobs) != 0) {
+            jobs = NULL;
+        }
+    }
+    if (json_array_append_new(jobs, json_of_job(job, false)) != 0) {
+        json_decref(running->processes);
+        running->processes = NULL;
+        return 1;
+    }
+    return 0;
+}
+
+/* Reads the reserved jobs of the tubes that have some. */
+static enum weir_status read_jobs(weir_broker *broker, const struct tubes *tubes,
+                                  struct running *running, struct weir_error *error)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < tubes->count && status == WEIR_OK && running->processes != NULL; i++) {
+        if (tubes->counts[i].reserved > 0 && !running->is_more) {
+            status = weir_broker_peek(broker, tubes->counts[i].tube, WEIR_JOB_RESERVED,
+                                      JOBS_MAX + 1 - running->count, add_job, running, error);
+        }
+    }
+    return status;
+}
+
+/* Takes the object. */
+static json_t *list_processes(json_t *processes)
+{
+    json_t *list = json_array();
+    const char *process;
+    json_t *jobs;
+    json_object_foreach(processes, process, jobs)
+    {
+        json_int_t number = (json_int_t)strtoll(process, NULL, 10);
+        if (json_array_append_new(list, json_pack("{s:I, s:O}", "process", number, "jobs", jobs)) !=
+            0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    json_decref(processes);
+    return list;
+}
+
+void api_workers(const struct api *api, const struct request *request, struct reply *reply)
+{
+    static const char *const none[] = {NULL};
+    struct tubes tubes = {.counts = NULL};
+    struct weir_error error = {""};
+    if (!fields_check(&request->target, none, reply)) {
+        return;
+    }
+    struct running running = {.processes = json_object()};
+    enum weir_status status = tubes_read(&tubes, api->broker, &error);
+    if (status == WEIR_OK) {
+        status = read_jobs(api->broker, &tubes, &running, &error);
+    }
+    tubes_free(&tubes);
+    if (status != WEIR_OK) {
+        json_decref(running.processes);
+        reply_status(reply, status, "jobs", &error);
+        return;
+    }
+    json_t *list = running.processes == NULL ? NULL : list_processes(running.processes);
+    reply_json(reply, 200, json_pack("{s:o, s:b}", "processes", list, "more", running.is_more));
+}

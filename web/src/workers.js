@@ -1,0 +1,72 @@
+// Copyright (c) 2026 the weir authors
+// SPDX-License-Identifier: MIT
+
+import { get } from "./api.js";
+import { count, duration } from "./format.js";
+import { address, useReading } from "./live.js";
+import { Empty, Failure, html, Progress, Time } from "./parts.js";
+
+function binlog(node) {
+    if (node.binlog === undefined) return "";
+    return node.binlog ? count(node.binlog_files) + (node.binlog_files === 1 ? " file" : " files") : html`<span class="bad">off</span>`;
+}
+
+function Nodes({ nodes }) {
+    return html`<div class="panel scroll"><table class="list">
+        <thead><tr><th>server</th><th>kind</th><th>state</th><th class="number">answered in</th><th>binlog</th>
+            <th class="number">ready</th><th class="number">delayed</th><th class="number">running</th>
+            <th class="number">buried</th><th class="number">connections</th><th>up for</th><th>version</th>
+        </tr></thead>
+        <tbody>${nodes.map((node) => html`<tr key=${node.node}>
+            <td class="id">${node.node}</td><td>${node.kind}</td>
+            <td><span class="state ${node.state}">${node.state}</span> ${node.why || ""}</td>
+            <td class="number">${node.answer_ns ? (node.answer_ns / 1e6).toFixed(1) + " ms" : ""}</td>
+            <td>${binlog(node)}</td>
+            ${["ready", "delayed", "reserved", "buried", "connections"].map((one) => html`
+                <td class="number">${node[one] === undefined ? "" : count(node[one])}</td>`)}
+            <td>${node.uptime_ns ? duration(node.uptime_ns / 1e9) : ""}</td><td>${node.version || ""}</td>
+        </tr>`)}</tbody></table></div>`;
+}
+
+// The servers of a cluster. Which worker has a job, beanstalkd does not tell.
+function Cluster({ seconds }) {
+    const { data, error } = useReading((signal) => get("nodes", {}, signal), "nodes", seconds);
+    return html`<main>
+        <div class="row heading"><h1>Servers</h1></div>
+        <${Failure} error=${error} />
+        ${data && html`<${Nodes} nodes=${data.nodes} />
+            <p class="note">Servers of a cluster do not tell which worker has a job.</p>`}
+    </main>`;
+}
+
+function Processes({ processes, now }) {
+    return html`<div class="panel scroll"><table class="list">
+        <thead><tr><th>process</th><th>job</th><th>tube</th><th class="number">attempt</th><th>runs for</th>
+            <th>progress</th><th>reservation ends</th></tr></thead>
+        <tbody>${processes.flatMap(({ process, jobs }) => jobs.map((job, i) => html`<tr key=${job.id}>
+            <td>${i === 0 && html`<b class="id">${process || "not known"}</b>${jobs.length > 1 && html`
+                <span class="note"> ${count(jobs.length)} jobs</span>`}`}</td>
+            <td><a href=${address("job", job.id)} class="id">${job.id}</a></td>
+            <td><a href=${address("tube", job.tube)}>${job.tube}</a></td>
+            <td class="number">${job.attempts}</td>
+            <td>${job.started_at && duration((now - Date.parse(job.started_at)) / 1000)}</td>
+            <td><${Progress} of=${job.progress} /></td>
+            <td>${job.reserved_until && html`<${Time} at=${job.reserved_until} now=${now} />`}</td>
+        </tr>`))}</tbody></table></div>`;
+}
+
+function Store({ seconds }) {
+    const { data, error } = useReading((signal) => get("workers", {}, signal), "workers", seconds);
+    return html`<main>
+        <div class="row heading"><h1>Workers</h1></div>
+        <${Failure} error=${error} />
+        ${data && data.processes.length === 0 && html`<${Empty}>No job is being run.<//>`}
+        ${data?.processes.length > 0 && html`<${Processes} processes=${data.processes} now=${Date.now()} />`}
+        ${data?.more && html`<p class="note">There are more than 1,000; these are some of them.</p>`}
+    </main>`;
+}
+
+export function Workers({ seconds, stats }) {
+    if (!stats) return html`<main></main>`;
+    return stats.broker === "beanstalk" ? html`<${Cluster} seconds=${seconds} />` : html`<${Store} seconds=${seconds} />`;
+}
