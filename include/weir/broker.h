@@ -202,6 +202,9 @@ struct weir_put_options {
     uint32_t reserved0;               /**< Zero. */
     const char *headers;              /**< Told beside the body (weir_headers_check()); NULL: none.
                                            WEIR_ENOTSUP on a cluster, whose bodies are dq's. */
+    const char *group; /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: consumers may limit how
+                            many jobs of a group run at once (group_limit); NULL: none.
+                            WEIR_ENOTSUP on a cluster. */
 };
 
 /** Flags of a put. */
@@ -212,7 +215,7 @@ enum weir_put_flags {
 /** Initialiser of struct weir_put_options. */
 #define WEIR_PUT_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        sizeof(struct weir_put_options), 0, 0, 0, 0, 0, 0, 0, WEIR_DUPLICATE_REFUSE, 0, 0          \
+        sizeof(struct weir_put_options), 0, 0, 0, 0, 0, 0, 0, WEIR_DUPLICATE_REFUSE, 0, 0, 0       \
     }
 
 /** A body to put. */
@@ -227,7 +230,7 @@ struct weir_body {
  * has are taken back; where that fails as well it is WEIR_EIO, and if the process dies some may be
  * left. A full disk (WEIR_ENOSPACE) refuses puts only. ret_ids (may be NULL) receives count ids.
  * options may be NULL. Errors: WEIR_EINVAL (tube, options), WEIR_ETOOBIG (a body, the key,
- * headers), WEIR_EBUSY (a job has the key), WEIR_ENOTSUP (a key or headers, on a cluster),
+ * headers, the group), WEIR_EBUSY (a job has the key), WEIR_ENOTSUP (these, on a cluster),
  * WEIR_EPAST, WEIR_ERANGE, WEIR_EACCESS, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes'
  * locks), WEIR_ECORRUPT, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, const char *tube,

@@ -33,6 +33,8 @@ WEIR_BEGIN_DECLS
 #define WEIR_HEADERS_SIZE_MAX 4096
 /** Most bytes of the name of one. */
 #define WEIR_HEADER_NAME_MAX 64
+/** Most bytes of a job's group. */
+#define WEIR_GROUP_SIZE_MAX 200
 /** Largest body. */
 #define WEIR_BODY_SIZE_LIMIT ((size_t)512 << 20)
 
@@ -98,6 +100,7 @@ struct weir_job {
     uint32_t reserved0;  /**< Zero. */
     const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
                               (weir_job_header()); "": none. NULL: not known. */
+    const char *group;   /**< Of an SQLite store: its group; NULL: none. */
 };
 
 /** Checks headers: lines NAME=VALUE, each ended by a newline. A name has 1 to 64 bytes out of a-z,

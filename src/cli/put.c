@@ -98,6 +98,13 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         return code;
     case PUT_DURABILITY:
         return read_durability(name, text, &put->durability);
+    case PUT_GROUP:
+        put->options.group = text;
+        if (text[0] == '\0' || strlen(text) > WEIR_GROUP_SIZE_MAX) {
+            return report(EX_USAGE, "%s: %s: expected 1 to %d bytes", name, quote(text).text,
+                          WEIR_GROUP_SIZE_MAX);
+        }
+        return EX_OK;
     case PUT_HEADER:
         put->options.headers = put->headers;
         return add_header(name, text, put->headers);

@@ -11,6 +11,7 @@ enum {
     PUT_AT = OPTION_OWN,
     PUT_DELAY,
     PUT_DURABILITY,
+    PUT_GROUP,
     PUT_HEADER,
     PUT_INPUT,
     PUT_JSON,
@@ -42,6 +43,9 @@ enum {
         OPTION_VALUE("durability", '\0', PUT_DURABILITY,                                           \
                      "Flush before it is acknowledged (full), later (normal) or never (memory)",   \
                      "LEVEL"),                                                                     \
+        OPTION_VALUE("group", '\0', PUT_GROUP,                                                     \
+                     "Its group, of which `work --per-group` limits how many run at once",         \
+                     "NAME"),                                                                      \
         OPTION_VALUE("header", '\0', PUT_HEADER,                                                   \
                      "Tell the program this as well; may be given again", "NAME=VALUE"),           \
         OPTION_FLAG("lines", 'l', PUT_LINES, "Each line of the input is a job"),                   \

@@ -70,6 +70,7 @@ static bool read_put(const json_t *object, struct weir_put_options *options,
         !member_duration(object, "ttr", WEIR_MS(1), &options->ttr_ns, reply) ||
         !member_number(object, "priority", INT32_MIN, INT32_MAX, &priority, reply) ||
         !member_string(object, "key", &options->key, reply) ||
+        !member_string(object, "group", &options->group, reply) ||
         !member_duration(object, "key_for", 1, &options->key_ns, reply) ||
         !read_mode(object, &options->on_duplicate, reply) ||
         !read_headers(object, headers, reply)) {
@@ -86,9 +87,9 @@ static bool read_put(const json_t *object, struct weir_put_options *options,
 
 void api_put(const struct api *api, const struct request *request, struct reply *reply)
 {
-    static const char *const members[] = {"body",         "encoding", "run_at", "delay",
-                                          "ttr",          "priority", "key",    "key_for",
-                                          "on_duplicate", "headers",  NULL};
+    static const char *const members[] = {"body",    "encoding",     "run_at",  "delay",
+                                          "ttr",     "priority",     "key",     "group",
+                                          "key_for", "on_duplicate", "headers", NULL};
     char headers[WEIR_HEADERS_SIZE_MAX + 1];
     struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
     struct weir_error error = {""};

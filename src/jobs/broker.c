@@ -315,6 +315,9 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
     if (ret_put->headers != NULL && ret_put->headers[0] != '\0' && !broker->ops->has_keys) {
         return weiri_fail(ret_error, WEIR_ENOTSUP, "%s keeps no headers", broker->ops->scheme);
     }
+    if (ret_put->group != NULL && !broker->ops->has_keys) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP, "%s keeps no groups", broker->ops->scheme);
+    }
     if (ret_put->key != NULL && !broker->ops->has_keys) {
         return weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no keys of jobs");
     }

@@ -55,6 +55,7 @@ struct weiri_put {
     int64_t ttr_ns;
     int32_t priority;
     const char *headers; /* NULL: none */
+    const char *group;   /* NULL: none */
     const char *key;     /* NULL: none */
     int64_t key_ns;      /* throttle: how long the key stays at least */
     enum weir_duplicate on_duplicate;
@@ -136,6 +137,7 @@ struct weiri_exchange {
     struct weiri_settlement *settlements;
     size_t settlement_count;
     size_t wanted;             /* 0: next_ns and is_empty are not determined */
+    uint32_t group_limit;      /* 0: none */
     uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
     struct weiri_list *buried; /* NULL, or an empty list that receives the jobs which the backend
@@ -169,7 +171,7 @@ struct weiri_mark {
 
 struct weiri_broker_ops {
     const char *scheme;
-    bool has_keys; /* jobs may have keys and headers */
+    bool has_keys; /* jobs may have keys, headers and groups */
     enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);
@@ -297,11 +299,10 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
                       const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Makes a reservation with room for a body; NULL for lack of memory. ret_body is where to write it.
- * id, tube, reason and headers (NULL: not known) are copied. */
+/* Makes a reservation of a job with room for a body; NULL for lack of memory. ret_body is where to
+ * write it. The job's texts are copied. */
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
-                                                const char *id, const char *tube, size_t body_size,
-                                                const char *reason, const char *headers,
+                                                const struct weir_job *job, size_t body_size,
                                                 void **ret_body);
 void weiri_reservation_free(const struct weir_allocator *allocator,
                             struct weiri_reservation *reservation);

@@ -28,6 +28,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
                                   .ttr_ns = job->ttr_ns,
                                   .priority = job->priority,
                                   .headers = job->headers,
+                                  .group = job->group,
                                   .ret_was_there = &was_there};
     struct weir_error error = {""};
     enum weir_status status = WEIR_OK;
@@ -37,6 +38,9 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
     }
     if (job->headers != NULL && job->headers[0] != '\0' && !move->to->ops->has_keys) {
         status = weiri_fail(&error, WEIR_ENOTSUP, "%s keeps no headers", move->to->ops->scheme);
+    }
+    if (job->group != NULL && !move->to->ops->has_keys) {
+        status = weiri_fail(&error, WEIR_ENOTSUP, "%s keeps no groups", move->to->ops->scheme);
     }
     if (status == WEIR_OK) {
         status = move->to->ops->put(move->to->store, &put, ret_id, &error);

@@ -95,6 +95,19 @@ static enum weir_status check_key(const struct weir_put_options *options,
     return WEIR_OK;
 }
 
+static enum weir_status check_group(const char *group, struct weir_error *ret_error)
+{
+    if (group != NULL && group[0] == '\0') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "the group is empty: expected 1 to %d bytes",
+                          WEIR_GROUP_SIZE_MAX);
+    }
+    if (group != NULL && strnlen(group, WEIR_GROUP_SIZE_MAX + 1) > WEIR_GROUP_SIZE_MAX) {
+        return weiri_fail(ret_error, WEIR_ETOOBIG, "group \"%.60s...\" has more than %d bytes",
+                          group, WEIR_GROUP_SIZE_MAX);
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status check_headers(const char *headers, struct weir_error *ret_error)
 {
     size_t offset = 0;
@@ -132,6 +145,9 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
     if (status == WEIR_OK) {
         status = check_headers(copy.headers, ret_error);
     }
+    if (status == WEIR_OK) {
+        status = check_group(copy.group, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }
@@ -143,6 +159,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
             .priority = copy.priority,
             .is_at_once = copy.run_at_ns == 0 && copy.delay_ns == 0,
             .headers = copy.headers,
+            .group = copy.group,
             .key = copy.key,
             .key_ns = copy.key_ns,
             .on_duplicate = copy.on_duplicate,

@@ -5,17 +5,29 @@
 #include "base/alloc.h"
 #include "jobs/broker.h"
 
+/* The texts of a job; all but the first three may be NULL. */
+enum {
+    TEXTS = 6
+};
+
+static void list_texts(struct weir_job *job, const char **texts[TEXTS])
+{
+    const char **all[TEXTS] = {&job->id,      &job->tube, &job->reason,
+                               &job->headers, &job->key,  &job->group};
+    memcpy(texts, all, sizeof(all));
+}
+
 struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
-                                                const char *id, const char *tube, size_t body_size,
-                                                const char *reason, const char *headers,
+                                                const struct weir_job *job, size_t body_size,
                                                 void **ret_body)
 {
-    size_t id_size = strlen(id) + 1;
-    size_t tube_size = strlen(tube) + 1;
-    size_t reason_size = strlen(reason) + 1;
-    size_t headers_size = headers == NULL ? 0 : strlen(headers) + 1;
-    size_t size =
-        sizeof(struct weiri_reservation) + id_size + tube_size + reason_size + headers_size;
+    struct weir_job copy = *job;
+    const char **texts[TEXTS];
+    size_t size = sizeof(struct weiri_reservation);
+    list_texts(&copy, texts);
+    for (int i = 0; i < TEXTS; i++) {
+        size += *texts[i] == NULL ? 0 : strlen(*texts[i]) + 1;
+    }
     /* The body is last, and one byte longer, so that it is not NULL when empty. */
     if (__builtin_add_overflow(size, body_size, &size) || __builtin_add_overflow(size, 1, &size)) {
         return NULL;
@@ -24,31 +36,21 @@ struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *all
     if (reservation == NULL) {
         return NULL;
     }
-    char *id_copy = (char *)(reservation + 1);
-    char *tube_copy = id_copy + id_size;
-    char *reason_copy = tube_copy + tube_size;
-    char *headers_copy = headers == NULL ? NULL : reason_copy + reason_size;
-    char *body = reason_copy + reason_size + headers_size;
-    memcpy(id_copy, id, id_size);
-    memcpy(tube_copy, tube, tube_size);
-    memcpy(reason_copy, reason, reason_size);
-    if (headers != NULL) {
-        memcpy(headers_copy, headers, headers_size);
+    char *end = (char *)(reservation + 1);
+    for (int i = 0; i < TEXTS; i++) {
+        size_t text_size = *texts[i] == NULL ? 0 : strlen(*texts[i]) + 1;
+        if (text_size > 0) {
+            *texts[i] = memcpy(end, *texts[i], text_size);
+        }
+        end += text_size;
     }
-    body[body_size] = '\0';
-    *reservation = (struct weiri_reservation){
-        .job = {.id = id_copy,
-                .tube = tube_copy,
-                .body = body,
-                .body_size = body_size,
-                .reason = reason_copy,
-                .headers = headers_copy,
-                .progress = -1},
-        .size = size,
-    };
+    end[body_size] = '\0';
+    copy.body = end;
+    copy.body_size = body_size;
+    *reservation = (struct weiri_reservation){.job = copy, .size = size};
     weiri_list_init(&reservation->link);
     weiri_list_init(&reservation->kept);
-    *ret_body = body;
+    *ret_body = end;
     return reservation;
 }
 

@@ -181,6 +181,7 @@ static enum weir_status try_to_settle(struct weiri_task *task, struct next_actio
                                                 .settlements = &action->settlement,
                                                 .settlement_count = 1,
                                                 .wanted = wanted,
+                                                .group_limit = consumer->options.group_limit,
                                                 .attempts_max = consumer->options.attempts_max,
                                                 .is_keeping = true};
         struct weir_error error = {""};

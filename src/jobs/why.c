@@ -18,7 +18,8 @@ struct facts {
     uint32_t attempts;
     char tube[WEIR_TUBE_SIZE_MAX + 1];
     char reason[WEIR_REASON_SIZE];
-    char key[WEIR_KEY_SIZE_MAX + 1]; /* "": none */
+    char key[WEIR_KEY_SIZE_MAX + 1];     /* "": none */
+    char group[WEIR_GROUP_SIZE_MAX + 1]; /* "": none */
 };
 
 static int keep_job(const struct weir_job *job, void *arg)
@@ -32,6 +33,7 @@ static int keep_job(const struct weir_job *job, void *arg)
     (void)snprintf(facts->tube, sizeof(facts->tube), "%s", job->tube);
     (void)snprintf(facts->reason, sizeof(facts->reason), "%s", job->reason);
     (void)snprintf(facts->key, sizeof(facts->key), "%s", job->key == NULL ? "" : job->key);
+    (void)snprintf(facts->group, sizeof(facts->group), "%s", job->group == NULL ? "" : job->group);
     return 0;
 }
 
@@ -84,6 +86,31 @@ static void explain_wait(struct weir_why *why, const struct facts *facts,
     }
 }
 
+struct group {
+    const char *name;
+    uint32_t running;
+};
+
+static int count_group(const struct weir_job *job, void *arg)
+{
+    struct group *group = arg;
+    group->running += job->group != NULL && strcmp(job->group, group->name) == 0;
+    return 0;
+}
+
+/* How many jobs of its group run; how many may, its consumers know. */
+static enum weir_status add_group(weir_broker *broker, const struct facts *facts,
+                                  struct weir_why *why, struct weir_error *ret_error)
+{
+    struct group group = {.name = facts->group};
+    size_t used = strlen(why->text);
+    enum weir_status status = weir_broker_peek(broker, facts->tube, WEIR_JOB_RESERVED, SIZE_MAX,
+                                               count_group, &group, ret_error);
+    (void)snprintf(why->text + used, sizeof(why->text) - used, "; %u of its group \"%s\" run",
+                   (unsigned)group.running, group.name);
+    return status;
+}
+
 enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct weir_why *ret_why,
                                  struct weir_error *ret_error)
 {
@@ -127,6 +154,12 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
         explain_wait(&why, &facts, &counts, policy.overdue_rate,
                      broker->config.now(broker->config.now_arg));
         break;
+    }
+    if (facts.group[0] != '\0' && facts.state <= WEIR_JOB_READY) {
+        status = add_group(broker, &facts, &why, ret_error);
+        if (status != WEIR_OK) {
+            return status;
+        }
     }
     if (facts.key[0] != '\0') {
         size_t used = strlen(why.text);

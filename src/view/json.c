@@ -144,6 +144,11 @@ json_t *json_of_job(const struct weir_job *job, bool body)
         object = with(object, "key", key == NULL ? NULL : json_string(key));
         free(key);
     }
+    if (job->group != NULL) {
+        char *group = text_escape(job->group, strlen(job->group));
+        object = with(object, "group", group == NULL ? NULL : json_string(group));
+        free(group);
+    }
     if (job->last_outcome != 0) {
         object =
             with(object, "last_outcome", json_string(weir_job_outcome_name(job->last_outcome)));

@@ -53,6 +53,14 @@ static enum weir_status change(change_fn *fn, weir_broker *broker, const struct 
     return status;
 }
 
+static int never_run(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    (void)arg;
+    return WEIR_ESTOP;
+}
+
 static int keep_attempt(const struct weir_attempt *attempt, void *arg)
 {
     (void)attempt;
@@ -288,6 +296,15 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     keyed.headers = "a=1\n";
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
     CHECK(strstr(error.text, "keeps no headers") != NULL);
+    keyed.headers = NULL;
+    keyed.group = "g";
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
+    CHECK(strstr(error.text, "keeps no groups") != NULL);
+    struct weir_consumer_options limited = WEIR_CONSUMER_OPTIONS_INIT;
+    weir_consumer *consumer = NULL;
+    limited.handler = never_run;
+    limited.group_limit = 1;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &limited, &consumer, &error), WEIR_ENOTSUP);
     const char *bad[] = {"1", "x/t/1", ""};
     for (size_t i = 0; i < 3; i++) {
         CHECK_STATUS(bury(broker, &bad[i], 1, &status, &error), WEIR_EINVAL);

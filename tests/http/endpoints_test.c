@@ -190,13 +190,15 @@ TEST(changing, "jobs are put, set aside, kicked and taken back, tubes paused and
     CHECK_INT(integer(object, "priority"), ==, -5);
     CHECK_INT(integer(object, "size"), ==, 2);
     json_decref(object);
-    ASK_STATUS(&server, 201, "POST /api/v1/tubes/k/jobs", "",
-               "{\"body\":\"x\",\"key\":\"a\",\"headers\":{\"b-1\":\"2\",\"c\":\"\"}}");
+    ASK_STATUS(
+        &server, 201, "POST /api/v1/tubes/k/jobs", "",
+        "{\"body\":\"x\",\"key\":\"a\",\"group\":\"g\",\"headers\":{\"b-1\":\"2\",\"c\":\"\"}}");
     ASK_STATUS(&server, 409, "POST /api/v1/tubes/k/jobs", "", "{\"body\":\"x\",\"key\":\"a\"}");
     ASK_STATUS(&server, 201, "POST /api/v1/tubes/k/jobs", "",
                "{\"body\":\"x\",\"key\":\"a\",\"on_duplicate\":\"throttle\",\"key_for\":\"1h\"}");
     object = ASK(&server, 200, "GET /api/v1/jobs/3", NULL);
     CHECK_STRING(string(object, "key"), "a");
+    CHECK_STRING(string(object, "group"), "g");
     CHECK_STRING(string(json_object_get(object, "headers"), "b-1"), "2");
     CHECK_STRING(string(json_object_get(object, "headers"), "c"), "");
     json_decref(object);

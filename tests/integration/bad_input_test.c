@@ -315,6 +315,10 @@ TEST(numbers, "numbers that are none or out of their range, and other values")
     static const struct row rows[] = {
         {64, "-j", "from 1 to 4096", {"work", "-j4097", "t", "--", "true"}},
         {64,
+         "--per-group: \"0\"",
+         "from 1 to 4294967295",
+         {"work", "--per-group", "0", "t", "--", "true"}},
+        {64,
          "--priority: \"x\"",
          "from -2147483648 to 2147483647",
          {"put", "--priority", "x", "t", "x"}},

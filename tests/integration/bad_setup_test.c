@@ -97,6 +97,7 @@ TEST(values, "each setting with a value that it cannot have")
         {CONSUMER("retry-max = 1y"), 3, "retry-max: \"1y\"", "such as 250ms"},
         {CONSUMER("retry-delay = 2s\n retry-max = 1s"), 5, "consumer \"a\": retry-max",
          "at least that"},
+        {CONSUMER("per-group = 0"), 3, "per-group: \"0\"", "from 1 to"},
         {CONSUMER("rate = 5/d"), 3, "rate: \"5/d\"", "a rate such as"},
         {CONSUMER("persistent = yes"), 3, "persistent: \"yes\"", "expected lines or frames"},
         {CONSUMER("bury-on = 0"), 3, "bury-on: \"0\"", "exit statuses such as"},

@@ -378,6 +378,7 @@ TEST(unique_refused, "keys, modes and headers that make no sense are refused, an
         {"--unique-for: expected it with",
          {"put", "--unique", "k", "--unique-for", "1s", "t", "x"}},
         {"--unique-for: without --unique", {"put", "--unique-for", "1s", "t", "x"}},
+        {"--group: \"\": expected 1 to 200 bytes", {"put", "--group", "", "t", "x"}},
         {"--header: \"a\": expected NAME=VALUE", {"put", "--header", "a", "t", "x"}},
         {"--header: \"A=1\": expected NAME=VALUE", {"put", "--header", "A=1", "t", "x"}},
         {"--header: \"a=1\\nb=2\": expected", {"put", "--header", "a=1\nb=2", "t", "x"}},

@@ -19,8 +19,9 @@
 /* Makes a store of version 1 of one of this version, or the tables of version 2. */
 #define JOBS_TABLES_2                                                                              \
     "DROP INDEX jobs_archived; DROP TABLE policies; DROP TABLE schedules; DROP TABLE keys; DROP "  \
-    "TABLE attempts; ALTER TABLE bodies DROP COLUMN headers; "                                     \
-    "ALTER TABLE jobs DROP COLUMN progress; ALTER TABLE jobs DROP COLUMN started"
+    "TABLE attempts; ALTER TABLE bodies DROP COLUMN headers; DROP INDEX jobs_group; "              \
+    "ALTER TABLE jobs DROP COLUMN grp; ALTER TABLE jobs DROP COLUMN progress; "                    \
+    "ALTER TABLE jobs DROP COLUMN started"
 #define JOBS_TO_VERSION_1                                                                          \
     JOBS_TABLES_2                                                                                  \
     "; DROP TABLE pauses; DROP TABLE boots; ALTER TABLE tubes DROP COLUMN last; "                  \

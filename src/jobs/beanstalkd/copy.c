@@ -300,8 +300,9 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
                       reply->id)) {
         return false;
     }
-    copy->reservation = weiri_reservation_new(&cluster->config->allocator, id.text,
-                                              subscription->tube, size, "", NULL, &body);
+    const struct weir_job job = {
+        .id = id.text, .tube = subscription->tube, .reason = "", .progress = -1};
+    copy->reservation = weiri_reservation_new(&cluster->config->allocator, &job, size, &body);
     if (copy->reservation == NULL) {
         return false;
     }

@@ -11,37 +11,23 @@
 #include "jobs/sqlite/schema.h"
 
 /* Copies a job with its body. */
-static int copy_body(struct weiri_reading *reading, int64_t number, const struct weir_job *job,
-                     const char *key, struct weiri_reservation **ret_copy)
+static int copy_body(struct weiri_reading *reading, int64_t number, struct weir_job *job,
+                     struct weiri_reservation **ret_copy)
 {
-    size_t key_size = strlen(key) + 1;
     struct weiri_stored_body stored;
     int code = weiri_stored_body_read(reading->reader, number, &stored);
     if (code == SQLITE_ROW || code == SQLITE_DONE) {
         void *body;
-        size_t size = stored.size;
-        struct weiri_reservation *copy = weiri_reservation_new(
-            &reading->store->config->allocator, job->id, job->tube, size + 1 + key_size,
-            stored.is_sound ? job->reason : weiri_damage_reason, stored.headers, &body);
+        job->headers = stored.headers;
+        job->reason = stored.is_sound ? job->reason : weiri_damage_reason;
+        struct weiri_reservation *copy =
+            weiri_reservation_new(&reading->store->config->allocator, job, stored.size, &body);
         if (copy == NULL) {
             return weiri_sql_end(stored.statement, SQLITE_NOMEM);
         }
         if (stored.bytes != NULL) {
-            memcpy(body, stored.bytes, size);
+            memcpy(body, stored.bytes, stored.size);
         }
-        struct weir_job texts = copy->job;
-        copy->job = *job;
-        copy->job.id = texts.id;
-        copy->job.tube = texts.tube;
-        copy->job.body = texts.body;
-        copy->job.body_size = size;
-        /* Behind the body and its NUL. */
-        char *end = (char *)body + size;
-        end[0] = '\0';
-        memcpy(end + 1, key, key_size);
-        copy->job.key = key[0] == '\0' ? NULL : end + 1;
-        copy->job.reason = texts.reason;
-        copy->job.headers = texts.headers;
         copy->number = number;
         copy->backend = stored.is_sound ? NULL : copy;
         *ret_copy = copy;
@@ -88,8 +74,9 @@ static int find_key(struct weiri_reading *reading, int64_t number, char key[WEIR
     return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
 }
 
-/* Reads what the last reservation of a job tells of its run. */
-static int find_run(struct weiri_reading *reading, int64_t number, struct weir_job *job)
+/* Reads the group of a job, and what its last reservation tells of its run. */
+static int find_run(struct weiri_reading *reading, int64_t number, struct weir_job *job,
+                    char group[WEIR_GROUP_SIZE_MAX + 1])
 {
     if (reading->reader->version < WEIRI_SCHEMA_PROGRESS) {
         return SQLITE_OK;
@@ -98,9 +85,18 @@ static int find_run(struct weiri_reading *reading, int64_t number, struct weir_j
     int code = weiri_sql_start(reading->reader, WEIRI_SQL_RUN, &number, 1, &statement);
     if (code == SQLITE_ROW) {
         bool is_told = sqlite3_column_type(statement, 1) == SQLITE_INTEGER;
-        job->started_ns = sqlite3_column_int64(statement, 0);
-        job->progress = is_told ? sqlite3_column_int(statement, 1) : -1;
-        code = job->progress < -1 || job->progress > 100 ? SQLITE_CORRUPT : code;
+        bool has_group = sqlite3_column_type(statement, 2) != SQLITE_NULL;
+        const char *text = (const char *)sqlite3_column_text(statement, 2);
+        int64_t progress = is_told ? sqlite3_column_int64(statement, 1) : -1;
+        if (job->state == WEIR_JOB_RESERVED) {
+            job->started_ns = sqlite3_column_int64(statement, 0);
+            job->progress = (int32_t)progress;
+        }
+        (void)snprintf(group, WEIR_GROUP_SIZE_MAX + 1, "%s", text == NULL ? "" : text);
+        job->group = has_group ? group : NULL;
+        code = has_group && text == NULL         ? SQLITE_NOMEM
+               : progress < -1 || progress > 100 ? SQLITE_CORRUPT
+                                                 : code;
     }
     return weiri_sql_end(statement, code);
 }
@@ -142,7 +138,10 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
         if (job.state == WEIR_JOB_RESERVED) {
             code = find_end(reading, row.facts.lease_ns, &job.reserved_until_ns);
             job.owner = sqlite3_column_int64(statement, 12);
-            code = code == SQLITE_OK ? find_run(reading, number, &job) : code;
+        }
+        char group[WEIR_GROUP_SIZE_MAX + 1];
+        if (code == SQLITE_OK) {
+            code = find_run(reading, number, &job, group);
         }
         if (code == SQLITE_OK && row.facts.attempts > 0 &&
             reading->reader->version >= WEIRI_SCHEMA_ATTEMPTS) {
@@ -156,7 +155,8 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
         if (state == WEIRI_JOB_GONE || state == job.state) {
             char key[WEIR_KEY_SIZE_MAX + 1];
             code = find_key(reading, number, key);
-            code = code == SQLITE_OK ? copy_body(reading, number, &job, key, ret_copy) : code;
+            job.key = key[0] == '\0' ? NULL : key;
+            code = code == SQLITE_OK ? copy_body(reading, number, &job, ret_copy) : code;
         }
     }
     return weiri_sql_end(statement, code);

@@ -55,6 +55,11 @@ static int settle(struct weiri_store *store, struct weiri_exchange *exchange,
         if (code == SQLITE_ROW) {
             code = weiri_row_step(store, tally, &row, &step, now_ns, settlement->reason,
                                   &settlement->status);
+            /* Room in its group for another. */
+            tally->has_ready =
+                tally->has_ready || (settlement->reservation->job.group != NULL &&
+                                     settlement->event != WEIRI_JOB_TOUCH && code == SQLITE_OK &&
+                                     settlement->status == WEIR_OK);
             const int64_t progress[] = {row.number, settlement->progress - 1};
             if (code == SQLITE_OK && settlement->status == WEIR_OK && settlement->progress > 0) {
                 code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_PROGRESS, progress, 2);
@@ -115,7 +120,8 @@ static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t t
 }
 
 /* Finds when the next job may be reserved, and whether the tube is empty. All ready jobs were
- * reserved, unless the tube is paused, or its policy holds them, until a time (0: neither).
+ * reserved but those of full groups, unless the tube is paused, or its policy holds them, until a
+ * time (0: neither).
  * SQLITE_CORRUPT: the tube counts jobs that the indexes do not have. */
 static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
                           int64_t paused_until_ns)
@@ -141,7 +147,8 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     bool has_ready = sqlite3_column_int64(statement, 1) != 0;
     bool has_reserved = sqlite3_column_int64(statement, 2) != 0;
     bool is_paused = paused_until_ns > 0;
-    if ((has_ready && !is_paused) || has_delayed != (delayed != WEIR_FOREVER) ||
+    bool may_have_ready = is_paused || exchange->group_limit > 0;
+    if ((has_ready && !may_have_ready) || has_delayed != (delayed != WEIR_FOREVER) ||
         has_reserved != (lease != WEIR_FOREVER)) {
         return weiri_sql_end(statement, SQLITE_CORRUPT);
     }

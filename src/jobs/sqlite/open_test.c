@@ -397,11 +397,11 @@ TEST(damaged_body, "a job with a body damaged on disk is buried, and never reser
     make_store("jobs.db");
     run_sql("jobs.db",
             "INSERT INTO jobs SELECT 2, tube, state, priority, run_at, ttr, attempts, "
-            "created, lease, token, owner, reason, started, progress FROM jobs; "
+            "created, lease, token, owner, reason, started, progress, grp FROM jobs; "
             "INSERT INTO bodies(id, checksum, body) SELECT 2, checksum, body FROM bodies; "
             "UPDATE bodies SET body = CAST('a body that is gone!' AS BLOB) WHERE id = 1; "
             "INSERT INTO jobs SELECT 3, tube, state, priority, run_at, ttr, attempts, "
-            "created, lease, token, owner, reason, started, progress FROM jobs WHERE id = 1; "
+            "created, lease, token, owner, reason, started, progress, grp FROM jobs WHERE id = 1; "
             "UPDATE tubes SET ready = 3, put = 3");
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_list list;

@@ -63,6 +63,25 @@ static int write_body(struct weiri_store *store, enum weiri_sql which, int64_t n
     return code;
 }
 
+/* group NULL: none. */
+static int set_group(struct weiri_store *store, int64_t number, const char *group)
+{
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_SET_GROUP, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(statement, 1, number);
+    }
+    if (code == SQLITE_OK) {
+        code = group == NULL ? sqlite3_bind_null(statement, 2)
+                             : sqlite3_bind_text(statement, 2, group, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_end(statement, sqlite3_step(statement));
+        (void)sqlite3_bind_null(statement, 2);
+    }
+    return code;
+}
+
 /* Looks for a job of the same run time, priority and body. SQLITE_ROW: found. */
 static int find_same(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
                      int64_t *ret_number)
@@ -114,6 +133,9 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
     /* The holder of a job that runs renews its lease by the TTR that it was told. */
     if (code == SQLITE_OK && !is_running) {
         code = weiri_sql_run(&store->writer, WEIRI_SQL_RENEW_JOB, values, 3);
+    }
+    if (code == SQLITE_OK && !is_running) {
+        code = set_group(store, row->number, put->group);
     }
     return code == SQLITE_OK
                ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, put, &put->bodies[0])
@@ -196,6 +218,9 @@ int weiri_put_run(struct weiri_store *store, void *arg)
         }
         request->numbers[i] = sqlite3_last_insert_rowid(store->writer.db);
         code = write_body(store, WEIRI_SQL_ADD_BODY, request->numbers[i], put, &put->bodies[i]);
+        if (code == SQLITE_OK && put->group != NULL) {
+            code = set_group(store, request->numbers[i], put->group);
+        }
         if (code == SQLITE_OK) {
             code = weiri_tally_add(store, &tally, tube, &facts);
         }

@@ -23,19 +23,18 @@ struct pick {
     struct weiri_reservation *reservation;
 };
 
-/* Copies a body. SQLITE_OK with a NULL reservation: the body is missing or damaged. */
-static int read_body(struct weiri_store *store, const char *tube, const char *reason,
-                     int64_t number, struct weiri_reservation **ret_reservation)
+/* Copies a job with its body. SQLITE_OK with a NULL reservation: the body is missing or damaged. */
+static int read_body(struct weiri_store *store, int64_t number, struct weir_job *job,
+                     struct weiri_reservation **ret_reservation)
 {
     struct weiri_stored_body stored;
     int code = weiri_stored_body_read(&store->writer, number, &stored);
     *ret_reservation = NULL;
     if (code == SQLITE_ROW && stored.is_sound) {
         void *body;
-        struct weir_job_id id;
-        weiri_number_format(number, &id);
-        struct weiri_reservation *reservation = weiri_reservation_new(
-            &store->config->allocator, id.text, tube, stored.size, reason, stored.headers, &body);
+        job->headers = stored.headers;
+        struct weiri_reservation *reservation =
+            weiri_reservation_new(&store->config->allocator, job, stored.size, &body);
         code = reservation == NULL ? SQLITE_NOMEM : code;
         if (reservation != NULL) {
             reservation->number = number;
@@ -52,32 +51,39 @@ static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *
                      struct pick *ret_pick)
 {
     struct pick pick = {.reservation = NULL};
+    struct weir_job_id id;
     int code = weiri_row_read(statement, &pick.row);
-    const char *reason = (const char *)sqlite3_column_text(statement, 10);
-    if (code == SQLITE_OK && reason == NULL) {
+    struct weir_job job = {.id = id.text,
+                           .tube = tube,
+                           .reason = (const char *)sqlite3_column_text(statement, 10),
+                           .group = (const char *)sqlite3_column_text(statement, 11),
+                           .priority = sqlite3_column_int(statement, 8),
+                           .created_ns = sqlite3_column_int64(statement, 9),
+                           .progress = -1};
+    bool has_group = sqlite3_column_type(statement, 11) != SQLITE_NULL;
+    if (code == SQLITE_OK && (job.reason == NULL || (has_group && job.group == NULL))) {
         code = SQLITE_NOMEM;
     }
     if (code == SQLITE_OK) {
-        code = read_body(store, tube, reason, pick.row.number, &pick.reservation);
-    }
-    if (code == SQLITE_OK && pick.reservation != NULL) {
-        pick.reservation->job.priority = sqlite3_column_int(statement, 8);
-        pick.reservation->job.created_ns = sqlite3_column_int64(statement, 9);
+        weiri_number_format(pick.row.number, &id);
+        code = read_body(store, pick.row.number, &job, &pick.reservation);
     }
     *ret_pick = pick;
     return code;
 }
 
 /* Reads the next jobs in order, at most limit. The caller owns those read, whatever the result. */
-static int pick(struct weiri_store *store, const char *tube_name, int64_t tube, size_t limit,
-                struct pick *picks, size_t *ret_count)
+static int pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
+                size_t limit, struct pick *picks, size_t *ret_count)
 {
-    const int64_t values[] = {tube, (int64_t)limit};
+    const int64_t values[] = {tube, (int64_t)limit, exchange->group_limit};
+    bool is_limited = exchange->group_limit > 0;
     sqlite3_stmt *statement;
     size_t count = 0;
-    int code = weiri_sql_start(&store->writer, WEIRI_SQL_PICK, values, 2, &statement);
+    int code = weiri_sql_start(&store->writer, is_limited ? WEIRI_SQL_PICK_GROUPED : WEIRI_SQL_PICK,
+                               values, is_limited ? 3 : 2, &statement);
     while (code == SQLITE_ROW && count < limit) {
-        code = read_pick(store, tube_name, statement, &picks[count]);
+        code = read_pick(store, exchange->tube, statement, &picks[count]);
         if (code == SQLITE_OK) {
             count++;
             code = sqlite3_step(statement);
@@ -85,6 +91,34 @@ static int pick(struct weiri_store *store, const char *tube_name, int64_t tube, 
     }
     *ret_count = count;
     return weiri_sql_end(statement, code);
+}
+
+/* Whether a job's group has as many reserved jobs as it may: those of this transaction count too.
+ */
+static int find_blocked(struct weiri_store *store, uint32_t group_limit, const struct pick *pick,
+                        bool *ret_is_blocked)
+{
+    const char *group = pick->reservation == NULL ? NULL : pick->reservation->job.group;
+    sqlite3_stmt *statement;
+    *ret_is_blocked = false;
+    if (group_limit == 0 || group == NULL) {
+        return SQLITE_OK;
+    }
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_COUNT_GROUP, &statement);
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(statement, 1, pick->row.tube);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_text(statement, 2, group, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_step(statement);
+        *ret_is_blocked =
+            code == SQLITE_ROW && sqlite3_column_int64(statement, 0) >= (int64_t)group_limit;
+        code = weiri_sql_end(statement, code);
+        (void)sqlite3_bind_null(statement, 2);
+    }
+    return code;
 }
 
 static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
@@ -122,8 +156,10 @@ int weiri_burials_add(struct weiri_store *store, int64_t number,
     struct weir_job_id id;
     void *body;
     weiri_number_format(number, &id);
-    struct weiri_reservation *buried = weiri_reservation_new(
-        &store->config->allocator, id.text, store->burials->tube, 0, reason, NULL, &body);
+    const struct weir_job job = {
+        .id = id.text, .tube = store->burials->tube, .reason = reason, .progress = -1};
+    struct weiri_reservation *buried =
+        weiri_reservation_new(&store->config->allocator, &job, 0, &body);
     if (buried == NULL) {
         return SQLITE_NOMEM;
     }
@@ -188,32 +224,48 @@ static int take(struct weiri_store *store, struct weiri_exchange *exchange,
     return code;
 }
 
+/* Reserves a picked job, or turns it away; a job whose group is full, or whose tube is held, stays
+ * as it is. */
+static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
+                  struct weiri_tally *tally, struct pick *pick, struct weiri_policy *policy,
+                  int64_t now_ns)
+{
+    const struct weiri_reservation *reservation = pick->reservation;
+    bool is_blocked = false;
+    int code = find_blocked(store, exchange->group_limit, pick, &is_blocked);
+    bool is_late = reservation != NULL &&
+                   weiri_policy_is_late(policy, &pick->row.facts, reservation->job.reason, now_ns);
+    if (code == SQLITE_OK && is_late && !policy->is_held) {
+        return turn_away(store, tally, pick, policy, now_ns);
+    }
+    if (code == SQLITE_OK && !is_blocked && !policy->is_held) {
+        weiri_policy_ask(policy, &pick->row.facts, now_ns);
+    }
+    if (code == SQLITE_OK && !is_blocked && !policy->is_held) {
+        return take(store, exchange, tally, pick, now_ns);
+    }
+    weiri_reservation_free(&store->config->allocator, pick->reservation);
+    return code;
+}
+
 int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
                   int64_t now_ns)
 {
     int code = SQLITE_OK;
     size_t count = 1;
+    /* Each round has a job that is not blocked: a full group is not picked. */
     while (code == SQLITE_OK && count > 0 && !policy->is_held &&
            exchange->reserved_count < exchange->wanted) {
         struct pick picks[PICK_MAX];
         size_t missing = exchange->wanted - exchange->reserved_count;
         size_t limit = missing < PICK_MAX ? missing : PICK_MAX;
-        code = pick(store, exchange->tube, tube, limit, picks, &count);
+        code = pick(store, exchange, tube, limit, picks, &count);
         for (size_t i = 0; i < count; i++) {
-            const struct weiri_reservation *reservation = picks[i].reservation;
-            bool is_late =
-                reservation != NULL &&
-                weiri_policy_is_late(policy, &picks[i].row.facts, reservation->job.reason, now_ns);
-            if (code == SQLITE_OK && !is_late && !policy->is_held) {
-                weiri_policy_ask(policy, &picks[i].row.facts, now_ns);
-            }
-            if (code != SQLITE_OK || policy->is_held) {
-                weiri_reservation_free(&store->config->allocator, picks[i].reservation);
-            } else if (is_late) {
-                code = turn_away(store, tally, &picks[i], policy, now_ns);
+            if (code == SQLITE_OK) {
+                code = handle(store, exchange, tally, &picks[i], policy, now_ns);
             } else {
-                code = take(store, exchange, tally, &picks[i], now_ns);
+                weiri_reservation_free(&store->config->allocator, picks[i].reservation);
             }
         }
     }

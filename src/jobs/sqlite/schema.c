@@ -105,7 +105,8 @@ static const struct {
      "owner INTEGER NOT NULL, "
      "reason TEXT NOT NULL, "
      "started INTEGER NOT NULL DEFAULT 0, "
-     "progress INTEGER"
+     "progress INTEGER, "
+     "grp TEXT"
      ") STRICT"},
     {1, WEIRI_SCHEMA_HEADERS - 1, "bodies",
      "CREATE TABLE bodies("
@@ -206,6 +207,8 @@ static const struct {
      ") STRICT"},
     {WEIRI_SCHEMA_POLICIES, WEIRI_SCHEMA_VERSION, "jobs_archived",
      "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
+    {WEIRI_SCHEMA_GROUPS, WEIRI_SCHEMA_VERSION, "jobs_group",
+     "CREATE INDEX jobs_group ON jobs(tube, grp) WHERE state = 3 AND grp IS NOT NULL"},
 };
 
 enum {

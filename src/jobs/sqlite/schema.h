@@ -22,6 +22,7 @@
 #define WEIRI_SCHEMA_POLICIES 6
 #define WEIRI_SCHEMA_PROGRESS 7
 #define WEIRI_SCHEMA_HEADERS 7
+#define WEIRI_SCHEMA_GROUPS 7
 #define WEIRI_PAGE_SIZE 4096
 #define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23

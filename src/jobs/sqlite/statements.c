@@ -3,6 +3,8 @@
 #include "jobs/sqlite/statements.h"
 
 #define TUBE_COLUMNS "id, name, delayed, ready, reserved, buried, put, done, retried, expired"
+#define PICK_COLUMNS                                                                               \
+    "id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, grp"
 #define SCHEDULE_COLUMNS                                                                           \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -36,6 +38,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "started = coalesce(?9, started), progress = iif(?9 IS NULL, progress, NULL) "
         "WHERE id = ?1",
     [WEIRI_SQL_SET_PROGRESS] = "UPDATE jobs SET progress = ?2 WHERE id = ?1",
+    [WEIRI_SQL_SET_GROUP] = "UPDATE jobs SET grp = ?2 WHERE id = ?1",
     [WEIRI_SQL_DELETE_JOB] = "DELETE FROM jobs WHERE id = ?1",
     [WEIRI_SQL_DELETE_BODY] = "DELETE FROM bodies WHERE id = ?1",
 
@@ -45,10 +48,17 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_EXPIRED] = "SELECT id, tube, state, run_at, ttr, attempts, lease, token "
                           "FROM jobs INDEXED BY jobs_reserved "
                           "WHERE state = 3 AND tube = ?1 AND lease <= ?2 ORDER BY lease LIMIT ?3",
-    [WEIRI_SQL_PICK] =
-        "SELECT id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason "
-        "FROM jobs INDEXED BY jobs_ready "
-        "WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?2",
+    [WEIRI_SQL_PICK] = "SELECT " PICK_COLUMNS " FROM jobs INDEXED BY jobs_ready "
+                       "WHERE state = 2 AND tube = ?1 ORDER BY priority, run_at, id LIMIT ?2",
+    /* Without those of groups that have ?3 reserved jobs. */
+    [WEIRI_SQL_PICK_GROUPED] =
+        "SELECT " PICK_COLUMNS " FROM jobs INDEXED BY jobs_ready "
+        "WHERE state = 2 AND tube = ?1 AND (grp IS NULL OR grp NOT IN ("
+        "SELECT grp FROM jobs INDEXED BY jobs_group WHERE state = 3 AND grp IS NOT NULL AND "
+        "tube = ?1 GROUP BY grp HAVING count(*) >= ?3)) "
+        "ORDER BY priority, run_at, id LIMIT ?2",
+    [WEIRI_SQL_COUNT_GROUP] = "SELECT count(*) FROM jobs INDEXED BY jobs_group "
+                              "WHERE state = 3 AND grp IS NOT NULL AND tube = ?1 AND grp = ?2",
     [WEIRI_SQL_BODY] = "SELECT checksum, body, headers FROM bodies WHERE id = ?1",
     [WEIRI_SQL_BARE_BODY] = "SELECT checksum, body FROM bodies WHERE id = ?1",
     [WEIRI_SQL_FIRST_DELAYED] = "SELECT run_at FROM jobs INDEXED BY jobs_delayed "
@@ -68,7 +78,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "j.priority, j.created, j.reason, t.name, j.owner FROM jobs j JOIN tubes t ON t.id = "
         "j.tube "
         "WHERE j.id = ?1",
-    [WEIRI_SQL_RUN] = "SELECT started, progress FROM jobs WHERE id = ?1",
+    [WEIRI_SQL_RUN] = "SELECT started, progress, grp FROM jobs WHERE id = ?1",
     [WEIRI_SQL_PEEK_DELAYED] =
         "SELECT id FROM jobs INDEXED BY jobs_delayed "
         "WHERE state = 1 AND tube = ?1 AND run_at > ?2 ORDER BY run_at LIMIT ?3",

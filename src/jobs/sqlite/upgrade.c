@@ -51,7 +51,9 @@ static const struct step conversions[] = {
         "dropped INTEGER NOT NULL DEFAULT 0) STRICT"},
     {5, "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
     {6, "ALTER TABLE jobs ADD COLUMN progress INTEGER"},
+    {6, "ALTER TABLE jobs ADD COLUMN grp TEXT"},
     {6, "ALTER TABLE bodies ADD COLUMN headers TEXT"},
+    {6, "CREATE INDEX jobs_group ON jobs(tube, grp) WHERE state = 3 AND grp IS NOT NULL"},
 };
 
 static const struct step to_this_boot[] = {

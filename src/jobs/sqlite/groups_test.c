@@ -1,0 +1,208 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Groups of jobs: how many of one are reserved at once, over all brokers of a store. */
+#include <weir/admin.h>
+#include <weir/move.h>
+
+#include "jobs/sqlite/store.h"
+#include "support/consumer.h"
+
+static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
+
+static weir_broker *open_store(void)
+{
+    return jobs_store_open_on("jobs.db", &clocks, "a");
+}
+
+static void put(weir_broker *broker, const char *group, int count)
+{
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.group = group;
+    for (int i = 0; i < count; i++) {
+        (void)jobs_put(broker, "t", group == NULL ? "-" : group, &options);
+    }
+}
+
+/* Reserves so many jobs at most; what there was of each group, in order. */
+static size_t reserve(weir_broker *broker, size_t wanted, uint32_t limit, struct weiri_list *list,
+                      char *groups)
+{
+    struct weiri_exchange exchange = {
+        .tube = "t", .wanted = wanted, .attempts_max = 25, .group_limit = limit};
+    CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
+    weiri_list_init(list);
+    groups[0] = '\0';
+    while (!weiri_list_is_empty(&exchange.reserved)) {
+        struct weiri_list *link = exchange.reserved.next;
+        const struct weiri_reservation *job = WEIRI_CONTAINER(link, struct weiri_reservation, link);
+        CHECK_STRING(job->job.body, job->job.group == NULL ? "-" : job->job.group);
+        strcat(groups, job->job.body);
+        weiri_list_remove(link);
+        weiri_list_insert_before(list, link);
+    }
+    CHECK(!exchange.is_empty);
+    return exchange.reserved_count;
+}
+
+static void settle_first(weir_broker *broker, struct weiri_list *list, enum weiri_job_event event)
+{
+    struct weiri_reservation *job = jobs_first(list);
+    weiri_list_remove(&job->link);
+    CHECK_STATUS(jobs_settle(broker, job, event, JOBS_WALL_START + WEIR_SECONDS(9), "x"), WEIR_OK);
+    jobs_free_one(broker, job);
+}
+
+TEST(limited, "a full group is passed over, in one reservation and over several brokers")
+{
+    char groups[64];
+    struct weiri_list first;
+    struct weiri_list second;
+    weir_broker *broker = open_store();
+    weir_broker *other = open_store();
+    put(broker, "a", 4);
+    put(broker, "b", 2);
+    put(broker, NULL, 2);
+    CHECK_INT(reserve(broker, 5, 2, &first, groups), ==, 5);
+    CHECK_STRING(groups, "aabb-");
+    CHECK_INT(reserve(other, 5, 2, &second, groups), ==, 1);
+    CHECK_STRING(groups, "-");
+    /* Whatever ends the run makes room. */
+    settle_first(broker, &first, WEIRI_JOB_DONE);
+    settle_first(broker, &first, WEIRI_JOB_RELEASE);
+    struct weiri_list third;
+    CHECK_INT(reserve(other, 5, 2, &third, groups), ==, 2);
+    CHECK_STRING(groups, "aa");
+    CHECK_COUNTS(broker, "t", 1, 0, 6, 0);
+    jobs_free(broker, &first);
+    jobs_free(other, &second);
+    jobs_free(other, &third);
+    weir_broker_close(other);
+    weir_broker_close(broker);
+}
+
+TEST(unlimited, "a consumer without a limit takes all, and they count for others")
+{
+    char groups[64];
+    struct weiri_list list;
+    struct weiri_list none;
+    weir_broker *broker = open_store();
+    put(broker, "a", 3);
+    CHECK_INT(reserve(broker, 2, 0, &list, groups), ==, 2);
+    CHECK_INT(reserve(broker, 2, 2, &none, groups), ==, 0);
+    CHECK_INT(reserve(broker, 2, 3, &none, groups), ==, 1);
+    jobs_free(broker, &none);
+    jobs_free(broker, &list);
+    weir_broker_close(broker);
+}
+
+TEST(lost, "a reservation that ends with its worker makes room")
+{
+    char groups[64];
+    struct weiri_list list;
+    weir_broker *broker = open_store();
+    weir_broker *other = open_store();
+    put(broker, "a", 2);
+    CHECK_INT(reserve(broker, 1, 1, &list, groups), ==, 1);
+    jobs_free(broker, &list);
+    weir_broker_close(broker);
+    CHECK_INT(reserve(other, 1, 1, &list, groups), ==, 0);
+    jobs_wall_step(&clocks.wall, WEIR_SECONDS(61));
+    jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
+    CHECK_INT(reserve(other, 2, 1, &list, groups), ==, 1);
+    jobs_free(other, &list);
+    weir_broker_close(other);
+}
+
+static int expect_group(const struct weir_job *job, void *arg)
+{
+    CHECK_STRING(job->group, arg);
+    return 0;
+}
+
+TEST(kept, "a group is kept by looks, moves, and puts that replace a job or leave it")
+{
+    static char a[] = "a";
+    static char b[] = "b";
+    weir_broker *from = open_store();
+    weir_broker *to = jobs_store_open_on("to.db", &clocks, "a");
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.group = "a";
+    options.key = "k";
+    options.on_duplicate = WEIR_DUPLICATE_REPLACE;
+    (void)jobs_put(from, "t", "x", &options);
+    CHECK_STATUS(weir_broker_peek_id(from, "1", expect_group, a, NULL), WEIR_OK);
+    options.group = "b";
+    (void)jobs_put(from, "t", "x", &options);
+    CHECK_STATUS(weir_broker_peek_id(from, "1", expect_group, b, NULL), WEIR_OK);
+    struct weir_why why;
+    CHECK_STATUS(weir_broker_why(from, "1", &why, NULL), WEIR_OK);
+    CHECK(strstr(why.text, "; 0 of its group \"b\" run") != NULL);
+    CHECK_STATUS(weir_broker_move(from, to, "t", NULL, NULL, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_peek_id(to, "1", expect_group, b, NULL), WEIR_OK);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+TEST(refused, "a group that is empty or too long is refused, and nothing is put")
+{
+    weir_broker *broker = open_store();
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    const struct weir_body body = {"x", 1};
+    struct weir_error error;
+    char text[WEIR_GROUP_SIZE_MAX + 2];
+    options.group = "";
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_EINVAL);
+    CHECK(strstr(error.text, "the group is empty") != NULL);
+    memset(text, 'g', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    options.group = text;
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_ETOOBIG);
+    text[WEIR_GROUP_SIZE_MAX] = '\0';
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &options, NULL, &error), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    weir_broker_close(broker);
+}
+
+/* Of two consumers in this test: how many jobs run, and the most that ran at once. */
+static _Atomic int running;
+static _Atomic int most;
+static _Atomic int runs;
+
+static int count_running(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)job;
+    (void)arg;
+    int now = atomic_fetch_add(&running, 1) + 1;
+    int seen = atomic_load(&most);
+    while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now)) {
+    }
+    enum weir_status status = weir_context_sleep(context, WEIR_MS(2));
+    atomic_fetch_sub(&running, 1);
+    atomic_fetch_add(&runs, 1);
+    return (int)status;
+}
+
+TEST(woken, "a consumer that only found a full group is woken when another one makes room")
+{
+    struct scene scenes[2];
+    for (size_t i = 0; i < 2; i++) {
+        scene_open(&scenes[i]);
+    }
+    put(scenes[0].broker, "a", 60);
+    for (size_t i = 0; i < 2; i++) {
+        struct weir_consumer_options options = scene_options_of(&scenes[i], count_running);
+        options.workers = 3;
+        options.group_limit = 2;
+        scene_start(&scenes[i], &options);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        scene_wait_for_end(&scenes[i]);
+    }
+    CHECK_INT(atomic_load(&runs), ==, 60);
+    CHECK_INT(atomic_load(&most), <=, 2);
+    for (size_t i = 0; i < 2; i++) {
+        /* No job had to wait for the bound of all sleeps. */
+        CHECK_INT(atomic_load(&scenes[i].consumer->missed_wakes), ==, 0);
+        scene_close(&scenes[i]);
+    }
+}
