@@ -169,9 +169,9 @@ man: ## make man/weir-COMMAND.1 of man/weir.1
 	@tools/man_pages.py
 .PHONY: bench-program
 bench-program: deps-build ## measure the program: puts, runs, its endpoint (ARGS="--filter put")
-	@cmake --preset bench >/dev/null
-	@cmake --build --preset bench --target weir_program
-	@bench/program.py build/bench/src/weir $(ARGS)
+	@$(call configure,install)
+	@$(call build,install) --target weir_program
+	@bench/program.py build/install/src/weir $(ARGS)
 
 .PHONY: lint format format-check check tidy shellcheck
 lint: format-check check shellcheck tidy ## all checks of the sources: the next four

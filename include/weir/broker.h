@@ -269,6 +269,10 @@ struct weir_tube_counts {
     uint64_t expired;                  /**< Reservations that ended by their TTR, ever. */
     int64_t paused_until_ns;           /**< weir_broker_pause(): no job is reserved before; 0: not
                                             paused; WEIR_FOREVER: until it is resumed. */
+    int64_t ready_since_ns;            /**< The run time of the job that has been ready longest,
+                                            of those with the priority of the next one and those
+                                            whose delay has just ended; 0: none is ready, or the
+                                            broker is a cluster. */
 };
 
 /** Receives one tube's counts; returns 0 to go on, anything else to end. On the caller's thread,

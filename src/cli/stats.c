@@ -99,8 +99,8 @@ static int show(const struct weir_tube_counts *counts, void *arg)
     struct stats *stats = arg;
     stats->found = true;
     stats->has_pauses = stats->has_pauses || counts->paused_until_ns != 0;
-    stats->failed =
-        stats->json ? !table_print_json(json_of_tube(counts)) : !add_row(stats->table, counts);
+    stats->failed = stats->json ? !json_write_tube(stdout, counts) || putchar('\n') == EOF
+                                : !add_row(stats->table, counts);
     return stats->failed ? 1 : 0;
 }
 

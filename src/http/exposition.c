@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -23,98 +22,92 @@ static void write_head(FILE *out, const char *name, const char *type, const char
     (void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void write_label(FILE *out, const char *text)
+enum {
+    LABEL_SIZE = 2 * (WEIR_TUBE_SIZE_MAX + 1)
+};
+
+/* A label's value, quoted as the format asks for. */
+static const char *quote_label(const char *text, char label[LABEL_SIZE])
 {
-    for (; *text != '\0'; text++) {
-        if (*text == '\n') {
-            (void)fputs("\\n", out);
-            continue;
+    size_t size = 0;
+    for (; *text != '\0' && size < LABEL_SIZE - 2; text++) {
+        if (*text == '\n' || *text == '"' || *text == '\\') {
+            label[size++] = '\\';
         }
-        if (*text == '"' || *text == '\\') {
-            (void)fputc('\\', out);
-        }
-        (void)fputc(*text, out);
+        label[size++] = *text == '\n' ? 'n' : *text;
     }
+    label[size] = '\0';
+    return label;
 }
 
-/* name{queue="TUBE",label="VALUE"} number */
-static void write_count(FILE *out, const char *name, const char *tube, const char *label,
-                        const char *value, uint64_t number)
+/* Writes the lines of a queue for four values of a label. */
+static void write_four(FILE *out, const char *name, const char *queue, const char *const labels[4],
+                       const uint64_t numbers[4])
 {
-    (void)fprintf(out, "%s{queue=\"", name);
-    write_label(out, tube);
-    (void)fprintf(out, "\",%s=\"%s\"} %" PRIu64 "\n", label, value, number);
+    for (int i = 0; i < 4; i++) {
+        (void)fprintf(out, "%s{queue=\"%s\",%s} %" PRIu64 "\n", name, queue, labels[i], numbers[i]);
+    }
 }
 
 static void write_tubes(FILE *out, const struct tubes *tubes)
 {
+    static const char *const states[] = {"state=\"delayed\"", "state=\"ready\"",
+                                         "state=\"reserved\"", "state=\"buried\""};
+    static const char *const events[] = {"event=\"put\"", "event=\"done\"", "event=\"retried\"",
+                                         "event=\"timeout\""};
+    char label[LABEL_SIZE];
     write_head(out, "weir_jobs", "gauge", "Jobs of a queue in a state.");
     for (size_t i = 0; i < tubes->count; i++) {
         const struct weir_tube_counts *counts = &tubes->counts[i];
-        write_count(out, "weir_jobs", counts->tube, "state", "delayed", counts->delayed);
-        write_count(out, "weir_jobs", counts->tube, "state", "ready", counts->ready);
-        write_count(out, "weir_jobs", counts->tube, "state", "reserved", counts->reserved);
-        write_count(out, "weir_jobs", counts->tube, "state", "buried", counts->buried);
+        const uint64_t numbers[] = {counts->delayed, counts->ready, counts->reserved,
+                                    counts->buried};
+        write_four(out, "weir_jobs", quote_label(counts->tube, label), states, numbers);
     }
     write_head(out, "weir_jobs_total", "counter",
                "Jobs put and done, failed runs tried again, and reservations that timed out.");
     for (size_t i = 0; i < tubes->count; i++) {
         const struct weir_tube_counts *counts = &tubes->counts[i];
-        write_count(out, "weir_jobs_total", counts->tube, "event", "put", counts->put);
-        write_count(out, "weir_jobs_total", counts->tube, "event", "done", counts->done);
-        write_count(out, "weir_jobs_total", counts->tube, "event", "retried", counts->retried);
-        write_count(out, "weir_jobs_total", counts->tube, "event", "timeout", counts->expired);
+        const uint64_t numbers[] = {counts->put, counts->done, counts->retried, counts->expired};
+        write_four(out, "weir_jobs_total", quote_label(counts->tube, label), events, numbers);
     }
     write_head(out, "weir_queue_paused", "gauge", "1 while no job of a queue is handed out.");
     for (size_t i = 0; i < tubes->count; i++) {
-        (void)fputs("weir_queue_paused{queue=\"", out);
-        write_label(out, tubes->counts[i].tube);
-        (void)fprintf(out, "\"} %d\n", tubes->counts[i].paused_until_ns != 0 ? 1 : 0);
+        (void)fprintf(out, "weir_queue_paused{queue=\"%s\"} %d\n",
+                      quote_label(tubes->counts[i].tube, label),
+                      tubes->counts[i].paused_until_ns != 0 ? 1 : 0);
     }
 }
 
-static int take_run_time(const struct weir_job *job, void *arg)
-{
-    int64_t *run_at_ns = arg;
-    *run_at_ns = job->run_at_ns;
-    return 1;
-}
-
-/* The store's index has ready jobs in the order in which they run, so this reads one of each queue.
- * The nodes of a cluster would be asked for each queue, so that it is left out there. */
+/* A cluster does not tell since when jobs are ready. */
 static void write_ages(FILE *out, const struct api *api, const struct tubes *tubes)
 {
     struct timespec now = {0, 0};
+    char label[LABEL_SIZE];
     if (strcmp(api->broker_kind, "sqlite") != 0) {
         return;
     }
     (void)clock_gettime(CLOCK_REALTIME, &now);
     write_head(out, "weir_oldest_ready_seconds", "gauge",
-               "How long the job of a queue that runs next has been ready; 0 without one. With "
-               "priorities it need not be the oldest.");
+               "How long a job of a queue has been ready, the oldest where all have one priority; "
+               "0 without one.");
     for (size_t i = 0; i < tubes->count; i++) {
-        int64_t run_at_ns = 0;
-        const struct weir_tube_counts *counts = &tubes->counts[i];
-        if (counts->ready > 0 && weir_broker_peek(api->broker, counts->tube, WEIR_JOB_READY, 1,
-                                                  take_run_time, &run_at_ns, NULL) != WEIR_OK) {
-            continue;
-        }
-        int64_t age_ns = run_at_ns == 0 ? 0 : WEIR_SECONDS(now.tv_sec) + now.tv_nsec - run_at_ns;
-        (void)fputs("weir_oldest_ready_seconds{queue=\"", out);
-        write_label(out, counts->tube);
-        (void)fprintf(out, "\"} %.3f\n", age_ns > 0 ? (double)age_ns / 1e9 : 0.0);
+        int64_t since_ns = tubes->counts[i].ready_since_ns;
+        int64_t age_ns = since_ns == 0 ? 0 : WEIR_SECONDS(now.tv_sec) + now.tv_nsec - since_ns;
+        (void)fprintf(out, "weir_oldest_ready_seconds{queue=\"%s\"} %.3f\n",
+                      quote_label(tubes->counts[i].tube, label),
+                      age_ns > 0 ? (double)age_ns / 1e9 : 0.0);
     }
 }
 
 static int write_node(const struct weir_node *node, void *arg)
 {
     FILE *out = arg;
+    char label[LABEL_SIZE];
     if (ftell(out) == 0) {
         write_head(out, "weir_node_up", "gauge", "1 while a server of the cluster answers.");
     }
-    (void)fputs("weir_node_up{node=\"", out);
-    write_label(out, node->name);
-    (void)fprintf(out, "\"} %d\n", node->state == WEIR_NODE_AWAY ? 0 : 1);
+    (void)fprintf(out, "weir_node_up{node=\"%s\"} %d\n", quote_label(node->name, label),
+                  node->state == WEIR_NODE_AWAY ? 0 : 1);
     return 0;
 }
 
@@ -147,22 +140,11 @@ static bool write_all(FILE *out, const struct api *api)
 void api_metrics(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const none[] = {NULL};
-    char *text = NULL;
-    size_t size = 0;
     if (!fields_check(&request->target, none, reply)) {
         return;
     }
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) {
-        reply_status(reply, WEIR_ENOMEM, "metrics", NULL);
-        return;
+    FILE *out = reply_open(reply, METRICS_TYPE);
+    if (out != NULL) {
+        reply_close(reply, out, write_all(out, api));
     }
-    bool failed = !write_all(out, api) || ferror(out) != 0;
-    failed = fclose(out) != 0 || failed;
-    if (failed) {
-        free(text);
-        reply_status(reply, WEIR_ENOMEM, "metrics", NULL);
-        return;
-    }
-    reply_text(reply, 200, METRICS_TYPE, text, size);
 }

@@ -56,23 +56,31 @@ void api_stats(const struct api *api, const struct request *request, struct repl
     char at[TIMESTAMP_SIZE];
     (void)clock_gettime(CLOCK_REALTIME, &now);
     timestamp_write(WEIR_SECONDS(now.tv_sec) + now.tv_nsec, at);
-    json_t *object = json_of_tube(&sum);
-    (void)json_object_del(object, "tube");
-    json_t *more =
-        json_pack("{s:s, s:s, s:s, s:I, s:b, s:b}", "at", at, "version", weir_version(), "broker",
-                  api->broker_kind, "tubes", (json_int_t)tubes.count, "may_change",
-                  (int)api->may_change, "hides_bodies", (int)api->hide_bodies);
-    if (json_object_update_new(object, more) != 0) {
-        json_decref(object);
-        object = NULL;
+    FILE *out = reply_open(reply, JSON_TYPE);
+    if (out != NULL) {
+        (void)fprintf(out,
+                      "{\"at\":\"%s\",\"version\":\"%s\",\"broker\":\"%s\",\"tubes\":%zu,"
+                      "\"may_change\":%s,\"hides_bodies\":%s,",
+                      at, weir_version(), api->broker_kind, tubes.count,
+                      api->may_change ? "true" : "false", api->hide_bodies ? "true" : "false");
+        reply_close(reply, out, json_write_counts(out, &sum) && fputc('}', out) != EOF);
     }
-    reply_json(reply, 200, object);
     tubes_free(&tubes);
 }
 
-static int add_tube(const struct weir_tube_counts *counts, void *arg)
+struct tubes_text {
+    FILE *out;
+    bool has_some;
+    bool failed;
+};
+
+static int write_tube(const struct weir_tube_counts *counts, void *arg)
 {
-    return append(arg, json_of_tube(counts));
+    struct tubes_text *text = arg;
+    text->failed =
+        (text->has_some && fputc(',', text->out) == EOF) || !json_write_tube(text->out, counts);
+    text->has_some = true;
+    return text->failed;
 }
 
 void api_tubes(const struct api *api, const struct request *request, struct reply *reply)
@@ -81,14 +89,16 @@ void api_tubes(const struct api *api, const struct request *request, struct repl
     if (!fields_check(&request->target, no_fields, reply)) {
         return;
     }
-    json_t *array = json_array();
-    enum weir_status status = weir_broker_tubes(api->broker, NULL, add_tube, &array, &error);
-    if (status != WEIR_OK) {
-        json_decref(array);
-        reply_status(reply, status, "tubes", &error);
+    struct tubes_text text = {.out = reply_open(reply, JSON_TYPE)};
+    if (text.out == NULL) {
         return;
     }
-    reply_json(reply, 200, json_pack("{s:o}", "tubes", array));
+    (void)fputs("{\"tubes\":[", text.out);
+    enum weir_status status = weir_broker_tubes(api->broker, NULL, write_tube, &text, &error);
+    reply_close(reply, text.out, !text.failed && fputs("]}", text.out) != EOF);
+    if (status != WEIR_OK) {
+        reply_status(reply, status, "tubes", &error);
+    }
 }
 
 static int take_tube(const struct weir_tube_counts *counts, void *arg)
@@ -112,7 +122,10 @@ void api_tube(const struct api *api, const struct request *request, struct reply
     } else if (counts.tube[0] == '\0') {
         reply_error(reply, 404, "%s: no such tube; expected one that a job was put into", tube);
     } else {
-        reply_json(reply, 200, json_of_tube(&counts));
+        FILE *out = reply_open(reply, JSON_TYPE);
+        if (out != NULL) {
+            reply_close(reply, out, json_write_tube(out, &counts));
+        }
     }
 }
 

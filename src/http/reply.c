@@ -9,8 +9,6 @@
 
 #include "view/text.h"
 
-#define JSON_TYPE "application/json"
-
 void reply_text(struct reply *reply, int status, const char *type, char *text, size_t size)
 {
     reply_free(reply);
@@ -18,6 +16,23 @@ void reply_text(struct reply *reply, int status, const char *type, char *text, s
     reply->type = type;
     reply->text = text;
     reply->size = text != NULL ? size : 0;
+}
+
+FILE *reply_open(struct reply *reply, const char *type)
+{
+    reply_free(reply);
+    FILE *out = open_memstream(&reply->text, &reply->size);
+    reply->status = out != NULL ? 200 : 503;
+    reply->type = type;
+    return out;
+}
+
+void reply_close(struct reply *reply, FILE *out, bool written)
+{
+    bool failed = !written || ferror(out) != 0;
+    if (fclose(out) != 0 || failed) {
+        reply_text(reply, 503, reply->type, NULL, 0);
+    }
 }
 
 void reply_json(struct reply *reply, int status, json_t *object)

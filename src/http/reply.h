@@ -3,13 +3,17 @@
 #ifndef WEIRI_HTTP_REPLY_H
 #define WEIRI_HTTP_REPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
 #include <weir/broker.h>
 
 /* An answer: status, type and text. Zeroed it is "not answered yet". */
+
+#define JSON_TYPE "application/json"
 
 struct reply {
     int status;       /* Of HTTP. */
@@ -31,6 +35,12 @@ void reply_status(struct reply *reply, enum weir_status status, const char *what
 
 /* Takes a text. */
 void reply_text(struct reply *reply, int status, const char *type, char *text, size_t size);
+
+/* Opens a stream for a text of any length, which reply_close() makes the answer; NULL: out of
+ * memory, and that is the answer. */
+FILE *reply_open(struct reply *reply, const char *type);
+/* written: whether all of it could be written. */
+void reply_close(struct reply *reply, FILE *out, bool written);
 
 void reply_free(struct reply *reply);
 

@@ -15,22 +15,6 @@
 /* A reading may take this part of the time until the next. */
 #define SHARE 100
 
-static char *make_event(const char *name, json_t *object)
-{
-    char *data = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
-    json_decref(object);
-    if (data == NULL) {
-        return NULL;
-    }
-    size_t size = strlen(name) + strlen(data) + sizeof("event: \ndata: \n\n");
-    char *text = malloc(size);
-    if (text != NULL) {
-        (void)snprintf(text, size, "event: %s\ndata: %s\n\n", name, data);
-    }
-    free(data);
-    return text;
-}
-
 /* A tube's counts are one block of numbers and bytes without padding. */
 static bool is_equal(const struct weir_tube_counts *a, const struct weir_tube_counts *b)
 {
@@ -41,34 +25,40 @@ static bool is_equal(const struct weir_tube_counts *a, const struct weir_tube_co
 char *sampler_event(const struct tubes *before, const struct tubes *after)
 {
     size_t old = 0;
-    json_t *array = json_array();
-    for (size_t i = 0; i < after->count; i++) {
+    char *text = NULL;
+    size_t size = 0;
+    bool has_some = false;
+    bool failed = false;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < after->count && !failed; i++) {
         const struct weir_tube_counts *counts = &after->counts[i];
         while (old < before->count && strcmp(before->counts[old].tube, counts->tube) < 0) {
             old++;
         }
         bool is_known = old < before->count && strcmp(before->counts[old].tube, counts->tube) == 0;
-        if (is_known && is_equal(&before->counts[old], counts)) {
-            continue;
-        }
-        if (json_array_append_new(array, json_of_tube(counts)) != 0) {
-            json_decref(array);
-            return NULL;
+        if (!is_known || !is_equal(&before->counts[old], counts)) {
+            failed = fputs(has_some ? "," : "event: tubes\ndata: {\"tubes\":[", out) == EOF ||
+                     !json_write_tube(out, counts);
+            has_some = true;
         }
     }
-    if (json_array_size(array) == 0) {
-        json_decref(array);
+    failed = fputs("]}\n\n", out) == EOF || failed;
+    if (fclose(out) != 0 || failed || !has_some) {
+        free(text);
         return NULL;
     }
-    return make_event("tubes", json_pack("{s:o}", "tubes", array));
+    return text;
 }
 
 /* Tells once that the broker does not answer, and once that it does again. */
 static void tell_broker(struct sampler *sampler, bool failed)
 {
     if (failed != sampler->failed) {
-        events_publish(sampler->events,
-                       make_event("broker", json_pack("{s:b}", "up", failed ? 0 : 1)));
+        events_publish(sampler->events, strdup(failed ? "event: broker\ndata: {\"up\":false}\n\n"
+                                                      : "event: broker\ndata: {\"up\":true}\n\n"));
     }
     sampler->failed = failed;
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "view/json.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,17 +36,31 @@ json_t *json_of_pause(int64_t until_ns)
     return until_ns == WEIR_FOREVER ? json_string("resumed") : json_of_time(until_ns);
 }
 
-json_t *json_of_tube(const struct weir_tube_counts *counts)
+static bool write_value(FILE *out, json_t *value)
 {
-    json_t *object =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tube", counts->tube, "delayed",
-                  (json_int_t)counts->delayed, "ready", (json_int_t)counts->ready, "reserved",
-                  (json_int_t)counts->reserved, "buried", (json_int_t)counts->buried, "put",
-                  (json_int_t)counts->put, "done", (json_int_t)counts->done, "retried",
-                  (json_int_t)counts->retried, "expired", (json_int_t)counts->expired);
-    return counts->paused_until_ns == 0
-               ? object
-               : with(object, "paused_until", json_of_pause(counts->paused_until_ns));
+    bool written = value != NULL && json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY) == 0;
+    json_decref(value);
+    return written;
+}
+
+bool json_write_counts(FILE *out, const struct weir_tube_counts *counts)
+{
+    return fprintf(out,
+                   "\"delayed\":%" PRIu64 ",\"ready\":%" PRIu64 ",\"reserved\":%" PRIu64
+                   ",\"buried\":%" PRIu64 ",\"put\":%" PRIu64 ",\"done\":%" PRIu64
+                   ",\"retried\":%" PRIu64 ",\"expired\":%" PRIu64,
+                   counts->delayed, counts->ready, counts->reserved, counts->buried, counts->put,
+                   counts->done, counts->retried, counts->expired) > 0;
+}
+
+bool json_write_tube(FILE *out, const struct weir_tube_counts *counts)
+{
+    return fputs("{\"tube\":", out) != EOF && write_value(out, json_string(counts->tube)) &&
+           fputc(',', out) != EOF && json_write_counts(out, counts) &&
+           (counts->paused_until_ns == 0 ||
+            (fputs(",\"paused_until\":", out) != EOF &&
+             write_value(out, json_of_pause(counts->paused_until_ns)))) &&
+           fputc('}', out) != EOF;
 }
 
 json_t *json_of_node(const struct weir_node *node)

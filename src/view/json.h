@@ -4,6 +4,7 @@
 #define WEIRI_VIEW_JSON_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -14,8 +15,12 @@
 /* The objects that `--json` prints and the HTTP API answers. Their names are stable: both show the
  * same. Every function returns owned (json_decref()), NULL when out of memory. */
 
-/* A tube and its counts; with "paused_until" where it is paused. */
-json_t *json_of_tube(const struct weir_tube_counts *counts);
+/* Writes the object of a tube and its counts, with "paused_until" where it is paused. A broker may
+ * have thousands of them, so that they are text at once. False: it could not be written. */
+bool json_write_tube(FILE *out, const struct weir_tube_counts *counts);
+
+/* Writes the counts as members of an object that begins and ends elsewhere. */
+bool json_write_counts(FILE *out, const struct weir_tube_counts *counts);
 
 /* When a pause ends: a time, or "resumed". */
 json_t *json_of_pause(int64_t until_ns);

@@ -338,6 +338,7 @@ TEST(pauses, "every node pauses a tube and resumes it; what a node that is away 
     struct weir_error error;
     CHECK_STATUS(weir_broker_pause(broker, "t", 1, &error), WEIR_ENOTFOUND);
     (void)put(broker, 0);
+    CHECK_INT(jobs_counts(broker, "t").ready_since_ns, ==, 0);
     CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_FOREVER, &error), WEIR_OK);
     CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, WEIR_FOREVER);
     for (int i = 0; i < SERVER_NODES; i++) {

@@ -54,7 +54,8 @@ TEST(families, "the counts of the broker are there by queue, state and event")
     check_line(page, "weir_queue_paused{queue=\"ready\"} 1");
     check_line(page, "weir_queue_paused{queue=\"bad\"} 0");
     check_line(page, "weir_oldest_ready_seconds{queue=\"done\"} 0.000");
-    CHECK(strstr(page, "\nweir_oldest_ready_seconds{queue=\"ready\"} ") != NULL);
+    const char *age = strstr(page, "\nweir_oldest_ready_seconds{queue=\"ready\"} ");
+    CHECK(age != NULL && strtod(strchr(age, ' '), NULL) > 0);
     CHECK(strstr(page, "\nprocess_resident_memory_bytes ") != NULL);
     CHECK(strstr(page, "\nprocess_open_fds ") != NULL);
     free(page);

@@ -45,38 +45,39 @@ static void release_findings(const struct weir_allocator *allocator, struct find
 
 /* Reads one tube. Delayed jobs that are due count as ready, even if no consumer has made them
  * ready in the store. */
-static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
+static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, bool has_pauses,
                      struct weir_tube_counts *ret_counts)
 {
-    const int64_t values[] = {sqlite3_column_int64(statement, 0), reading->now_ns};
-    int64_t due = 0;
-    int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_DUE, values, 2, &due);
     const char *name = (const char *)sqlite3_column_text(statement, 1);
-    if (code != SQLITE_OK || name == NULL) {
-        return code != SQLITE_OK ? code : SQLITE_NOMEM;
-    }
-    int64_t numbers[8];
-    for (int i = 0; i < 8; i++) {
+    int64_t numbers[9];
+    for (int i = 0; i < 9; i++) {
         numbers[i] = sqlite3_column_int64(statement, i + 2);
         if (numbers[i] < 0) {
             return SQLITE_CORRUPT;
         }
     }
-    if (numbers[0] < due) {
-        return SQLITE_CORRUPT;
+    int64_t due = numbers[8];
+    int64_t due_since_ns = sqlite3_column_int64(statement, 11);
+    int64_t since_ns = sqlite3_column_int64(statement, 12);
+    if (name == NULL || numbers[0] < due) {
+        return name == NULL ? SQLITE_NOMEM : SQLITE_CORRUPT;
     }
-    *ret_counts = (struct weir_tube_counts){.delayed = (uint64_t)(numbers[0] - due),
-                                            .ready = (uint64_t)(numbers[1] + due),
-                                            .reserved = (uint64_t)numbers[2],
-                                            .buried = (uint64_t)numbers[3],
-                                            .put = (uint64_t)numbers[4],
-                                            .done = (uint64_t)numbers[5],
-                                            .retried = (uint64_t)numbers[6],
-                                            .expired = (uint64_t)numbers[7]};
+    *ret_counts = (struct weir_tube_counts){
+        .delayed = (uint64_t)(numbers[0] - due),
+        .ready = (uint64_t)(numbers[1] + due),
+        .reserved = (uint64_t)numbers[2],
+        .buried = (uint64_t)numbers[3],
+        .put = (uint64_t)numbers[4],
+        .done = (uint64_t)numbers[5],
+        .retried = (uint64_t)numbers[6],
+        .expired = (uint64_t)numbers[7],
+        .ready_since_ns =
+            due > 0 && (since_ns == 0 || due_since_ns < since_ns) ? due_since_ns : since_ns};
     memcpy(ret_counts->tube, name, strnlen(name, WEIR_TUBE_SIZE_MAX));
-    if (reading->reader->version >= WEIRI_SCHEMA_BOOTS) {
+    if (has_pauses) {
+        int64_t tube = sqlite3_column_int64(statement, 0);
         int64_t until = 0;
-        code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, values, 1, &until);
+        int code = weiri_sql_number(reading->reader, WEIRI_SQL_PAUSED, &tube, 1, &until);
         if (code != SQLITE_OK && code != SQLITE_DONE) {
             return code;
         }
@@ -87,18 +88,28 @@ static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement,
 
 static int read_tubes(struct weiri_reading *reading, const char *tube, struct findings *findings)
 {
-    sqlite3_stmt *statement;
-    int code = weiri_sql_prepare(reading->reader, tube == NULL ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE,
+    sqlite3_stmt *statement = NULL;
+    int64_t pauses = 0;
+    int code = SQLITE_OK;
+    if (reading->reader->version >= WEIRI_SCHEMA_BOOTS) {
+        code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_PAUSES, NULL, 0, &pauses);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_prepare(reading->reader, tube == NULL ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE,
                                  &statement);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_bind_int64(statement, 1, reading->now_ns);
+    }
     if (code == SQLITE_OK && tube != NULL) {
-        code = sqlite3_bind_text(statement, 1, tube, -1, SQLITE_STATIC);
+        code = sqlite3_bind_text(statement, 2, tube, -1, SQLITE_STATIC);
     }
     if (code == SQLITE_OK) {
         code = sqlite3_step(statement);
     }
     while (code == SQLITE_ROW) {
         struct weir_tube_counts *counts = add_finding(&reading->store->config->allocator, findings);
-        code = counts == NULL ? SQLITE_NOMEM : read_tube(reading, statement, counts);
+        code = counts == NULL ? SQLITE_NOMEM : read_tube(reading, statement, pauses > 0, counts);
         if (code == SQLITE_OK) {
             code = sqlite3_step(statement);
         }

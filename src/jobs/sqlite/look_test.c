@@ -100,3 +100,36 @@ TEST(moved, "a job that is no longer in the state when its turn comes is left ou
 {
     expect_listing(WEIR_JOB_READY, "14");
 }
+
+static int64_t ready_since(weir_broker *broker)
+{
+    int64_t since_ns = jobs_counts(broker, "t").ready_since_ns;
+    return since_ns == 0 ? -1 : since_ns - JOBS_WALL_START;
+}
+
+TEST(ready_since, "a tube tells since when a job is ready, also one whose delay has ended")
+{
+    struct weir_put_options delayed = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options urgent = WEIR_PUT_OPTIONS_INIT;
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    delayed.delay_ns = WEIR_SECONDS(5);
+    urgent.priority = -1;
+    (void)jobs_put(broker, "t", "first", &delayed);
+    CHECK_INT(ready_since(broker), ==, -1);
+    jobs_wall_step(&wall, WEIR_SECONDS(7));
+    CHECK_INT(ready_since(broker), ==, WEIR_SECONDS(5));
+    (void)jobs_put(broker, "t", "second", NULL);
+    CHECK_INT(ready_since(broker), ==, WEIR_SECONDS(5));
+    struct weiri_reservation *first = jobs_reserve_one(broker, "t");
+    CHECK_INT(ready_since(broker), ==, WEIR_SECONDS(7));
+    (void)jobs_put(broker, "t", "third", &delayed);
+    jobs_wall_step(&wall, WEIR_SECONDS(6));
+    CHECK_INT(ready_since(broker), ==, WEIR_SECONDS(7));
+    (void)jobs_put(broker, "t", "urgent", &urgent);
+    CHECK_INT(ready_since(broker), ==, WEIR_SECONDS(12));
+    jobs_free_one(broker, first);
+    struct weiri_reservation *next = jobs_reserve_one(broker, "t");
+    CHECK_INT(ready_since(broker), ==, WEIR_SECONDS(7));
+    jobs_free_one(broker, next);
+    weir_broker_close(broker);
+}

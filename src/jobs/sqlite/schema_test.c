@@ -22,8 +22,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
         {WEIRI_SQL_FIRST_DELAYED, "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=?)"},
         {WEIRI_SQL_FIRST_LEASE, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
-        {WEIRI_SQL_COUNT_DUE,
-         "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)"},
         {WEIRI_SQL_LOAD, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_SAVE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_JOB, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
@@ -34,7 +32,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_BUSY, "SEARCH tubes USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_FIND_TUBE,
          "SEARCH tubes USING COVERING INDEX sqlite_autoindex_tubes_1 (name=?)"},
-        {WEIRI_SQL_TUBE, "SEARCH tubes USING INDEX sqlite_autoindex_tubes_1 (name=?)"},
         {WEIRI_SQL_PEEK_DELAYED,
          "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at>?)"},
         {WEIRI_SQL_PEEK_RESERVED, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
@@ -143,6 +140,23 @@ TEST(plan_of_schedules, "the next schedule by name is found in the index of name
         "SEARCH s USING INDEX sqlite_autoindex_schedules_1 (name>?)",
         "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"};
     expect_steps(WEIRI_SQL_SHOW_SCHEDULE, steps, 2);
+}
+
+TEST(plan_of_tubes, "a tube's counts are one row, two ranges of jobs that are due, and a first job")
+{
+    static const char *const steps[] = {
+        "SCAN t USING INDEX sqlite_autoindex_tubes_1",
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)",
+        "CORRELATED SCALAR SUBQUERY 2",
+        "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at<?)",
+        "CORRELATED SCALAR SUBQUERY 3",
+        "SEARCH jobs USING INDEX jobs_ready (tube=?)"};
+    const char *one[7];
+    expect_steps(WEIRI_SQL_TUBES, steps, 7);
+    memcpy(one, steps, sizeof(one));
+    one[0] = "SEARCH t USING INDEX sqlite_autoindex_tubes_1 (name=?)";
+    expect_steps(WEIRI_SQL_TUBE, one, 7);
 }
 
 TEST(settings, "the writer's settings are those that durability and safety rest on")

@@ -2,9 +2,18 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/statements.h"
 
-#define TUBE_COLUMNS "id, name, delayed, ready, reserved, buried, put, done, retried, expired"
 #define PICK_COLUMNS                                                                               \
     "id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, grp"
+/* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
+ * of them; and that of the ready job that is next. ?1: the time now. */
+#define SELECT_TUBES                                                                               \
+    "SELECT id, name, delayed, ready, reserved, buried, put, done, retried, expired, "             \
+    "iif(delayed > 0, (SELECT count(*) FROM jobs INDEXED BY jobs_delayed "                         \
+    "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
+    "iif(delayed > 0, (SELECT min(run_at) FROM jobs INDEXED BY jobs_delayed "                      \
+    "WHERE state = 1 AND tube = t.id AND run_at <= ?1), 0), "                                      \
+    "(SELECT run_at FROM jobs INDEXED BY jobs_ready "                                              \
+    "WHERE state = 2 AND tube = t.id ORDER BY priority, run_at LIMIT 1) FROM tubes t "
 #define SCHEDULE_COLUMNS                                                                           \
     "id, tube, cron, zone, interval, first, priority, ttr, missed, tolerance, catch_up, flags, "   \
     "next, job"
@@ -69,10 +78,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token "
         "FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?2",
 
-    [WEIRI_SQL_TUBES] = "SELECT " TUBE_COLUMNS " FROM tubes ORDER BY name",
-    [WEIRI_SQL_TUBE] = "SELECT " TUBE_COLUMNS " FROM tubes WHERE name = ?1",
-    [WEIRI_SQL_COUNT_DUE] = "SELECT count(*) FROM jobs INDEXED BY jobs_delayed "
-                            "WHERE state = 1 AND tube = ?1 AND run_at <= ?2",
+    [WEIRI_SQL_TUBES] = SELECT_TUBES "ORDER BY name",
+    [WEIRI_SQL_TUBE] = SELECT_TUBES "WHERE name = ?2",
     [WEIRI_SQL_PEEK] =
         "SELECT j.id, j.tube, j.state, j.run_at, j.ttr, j.attempts, j.lease, j.token, "
         "j.priority, j.created, j.reason, t.name, j.owner FROM jobs j JOIN tubes t ON t.id = "
@@ -95,6 +102,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
                               "WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
 
     [WEIRI_SQL_BOOT] = "SELECT name FROM boots WHERE id = 1",
+    [WEIRI_SQL_COUNT_PAUSES] = "SELECT count(*) FROM pauses",
     [WEIRI_SQL_PAUSED] = "SELECT until FROM pauses WHERE tube = ?1",
     [WEIRI_SQL_PAUSE] = "INSERT INTO pauses(tube, until) VALUES(?1, ?2) "
                         "ON CONFLICT(tube) DO UPDATE SET until = excluded.until",
