@@ -4,7 +4,7 @@
 #
 # Runs the fuzzers of a build, one after the other.
 #
-#   tools/fuzz.sh BUILD SECONDS [TARGET...]     TARGET: beanstalkd, cron, zone; without any: all
+#   tools/fuzz.sh BUILD SECONDS [TARGET...]     TARGET: beanstalkd, cron, http, zone; without any: all
 #
 # Each begins with what tests/fuzz/seeds.py makes of the tests and the system's zones, and with what was found to reach
 # new code before, which it keeps in BUILD/corpus/TARGET. Input that fails is left in BUILD/failed-TARGET-*; the program
@@ -16,7 +16,7 @@ seconds=$2
 shift 2
 tests=$(cd "$(dirname "$0")/../tests/fuzz" && pwd)
 if [ $# -eq 0 ]; then
-    set -- beanstalkd cron zone
+    set -- beanstalkd cron http zone
 fi
 
 status=0

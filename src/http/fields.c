@@ -125,13 +125,34 @@ bool fields_flag(const struct target *target, const char *name, bool *ret_flag, 
     return true;
 }
 
+/* Whether jansson got no memory on this thread: its parser goes on without, and loses bytes. */
+static _Thread_local bool lacks_memory;
+
+static void *watched_malloc(size_t size)
+{
+    void *memory = malloc(size);
+    lacks_memory = lacks_memory || memory == NULL;
+    return memory;
+}
+
+void fields_watch_memory(void)
+{
+    json_set_alloc_funcs(watched_malloc, free);
+}
+
 json_t *fields_object(const char *text, size_t size, const char *const *names, struct reply *reply)
 {
     json_error_t error;
+    lacks_memory = false;
     json_t *object =
         size == 0 ? json_object() : json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     const char *name;
     json_t *value;
+    if (lacks_memory) {
+        json_decref(object);
+        reply_status(reply, WEIR_ENOMEM, "body", NULL);
+        return NULL;
+    }
     if (object == NULL || !json_is_object(object)) {
         json_decref(object);
         reply_error(reply, 400, "body: expected one JSON object, in UTF-8");

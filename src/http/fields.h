@@ -35,6 +35,9 @@ bool fields_state(const struct target *target, const char *name, enum weir_job_s
 bool fields_flag(const struct target *target, const char *name, bool *ret_flag,
                  struct reply *reply);
 
+/* To be called before the first request: lets fields_object() see when jansson lacks memory. */
+void fields_watch_memory(void);
+
 /* The object of a body (empty: one without members), with no members but names (NULL at the end).
  * Returns owned; NULL: refused. */
 json_t *fields_object(const char *text, size_t size, const char *const *names, struct reply *reply);

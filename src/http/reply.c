@@ -35,11 +35,15 @@ void reply_close(struct reply *reply, FILE *out, bool written)
     }
 }
 
+/* Through a stream: json_dumps() of jansson 2.14 goes on after a name that it had no memory for. */
 void reply_json(struct reply *reply, int status, json_t *object)
 {
-    char *text = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+    FILE *out = reply_open(reply, JSON_TYPE);
+    if (out != NULL) {
+        reply->status = status;
+        reply_close(reply, out, object != NULL && json_dumpf(object, out, JSON_COMPACT) == 0);
+    }
     json_decref(object);
-    reply_text(reply, status, JSON_TYPE, text, text != NULL ? strlen(text) : 0);
 }
 
 void reply_error(struct reply *reply, int status, const char *format, ...)

@@ -17,6 +17,7 @@
 #include "http/connections.h"
 #include "http/events.h"
 #include "http/exchange.h"
+#include "http/fields.h"
 #include "http/sampler.h"
 
 /* Calls on the broker at a time that look or change, and requests that wait for one or are in one,
@@ -159,6 +160,7 @@ enum weir_status server_start(const struct server_options *options, struct serve
         (void)close(options->listener);
         return WEIR_ENOMEM;
     }
+    fields_watch_memory();
     init(server, options);
     enum weir_status status =
         server->exchanges.events != NULL && server->exchanges.api.samples != NULL ? WEIR_OK

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Writes what the fuzzers begin with: the texts that the tests know, and the zones of this system.
 
-Usage: tests/fuzz/seeds.py TARGET FOLDER      (TARGET: beanstalkd, cron or zone; FOLDER is made)
+Usage: tests/fuzz/seeds.py TARGET FOLDER      (TARGET: beanstalkd, cron, http or zone; FOLDER is made)
 """
 import hashlib
 import re
@@ -44,6 +44,18 @@ def beanstalkd_seeds():
     yield b"".join(replies)
 
 
+def http_seeds():
+    """The calls of the tests on each route, and the first ones from elsewhere."""
+    text = (ROOT / "tests/http/described_test.c").read_text(encoding="utf-8")
+    calls = re.findall(r'\{"(get|post)",\s*"[^"]*",\s*"([^"]*)",\s*(NULL|(?:"(?:[^"\\]|\\.)*"\s*)+)\}', text)
+    for method, target, body in calls:
+        body = "" if body == "NULL" else "".join(LITERAL.findall(body)).replace('\\"', '"')
+        length = "" if method == "get" else f"Content-Type: application/json\nContent-Length: {len(body)}\n"
+        for more in ("", "Origin: http://evil.example\n", "Sec-Fetch-Site: cross-site\n"):
+            yield f"{method.upper()} {target}\nHost: localhost\n{more}{length}\n{body}".encode()
+    yield b"GET /livez\nHost: evil.example\n\n"
+
+
 def zone_of_rule(rule):
     """A file of version 3 with one change, and this rule behind it."""
     def block(time):
@@ -61,7 +73,7 @@ def zone_seeds():
             yield path.read_bytes()
 
 
-SEEDS = {"beanstalkd": beanstalkd_seeds, "cron": cron_seeds, "zone": zone_seeds}
+SEEDS = {"beanstalkd": beanstalkd_seeds, "cron": cron_seeds, "http": http_seeds, "zone": zone_seeds}
 
 
 def main():
