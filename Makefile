@@ -156,10 +156,16 @@ croniter: deps-test ## cron expressions against python3-croniter in every time z
 	@WEIR_TEST_SCALE=6 tests/croniter/compare.py build/dev/tests/test.croniter.list
 
 .PHONY: promtool
-promtool: deps-test ## let Prometheus' promtool judge the metrics, alerts and dashboards
+promtool: deps-prometheus ## let Prometheus' promtool judge the metrics, alerts and dashboards
 	@$(call configure,dev)
 	@$(call build,dev) --target test.conformance.promtool test.http.metrics
 	@tools/promtool.sh build/dev
+
+.PHONY: scrape
+scrape: deps-prometheus ## do weir's panels and alerts, and those of Kubernetes, get data from a Prometheus?
+	@$(call configure,install)
+	@$(call build,install) --target weir_program
+	@tests/prometheus/scrape.py build/install/src/weir
 
 .PHONY: bench
 bench: ## measure weir beside its peers, print the speed table (ARGS=--quick: 3 min)
@@ -217,7 +223,7 @@ clean: ## remove everything that was built
 
 .PHONY: deps
 deps: ## install what all targets need
-	@tools/deps.sh build test models clang coverage lint bench
+	@tools/deps.sh build test models clang coverage lint bench prometheus
 deps-build:
 	@tools/deps.sh build
 deps-%:
