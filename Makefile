@@ -156,13 +156,13 @@ croniter: deps-test ## cron expressions against python3-croniter in every time z
 	@WEIR_TEST_SCALE=6 tests/croniter/compare.py build/dev/tests/test.croniter.list
 
 .PHONY: promtool
-promtool: deps-prometheus ## let Prometheus' promtool judge the metrics, alerts and dashboards
+promtool: deps-test deps-prometheus ## let Prometheus' promtool judge the metrics, alerts and dashboards
 	@$(call configure,dev)
 	@$(call build,dev) --target test.conformance.promtool test.http.metrics
 	@tools/promtool.sh build/dev
 
 .PHONY: scrape
-scrape: deps-prometheus ## do weir's panels and alerts, and those of Kubernetes, get data from a Prometheus?
+scrape: deps-test deps-prometheus ## do weir's panels and alerts, and those of Kubernetes, get data from a Prometheus?
 	@$(call configure,install)
 	@$(call build,install) --target weir_program
 	@tests/prometheus/scrape.py build/install/src/weir
