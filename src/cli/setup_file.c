@@ -341,6 +341,9 @@ int setup_read(const char *path, struct setup *ret_setup)
                       quote(path).text, errno == EILSEQ ? "it has a byte 0" : strerror(errno));
     }
     reading = (struct reading){.setup = ret_setup};
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) {
+        memset(text, ' ', 3); /* the mark that some editors write before UTF-8 */
+    }
     int depth = blank_comments(text);
     parse(text);
     if (depth > 0 && reading.code == EX_OK) {

@@ -36,6 +36,14 @@ static void check_setting(const struct section *section, const char *name, unsig
     CHECK_STRING(setting->texts[count - 1], text);
 }
 
+TEST(mark, "a byte order mark before the text is no setting")
+{
+    struct setup setup = read_setup("a.conf", "\xef\xbb\xbf"
+                                              "broker = sqlite:a.db\n");
+    check_setting(setup.sections[0], "broker", 1, 1, "sqlite:a.db");
+    setup_free(&setup);
+}
+
 TEST(reads, "settings have their texts and lines, whatever comments and quotes stand around them")
 {
     struct setup setup =
