@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pipe2, memrchr */
+#define _GNU_SOURCE /* memrchr */
 #include "cli/capture.h"
 
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/pipes.h"
+
 /* The context is checked so often while our standard error takes nothing. */
 #define CHECK_MS 100
 
@@ -20,31 +22,15 @@
  * may fill the pipe in between, and the write would block. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
-static void close_end(int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd);
-        *fd = -1;
-    }
-}
-
 int capture_open(struct capture *capture)
 {
-    int ends[2];
-    *capture = (struct capture){.reader = -1, .writer = -1};
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        return errno;
-    }
-    capture->reader = ends[0];
-    capture->writer = ends[1];
-    /* Of this end alone: the child's writes block as they would without us. */
-    (void)fcntl(capture->reader, F_SETFL, O_NONBLOCK);
-    return 0;
+    *capture = (struct capture){.used = 0};
+    return pipe_open(&capture->reader, &capture->writer);
 }
 
 void capture_close_writer(struct capture *capture)
 {
-    close_end(&capture->writer);
+    pipe_close(&capture->writer);
 }
 
 static void keep_tail(struct capture *capture, const char *bytes, size_t size)
@@ -67,7 +53,7 @@ static void fill(struct capture *capture)
         keep_tail(capture, end, (size_t)size);
         capture->used += (size_t)size;
     } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
-        close_end(&capture->reader);
+        pipe_close(&capture->reader);
     }
     const char *last =
         capture->used < CAPTURE_CHUNK ? NULL : memrchr(capture->chunk, '\n', CAPTURE_CHUNK);
@@ -91,7 +77,7 @@ static void pass_on(struct capture *capture)
     if (size < 0) {
         /* Nobody reads it any more: the child learns that from the pipe. Other errors lose text. */
         if (why == EPIPE) {
-            close_end(&capture->reader);
+            pipe_close(&capture->reader);
         }
         size = (ssize_t)capture->ready;
     }
@@ -178,6 +164,6 @@ void capture_close(struct capture *capture, weir_context *context)
     if (capture->reader >= 0) {
         leave_rest(capture);
     }
-    close_end(&capture->reader);
-    close_end(&capture->writer);
+    pipe_close(&capture->reader);
+    pipe_close(&capture->writer);
 }

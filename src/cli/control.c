@@ -1,10 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pipe2 */
 #include "cli/control.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include <weir/clock.h>
 #include <weir/duration.h>
 
+#include "cli/pipes.h"
 #include "cli/report.h"
 
 #define PIPE_SIZE 65536
@@ -20,36 +19,21 @@
 /* Of a line: what follows its first word. Returns whether the line makes sense. */
 typedef bool tell_fn(struct control_run *run, const char *rest);
 
-static void close_end(int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd);
-        *fd = -1;
-    }
-}
-
 int control_open(struct control *control)
 {
-    int ends[2];
-    *control = (struct control){.reader = -1, .writer = -1};
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        return errno;
-    }
-    control->reader = ends[0];
-    control->writer = ends[1];
-    (void)fcntl(control->reader, F_SETFL, O_NONBLOCK);
-    return 0;
+    *control = (struct control){.used = 0};
+    return pipe_open(&control->reader, &control->writer);
 }
 
 void control_close_writer(struct control *control)
 {
-    close_end(&control->writer);
+    pipe_close(&control->writer);
 }
 
 void control_close(struct control *control)
 {
-    close_end(&control->reader);
-    close_end(&control->writer);
+    pipe_close(&control->reader);
+    pipe_close(&control->writer);
 }
 
 static int64_t now(void)
@@ -216,7 +200,7 @@ void control_read(struct control *control, struct control_run *run)
             take(control, run, bytes, (size_t)size);
             total += (size_t)size;
         } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
-            close_end(&control->reader);
+            pipe_close(&control->reader);
         }
     }
 }

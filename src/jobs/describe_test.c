@@ -133,20 +133,27 @@ static int tell_result(weir_context *context, const struct weir_job *job, void *
     return status;
 }
 
+/* A job fails, then succeeds, and is archived. Its reason is copied. */
+static void run_archived(struct scene *scene, weir_handler_fn *handler,
+                         char reason[WEIR_REASON_SIZE])
+{
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    scene_open(scene);
+    policy.archive_ns = WEIR_FOREVER;
+    CHECK_STATUS(weir_broker_set_policy(scene->broker, "t", &policy, NULL), WEIR_OK);
+    (void)jobs_put(scene->broker, "t", "x", NULL);
+    scene->statuses[0] = WEIR_EUSER;
+    struct weir_consumer_options options = scene_options_of(scene, handler);
+    scene_start(scene, &options);
+    scene_wait_for_end(scene);
+    CHECK_STATUS(weir_broker_peek_id(scene->broker, "1", copy_reason, reason, NULL), WEIR_OK);
+}
+
 TEST(result, "an archived job and its history keep what a handler tells of a run that succeeded")
 {
     struct scene scene;
-    scene_open(&scene);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
-    policy.archive_ns = WEIR_FOREVER;
-    CHECK_STATUS(weir_broker_set_policy(scene.broker, "t", &policy, NULL), WEIR_OK);
-    (void)jobs_put(scene.broker, "t", "x", NULL);
-    scene.statuses[0] = WEIR_EUSER;
-    struct weir_consumer_options options = scene_options_of(&scene, tell_result);
-    scene_start(&scene, &options);
-    scene_wait_for_end(&scene);
     char reason[WEIR_REASON_SIZE];
-    CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", copy_reason, reason, NULL), WEIR_OK);
+    run_archived(&scene, tell_result, reason);
     CHECK_STRING(reason, "2 pages");
     told.count = 0;
     CHECK_STATUS(weir_broker_attempts(scene.broker, "1", keep, NULL, NULL), WEIR_OK);
@@ -159,17 +166,8 @@ TEST(result, "an archived job and its history keep what a handler tells of a run
 TEST(no_result, "an archived job without a result does not keep what it failed of before")
 {
     struct scene scene;
-    scene_open(&scene);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
-    policy.archive_ns = WEIR_FOREVER;
-    CHECK_STATUS(weir_broker_set_policy(scene.broker, "t", &policy, NULL), WEIR_OK);
-    (void)jobs_put(scene.broker, "t", "x", NULL);
-    scene.statuses[0] = WEIR_EUSER;
-    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
-    scene_start(&scene, &options);
-    scene_wait_for_end(&scene);
     char reason[WEIR_REASON_SIZE];
-    CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", copy_reason, reason, NULL), WEIR_OK);
+    run_archived(&scene, scene_count_run, reason);
     CHECK_STRING(reason, "");
     scene_close(&scene);
 }
