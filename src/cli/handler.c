@@ -115,18 +115,18 @@ static int refuse_start(struct handler *handler, const struct weir_job *job, int
 }
 
 /* Tells how the program ended, for the job's reason and history. */
-static void describe(const struct control_run *run, const struct resident_end *ret)
+static void describe(const struct control_run *run, const struct resident_end *ended)
 {
-    const struct child_end *end = &ret->child;
+    const struct child_end *end = &ended->child;
     char reason[RESIDENT_REASON_SIZE + 32];
     struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
     if (end->ended_by != WEIR_OK) {
         (void)snprintf(reason, sizeof(reason), "%s", weir_status_text((int)end->ended_by));
     } else {
         (void)snprintf(reason, sizeof(reason), "%s %d%s%s", end->exited ? "exit status" : "signal",
-                       end->number, ret->reason[0] != '\0' ? ": " : "", ret->reason);
+                       end->number, ended->reason[0] != '\0' ? ": " : "", ended->reason);
     }
-    details.reason = run->is_buried ? run->reason : reason;
+    details.reason = run->is_buried && end->ended_by == WEIR_OK ? run->reason : reason;
     details.tail = end->tail;
     details.tail_size = end->tail_size;
     details.exit_status = end->exited ? end->number : 0;

@@ -113,6 +113,16 @@ TEST(deadline, "a program may ask for a longer deadline, for none, or keep the o
     check_said(&ended, "job 5: run 1: ");
 }
 
+TEST(overrun, "a run that is ended at its deadline has no other reason")
+{
+    program_init();
+    WEIR(0, "put", "-q", "t", "x");
+    struct ended ended = WEIR_EXPECT(1, "work", "-e", "--attempts", "1", "--deadline", "300ms", "t",
+                                     "--", "sh", "-c", "echo bury never >&3; exec sleep 60");
+    CHECK(strstr(ended.err, "never") == NULL);
+    check_said(&ended, "job 1: buried after run 1: ");
+}
+
 TEST(refused, "a line that makes no sense is told of once, and the run goes on")
 {
     program_init();
