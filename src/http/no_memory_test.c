@@ -12,6 +12,7 @@
 #include "http/routes.h"
 #include "support/harness.h"
 
+/* NOLINTBEGIN(readability-identifier-naming): the linker's names */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
@@ -20,6 +21,7 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 char *__wrap_strdup(const char *text);
+/* NOLINTEND(readability-identifier-naming) */
 
 static int64_t left = -1; /* until the one that fails; below 0: none does */
 static bool has_failed;

@@ -34,15 +34,14 @@ static void check_shown(const char *said, const char *const *words)
 
 TEST(progress, "progress is shown by log and peek while the program runs")
 {
+    /* The program looks at itself until it sees what it told. */
+    static const char script[] =
+        "echo progress 40 >&3\n"
+        "until \"$0\" log 1 | grep -q '^attempt 1: running: 40 %$'; do :; done\n"
+        "\"$0\" log --json 1 > log; \"$0\" peek --id 1 --json > peek";
     program_init();
     WEIR(0, "put", "-q", "t", "x");
-    /* The program looks at itself until it sees what it told. */
-    struct ended ended =
-        WEIR_EXPECT(0, "work", "-e", "t", "--", "sh", "-c",
-                    "echo progress 40 >&3\n"
-                    "until \"$0\" log 1 | grep -q '^attempt 1: running: 40 %$'; do :; done\n"
-                    "\"$0\" log --json 1 > log; \"$0\" peek --id 1 --json > peek",
-                    WEIR_PROGRAM);
+    struct ended ended = WEIR_EXPECT(0, "work", "-e", "t", "--", "sh", "-c", script, WEIR_PROGRAM);
     CHECK_STRING(ended.out, "");
     ended_free(&ended);
     char *log = read_file("log", NULL);
@@ -141,15 +140,15 @@ TEST(refused, "a line that makes no sense is told of once, and the run goes on")
 
 TEST(persistent, "what a persistent program tells is of the job that it has")
 {
+    static const char script[] = "while read -r line; do\n"
+                                 "[ $line = two ] || echo result first $line >&3\n"
+                                 "echo 0; done";
     program_init();
     WEIR(0, "policy", "t", "--archive", "1h");
     WEIR(0, "put", "-q", "t", "one");
     WEIR(0, "put", "-q", "t", "two");
     struct ended ended =
-        WEIR_EXPECT(0, "work", "-e", "--persistent", "lines", "t", "--", "sh", "-c",
-                    "while read -r line; do\n"
-                    "[ $line = two ] || echo result first $line >&3\n"
-                    "echo 0; done");
+        WEIR_EXPECT(0, "work", "-e", "--persistent", "lines", "t", "--", "sh", "-c", script);
     ended_free(&ended);
     check_shown("attempt 1: done: first one\n", WORDS("log", "1"));
     check_shown("attempt 1: done\n", WORDS("log", "2"));

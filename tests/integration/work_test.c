@@ -412,17 +412,18 @@ TEST(several_tubes, "work takes jobs of several tubes by their weights, at a rat
 
 TEST(per_group, "--per-group runs at most so many jobs of a group at once, and others meanwhile")
 {
+    /* The first run of a waits until those behind it have run. */
+    static const char script[] =
+        "[ \"$WEIR_GROUP\" = a ] && { mkdir a || echo two at once >> bad;\n"
+        "until [ -e 'got b c' ] && [ -e 'got ' ]; do sleep 0.01; done; rmdir a; }\n"
+        ": > \"got $WEIR_GROUP\"";
     program_init();
     for (int i = 0; i < 6; i++) {
         WEIR(0, "put", "-q", "--group", "a", "t", "x");
     }
     WEIR(0, "put", "-q", "--group", "b c", "t", "y");
     WEIR(0, "put", "-q", "t", "z");
-    /* The first run of a waits until those behind it have run. */
-    WEIR(0, "work", "-e", "-j", "4", "--per-group", "1", "t", "--", "sh", "-c",
-         "[ \"$WEIR_GROUP\" = a ] && { mkdir a || echo two at once >> bad;\n"
-         "until [ -e 'got b c' ] && [ -e 'got ' ]; do sleep 0.01; done; rmdir a; }\n"
-         ": > \"got $WEIR_GROUP\"");
+    WEIR(0, "work", "-e", "-j", "4", "--per-group", "1", "t", "--", "sh", "-c", script);
     CHECK_INT(count_lines("bad"), ==, 0);
     CHECK_INT(program_count("t", "done"), ==, 8);
     WEIR(0, "put", "-q", "--group", "a", "t", "x");
