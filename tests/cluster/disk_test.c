@@ -39,7 +39,7 @@ static void begin(struct world *world)
     node_start(&world->servers, 1);
     node_start(&world->servers, 2);
     redis_start(&world->servers);
-    world->ledger.word = "writes no binlog";
+    atomic_store(&world->ledger.word, "writes no binlog");
     open_broker(world);
 }
 

@@ -17,16 +17,17 @@
 
 struct ledger {
     _Atomic int runs[JOBS];
-    _Atomic int all;  /* of the above */
-    const char *word; /* may be NULL: lines of the log with it are counted */
+    _Atomic int all;          /* of the above */
+    const char *_Atomic word; /* may be NULL: lines of the log with it are counted */
     _Atomic int words;
 };
 
 static inline void ledger_log(enum weir_log_level level, const char *message, void *arg)
 {
     struct ledger *ledger = arg;
+    const char *word = atomic_load(&ledger->word);
     (void)level;
-    if (ledger->word != NULL && strstr(message, ledger->word) != NULL) {
+    if (word != NULL && strstr(message, word) != NULL) {
         (void)atomic_fetch_add(&ledger->words, 1);
     }
 }

@@ -13,10 +13,13 @@ struct world {
     weir_broker *broker;
 };
 
-static void begin_with(struct world *world, const char *const *options, const char *parts)
+/* word: of lines of the log that are counted from the first on. */
+static void begin_with(struct world *world, const char *const *options, const char *parts,
+                       const char *word)
 {
     char url[512];
     memset(world, 0, sizeof(*world));
+    atomic_store(&world->ledger.word, word);
     for (int i = 0; i < SERVER_NODES; i++) {
         node_start(&world->servers, i);
     }
@@ -27,7 +30,7 @@ static void begin_with(struct world *world, const char *const *options, const ch
 
 static void begin(struct world *world)
 {
-    begin_with(world, NULL, "claims=REDIS&time_limit=500ms");
+    begin_with(world, NULL, "claims=REDIS&time_limit=500ms", NULL);
 }
 
 static void end(struct world *world)
@@ -60,12 +63,12 @@ TEST(waits_while_redis_is_full,
     begin(&world);
     ledger_put(world.broker, 0, JOBS);
     set_memory(&world, "1");
-    world.ledger.word = "OOM";
+    atomic_store(&world.ledger.word, "OOM");
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     wait_until_delayed(&world);
     CHECK_INT(world.ledger.all, ==, 0);
     CHECK_INT(world.ledger.words, >=, JOBS);
-    world.ledger.word = "is away";
+    atomic_store(&world.ledger.word, "is away");
     world.ledger.words = 0;
     set_memory(&world, "0");
     ledger_wait(consumer);
@@ -109,7 +112,7 @@ TEST(closes_without_claims, "a broker that is closed while Redis is asked for cl
 {
     struct world world;
     char answer[64];
-    begin_with(&world, NULL, "claims=REDIS&time_limit=5s");
+    begin_with(&world, NULL, "claims=REDIS&time_limit=5s", NULL);
     ledger_put(world.broker, 0, 1);
     CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
@@ -132,7 +135,7 @@ TEST(survives_a_redis_that_flaps, "a Redis that is killed again and again, and k
 {
     static const char *const options[] = {"--appendonly", "yes", "--appendfsync", "always", NULL};
     struct world world;
-    begin_with(&world, options, "claims=REDIS&time_limit=500ms");
+    begin_with(&world, options, "claims=REDIS&time_limit=500ms", NULL);
     ledger_put(world.broker, 0, JOBS);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     for (int runs = 1; runs <= JOBS; runs += JOBS / 4) {
@@ -190,8 +193,7 @@ TEST(warns_of_eviction, "a Redis that may evict claims is told of in the log, an
     static const char *const options[] = {"--maxmemory-policy", "allkeys-lru", NULL};
     for (int i = 0; i < 2; i++) {
         struct world world;
-        begin_with(&world, i == 0 ? options : NULL, "claims=REDIS");
-        world.ledger.word = "maxmemory-policy allkeys-lru";
+        begin_with(&world, i == 0 ? options : NULL, "claims=REDIS", "maxmemory-policy allkeys-lru");
         ledger_put(world.broker, 0, JOBS);
         ledger_consume(world.broker, &world.ledger);
         ledger_check(&world.ledger);
