@@ -1,13 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Pauses of tubes, and stores of the version before there were any. */
+/* Pauses of tubes. */
 #include <weir/admin.h>
 #include <weir/consumer.h>
 
 #include <time.h>
 #include <unistd.h>
 
-#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 
@@ -128,72 +127,6 @@ TEST(consumers, "a consumer runs jobs at the end of a pause and not before, or w
     CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_FOREVER, NULL), WEIR_OK);
     CHECK(run_one(broker, true) > 0);
     weir_broker_close(broker);
-}
-
-/* Makes a store of version 1 with a job in it. */
-static void make_first_version(const char *path)
-{
-    weir_broker *broker = jobs_store_open(path, &wall);
-    (void)jobs_put(broker, "t", "kept", NULL);
-    struct weiri_store *store = broker->store;
-    CHECK_INT(sqlite3_exec(store->writer.db, JOBS_TO_VERSION_1, NULL, NULL, NULL), ==, SQLITE_OK);
-    weir_broker_close(broker);
-}
-
-static int64_t version_of(weir_broker *broker)
-{
-    struct weiri_store *store = broker->store;
-    sqlite3_stmt *statement;
-    CHECK_INT(sqlite3_prepare_v2(store->writer.db, "PRAGMA user_version", -1, &statement, NULL), ==,
-              SQLITE_OK);
-    CHECK_INT(sqlite3_step(statement), ==, SQLITE_ROW);
-    int64_t version = sqlite3_column_int64(statement, 0);
-    CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
-    return version & 0xff;
-}
-
-TEST(first_version,
-     "a store of version 1 is read as it is, and migrated when it is opened to write")
-{
-    make_first_version("jobs.db");
-    weir_broker *broker;
-    for (int i = 0; i < 2; i++) {
-        CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
-                     WEIR_OK);
-        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
-        CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, 0);
-        weir_broker_close(broker);
-    }
-    for (int i = 0; i < 2; i++) {
-        broker = jobs_store_open("jobs.db", &wall);
-        CHECK_INT(version_of(broker), ==, WEIRI_SCHEMA_VERSION);
-        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
-        weir_broker_close(broker);
-    }
-    broker = jobs_store_open("jobs.db", &wall);
-    CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_FOREVER, NULL), WEIR_OK);
-    weir_broker_close(broker);
-    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
-                 WEIR_OK);
-    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, WEIR_FOREVER);
-    weir_broker_close(broker);
-}
-
-TEST(mixed_versions, "a store that says one version and has the tables of the other is refused")
-{
-    static const char *const sqls[] = {"PRAGMA user_version = 1", "DROP TABLE pauses"};
-    static const char *const names[] = {"\"tubes\" is not", "\"pauses\" is not"};
-    for (int i = 0; i < 2; i++) {
-        char path[16];
-        (void)snprintf(path, sizeof(path), "%d.db", i);
-        weir_broker *broker = jobs_store_open(path, &wall);
-        struct weiri_store *store = broker->store;
-        CHECK_INT(sqlite3_exec(store->writer.db, sqls[i], NULL, NULL, NULL), ==, SQLITE_OK);
-        weir_broker_close(broker);
-        struct weir_error error;
-        CHECK_STATUS(jobs_store_try_open(path, &wall, 0, &broker, &error), WEIR_ESCHEMA);
-        CHECK(strstr(error.text, names[i]) != NULL);
-    }
 }
 
 TEST_OOM(lacks_memory, "a pause without memory is refused, and pauses nothing")

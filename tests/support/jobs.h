@@ -16,17 +16,6 @@
 /* A day in 2026, so that times have as many digits as real ones. */
 #define JOBS_WALL_START INT64_C(1780000000000000000)
 
-/* Makes a store of version 1 of one of this version, or the tables of version 2. */
-#define JOBS_TABLES_2                                                                              \
-    "DROP INDEX jobs_archived; DROP TABLE policies; DROP TABLE schedules; DROP TABLE keys; DROP "  \
-    "TABLE attempts; ALTER TABLE bodies DROP COLUMN headers; DROP INDEX jobs_group; "              \
-    "ALTER TABLE jobs DROP COLUMN grp; ALTER TABLE jobs DROP COLUMN progress; "                    \
-    "ALTER TABLE jobs DROP COLUMN started"
-#define JOBS_TO_VERSION_1                                                                          \
-    JOBS_TABLES_2                                                                                  \
-    "; DROP TABLE pauses; DROP TABLE boots; ALTER TABLE tubes DROP COLUMN last; "                  \
-    "PRAGMA user_version = 1"
-
 struct jobs_wall {
     _Atomic int64_t now_ns;
 };

@@ -10,7 +10,6 @@
 #include "jobs/error.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/row.h"
-#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
 
 int weiri_attempt_add(struct weiri_store *store, int64_t number, const struct weiri_run_end *end,
@@ -91,7 +90,7 @@ static int read_attempts(struct weiri_reading *reading, int64_t number, struct c
         return code == SQLITE_DONE ? (weiri_sql_end(statement, code), SQLITE_DONE) : code;
     }
     code = weiri_sql_end(statement, code);
-    if (code != SQLITE_OK || reading->reader->version < WEIRI_SCHEMA_ATTEMPTS) {
+    if (code != SQLITE_OK) {
         return code;
     }
     code = weiri_sql_start(reading->reader, WEIRI_SQL_ATTEMPTS, &number, 1, &statement);

@@ -31,20 +31,13 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
 }
 
 /* Gives the copy a stamp of its own, so that a log of the original is refused beside it; and a boot
- * that never is, so that its leases end when it is opened: their holders have the original. Stores
- * of version 1 have neither. */
+ * that never is, so that its leases end when it is opened: their holders have the original. */
 static int make_own(sqlite3 *db)
 {
-    int user_version = 0;
-    int code = weiri_schema_read_user_version(db, &user_version);
-    int version = weiri_schema_version_of(user_version);
-    if (code != SQLITE_OK || version < WEIRI_SCHEMA_BOOTS) {
-        return code;
-    }
     char sql[160];
     (void)snprintf(sql, sizeof(sql),
                    "BEGIN IMMEDIATE; UPDATE boots SET name = ''; PRAGMA user_version = %d; COMMIT",
-                   weiri_schema_user_version(version, weiri_schema_new_stamp()));
+                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 

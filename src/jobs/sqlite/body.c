@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "jobs/sqlite/checksum.h"
-#include "jobs/sqlite/schema.h"
 
 uint64_t weiri_stored_body_checksum(const struct weir_body *body, const char *headers)
 {
@@ -18,16 +17,14 @@ uint64_t weiri_stored_body_checksum(const struct weir_body *body, const char *he
 int weiri_stored_body_read(struct weiri_connection *connection, int64_t number,
                            struct weiri_stored_body *ret_body)
 {
-    bool has_headers = connection->version >= WEIRI_SCHEMA_HEADERS;
     struct weiri_stored_body body = {.headers = ""};
-    int code = weiri_sql_start(connection, has_headers ? WEIRI_SQL_BODY : WEIRI_SQL_BARE_BODY,
-                               &number, 1, &body.statement);
+    int code = weiri_sql_start(connection, WEIRI_SQL_BODY, &number, 1, &body.statement);
     if (code == SQLITE_ROW) {
         uint64_t checksum = (uint64_t)sqlite3_column_int64(body.statement, 0);
         body.bytes = sqlite3_column_blob(body.statement, 1);
         body.size = (size_t)sqlite3_column_bytes(body.statement, 1);
-        bool has_some = has_headers && sqlite3_column_type(body.statement, 2) != SQLITE_NULL;
-        body.headers = has_some ? (const char *)sqlite3_column_text(body.statement, 2) : "";
+        bool has_headers = sqlite3_column_type(body.statement, 2) != SQLITE_NULL;
+        body.headers = has_headers ? (const char *)sqlite3_column_text(body.statement, 2) : "";
         bool is_read = body.headers != NULL &&
                        (body.bytes != NULL || sqlite3_errcode(connection->db) != SQLITE_NOMEM);
         const struct weir_body whole = {body.bytes, body.size};

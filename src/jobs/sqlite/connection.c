@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "jobs/error.h"
+#include "jobs/sqlite/boot.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
-#include "jobs/sqlite/upgrade.h"
 
 /* A database file is foreign data: no code in it may run. NO_CKPT_ON_CLOSE, because every
  * checkpoint must be under the store's lock. */
@@ -87,19 +87,10 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    bool is_writer = kind == WEIRI_CONNECTION_WRITER;
-    int version = 0;
-    enum weir_status status = weiri_schema_check(db, path, config->flags, &version, ret_error);
-    if (status == WEIR_OK && is_writer && version < WEIRI_SCHEMA_VERSION) {
-        status = weiri_upgrade_schema(db, path, version, config, ret_error);
-        if (status == WEIR_OK) {
-            status = weiri_schema_check(db, path, config->flags, &version, ret_error);
-        }
+    enum weir_status status = weiri_schema_check(db, path, config->flags, ret_error);
+    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER) {
+        status = weiri_boot_begin(db, path, config, ret_error);
     }
-    if (status == WEIR_OK && is_writer) {
-        status = weiri_upgrade_boot(db, path, config, ret_error);
-    }
-    connection->version = version;
     return status;
 }
 

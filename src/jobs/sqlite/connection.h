@@ -17,7 +17,6 @@ struct weiri_connection {
     sqlite3 *db;
     bool has_made_log;                              /* there was no WAL before */
     bool is_immutable;                              /* it would see no change of the file */
-    int version;                                    /* of the store */
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
 

@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/row.h"
-#include "jobs/sqlite/schema.h"
 
 /* Copies a job with its body. */
 static int copy_body(struct weiri_reading *reading, int64_t number, struct weir_job *job,
@@ -36,13 +35,9 @@ static int copy_body(struct weiri_reading *reading, int64_t number, struct weir_
 }
 
 /* Finds the wall time at which a lease ends. One of an earlier boot has ended, though no writer has
- * noticed yet. In version 1 leases are wall times. */
+ * noticed yet. */
 static int find_end(struct weiri_reading *reading, int64_t lease_ns, int64_t *ret_end_ns)
 {
-    *ret_end_ns = lease_ns;
-    if (reading->reader->version < WEIRI_SCHEMA_BOOTS) {
-        return SQLITE_OK;
-    }
     const struct weiri_store *store = reading->store;
     sqlite3_stmt *statement;
     int code = weiri_sql_start(reading->reader, WEIRI_SQL_BOOT, NULL, 0, &statement);
@@ -59,9 +54,6 @@ static int find_end(struct weiri_reading *reading, int64_t lease_ns, int64_t *re
 static int find_key(struct weiri_reading *reading, int64_t number, char key[WEIR_KEY_SIZE_MAX + 1])
 {
     key[0] = '\0';
-    if (reading->reader->version < WEIRI_SCHEMA_KEYS) {
-        return SQLITE_OK;
-    }
     sqlite3_stmt *statement;
     int code = weiri_sql_start(reading->reader, WEIRI_SQL_KEY_OF_JOB, &number, 1, &statement);
     const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 3) : NULL;
@@ -78,9 +70,6 @@ static int find_key(struct weiri_reading *reading, int64_t number, char key[WEIR
 static int find_run(struct weiri_reading *reading, int64_t number, struct weir_job *job,
                     char group[WEIR_GROUP_SIZE_MAX + 1])
 {
-    if (reading->reader->version < WEIRI_SCHEMA_PROGRESS) {
-        return SQLITE_OK;
-    }
     sqlite3_stmt *statement;
     int code = weiri_sql_start(reading->reader, WEIRI_SQL_RUN, &number, 1, &statement);
     if (code == SQLITE_ROW) {
@@ -143,8 +132,7 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
         if (code == SQLITE_OK) {
             code = find_run(reading, number, &job, group);
         }
-        if (code == SQLITE_OK && row.facts.attempts > 0 &&
-            reading->reader->version >= WEIRI_SCHEMA_ATTEMPTS) {
+        if (code == SQLITE_OK && row.facts.attempts > 0) {
             int64_t outcome = 0;
             code = weiri_sql_number(reading->reader, WEIRI_SQL_LAST_OUTCOME, &number, 1, &outcome);
             job.last_outcome = (enum weir_run_outcome)outcome;

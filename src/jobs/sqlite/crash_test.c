@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 
@@ -371,42 +370,5 @@ TEST(killed_while_made, "a process killed at any call while it makes a store doe
             CHECK_INT(access("jobs.db.weir-new", F_OK), ==, -1);
         }
     }
-    CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
-}
-
-/* Makes a store of version 1 with jobs. */
-static void make_first_version(struct ledger *ledger)
-{
-    start_anew(ledger);
-    weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
-    struct weiri_store *store = broker->store;
-    put_some(ledger, broker, BATCH);
-    CHECK_INT(sqlite3_exec(store->writer.db, JOBS_TO_VERSION_1, NULL, NULL, NULL), ==, SQLITE_OK);
-    weir_broker_close(broker);
-}
-
-TEST(killed_while_migrated, "a process killed at any call while it migrates a store loses nothing")
-{
-    static const char *const names[] = {"pwrite64", "fdatasync", "flock"};
-    struct ledger *ledger = make_ledger();
-    int kills = 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        bool was_killed = true;
-        for (int nth = 1; was_killed && nth <= 8; nth++) {
-            make_first_version(ledger);
-            int status = work_until(ledger, names[i], nth);
-            if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_UNTRACED) {
-                test_skip("strace cannot trace here");
-            }
-            was_killed = WIFSIGNALED(status);
-            CHECK(was_killed || WEXITSTATUS(status) == 0);
-            kills += was_killed;
-            recover(ledger, BATCH);
-            weir_broker *broker = jobs_store_open("jobs.db", &ledger->wall);
-            CHECK_INT(query(broker, "PRAGMA user_version") & 0xff, ==, WEIRI_SCHEMA_VERSION);
-            weir_broker_close(broker);
-        }
-    }
-    CHECK_INT(kills, >, 10);
     CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
 }

@@ -9,7 +9,6 @@
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
-#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/tube.h"
 
 /* An array that grows. */
@@ -90,10 +89,7 @@ static int read_tubes(struct weiri_reading *reading, const char *tube, struct fi
 {
     sqlite3_stmt *statement = NULL;
     int64_t pauses = 0;
-    int code = SQLITE_OK;
-    if (reading->reader->version >= WEIRI_SCHEMA_BOOTS) {
-        code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_PAUSES, NULL, 0, &pauses);
-    }
+    int code = weiri_sql_number(reading->reader, WEIRI_SQL_COUNT_PAUSES, NULL, 0, &pauses);
     if (code == SQLITE_OK) {
         code = weiri_sql_prepare(reading->reader, tube == NULL ? WEIRI_SQL_TUBES : WEIRI_SQL_TUBE,
                                  &statement);
@@ -225,9 +221,7 @@ static int list_jobs(struct weiri_reading *reading, const char *tube, enum weir_
     }
     code = SQLITE_OK;
     if (state == WEIR_JOB_ARCHIVED) {
-        return reading->reader->version < WEIRI_SCHEMA_POLICIES
-                   ? SQLITE_OK
-                   : list_state(reading, state, number, limit, findings);
+        return list_state(reading, state, number, limit, findings);
     }
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]) && code == SQLITE_OK; i++) {
         bool is_asked = state == WEIRI_JOB_GONE || state == order[i];

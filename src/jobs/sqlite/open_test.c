@@ -133,9 +133,17 @@ TEST(versions, "a store of another version is refused and unchanged")
     make_store("newer.db");
     run_sql("newer.db", "PRAGMA user_version=8");
     expect_refusal("newer.db", WEIR_ESCHEMA, "version 8: expected version 7; a newer weir made it");
-    make_store("zero.db");
-    run_sql("zero.db", "PRAGMA user_version=0");
-    expect_refusal("zero.db", WEIR_ESCHEMA, "version 0: expected version 7");
+    for (int version = 0; version < WEIRI_SCHEMA_VERSION; version++) {
+        char text[80];
+        char path[16];
+        (void)snprintf(path, sizeof(path), "%d.db", version);
+        (void)snprintf(text, sizeof(text), "PRAGMA user_version=%d", version);
+        make_store(path);
+        run_sql(path, text);
+        (void)snprintf(text, sizeof(text), "version %d: expected version 7; an earlier build made",
+                       version);
+        expect_refusal(path, WEIR_ESCHEMA, text);
+    }
 }
 
 TEST(tampered, "a store with other tables, triggers or views is refused and unchanged")

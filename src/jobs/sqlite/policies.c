@@ -6,7 +6,6 @@
 #include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/tube.h"
 #include "jobs/sqlite/write.h"
 
@@ -172,10 +171,10 @@ static int read_policy(struct weiri_reading *reading, const char *tube,
     int code = weiri_tube_find(reading->reader, tube, &number);
     *ret_is_known = code == SQLITE_ROW;
     *ret_policy = (struct weiri_policy){.policy = WEIR_TUBE_POLICY_INIT};
-    if (code == SQLITE_ROW && reading->reader->version >= WEIRI_SCHEMA_POLICIES) {
+    if (code == SQLITE_ROW) {
         return weiri_policy_find(reading->reader, number, ret_policy);
     }
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 enum weir_status weiri_store_policy(void *arg, const char *tube,

@@ -8,7 +8,6 @@
 #include "jobs/error.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/read.h"
-#include "jobs/sqlite/schema.h"
 
 /* A schedule with its texts. */
 struct copy {
@@ -110,9 +109,6 @@ static int read_schedule(struct weiri_store *store, sqlite3_stmt *statement, str
 /* Copies the first schedule whose name is not before from. SQLITE_DONE: there is none. */
 static int read_first(struct weiri_reading *reading, const char *from, struct copy *copy)
 {
-    if (reading->reader->version < WEIRI_SCHEMA_SCHEDULES) {
-        return SQLITE_DONE;
-    }
     sqlite3_stmt *statement;
     int code = weiri_sql_prepare(reading->reader, WEIRI_SQL_SHOW_SCHEDULE, &statement);
     if (code == SQLITE_OK) {

@@ -27,187 +27,119 @@
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
-    int since; /* the first version that has it */
-    int until; /* the last */
     const char *name;
     const char *sql;
 } objects[] = {
-    {1, 1, "tubes",
-     "CREATE TABLE tubes("
-     "id INTEGER PRIMARY KEY, "
-     "name TEXT NOT NULL UNIQUE, "
-     "delayed INTEGER NOT NULL DEFAULT 0, "
-     "ready INTEGER NOT NULL DEFAULT 0, "
-     "reserved INTEGER NOT NULL DEFAULT 0, "
-     "buried INTEGER NOT NULL DEFAULT 0, "
-     "put INTEGER NOT NULL DEFAULT 0, "
-     "done INTEGER NOT NULL DEFAULT 0, "
-     "retried INTEGER NOT NULL DEFAULT 0, "
-     "expired INTEGER NOT NULL DEFAULT 0"
-     ") STRICT"},
-    {2, WEIRI_SCHEMA_VERSION, "tubes",
-     "CREATE TABLE tubes("
-     "id INTEGER PRIMARY KEY, "
-     "name TEXT NOT NULL UNIQUE, "
-     "delayed INTEGER NOT NULL DEFAULT 0, "
-     "ready INTEGER NOT NULL DEFAULT 0, "
-     "reserved INTEGER NOT NULL DEFAULT 0, "
-     "buried INTEGER NOT NULL DEFAULT 0, "
-     "put INTEGER NOT NULL DEFAULT 0, "
-     "done INTEGER NOT NULL DEFAULT 0, "
-     "retried INTEGER NOT NULL DEFAULT 0, "
-     "expired INTEGER NOT NULL DEFAULT 0, "
-     "last INTEGER NOT NULL DEFAULT 0"
-     ") STRICT"},
-    {1, 2, "jobs",
-     "CREATE TABLE jobs("
-     "id INTEGER PRIMARY KEY AUTOINCREMENT, "
-     "tube INTEGER NOT NULL, "
-     "state INTEGER NOT NULL, "
-     "priority INTEGER NOT NULL, "
-     "run_at INTEGER NOT NULL, "
-     "ttr INTEGER NOT NULL, "
-     "attempts INTEGER NOT NULL, "
-     "created INTEGER NOT NULL, "
-     "lease INTEGER NOT NULL, "
-     "token INTEGER NOT NULL, "
-     "owner INTEGER NOT NULL, "
-     "reason TEXT NOT NULL"
-     ") STRICT"},
-    {WEIRI_SCHEMA_ATTEMPTS, WEIRI_SCHEMA_PROGRESS - 1, "jobs",
-     "CREATE TABLE jobs("
-     "id INTEGER PRIMARY KEY AUTOINCREMENT, "
-     "tube INTEGER NOT NULL, "
-     "state INTEGER NOT NULL, "
-     "priority INTEGER NOT NULL, "
-     "run_at INTEGER NOT NULL, "
-     "ttr INTEGER NOT NULL, "
-     "attempts INTEGER NOT NULL, "
-     "created INTEGER NOT NULL, "
-     "lease INTEGER NOT NULL, "
-     "token INTEGER NOT NULL, "
-     "owner INTEGER NOT NULL, "
-     "reason TEXT NOT NULL, "
-     "started INTEGER NOT NULL DEFAULT 0"
-     ") STRICT"},
-    {WEIRI_SCHEMA_PROGRESS, WEIRI_SCHEMA_VERSION, "jobs",
-     "CREATE TABLE jobs("
-     "id INTEGER PRIMARY KEY AUTOINCREMENT, "
-     "tube INTEGER NOT NULL, "
-     "state INTEGER NOT NULL, "
-     "priority INTEGER NOT NULL, "
-     "run_at INTEGER NOT NULL, "
-     "ttr INTEGER NOT NULL, "
-     "attempts INTEGER NOT NULL, "
-     "created INTEGER NOT NULL, "
-     "lease INTEGER NOT NULL, "
-     "token INTEGER NOT NULL, "
-     "owner INTEGER NOT NULL, "
-     "reason TEXT NOT NULL, "
-     "started INTEGER NOT NULL DEFAULT 0, "
-     "progress INTEGER, "
-     "grp TEXT"
-     ") STRICT"},
-    {1, WEIRI_SCHEMA_HEADERS - 1, "bodies",
-     "CREATE TABLE bodies("
-     "id INTEGER PRIMARY KEY, "
-     "checksum INTEGER NOT NULL, "
-     "body BLOB NOT NULL"
-     ") STRICT"},
-    {WEIRI_SCHEMA_HEADERS, WEIRI_SCHEMA_VERSION, "bodies",
-     "CREATE TABLE bodies("
-     "id INTEGER PRIMARY KEY, "
-     "checksum INTEGER NOT NULL, "
-     "body BLOB NOT NULL, "
-     "headers TEXT"
-     ") STRICT"},
-    {1, WEIRI_SCHEMA_VERSION, "jobs_delayed",
-     "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
-    {1, WEIRI_SCHEMA_VERSION, "jobs_ready",
-     "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
-    {1, WEIRI_SCHEMA_VERSION, "jobs_reserved",
-     "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
-    {1, WEIRI_SCHEMA_VERSION, "jobs_buried",
-     "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
-    {2, WEIRI_SCHEMA_VERSION, "boots",
-     "CREATE TABLE boots(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
-    {2, WEIRI_SCHEMA_VERSION, "pauses",
-     "CREATE TABLE pauses("
-     "tube INTEGER PRIMARY KEY, "
-     "until INTEGER NOT NULL"
-     ") STRICT"},
-    {WEIRI_SCHEMA_ATTEMPTS, WEIRI_SCHEMA_VERSION, "attempts",
-     "CREATE TABLE attempts("
-     "job INTEGER NOT NULL, "
-     "slot INTEGER NOT NULL, "
-     "number INTEGER NOT NULL, "
-     "outcome INTEGER NOT NULL, "
-     "started INTEGER NOT NULL, "
-     "ended INTEGER NOT NULL, "
-     "owner INTEGER NOT NULL, "
-     "status INTEGER NOT NULL, "
-     "exit INTEGER NOT NULL, "
-     "signal INTEGER NOT NULL, "
-     "reason TEXT NOT NULL, "
-     "tail TEXT NOT NULL, "
-     "PRIMARY KEY(job, slot)"
-     ") WITHOUT ROWID, STRICT"},
-    {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys",
-     "CREATE TABLE keys("
-     "tube INTEGER NOT NULL, "
-     "key TEXT NOT NULL, "
-     "job INTEGER NOT NULL, "
-     "until INTEGER NOT NULL, "
-     "again INTEGER NOT NULL, "
-     "again_at INTEGER NOT NULL, "
-     "PRIMARY KEY(tube, key)"
-     ") WITHOUT ROWID, STRICT"},
-    {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys_job", "CREATE INDEX keys_job ON keys(job)"},
-    {WEIRI_SCHEMA_KEYS, WEIRI_SCHEMA_VERSION, "keys_ended",
-     "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
-    {WEIRI_SCHEMA_SCHEDULES, WEIRI_SCHEMA_VERSION, "schedules",
-     "CREATE TABLE schedules("
-     "id INTEGER PRIMARY KEY, "
-     "name TEXT NOT NULL UNIQUE, "
-     "tube INTEGER NOT NULL, "
-     "cron TEXT NOT NULL, "
-     "zone TEXT NOT NULL, "
-     "interval INTEGER NOT NULL, "
-     "first INTEGER NOT NULL, "
-     "priority INTEGER NOT NULL, "
-     "ttr INTEGER NOT NULL, "
-     "missed INTEGER NOT NULL, "
-     "tolerance INTEGER NOT NULL, "
-     "catch_up INTEGER NOT NULL, "
-     "flags INTEGER NOT NULL, "
-     "next INTEGER NOT NULL, "
-     "paused INTEGER NOT NULL DEFAULT 0, "
-     "last INTEGER NOT NULL DEFAULT 0, "
-     "job INTEGER NOT NULL DEFAULT 0, "
-     "fired INTEGER NOT NULL DEFAULT 0, "
-     "skipped INTEGER NOT NULL DEFAULT 0, "
-     "problem TEXT NOT NULL DEFAULT '', "
-     "checksum INTEGER NOT NULL, "
-     "body BLOB NOT NULL"
-     ") STRICT"},
-    {WEIRI_SCHEMA_SCHEDULES, WEIRI_SCHEMA_VERSION, "schedules_next",
-     "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
-    {WEIRI_SCHEMA_POLICIES, WEIRI_SCHEMA_VERSION, "policies",
-     "CREATE TABLE policies("
-     "tube INTEGER PRIMARY KEY, "
-     "archive INTEGER NOT NULL, "
-     "archive_count INTEGER NOT NULL, "
-     "late_after INTEGER NOT NULL, "
-     "late INTEGER NOT NULL, "
-     "overdue_rate INTEGER NOT NULL, "
-     "overdue_at INTEGER NOT NULL DEFAULT 0, "
-     "archived INTEGER NOT NULL DEFAULT 0, "
-     "buried INTEGER NOT NULL DEFAULT 0, "
-     "dropped INTEGER NOT NULL DEFAULT 0"
-     ") STRICT"},
-    {WEIRI_SCHEMA_POLICIES, WEIRI_SCHEMA_VERSION, "jobs_archived",
-     "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
-    {WEIRI_SCHEMA_GROUPS, WEIRI_SCHEMA_VERSION, "jobs_group",
+    {"tubes", "CREATE TABLE tubes("
+              "id INTEGER PRIMARY KEY, "
+              "name TEXT NOT NULL UNIQUE, "
+              "delayed INTEGER NOT NULL DEFAULT 0, "
+              "ready INTEGER NOT NULL DEFAULT 0, "
+              "reserved INTEGER NOT NULL DEFAULT 0, "
+              "buried INTEGER NOT NULL DEFAULT 0, "
+              "put INTEGER NOT NULL DEFAULT 0, "
+              "done INTEGER NOT NULL DEFAULT 0, "
+              "retried INTEGER NOT NULL DEFAULT 0, "
+              "expired INTEGER NOT NULL DEFAULT 0, "
+              "last INTEGER NOT NULL DEFAULT 0"
+              ") STRICT"},
+    {"jobs", "CREATE TABLE jobs("
+             "id INTEGER PRIMARY KEY AUTOINCREMENT, "
+             "tube INTEGER NOT NULL, "
+             "state INTEGER NOT NULL, "
+             "priority INTEGER NOT NULL, "
+             "run_at INTEGER NOT NULL, "
+             "ttr INTEGER NOT NULL, "
+             "attempts INTEGER NOT NULL, "
+             "created INTEGER NOT NULL, "
+             "lease INTEGER NOT NULL, "
+             "token INTEGER NOT NULL, "
+             "owner INTEGER NOT NULL, "
+             "reason TEXT NOT NULL, "
+             "started INTEGER NOT NULL DEFAULT 0, "
+             "progress INTEGER, "
+             "grp TEXT"
+             ") STRICT"},
+    {"bodies", "CREATE TABLE bodies("
+               "id INTEGER PRIMARY KEY, "
+               "checksum INTEGER NOT NULL, "
+               "body BLOB NOT NULL, "
+               "headers TEXT"
+               ") STRICT"},
+    {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
+    {"jobs_ready", "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
+    {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
+    {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
+    {"boots", "CREATE TABLE boots(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
+    {"pauses", "CREATE TABLE pauses("
+               "tube INTEGER PRIMARY KEY, "
+               "until INTEGER NOT NULL"
+               ") STRICT"},
+    {"attempts", "CREATE TABLE attempts("
+                 "job INTEGER NOT NULL, "
+                 "slot INTEGER NOT NULL, "
+                 "number INTEGER NOT NULL, "
+                 "outcome INTEGER NOT NULL, "
+                 "started INTEGER NOT NULL, "
+                 "ended INTEGER NOT NULL, "
+                 "owner INTEGER NOT NULL, "
+                 "status INTEGER NOT NULL, "
+                 "exit INTEGER NOT NULL, "
+                 "signal INTEGER NOT NULL, "
+                 "reason TEXT NOT NULL, "
+                 "tail TEXT NOT NULL, "
+                 "PRIMARY KEY(job, slot)"
+                 ") WITHOUT ROWID, STRICT"},
+    {"keys", "CREATE TABLE keys("
+             "tube INTEGER NOT NULL, "
+             "key TEXT NOT NULL, "
+             "job INTEGER NOT NULL, "
+             "until INTEGER NOT NULL, "
+             "again INTEGER NOT NULL, "
+             "again_at INTEGER NOT NULL, "
+             "PRIMARY KEY(tube, key)"
+             ") WITHOUT ROWID, STRICT"},
+    {"keys_job", "CREATE INDEX keys_job ON keys(job)"},
+    {"keys_ended", "CREATE INDEX keys_ended ON keys(until) WHERE job < 0"},
+    {"schedules", "CREATE TABLE schedules("
+                  "id INTEGER PRIMARY KEY, "
+                  "name TEXT NOT NULL UNIQUE, "
+                  "tube INTEGER NOT NULL, "
+                  "cron TEXT NOT NULL, "
+                  "zone TEXT NOT NULL, "
+                  "interval INTEGER NOT NULL, "
+                  "first INTEGER NOT NULL, "
+                  "priority INTEGER NOT NULL, "
+                  "ttr INTEGER NOT NULL, "
+                  "missed INTEGER NOT NULL, "
+                  "tolerance INTEGER NOT NULL, "
+                  "catch_up INTEGER NOT NULL, "
+                  "flags INTEGER NOT NULL, "
+                  "next INTEGER NOT NULL, "
+                  "paused INTEGER NOT NULL DEFAULT 0, "
+                  "last INTEGER NOT NULL DEFAULT 0, "
+                  "job INTEGER NOT NULL DEFAULT 0, "
+                  "fired INTEGER NOT NULL DEFAULT 0, "
+                  "skipped INTEGER NOT NULL DEFAULT 0, "
+                  "problem TEXT NOT NULL DEFAULT '', "
+                  "checksum INTEGER NOT NULL, "
+                  "body BLOB NOT NULL"
+                  ") STRICT"},
+    {"schedules_next", "CREATE INDEX schedules_next ON schedules(tube, next) WHERE paused = 0"},
+    {"policies", "CREATE TABLE policies("
+                 "tube INTEGER PRIMARY KEY, "
+                 "archive INTEGER NOT NULL, "
+                 "archive_count INTEGER NOT NULL, "
+                 "late_after INTEGER NOT NULL, "
+                 "late INTEGER NOT NULL, "
+                 "overdue_rate INTEGER NOT NULL, "
+                 "overdue_at INTEGER NOT NULL DEFAULT 0, "
+                 "archived INTEGER NOT NULL DEFAULT 0, "
+                 "buried INTEGER NOT NULL DEFAULT 0, "
+                 "dropped INTEGER NOT NULL DEFAULT 0"
+                 ") STRICT"},
+    {"jobs_archived", "CREATE INDEX jobs_archived ON jobs(tube, lease) WHERE state = 5"},
+    {"jobs_group",
      "CREATE INDEX jobs_group ON jobs(tube, grp) WHERE state = 3 AND grp IS NOT NULL"},
 };
 
@@ -265,12 +197,6 @@ int weiri_schema_read_user_version(sqlite3 *db, int *ret_user_version)
     return code;
 }
 
-/* Whether the stores of a version have an object. */
-static bool is_of(int i, int version)
-{
-    return objects[i].since <= version && version <= objects[i].until;
-}
-
 int weiri_schema_make_indexes(sqlite3 *db)
 {
     int code = SQLITE_OK;
@@ -286,9 +212,7 @@ static int build(sqlite3 *db, const char *boot)
 {
     int code = SQLITE_OK;
     for (int i = 0; i < OBJECT_COUNT && code == SQLITE_OK; i++) {
-        if (is_of(i, WEIRI_SCHEMA_VERSION)) {
-            code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
-        }
+        code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
     }
     if (code == SQLITE_OK) {
         char pragmas[192];
@@ -396,13 +320,19 @@ enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
                                          path, (long long)size, (long long)expected);
 }
 
-static enum weir_status refuse_version(const char *path, int64_t version,
-                                       struct weir_error *ret_error)
+/* Stores are not converted: the tables change freely until the first release. */
+static enum weir_status check_version(const char *path, int user_version,
+                                      struct weir_error *ret_error)
 {
-    return weiri_fail(ret_error, WEIR_ESCHEMA,
-                      "%s is a weir store of version %lld: expected version %d%s", path,
-                      (long long)version, WEIRI_SCHEMA_VERSION,
-                      version > WEIRI_SCHEMA_VERSION ? "; a newer weir made it" : "");
+    int version = weiri_schema_version_of(user_version);
+    return version == WEIRI_SCHEMA_VERSION
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ESCHEMA,
+                            "%s is a weir store of version %d: expected version %d; %s", path,
+                            version, WEIRI_SCHEMA_VERSION,
+                            version > WEIRI_SCHEMA_VERSION
+                                ? "a newer weir made it"
+                                : "an earlier build made it, and it is not converted");
 }
 
 enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
@@ -433,10 +363,7 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                           "weir store (0x%08x)",
                           path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
     }
-    int version = weiri_schema_version_of(weiri_schema_header_user_version(header));
-    return version >= WEIRI_SCHEMA_FIRST && version <= WEIRI_SCHEMA_VERSION
-               ? WEIR_OK
-               : refuse_version(path, version, ret_error);
+    return check_version(path, weiri_schema_header_user_version(header), ret_error);
 }
 
 /* The object with this name and text; OBJECT_COUNT: none. */
@@ -450,12 +377,11 @@ static int find_object(const char *name, const char *sql)
     return i;
 }
 
-static enum weir_status refuse(const char *path, const char *name, int version,
-                               struct weir_error *ret_error)
+static enum weir_status refuse(const char *path, const char *name, struct weir_error *ret_error)
 {
     return weiri_fail(ret_error, WEIR_ESCHEMA,
                       "%s: \"%.60s\" is not as a weir store of version %d has it", path, name,
-                      version);
+                      WEIRI_SCHEMA_VERSION);
 }
 
 /* Whether an object belongs to none of the store's tables. */
@@ -470,7 +396,7 @@ static bool is_foreign(const char *name, const char *table)
     return true;
 }
 
-static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t flags, int version,
+static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t flags,
                                       struct weir_error *ret_error)
 {
     /* SQLite's own objects have no text (indexes of constraints) or a reserved name. */
@@ -496,8 +422,8 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t fl
                 continue;
             }
             int i = find_object(name, sql);
-            if (i == OBJECT_COUNT || !is_of(i, version)) {
-                status = refuse(path, name, version, ret_error);
+            if (i == OBJECT_COUNT) {
+                status = refuse(path, name, ret_error);
                 break;
             }
             found |= 1u << i;
@@ -508,25 +434,21 @@ static enum weir_status check_objects(sqlite3 *db, const char *path, uint32_t fl
     }
     (void)sqlite3_finalize(statement);
     for (int i = 0; i < OBJECT_COUNT && status == WEIR_OK; i++) {
-        if ((found & (1u << i)) == 0 && is_of(i, version)) {
-            status = refuse(path, objects[i].name, version, ret_error);
+        if ((found & (1u << i)) == 0) {
+            status = refuse(path, objects[i].name, ret_error);
         }
     }
     return status;
 }
 
-enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flags, int *ret_version,
+enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flags,
                                     struct weir_error *ret_error)
 {
     int user_version = 0;
     int code = weiri_schema_read_user_version(db, &user_version);
-    int version = weiri_schema_version_of(user_version);
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    if (version < WEIRI_SCHEMA_FIRST || version > WEIRI_SCHEMA_VERSION) {
-        return refuse_version(path, version, ret_error);
-    }
-    *ret_version = version;
-    return check_objects(db, path, flags, version, ret_error);
+    enum weir_status status = check_version(path, user_version, ret_error);
+    return status == WEIR_OK ? check_objects(db, path, flags, ret_error) : status;
 }

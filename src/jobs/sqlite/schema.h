@@ -13,16 +13,7 @@
 /* The schema of a store's file, and checks whether a file is a store. */
 
 #define WEIRI_SCHEMA_APPLICATION 0x77656972 /* "weir" */
-#define WEIRI_SCHEMA_VERSION 7
-#define WEIRI_SCHEMA_FIRST 1    /* the oldest one that is read, and converted when it is written */
-#define WEIRI_SCHEMA_BOOTS 2    /* the first one with pauses of tubes, and leases in boot time */
-#define WEIRI_SCHEMA_ATTEMPTS 3 /* the first one with the attempts of jobs */
-#define WEIRI_SCHEMA_KEYS 4     /* the first one with keys of jobs */
-#define WEIRI_SCHEMA_SCHEDULES 5
-#define WEIRI_SCHEMA_POLICIES 6
-#define WEIRI_SCHEMA_PROGRESS 7
-#define WEIRI_SCHEMA_HEADERS 7
-#define WEIRI_SCHEMA_GROUPS 7
+#define WEIRI_SCHEMA_VERSION 7 /* the only one; it rises with each change of the tables */
 #define WEIRI_PAGE_SIZE 4096
 #define WEIRI_HEADER_SIZE 100 /* of a database's first bytes */
 #define WEIRI_STAMP_BITS 23
@@ -55,7 +46,7 @@ WEIR_NODISCARD enum weir_status weiri_schema_peek_user_version(const char *path,
                                                                struct weir_error *ret_error);
 
 /* Checks the first bytes of an open database. SQLite does not read it, so no lock is taken and no
- * file is made. Errors: WEIR_ESCHEMA (empty, no database, another program's, version unknown),
+ * file is made. Errors: WEIR_ESCHEMA (empty, no database, another program's, another version),
  * WEIR_ECORRUPT (shorter than its header), WEIR_EIO. */
 WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                                                           struct weir_error *ret_error);
@@ -65,9 +56,9 @@ WEIR_NODISCARD enum weir_status weiri_schema_check_header(sqlite3 *db, const cha
 WEIR_NODISCARD enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
                                                         struct weir_error *ret_error);
 
-/* Checks that the tables are those of the store's version. flags (of enum weir_broker_flags) tells
- * whether there may be others; never indexes and triggers on the store's. */
+/* Checks that the version and the tables are those of this build. flags (of enum weir_broker_flags)
+ * tells whether there may be other tables; never indexes and triggers on the store's. */
 WEIR_NODISCARD enum weir_status weiri_schema_check(sqlite3 *db, const char *path, uint32_t flags,
-                                                   int *ret_version, struct weir_error *ret_error);
+                                                   struct weir_error *ret_error);
 
 #endif

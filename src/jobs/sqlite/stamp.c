@@ -148,7 +148,7 @@ enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir
 {
     int user_version = 0;
     enum weir_status status = weiri_schema_peek_user_version(path, &user_version, ret_error);
-    if (status != WEIR_OK || weiri_schema_version_of(user_version) == WEIRI_SCHEMA_FIRST) {
+    if (status != WEIR_OK) {
         return status;
     }
     uint32_t stamp = (uint32_t)weiri_schema_stamp_of(user_version);

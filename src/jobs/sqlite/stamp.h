@@ -20,8 +20,7 @@ int weiri_stamp_advance(struct weiri_store *store);
 void weiri_stamp_note(struct weiri_store *store);
 
 /* Called after an open, which found the log and the store in order: forgets a stamp that is ahead
- * of the store's, log included. It is of an earlier store at this place, or of an earlier version.
- */
+ * of the store's, log included. It is of an earlier store at this place. */
 void weiri_stamp_forget(struct weiri_store *store);
 
 /* Checks that the log belongs to the store, and is there if the lock file says so. Called under the

@@ -69,7 +69,6 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_COUNT_GROUP] = "SELECT count(*) FROM jobs INDEXED BY jobs_group "
                               "WHERE state = 3 AND grp IS NOT NULL AND tube = ?1 AND grp = ?2",
     [WEIRI_SQL_BODY] = "SELECT checksum, body, headers FROM bodies WHERE id = ?1",
-    [WEIRI_SQL_BARE_BODY] = "SELECT checksum, body FROM bodies WHERE id = ?1",
     [WEIRI_SQL_FIRST_DELAYED] = "SELECT run_at FROM jobs INDEXED BY jobs_delayed "
                                 "WHERE state = 1 AND tube = ?1 ORDER BY run_at LIMIT 1",
     [WEIRI_SQL_FIRST_LEASE] = "SELECT lease FROM jobs INDEXED BY jobs_reserved "

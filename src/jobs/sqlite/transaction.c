@@ -66,17 +66,11 @@ static enum weir_status check_broker(weir_broker *broker, struct weir_error *ret
     return status;
 }
 
-/* Under the store's lock, which keeps others from converting the store. */
+/* Under the store's lock. */
 static enum weir_status prepare(struct weiri_store *store, struct weir_error *ret_error)
 {
     sqlite3 *db = store->writer.db;
-    int version = 0;
-    enum weir_status status =
-        weiri_schema_check(db, store->path, store->config->flags, &version, ret_error);
-    if (status == WEIR_OK && version != WEIRI_SCHEMA_VERSION) {
-        return weiri_fail(ret_error, WEIR_ESCHEMA, "%s is of version %d: expected %d", store->path,
-                          version, WEIRI_SCHEMA_VERSION);
-    }
+    enum weir_status status = weiri_schema_check(db, store->path, store->config->flags, ret_error);
     if (status == WEIR_OK) {
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         weiri_space_configure(db);
