@@ -18,7 +18,8 @@ enum fault_kind {
     FAULT_WRITE = 1,
     FAULT_SYNC = 2,
     FAULT_TRUNCATE = 4,
-    FAULT_READ = 8
+    FAULT_READ = 8,
+    FAULT_EXTEND = 16 /* SQLITE_FCNTL_SIZE_HINT */
 };
 
 static struct {
@@ -142,7 +143,9 @@ static inline int do_control(sqlite3_file *file, int operation, void *arg)
         *(int *)arg = fault.error;
         return SQLITE_OK;
     }
-    return real_of(file)->pMethods->xFileControl(real_of(file), operation, arg);
+    int code = operation == SQLITE_FCNTL_SIZE_HINT ? visit(FAULT_EXTEND) : SQLITE_OK;
+    return code != SQLITE_OK ? code
+                             : real_of(file)->pMethods->xFileControl(real_of(file), operation, arg);
 }
 
 static inline int do_sector_size(sqlite3_file *file)

@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 #include "jobs/error.h"
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
@@ -47,8 +47,10 @@ static char *add_damage(struct damages *damages)
 /* --- what is in the file --- */
 
 /* SQLite's own check of pages and indexes. */
-static int check_pages(sqlite3_stmt *statement, struct damages *damages)
+static int check_pages(struct weiri_connection *reader, sqlite3_stmt *statement,
+                       struct damages *damages)
 {
+    (void)reader;
     const char *text = (const char *)sqlite3_column_text(statement, 0);
     if (text == NULL) {
         return SQLITE_NOMEM;
@@ -59,8 +61,10 @@ static int check_pages(sqlite3_stmt *statement, struct damages *damages)
     return SQLITE_OK;
 }
 
-static int check_counts(sqlite3_stmt *statement, struct damages *damages)
+static int check_counts(struct weiri_connection *reader, sqlite3_stmt *statement,
+                        struct damages *damages)
 {
+    (void)reader;
     const char *name = (const char *)sqlite3_column_text(statement, 0);
     if (name == NULL) {
         return SQLITE_NOMEM;
@@ -70,48 +74,48 @@ static int check_counts(sqlite3_stmt *statement, struct damages *damages)
     return SQLITE_OK;
 }
 
-static int check_body(sqlite3_stmt *statement, struct damages *damages)
+static int check_body(struct weiri_connection *reader, sqlite3_stmt *statement,
+                      struct damages *damages)
 {
-    bool is_there = sqlite3_column_type(statement, 2) != SQLITE_NULL;
-    const void *bytes = sqlite3_column_blob(statement, 2);
-    size_t size = (size_t)sqlite3_column_bytes(statement, 2);
-    if (size > 0 && bytes == NULL) {
-        return SQLITE_NOMEM;
-    }
-    if (!is_there || weiri_checksum(bytes, size) != (uint64_t)sqlite3_column_int64(statement, 1)) {
+    int64_t number = sqlite3_column_int64(statement, 0);
+    struct weiri_stored_body body;
+    int code = weiri_stored_body_read(reader, number, &body);
+    if (code == SQLITE_DONE || (code == SQLITE_ROW && !body.is_sound)) {
         (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "the body of job %lld is %s",
-                       (long long)sqlite3_column_int64(statement, 0),
-                       is_there ? "damaged" : "missing");
+                       (long long)number, code == SQLITE_DONE ? "missing" : "damaged");
     }
-    return SQLITE_OK;
+    return weiri_sql_end(body.statement, code);
 }
+
+/* None of them keeps a row in memory. The jobs of a state are counted in its index: the first one
+ * has found that the index has exactly these. */
+#define COUNT_OF(state, index)                                                                     \
+    "(SELECT count(*) FROM jobs INDEXED BY " index " WHERE state = " state " AND tube = t.id)"
 
 static const struct {
     const char *sql;
-    int (*row)(sqlite3_stmt *statement, struct damages *damages);
+    int (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
 } contents[] = {
     {"PRAGMA integrity_check(10)", check_pages},
-    {"SELECT t.name FROM tubes t LEFT JOIN (SELECT tube, sum(state = 1) AS delayed, "
-     "sum(state = 2) AS ready, sum(state = 3) AS reserved, sum(state = 4) AS buried "
-     "FROM jobs NOT INDEXED GROUP BY tube) j ON j.tube = t.id "
-     "WHERE (t.delayed, t.ready, t.reserved, t.buried) IS NOT "
-     "(ifnull(j.delayed, 0), ifnull(j.ready, 0), ifnull(j.reserved, 0), ifnull(j.buried, 0))",
+    {"SELECT name FROM tubes t WHERE (delayed, ready, reserved, buried) IS NOT "
+     "(" COUNT_OF("1", "jobs_delayed") ", " COUNT_OF("2", "jobs_ready") ", " COUNT_OF(
+         "3", "jobs_reserved") ", " COUNT_OF("4", "jobs_buried") ")",
      check_counts},
-    {"SELECT j.id, b.checksum, b.body FROM jobs j NOT INDEXED LEFT JOIN bodies b ON b.id = j.id",
-     check_body},
+    {"SELECT id FROM jobs NOT INDEXED", check_body},
 };
 
 /* Runs one of them; damage in the file ends it, and is told of like its rows. */
-static int check_contents(sqlite3 *db, size_t which, struct damages *damages)
+static int check_contents(struct weiri_connection *reader, size_t which, struct damages *damages)
 {
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(db, contents[which].sql, -1, &statement, NULL);
+    int code = sqlite3_prepare_v2(reader->db, contents[which].sql, -1, &statement, NULL);
     while (code == SQLITE_OK && damages->count < DAMAGES_MAX &&
            (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        code = contents[which].row(statement, damages);
+        code = contents[which].row(reader, statement, damages);
     }
     if ((code & 0xff) == SQLITE_CORRUPT && damages->count < DAMAGES_MAX) {
-        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s", sqlite3_errmsg(db));
+        (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s",
+                       sqlite3_errmsg(reader->db));
         code = SQLITE_OK;
     }
     (void)sqlite3_finalize(statement);
@@ -145,7 +149,7 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
         struct damages damages = {.count = 0};
         status = weiri_reading_begin(reading, ret_error);
         if (status == WEIR_OK) {
-            int code = check_contents(reading->reader->db, i, &damages);
+            int code = check_contents(reading->reader, i, &damages);
             status = weiri_reading_end(reading, code, ret_error);
         }
         is_sound = damages.count == 0;

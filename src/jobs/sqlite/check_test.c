@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-#include "jobs/sqlite/lock_file.h"
+#include "jobs/sqlite/store.h"
 #include "support/jobs.h"
 #include "support/small_disk.h"
 
@@ -160,6 +160,48 @@ TEST(bounded, "of a store that is damaged all over ten findings are told")
     weir_broker_close(broker);
     change("jobs.db", "DELETE FROM bodies");
     CHECK_INT(check("jobs.db").count, ==, 10);
+}
+
+TEST(headers, "the headers of a job are checked with its body")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.headers = "lang=en\nuser=7\n";
+    (void)jobs_put(broker, "t", "x", &options);
+    weir_broker_close(broker);
+    CHECK_INT(check("jobs.db").count, ==, 0);
+    change("jobs.db", "UPDATE bodies SET headers = replace(headers, 'en', 'fr')");
+    check_one("jobs.db", "integrity", "body of job 1 is damaged");
+}
+
+/* The most memory that SQLite used in the check of a store with so many jobs. */
+static sqlite3_int64 memory_of_check(size_t count)
+{
+    struct weir_body *bodies = calloc(count, sizeof(*bodies));
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    struct found found = {.count = 0};
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, count, NULL, NULL, NULL), WEIR_OK);
+    CHECK_COUNTS(broker, "t", 0, count, 0, 0);
+    struct weiri_store *store = broker->store;
+    CHECK_INT(sqlite3_exec(store->idle_reader->db, "PRAGMA cache_size = 10", NULL, NULL, NULL), ==,
+              SQLITE_OK);
+    sqlite3_int64 before = sqlite3_memory_used();
+    (void)sqlite3_memory_highwater(1);
+    CHECK_STATUS(weir_broker_check(broker, keep, &found, NULL), WEIR_OK);
+    CHECK_INT(found.count, ==, 0);
+    sqlite3_int64 most = sqlite3_memory_highwater(0) - before;
+    weir_broker_close(broker);
+    CHECK_INT(unlink("jobs.db"), ==, 0);
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    free(bodies);
+    return most;
+}
+
+TEST(memory, "the check of many jobs takes no more memory than that of few")
+{
+    sqlite3_int64 few = memory_of_check(1000);
+    sqlite3_int64 many = memory_of_check(30000);
+    CHECK_INT(many - few, <, 30000);
 }
 
 TEST(clock, "a clock that was set back behind the newest job is told of, a step of a second is not")

@@ -153,6 +153,32 @@ TEST(over_quota, "a write over a quota is a full disk: waited for; one that fail
     weir_broker_close(broker);
 }
 
+TEST(extension,
+     "a store that cannot be extended says why: a full disk, a limit, or a device that fails")
+{
+    static const struct {
+        int error; /* 0: SQLite keeps none */
+        enum weir_status status;
+    } rows[] = {{0, WEIR_ENOSPACE},
+                {ENOSPC, WEIR_ENOSPACE},
+                {EDQUOT, WEIR_ENOSPACE},
+                {EFBIG, WEIR_ENOSPACE},
+                {EIO, WEIR_EIO}};
+    fault_install();
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    const struct weir_body body = {"y", 1};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        fault_arm(FAULT_EXTEND, 0, true, SQLITE_IOERR_WRITE);
+        fault.error = rows[i].error;
+        CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL), rows[i].status);
+        fault_disarm();
+        fault.error = 0;
+        enum weir_status after = weir_broker_put(broker, "t", &body, 1, NULL, NULL, NULL);
+        CHECK_STATUS(after, rows[i].status == WEIR_EIO ? WEIR_EIO : WEIR_OK);
+    }
+    weir_broker_close(broker);
+}
+
 /* A log callback may take long: other threads go on meanwhile. */
 struct listener {
     struct weiri_store *store;

@@ -66,8 +66,7 @@ enum weir_status weiri_sqlite_status(sqlite3 *db, int code)
     }
 }
 
-/* The last error number of the database's file or log; 0: none. */
-static int last_errno(sqlite3 *db, int which_file)
+int weiri_sqlite_errno(sqlite3 *db, int which_file)
 {
     sqlite3_file *file = NULL;
     int error = 0;
@@ -87,8 +86,8 @@ static bool is_of_bad_sector(int error)
 static int refine_damage(sqlite3 *db, int code)
 {
     bool is_read_error = (code & 0xff) == SQLITE_CORRUPT && db != NULL &&
-                         (is_of_bad_sector(last_errno(db, SQLITE_FCNTL_FILE_POINTER)) ||
-                          is_of_bad_sector(last_errno(db, SQLITE_FCNTL_JOURNAL_POINTER)));
+                         (is_of_bad_sector(weiri_sqlite_errno(db, SQLITE_FCNTL_FILE_POINTER)) ||
+                          is_of_bad_sector(weiri_sqlite_errno(db, SQLITE_FCNTL_JOURNAL_POINTER)));
     return is_read_error ? SQLITE_IOERR_READ : code;
 }
 
@@ -102,7 +101,7 @@ bool weiri_sqlite_is_lasting(int code)
 int weiri_sqlite_refine(sqlite3 *db, int which_file, int code)
 {
     bool is_full = code == SQLITE_IOERR_WRITE &&
-                   weiri_errno_status(last_errno(db, which_file)) == WEIR_ENOSPACE;
+                   weiri_errno_status(weiri_sqlite_errno(db, which_file)) == WEIR_ENOSPACE;
     return is_full ? SQLITE_FULL : code;
 }
 

@@ -22,10 +22,13 @@ enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, in
  * next write either. */
 bool weiri_sqlite_is_lasting(int code);
 
-/* SQLITE_FULL where code is a failed write to a file (SQLITE_FCNTL_JOURNAL_POINTER: the log;
- * SQLITE_FCNTL_FILE_POINTER: the database) because of a quota or a limit; else code. SQLite itself
- * distinguishes only a full disk from a broken one, and sqlite3_system_errno() may be that of an
- * earlier failure. */
+/* The last error number of a file (SQLITE_FCNTL_JOURNAL_POINTER: the log;
+ * SQLITE_FCNTL_FILE_POINTER: the database); 0: none. */
+int weiri_sqlite_errno(sqlite3 *db, int which_file);
+
+/* SQLITE_FULL where code is a failed write to a file because of a quota or a limit; else code.
+ * SQLite itself distinguishes only a full disk from a broken one, and sqlite3_system_errno() may be
+ * that of an earlier failure. */
 int weiri_sqlite_refine(sqlite3 *db, int which_file, int code);
 
 #endif

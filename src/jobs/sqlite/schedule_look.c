@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "jobs/error.h"
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/read.h"
 
 /* A schedule with its texts. */
@@ -58,7 +58,9 @@ static int read_body(struct weiri_store *store, sqlite3_stmt *statement, struct 
     if (bytes == NULL && sqlite3_errcode(sqlite3_db_handle(statement)) == SQLITE_NOMEM) {
         return SQLITE_NOMEM;
     }
-    if (weiri_checksum(bytes, size) != (uint64_t)sqlite3_column_int64(statement, 13)) {
+    const struct weir_body body = {bytes, size};
+    uint64_t checksum = (uint64_t)sqlite3_column_int64(statement, 13);
+    if (weiri_stored_body_checksum(&body, NULL) != checksum) {
         return SQLITE_CORRUPT;
     }
     copy->schedule.body_size = size;

@@ -10,7 +10,7 @@
 #include "jobs/error.h"
 #include "jobs/firing.h"
 #include "jobs/schedule.h"
-#include "jobs/sqlite/checksum.h"
+#include "jobs/sqlite/body.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/tube.h"
@@ -290,7 +290,7 @@ static int save(struct weiri_store *store, int64_t tube, int64_t next_ns,
                               options->catch_up_max,
                               (int64_t)options->flags,
                               next_ns,
-                              (int64_t)weiri_checksum(body->data, body->size)};
+                              (int64_t)weiri_stored_body_checksum(body, NULL)};
     const char *const texts[] = {options->name, options->cron, options->zone};
     enum {
         VALUES = sizeof(values) / sizeof(values[0])

@@ -3,6 +3,7 @@
 #include "jobs/sqlite/space.h"
 
 #include "base/errno.h"
+#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
 /* SQLite extends the file by multiples of this. Larger ones save calls, smaller ones space. */
@@ -32,10 +33,13 @@ int weiri_space_claim(struct weiri_store *store)
         return code;
     }
     sqlite3_int64 size = pages * WEIRI_PAGE_SIZE;
-    /* SQLite keeps no error number of this call. One that failed has changed no content, and a
-     * failing device is found by the writes. */
     code = sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_SIZE_HINT, &size);
-    return code == SQLITE_OK || code == SQLITE_NOTFOUND ? SQLITE_OK : SQLITE_FULL;
+    if (code == SQLITE_OK || code == SQLITE_NOTFOUND) {
+        return SQLITE_OK;
+    }
+    /* SQLite keeps no error number where it was built with posix_fallocate(). */
+    int error = weiri_sqlite_errno(writer->db, SQLITE_FCNTL_FILE_POINTER);
+    return error == 0 || weiri_errno_status(error) == WEIR_ENOSPACE ? SQLITE_FULL : code;
 }
 
 static void set_chunk(sqlite3 *db, int size)
