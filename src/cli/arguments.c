@@ -170,6 +170,15 @@ static const char *take_value(struct arguments *arguments)
     return text;
 }
 
+int option_flag(int option, const char *name, const char *text, void *arg)
+{
+    (void)option;
+    (void)name;
+    (void)text;
+    *(bool *)arg = true;
+    return EX_OK;
+}
+
 int arguments_parse(struct arguments *arguments, const struct command *command, int argc,
                     char **argv, option_fn *set, void *arg)
 {
@@ -180,19 +189,23 @@ int arguments_parse(struct arguments *arguments, const struct command *command, 
     while ((option = poptGetNextOpt(arguments->context)) > 0) {
         const char *text = take_value(arguments);
         int code = EX_OK;
-        if (option == OPTION_HELP) {
+        char name[64];
+        switch ((enum common_option)option) {
+        case OPTION_HELP:
             print_help(arguments);
             arguments->helped = true;
             return EX_OK;
-        }
-        char name[64];
-        if (option == OPTION_BROKER) {
+        case OPTION_BROKER:
             arguments->broker = text;
-        } else if (option == OPTION_LOCK_WAIT) {
+            break;
+        case OPTION_LOCK_WAIT:
             code = read_duration("--lock-wait", text, 1, &arguments->lock_wait_ns);
-        } else if (option == OPTION_COLOR) {
+            break;
+        case OPTION_COLOR:
             code = table_read_color("--color", text);
-        } else {
+            break;
+        }
+        if (option >= OPTION_OWN) {
             code = set(option, arguments_name(arguments, option, name), text, arg);
         }
         if (code != EX_OK) {

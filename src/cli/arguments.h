@@ -16,13 +16,19 @@
 /* The parsed words of a command. Options are texts, so that each kind of value is read, checked and
  * refused in the same words everywhere. */
 
-/* `val` of the options every command has; a command's own start at OPTION_OWN. */
-enum {
+/* `val` of the options every command has. A command's own start at OPTION_OWN, those that several
+ * commands share at OPTION_SHARED. Each of the three is an enum, whose switch has no default: the
+ * compiler names an option without a case. */
+enum common_option {
     OPTION_HELP = 1,
     OPTION_BROKER,
     OPTION_LOCK_WAIT,
-    OPTION_COLOR,
-    OPTION_OWN
+    OPTION_COLOR
+};
+
+enum {
+    OPTION_OWN = 100,
+    OPTION_SHARED = 200
 };
 
 /* Rows that tables of options share. A row with a value: {ROW(long, short, val), help, name of the
@@ -59,8 +65,11 @@ struct arguments {
 /* Handles one option with its text (NULL for a flag; else valid until arguments_free()). name is
  * its name in messages, valid during the call. Returns 0 or an exit status, after saying why. */
 typedef int option_fn(int option, const char *name, const char *text, void *arg);
+/* That of a command whose only option is a flag; arg is a bool. */
+option_fn option_flag;
 
-/* Parses argv. Returns 0 or an exit status. arguments_free() must follow in both cases. */
+/* Parses argv; set may be NULL for a command without options of its own. Returns 0 or an exit
+ * status. arguments_free() must follow in both cases. */
 int arguments_parse(struct arguments *arguments, const struct command *command, int argc,
                     char **argv, option_fn *set, void *arg);
 void arguments_free(struct arguments *arguments);

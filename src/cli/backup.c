@@ -10,14 +10,6 @@
 #include "cli/report.h"
 #include "cli/store.h"
 
-static int no_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)text;
-    (void)arg;
-    return report(EX_SOFTWARE, "%s: not handled", name);
-}
-
 static int back_up(const struct arguments *arguments)
 {
     struct store store;
@@ -42,7 +34,7 @@ static int run_backup(const struct command *command, int argc, char **argv)
 {
     static const char *const names[] = {"file"};
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, no_option, NULL);
+    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, names, 1, 0);
         if (code == EX_OK) {

@@ -21,7 +21,7 @@
 #include "cli/store.h"
 #include "cli/table.h"
 
-enum {
+enum bench_option {
     OPTION_BODY_SIZE = OPTION_OWN,
     OPTION_JSON,
     OPTION_TIME
@@ -360,17 +360,18 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     struct bench *bench = arg;
     int64_t number = 0;
     int code = EX_OK;
-    switch (option) {
+    switch ((enum bench_option)option) {
     case OPTION_TIME:
         return read_duration(name, text, WEIR_MS(1), &bench->time_ns);
     case OPTION_BODY_SIZE:
         code = read_number(name, text, 0, BODY_MOST, &number);
         bench->size = (size_t)number;
         return code;
-    default:
+    case OPTION_JSON:
         bench->json = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 static int run_bench(const struct command *command, int argc, char **argv)

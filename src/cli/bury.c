@@ -5,7 +5,7 @@
 
 #include "cli/matching.h"
 
-enum {
+enum bury_option {
     OPTION_JSON = OPTION_OWN,
     OPTION_REASON
 };
@@ -27,11 +27,11 @@ struct bury {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct bury *bury = arg;
-    if (option == OPTION_REASON) {
+    switch ((enum bury_option)option) {
+    case OPTION_REASON:
         bury->verb.reason = text;
         return EX_OK;
-    }
-    if (option == OPTION_JSON) {
+    case OPTION_JSON:
         bury->json = true;
         return EX_OK;
     }

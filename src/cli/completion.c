@@ -174,14 +174,6 @@ static void print_fish(void)
     }
 }
 
-static int no_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)text;
-    (void)arg;
-    return report(EX_SOFTWARE, "%s: not handled", name);
-}
-
 static int run_completion(const struct command *command, int argc, char **argv)
 {
     static const char *const names[] = {"shell"};
@@ -190,7 +182,7 @@ static int run_completion(const struct command *command, int argc, char **argv)
         void (*print)(void);
     } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, no_option, NULL);
+    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, names, 1, 0);
         size_t i = 0;

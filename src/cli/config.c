@@ -17,16 +17,6 @@ static const struct poptOption config_options[] = {
     POPT_TABLEEND,
 };
 
-static int set_option(int option, const char *name, const char *text, void *arg)
-{
-    bool *origin = arg;
-    (void)option;
-    (void)name;
-    (void)text;
-    *origin = true;
-    return EX_OK;
-}
-
 static int act(const struct arguments *arguments, bool origin)
 {
     static const char *const names[] = {"action", "file"};
@@ -57,7 +47,7 @@ static int run_config(const struct command *command, int argc, char **argv)
 {
     bool origin = false;
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &origin);
+    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &origin);
     if (code == EX_OK && !arguments.helped) {
         code = act(&arguments, origin);
     }

@@ -18,7 +18,7 @@
 #include "cli/when.h"
 #include "view/timestamp.h"
 
-enum {
+enum cron_option {
     OPTION_COUNT = OPTION_OWN,
     OPTION_FROM,
     OPTION_JSON,
@@ -48,7 +48,7 @@ struct explain {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct explain *explain = arg;
-    switch (option) {
+    switch ((enum cron_option)option) {
     case OPTION_COUNT:
         return read_number(name, text, 1, COUNT_MOST, &explain->count);
     case OPTION_FROM:
@@ -56,10 +56,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     case OPTION_ZONE:
         explain->zone = text;
         return EX_OK;
-    default:
+    case OPTION_JSON:
         explain->json = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 /* Times are shown in the zone of the expression: that becomes the zone of this process. */

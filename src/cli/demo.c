@@ -251,19 +251,11 @@ static int run_checked(struct demo *demo, const struct arguments *arguments)
     return code == EX_OK ? removed : code;
 }
 
-static int no_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)text;
-    (void)arg;
-    return report(EX_SOFTWARE, "%s: not handled", name);
-}
-
 static int run_demo(const struct command *command, int argc, char **argv)
 {
     static struct demo demo;
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, no_option, NULL);
+    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, NULL, 0, 0);
         if (code == EX_OK && arguments.broker != NULL) {

@@ -46,16 +46,6 @@ struct doctor {
     char warnings[WARNINGS_MAX][256];
 };
 
-static int set_option(int option, const char *name, const char *text, void *arg)
-{
-    struct doctor *doctor = arg;
-    (void)option;
-    (void)name;
-    (void)text;
-    doctor->json = true;
-    return EX_OK;
-}
-
 static int tell(const struct weir_finding *finding, void *arg)
 {
     struct doctor *doctor = arg;
@@ -187,7 +177,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 {
     struct doctor doctor = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &doctor);
+    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &doctor.json);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, NULL, 0, 0);
         if (code == EX_OK) {

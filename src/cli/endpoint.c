@@ -103,7 +103,7 @@ static int read_token(const char *name, const char *path, struct endpoint *endpo
 int endpoint_set(int option, const char *name, const char *text, void *arg)
 {
     struct endpoint *endpoint = arg;
-    switch (option) {
+    switch ((enum endpoint_option)option) {
     case ENDPOINT_LISTEN:
         endpoint->listen = text;
         (void)snprintf(endpoint->listen_name, sizeof(endpoint->listen_name), "%s", name);
@@ -119,10 +119,11 @@ int endpoint_set(int option, const char *name, const char *text, void *arg)
         return read_prefix(name, text, &endpoint->options.prefix);
     case ENDPOINT_TIME_LIMIT:
         return read_duration(name, text, WEIR_MS(100), &endpoint->options.limit_ns);
-    default:
+    case ENDPOINT_HIDE_BODIES:
         endpoint->options.hide_bodies = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 int endpoint_open(struct endpoint *endpoint, struct endpoint *other)

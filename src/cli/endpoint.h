@@ -10,7 +10,7 @@
 
 /* The HTTP endpoint of `weir serve` and of `weir run`. */
 
-enum {
+enum endpoint_option {
     ENDPOINT_HIDE_BODIES = OPTION_OWN,
     ENDPOINT_HOST,
     ENDPOINT_LISTEN,

@@ -7,7 +7,6 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
-#include "cli/report.h"
 
 void help_overview(void)
 {
@@ -32,19 +31,11 @@ void help_overview(void)
                 stdout);
 }
 
-static int no_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)text;
-    (void)arg;
-    return report(EX_SOFTWARE, "%s: not handled", name);
-}
-
 static int run_help(const struct command *command, int argc, char **argv)
 {
     static const char *const names[] = {"command"};
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, no_option, NULL);
+    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, names, 1, 1);
         if (code == EX_OK && arguments.count == 0) {

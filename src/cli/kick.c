@@ -10,7 +10,7 @@
 #include "cli/store.h"
 #include "cli/table.h"
 
-enum {
+enum kick_option {
     OPTION_IDS = OPTION_OWN,
     OPTION_JSON
 };
@@ -35,11 +35,15 @@ struct kick {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct kick *kick = arg;
-    kick->ids = kick->ids || option == OPTION_IDS;
-    kick->json = kick->json || option == OPTION_JSON;
-    return option == OPTION_IDS || option == OPTION_JSON
-               ? EX_OK
-               : matching_set(&kick->matching, option, name, text);
+    switch ((enum kick_option)option) {
+    case OPTION_IDS:
+        kick->ids = true;
+        return EX_OK;
+    case OPTION_JSON:
+        kick->json = true;
+        return EX_OK;
+    }
+    return matching_set(&kick->matching, option, name, text);
 }
 
 static int keep_counts(const struct weir_tube_counts *counts, void *arg)

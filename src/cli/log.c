@@ -33,15 +33,6 @@ struct log {
     bool has_attempts;
 };
 
-static int set_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)name;
-    (void)text;
-    ((struct log *)arg)->json = true;
-    return EX_OK;
-}
-
 /* Prints one line of output with a margin. */
 static bool print_line(const char *text, size_t size)
 {
@@ -142,7 +133,7 @@ static int run_log(const struct command *command, int argc, char **argv)
     static const char *const names[] = {"id"};
     struct arguments arguments;
     struct log log = {.json = false};
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &log);
+    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &log.json);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, names, 1, 0);
         if (code == EX_OK) {

@@ -15,7 +15,7 @@
 #include "cli/report.h"
 #include "cli/store.h"
 
-enum {
+enum ls_option {
     OPTION_AFTER = OPTION_OWN,
     OPTION_ATTEMPTS,
     OPTION_BODY,
@@ -59,7 +59,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     int64_t number = 0;
     int code = EX_OK;
     ls->is_filtered = ls->is_filtered || option != OPTION_JSON;
-    switch (option) {
+    switch ((enum ls_option)option) {
     case OPTION_STATE:
         return read_state(name, text, &ls->filter.state);
     case OPTION_TEXT:
@@ -83,10 +83,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     case OPTION_BODY:
         ls->view.body = true;
         return EX_OK;
-    default:
+    case OPTION_JSON:
         ls->view.json = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 static int show_tube(const struct weir_tube_counts *counts, void *arg)

@@ -26,7 +26,7 @@ int matching_set(struct matching *matching, int option, const char *name, const 
     if (matching->first == 0 && option != MATCHING_YES) {
         matching->first = option;
     }
-    switch (option) {
+    switch ((enum matching_option)option) {
     case MATCHING_TUBE:
         filter->tube = text;
         return read_tube(text);
@@ -48,10 +48,11 @@ int matching_set(struct matching *matching, int option, const char *name, const 
     case MATCHING_DRY_RUN:
         matching->dry_run = true;
         return EX_OK;
-    default:
+    case MATCHING_YES:
         matching->yes = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 /* One pass over the jobs that match. */

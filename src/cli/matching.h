@@ -10,8 +10,8 @@
 /* Commands that do one thing with all jobs of a tube that match a filter. */
 
 /* `val` of their options. */
-enum {
-    MATCHING_ATTEMPTS = OPTION_OWN + 100,
+enum matching_option {
+    MATCHING_ATTEMPTS = OPTION_SHARED,
     MATCHING_DRY_RUN,
     MATCHING_OLDER,
     MATCHING_STATE,

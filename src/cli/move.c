@@ -17,7 +17,7 @@
 #include "cli/store.h"
 #include "cli/table.h"
 
-enum {
+enum move_option {
     OPTION_FROM = OPTION_OWN,
     OPTION_JSON,
     OPTION_TO
@@ -47,16 +47,18 @@ struct move {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct move *move = arg;
-    if (option == OPTION_FROM) {
+    switch ((enum move_option)option) {
+    case OPTION_FROM:
         move->from = text;
-    } else if (option == OPTION_TO) {
+        return EX_OK;
+    case OPTION_TO:
         move->to = text;
-    } else if (option == OPTION_JSON) {
+        return EX_OK;
+    case OPTION_JSON:
         move->json = true;
-    } else {
-        return matching_set(&move->matching, option, name, text);
+        return EX_OK;
     }
-    return EX_OK;
+    return matching_set(&move->matching, option, name, text);
 }
 
 static int show_progress(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)

@@ -11,7 +11,7 @@
 #include "cli/report.h"
 #include "cli/store.h"
 
-enum {
+enum peek_option {
     OPTION_BODY = OPTION_OWN,
     OPTION_ID,
     OPTION_JSON,
@@ -43,7 +43,7 @@ struct peek {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct peek *peek = arg;
-    switch (option) {
+    switch ((enum peek_option)option) {
     case OPTION_STATE:
         return read_state(name, text, &peek->state);
     case OPTION_LIMIT:
@@ -54,10 +54,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     case OPTION_BODY:
         peek->view.body = true;
         return EX_OK;
-    default:
+    case OPTION_JSON:
         peek->view.json = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 static int show(const struct weir_job *job, void *arg)

@@ -17,7 +17,7 @@
 #include "cli/table.h"
 #include "view/json.h"
 
-enum {
+enum policy_option {
     OPTION_ARCHIVE = OPTION_OWN,
     OPTION_ARCHIVE_COUNT,
     OPTION_JSON,
@@ -70,7 +70,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     int64_t number = 0;
     int code;
     asked->is_set[option] = true;
-    switch (option) {
+    switch ((enum policy_option)option) {
     case OPTION_ARCHIVE:
         if (strcmp(text, "forever") == 0) {
             policy->archive_ns = WEIR_FOREVER;
@@ -89,10 +89,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         code = read_number(name, text, 0, UINT32_MAX, &number);
         policy->overdue_rate = (uint32_t)number;
         return code;
-    default:
+    case OPTION_JSON:
         asked->json = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 /* Takes what was asked for into the policy that is there. A number of jobs to keep switches the

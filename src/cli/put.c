@@ -83,7 +83,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     struct put *put = arg;
     int64_t number = 0;
     int code = EX_OK;
-    switch (option) {
+    switch ((enum put_option)option) {
     case PUT_AT:
         put->at = text;
         return read_moment(name, text, put->now_ns, &put->options.run_at_ns);
@@ -131,10 +131,11 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     case PUT_JSON:
         put->output = BATCH_JSON;
         return EX_OK;
-    default:
+    case PUT_QUIET:
         put->output = BATCH_QUIET;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 /* The store refuses these too, but only once it exists. A time in the future stays valid for a

@@ -7,7 +7,7 @@
 
 /* What `put` and `at` share: their options, and reading bodies. */
 
-enum {
+enum put_option {
     PUT_AT = OPTION_OWN,
     PUT_DELAY,
     PUT_DURABILITY,

@@ -23,15 +23,6 @@ static const struct poptOption repair_options[] = {
     POPT_TABLEEND,
 };
 
-static int set_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)name;
-    (void)text;
-    *(bool *)arg = true;
-    return EX_OK;
-}
-
 static bool print(const struct weir_repair_counts *counts, bool json)
 {
     if (json) {
@@ -63,7 +54,7 @@ static int run_repair(const struct command *command, int argc, char **argv)
 {
     bool json = false;
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &json);
+    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &json);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, NULL, 0, 0);
         code = code == EX_OK ? repair(&arguments, json) : code;

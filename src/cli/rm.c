@@ -5,7 +5,7 @@
 
 #include "cli/matching.h"
 
-enum {
+enum rm_option {
     OPTION_JSON = OPTION_OWN
 };
 
@@ -24,7 +24,8 @@ struct rm {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct rm *rm = arg;
-    if (option == OPTION_JSON) {
+    switch ((enum rm_option)option) {
+    case OPTION_JSON:
         rm->json = true;
         return EX_OK;
     }

@@ -19,8 +19,8 @@
 #include "view/text.h"
 #include "view/timestamp.h"
 
-enum {
-    OPTION_JSON = SCHEDULE_OPTION_END
+enum schedule_command_option {
+    OPTION_JSON = OPTION_OWN
 };
 
 static const struct poptOption schedule_options[] = {
@@ -48,7 +48,8 @@ struct schedule {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct schedule *schedule = arg;
-    if (option == OPTION_JSON) {
+    switch ((enum schedule_command_option)option) {
+    case OPTION_JSON:
         schedule->json = true;
         return EX_OK;
     }

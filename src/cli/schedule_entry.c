@@ -25,7 +25,7 @@ int schedule_entry_set(int option, const char *name, const char *text, void *arg
     struct weir_job_schedule_options *options = arg;
     int64_t number = 0;
     int code = EX_OK;
-    switch (option) {
+    switch ((enum schedule_option)option) {
     case SCHEDULE_CRON:
         options->cron = text;
         return EX_OK;
@@ -50,10 +50,11 @@ int schedule_entry_set(int option, const char *name, const char *text, void *arg
         return code;
     case SCHEDULE_TTR:
         return read_duration(name, text, WEIR_MS(100), &options->ttr_ns);
-    default:
+    case SCHEDULE_NO_OVERLAP:
         options->flags |= WEIR_SCHEDULE_NO_OVERLAP;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 int schedule_entry_check(const struct weir_job_schedule_options *options, const char *place,

@@ -9,8 +9,8 @@
 
 /* A schedule that is given in words: to `weir schedule add`, and in a set-up of `weir run`. */
 
-enum {
-    SCHEDULE_CATCH_UP = OPTION_OWN,
+enum schedule_option {
+    SCHEDULE_CATCH_UP = OPTION_SHARED,
     SCHEDULE_CRON,
     SCHEDULE_EVERY,
     SCHEDULE_FIRST,
@@ -19,8 +19,7 @@ enum {
     SCHEDULE_PRIORITY,
     SCHEDULE_TOLERANCE,
     SCHEDULE_TTR,
-    SCHEDULE_ZONE,
-    SCHEDULE_OPTION_END /* a command's own begin here */
+    SCHEDULE_ZONE
 };
 
 /* Rows of a table of options. */

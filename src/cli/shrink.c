@@ -23,15 +23,6 @@ static const struct poptOption shrink_options[] = {
     POPT_TABLEEND,
 };
 
-static int set_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)name;
-    (void)text;
-    *(bool *)arg = true;
-    return EX_OK;
-}
-
 static int shrink(const struct arguments *arguments, bool json)
 {
     struct store store;
@@ -57,7 +48,7 @@ static int run_shrink(const struct command *command, int argc, char **argv)
 {
     bool json = false;
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &json);
+    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &json);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, NULL, 0, 0);
         code = code == EX_OK ? shrink(&arguments, json) : code;

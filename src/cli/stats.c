@@ -53,16 +53,6 @@ struct stats {
     struct libscols_table *nodes;
 };
 
-static int set_option(int option, const char *name, const char *text, void *arg)
-{
-    struct stats *stats = arg;
-    (void)option;
-    (void)name;
-    (void)text;
-    stats->json = true;
-    return EX_OK;
-}
-
 /* The counts in the order of the columns. */
 #define NUMBER_COUNT 8
 
@@ -214,7 +204,7 @@ static int run_stats(const struct command *command, int argc, char **argv)
     static const char *const names[] = {"tube"};
     struct stats stats = {.json = false};
     struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &stats);
+    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &stats.json);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, names, 1, 1);
         if (code == EX_OK && arguments.count > 0) {

@@ -26,15 +26,6 @@ static const struct poptOption why_options[] = {
     POPT_TABLEEND,
 };
 
-static int set_option(int option, const char *name, const char *text, void *arg)
-{
-    (void)option;
-    (void)name;
-    (void)text;
-    *(bool *)arg = true;
-    return EX_OK;
-}
-
 /* What follows the reason: when it can start. */
 static void tell_start(const struct weir_why *why, char *text, size_t size)
 {
@@ -106,7 +97,7 @@ static int run_why(const struct command *command, int argc, char **argv)
     static const char *const names[] = {"id"};
     struct arguments arguments;
     bool json = false;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &json);
+    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &json);
     if (code == EX_OK && !arguments.helped) {
         code = arguments_expect(&arguments, names, 1, 0);
         if (code == EX_OK) {

@@ -26,8 +26,8 @@
 /* The exit status if jobs were buried, with --until-empty. */
 #define EXIT_BURIED 1
 
-enum {
-    OPTION_JSON = WORKER_OPTION_END,
+enum work_option {
+    OPTION_JSON = OPTION_OWN,
     OPTION_PROGRESS,
     OPTION_SUMMARY,
     OPTION_UNTIL_EMPTY
@@ -56,7 +56,7 @@ struct work {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct work *work = arg;
-    switch (option) {
+    switch ((enum work_option)option) {
     case OPTION_SUMMARY:
         work->summary = text;
         return EX_OK;
@@ -69,9 +69,8 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     case OPTION_UNTIL_EMPTY:
         work->worker.options.flags |= WEIR_CONSUMER_UNTIL_EMPTY;
         return EX_OK;
-    default:
-        return worker_set(option, name, text, &work->worker);
     }
+    return worker_set(option, name, text, &work->worker);
 }
 
 /* Why a file cannot be made in the folder of this path; 0: it can. */

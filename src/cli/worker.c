@@ -18,7 +18,7 @@ int worker_set(int option, const char *name, const char *text, void *arg)
     struct weir_consumer_options *options = &worker->options;
     int64_t number = 0;
     int code = EX_OK;
-    switch (option) {
+    switch ((enum worker_option)option) {
     case WORKER_JOBS:
         code = read_number(name, text, 1, 4096, &number);
         options->workers = (uint32_t)number;
@@ -45,10 +45,11 @@ int worker_set(int option, const char *name, const char *text, void *arg)
         return handler_read_mode(name, text, &worker->handler);
     case WORKER_BURY_ON:
         return handler_read_statuses(name, text, &worker->handler);
-    default:
+    case WORKER_VERBOSE:
         worker->handler.verbose = true;
-        return EX_OK;
+        break;
     }
+    return EX_OK;
 }
 
 int worker_check(struct worker *worker, char **program, const char *place, const char *dashes)

@@ -12,8 +12,8 @@
 
 /* A consumer that runs a program for each job: that of `weir work`, and each one of `weir run`. */
 
-enum {
-    WORKER_ATTEMPTS = OPTION_OWN,
+enum worker_option {
+    WORKER_ATTEMPTS = OPTION_SHARED,
     WORKER_BURY_ON,
     WORKER_DEADLINE,
     WORKER_GRACE,
@@ -23,8 +23,7 @@ enum {
     WORKER_RATE,
     WORKER_RETRY_DELAY,
     WORKER_RETRY_MAX,
-    WORKER_VERBOSE,
-    WORKER_OPTION_END /* a command's own begin here */
+    WORKER_VERBOSE
 };
 
 /* Rows of a table of options. */
