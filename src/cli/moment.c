@@ -26,7 +26,14 @@ int read_moment(const char *name, const char *text, int64_t now_ns, int64_t *ret
     if (timestamp_read(text, ret_ns, &offset)) {
         return EX_OK;
     }
-    if (!when_read(text, now_ns, ret_ns, &word)) {
+    enum when_result result = when_read(text, now_ns, ret_ns, &word);
+    if (result == WHEN_SKIPPED) {
+        return report(EX_USAGE,
+                      "%s: %s: does not exist, because clocks skip it; expected a time that they "
+                      "show",
+                      name, quote(text).text);
+    }
+    if (result != WHEN_READ) {
         return report(EX_USAGE,
                       "%s: %s: not a time at character %zu; expected one such as "
                       "2030-01-31T08:00:00Z, @1896076800, 'now + 10 minutes', 'tomorrow 9:00' or "

@@ -4,6 +4,7 @@
 
 #include "cli/when.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,19 +209,21 @@ static bool read_words(struct reader *reader, struct when *when)
 }
 
 /* The time of the zone, `days` later, the earlier one where clocks show it twice. False: they skip
- * it. */
+ * it; the result is when it would be without the change, for comparison. date has the offset of
+ * now. */
 static bool resolve(const struct tm *date, int days, int64_t *ret_seconds)
 {
     struct tm wanted = *date;
     bool is_found = false;
     wanted.tm_mday += days;
-    (void)timegm(&wanted); /* the day after the 31st is the 1st */
+    *ret_seconds = timegm(&wanted) - date->tm_gmtoff; /* the day after the 31st is the 1st */
     for (int summer = 0; summer < 2; summer++) {
         struct tm same = wanted;
         same.tm_isdst = summer;
         int64_t seconds = mktime(&same);
-        bool is_same = same.tm_mday == wanted.tm_mday && same.tm_hour == wanted.tm_hour &&
-                       same.tm_min == wanted.tm_min && same.tm_sec == wanted.tm_sec;
+        bool is_same = seconds != -1 && same.tm_mday == wanted.tm_mday &&
+                       same.tm_hour == wanted.tm_hour && same.tm_min == wanted.tm_min &&
+                       same.tm_sec == wanted.tm_sec;
         if (is_same && (!is_found || seconds < *ret_seconds)) {
             *ret_seconds = seconds;
             is_found = true;
@@ -229,7 +232,7 @@ static bool resolve(const struct tm *date, int days, int64_t *ret_seconds)
     return is_found;
 }
 
-bool when_read(const char *text, int64_t now_ns, int64_t *ret_ns, size_t *ret_offset)
+enum when_result when_read(const char *text, int64_t now_ns, int64_t *ret_ns, size_t *ret_offset)
 {
     time_t now = (time_t)(now_ns / SECOND);
     struct reader reader = {.text = text};
@@ -237,28 +240,29 @@ bool when_read(const char *text, int64_t now_ns, int64_t *ret_ns, size_t *ret_of
     int64_t seconds = now;
     tzset();
     (void)localtime_r(&now, &when.date);
-    bool is_good = read_words(&reader, &when);
+    bool is_read = read_words(&reader, &when);
     bool is_now =
         when.has_clock && when.has_day && strncasecmp(text + strspn(text, " \t"), "now", 3) == 0;
     *ret_offset = reader.word.offset;
-    if (!is_good) {
-        return false;
+    if (!is_read) {
+        return WHEN_MALFORMED;
     }
+    bool is_there = true;
     /* `now` keeps the part of a second, and is no time of day that could be skipped. */
     if (!is_now || when.add_days != 0) {
         int step = !when.has_day ? 1 : when.is_weekday ? 7 : 0;
-        is_good = resolve(&when.date, when.add_days, &seconds);
-        if (is_good && step != 0 && seconds - when.add_days * INT64_C(86400) <= now) {
-            is_good = resolve(&when.date, when.add_days + step, &seconds);
+        is_there = resolve(&when.date, when.add_days, &seconds);
+        if (step != 0 && seconds + when.add_seconds <= now) {
+            is_there = resolve(&when.date, when.add_days + step, &seconds);
         }
     }
     seconds += when.add_seconds;
-    if (!is_good || seconds < 0 || seconds > SECONDS_MAX) {
+    if (!is_there || seconds < 0 || seconds > SECONDS_MAX) {
         *ret_offset = strspn(text, " \t");
-        return false;
+        return is_there ? WHEN_MALFORMED : WHEN_SKIPPED;
     }
     *ret_ns = seconds * SECOND + (is_now ? now_ns % SECOND : 0);
-    return true;
+    return WHEN_READ;
 }
 
 void when_write(int64_t ns, char buffer[WHEN_SIZE])

@@ -36,7 +36,7 @@ static void check_from(int64_t from, const char *text, int64_t expected)
     size_t offset = 0;
     char read[WHEN_SIZE] = "nothing";
     char wanted[WHEN_SIZE];
-    if (when_read(text, from, &ns, &offset)) {
+    if (when_read(text, from, &ns, &offset) == WHEN_READ) {
         when_write(ns, read);
     }
     when_write(expected, wanted);
@@ -87,7 +87,24 @@ TEST(changes, "days keep the time of day when clocks are changed, hours do not")
     check_from(spring, "03:00", at(2027, 3, 28, 3, 0, 1));
     int64_t ns;
     size_t offset;
-    CHECK(!when_read("tomorrow 02:30", spring, &ns, &offset));
+    CHECK_INT(when_read("tomorrow 02:30", spring, &ns, &offset), ==, WHEN_SKIPPED);
+    CHECK_INT(when_read("02:30", spring, &ns, &offset), ==, WHEN_SKIPPED);
+    /* It is past by the clocks, though not one of them has shown it. */
+    check_from(at(2027, 3, 28, 3, 0, 1), "02:30", at(2027, 3, 29, 2, 30, 1));
+    CHECK_INT(when_read("02:30", at(2027, 3, 28, 1, 59, 0), &ns, &offset), ==, WHEN_SKIPPED);
+}
+
+TEST(adds, "what is added counts from today's clock, and the sum is the first after now")
+{
+    begin();
+    int64_t afternoon = at(2026, 11, 23, 14, 0, 0);
+    check_from(afternoon, "noon + 2 weeks", at(2026, 12, 7, 12, 0, 0));
+    check_from(afternoon, "noon + 1 day", at(2026, 11, 24, 12, 0, 0));
+    check_from(afternoon, "noon + 3 hours", at(2026, 11, 23, 15, 0, 0));
+    check_from(afternoon, "noon + 2 hours", at(2026, 11, 24, 14, 0, 0));
+    check_from(afternoon, "noon", at(2026, 11, 24, 12, 0, 0));
+    check_from(afternoon, "monday noon + 1 week", at(2026, 11, 30, 12, 0, 0));
+    check_from(afternoon, "monday noon + 1 hour", at(2026, 11, 30, 13, 0, 0));
 }
 
 TEST(skipped, "a day that a zone skipped is no day, and an hour it shows twice is the first")
@@ -97,11 +114,11 @@ TEST(skipped, "a day that a zone skipped is no day, and an hour it shows twice i
     CHECK_INT(setenv("TZ", "Pacific/Apia", 1), ==, 0);
     tzset();
     int64_t before = at(2011, 12, 29, 12, 0, 1);
-    CHECK(!when_read("2011-12-30 09:00", before, &ns, &offset));
+    CHECK_INT(when_read("2011-12-30 09:00", before, &ns, &offset), ==, WHEN_SKIPPED);
     check_from(before, "2011-12-31 09:00", at(2011, 12, 31, 9, 0, 1));
     /* Its winter time is the one that is flagged. */
     CHECK_INT(setenv("TZ", "Europe/Dublin", 1), ==, 0);
-    CHECK(when_read("2026-10-25 01:30", before, &ns, &offset));
+    CHECK_INT(when_read("2026-10-25 01:30", before, &ns, &offset), ==, WHEN_READ);
     CHECK_INT(ns, ==, INT64_C(1792888200) * 1000000000);
 }
 
@@ -136,7 +153,8 @@ TEST(refuses, "what is no time is refused at the word that is wrong")
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t ns = 0;
         size_t offset = 99;
-        if (when_read(rows[i].text, now, &ns, &offset) || offset != rows[i].offset) {
+        if (when_read(rows[i].text, now, &ns, &offset) != WHEN_MALFORMED ||
+            offset != rows[i].offset) {
             test_fail(__FILE__, __LINE__, "\"%s\": offset %zu, not %zu", rows[i].text, offset,
                       rows[i].offset);
         }

@@ -22,3 +22,16 @@ TEST(typed_times, "a time as people type it is told as it was understood, and jo
     CHECK(strstr(ended.out, "ready") != NULL);
     ended_free(&ended);
 }
+
+TEST(skipped_time,
+     "a time that clocks skip is refused, and the reason is not the way it is written")
+{
+    program_init();
+    CHECK_INT(setenv("TZ", "Europe/Berlin", 1), ==, 0);
+    struct ended ended = program_run(WORDS("at", "2031-03-30 02:30", "t", "x"));
+    CHECK_INT(ended.code, ==, 64);
+    CHECK_STRING(ended.out, "");
+    CHECK_STRING(ended.err, "weir at: time: \"2031-03-30 02:30\": does not exist, because clocks "
+                            "skip it; expected a time that they show\n");
+    ended_free(&ended);
+}
