@@ -92,12 +92,30 @@ export function dump(base64) {
     return lines.join("\n");
 }
 
-// JSON is shown with indentation, anything else as it is.
+// Indentation ends at this depth, so that a body of brackets alone does not grow without bound.
+const DEEP = 40;
+
+// JSON is shown with indentation, anything else as it is. What is parsed tells only whether it is JSON: a number would
+// lose digits, and an object the members that are there twice. So each string and number is shown as it is written.
 export function pretty(text) {
     if (!/^\s*[[{]/.test(text)) return text;
     try {
-        return JSON.stringify(JSON.parse(text), null, 2);
+        JSON.parse(text);
     } catch {
         return text;
     }
+    let depth = 0;
+    let before = "";
+    const line = () => "\n" + "  ".repeat(Math.min(depth, DEEP));
+    return text.match(/"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^[\]{}:,"\s]+/g).map((token) => {
+        const opened = before === "{" || before === "[";
+        before = token;
+        if (token === "}" || token === "]") {
+            depth--;
+            return opened ? token : line() + token;
+        }
+        const begun = opened ? line() : "";
+        if (token === "{" || token === "[") depth++;
+        return begun + (token === "," ? "," + line() : token === ":" ? ": " : token);
+    }).join("");
 }

@@ -43,9 +43,23 @@ test("words are quoted for a shell", () => {
 
 test("bodies are shown as JSON, text or bytes", () => {
     assert.equal(pretty('{"a":1}'), '{\n  "a": 1\n}');
+    for (const value of [{}, [], { a: {}, b: [] }, { a: [1, { b: null, c: [[true, "x,y:[{"]] }], d: "\"\\" }, [[[]]]]) {
+        for (const text of [JSON.stringify(value), ` ${JSON.stringify(value, null, 7)}\n`]) {
+            assert.equal(pretty(text), JSON.stringify(value, null, 2));
+        }
+    }
     assert.equal(pretty("{a"), "{a");
     assert.equal(pretty("12"), "12");
     assert.equal(dump(btoa("\x00AB")), "00000000  00 41 42" + " ".repeat(39) + "  .AB");
+});
+
+test("JSON is shown as it is written: no number is rounded, nothing is left out", () => {
+    for (const text of ["12345678901234567890", "1.10", "-0", "1E400", "1e2", '"\\u00e4\\/"', '"__proto__"']) {
+        assert.equal(pretty(`{"a":${text},"a":[${text}]}`), `{\n  "a": ${text},\n  "a": [\n    ${text}\n  ]\n}`);
+    }
+    const deep = "[".repeat(10000) + "1.0" + "]".repeat(10000);
+    assert.equal(pretty(deep).replace(/\s/g, ""), deep);
+    assert.ok(pretty(deep).length < 2000000);
 });
 
 test("an address comes back as what it was made of", () => {

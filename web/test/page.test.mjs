@@ -316,6 +316,15 @@ test("a body is text, whatever it says", async (t) => {
     await page.getByText("00 ff 01 02 0a").waitFor();
 });
 
+test("JSON is indented, and every number is as it was put", async (t) => {
+    run(["put", "exact"], '{"id":12345678901234567890,"price":1.10}');
+    const page = await open(t, "#/tube/exact", { expected: ["404"] }); // no samples of it yet
+    await page.locator(".list tbody tr a.id").click();
+    await page.locator("pre.body").waitFor();
+    assert.equal(await page.locator("pre.body").textContent(),
+        '{\n  "id": 12345678901234567890,\n  "price": 1.10\n}');
+});
+
 test("keys lead through the page", async (t) => {
     const page = await open(t);
     await page.getByRole("link", { name: "mail" }).waitFor();
