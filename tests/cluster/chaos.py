@@ -26,6 +26,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
+from port import lease_port  # noqa: E402
+
 NODES = 3
 CHUNK = 50
 TTR = 3
@@ -86,8 +89,7 @@ class Server:
     """A program on a port of its own."""
 
     def __init__(self, folder, name, command):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = lease_port()
         self.folder = os.path.join(folder, name)
         self.command = command
         self.process = None

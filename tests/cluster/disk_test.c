@@ -119,7 +119,7 @@ TEST(is_full,
     char answer[64] = "";
     small_disk_mount((size_t)1 << 18);
     memset(&world, 0, sizeof(world));
-    world.servers.node[0].port = free_port();
+    world.servers.node[0].port = test_port();
     (void)snprintf(port, sizeof(port), "%d", world.servers.node[0].port);
     const char *const argv[] = {"beanstalkd", "-l", "127.0.0.1", "-p", port,    "-b",
                                 "disk",       "-f", "0",         "-s", "65536", NULL};

@@ -45,7 +45,7 @@ static void begin(struct world *world)
     node_start(&world->place.servers, 0);
     redis_start(&world->place.servers);
     /* The port is known before the proxy has a thread. */
-    int port = free_port();
+    int port = test_port();
     (void)snprintf(world->place.url, sizeof(world->place.url),
                    "beanstalk://127.0.0.1:%d/?replicas=1&lease=1s&claims=redis://127.0.0.1:%d",
                    port, world->place.servers.redis.port);

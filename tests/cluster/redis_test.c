@@ -18,7 +18,7 @@ static void sentinel_start(struct watched *watched, const char *password)
 {
     FILE *file = fopen("sentinel.conf", "w");
     CHECK(file != NULL);
-    watched->sentinel.port = free_port();
+    watched->sentinel.port = test_port();
     (void)fprintf(file,
                   "port %d\nbind 127.0.0.1\ndir .\nsentinel monitor the-master 127.0.0.1 %d 1\n"
                   "sentinel down-after-milliseconds the-master 200\n"
@@ -44,9 +44,13 @@ static void watch(struct watched *watched, const char *password, int64_t time_li
     (void)snprintf(master, sizeof(master), "%d", watched->redis[0].port);
     const char *const second[] = {"--replicaof", "127.0.0.1", master, NULL};
     redis_start_with(&watched->redis[1], password[0] == '\0' ? second : NULL);
+    if (password[0] == '\0') {
+        /* A sentinel asks for replicas when it begins, and then every ten seconds. */
+        redis_wait(watched->redis[1].port, "INFO replication", "master_link_status:up");
+    }
     sentinel_start(watched, password);
     (void)snprintf(url, sizeof(url), "redis+sentinel://%s%s127.0.0.1:%d,127.0.0.1:%d/the-master/1",
-                   password, password[0] == '\0' ? "" : "@", free_port(), watched->sentinel.port);
+                   password, password[0] == '\0' ? "" : "@", test_port(), watched->sentinel.port);
     open_claims(&watched->world, url, time_limit_ns);
 }
 
@@ -83,7 +87,6 @@ TEST(follows_a_failover, "when the master is killed its replica is asked, once i
 {
     struct watched watched;
     watch(&watched, "", WEIR_SECONDS(20));
-    redis_wait(watched.redis[1].port, "INFO replication", "master_link_status:up");
     CHECK_INT(ask(&watched.world, WEIRI_CLAIM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
     redis_wait(watched.redis[1].port, "INFO keyspace", "db1:keys=2");
     redis_wait(watched.sentinel.port, "INFO sentinel", "slaves=1");
@@ -103,11 +106,14 @@ TEST(asks_no_replica,
     struct watched watched;
     char answer[256];
     watch(&watched, "", WEIR_SECONDS(20));
-    redis_wait(watched.redis[1].port, "INFO replication", "master_link_status:up");
     CHECK_INT(ask(&watched.world, WEIRI_CLAIM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
     redis_wait(watched.sentinel.port, "INFO sentinel", "slaves=1");
     redis_wait(watched.sentinel.port, "SENTINEL failover the-master", "+OK");
-    redis_wait(watched.redis[0].port, "ROLE", "slave");
+    redis_wait(watched.redis[1].port, "ROLE", "master");
+    /* As the sentinel would after some ten seconds. */
+    char command[64];
+    (void)snprintf(command, sizeof(command), "REPLICAOF 127.0.0.1 %d", watched.redis[1].port);
+    redis_wait(watched.redis[0].port, command, "OK");
     while (ask(&watched.world, WEIRI_CLAIM, "b", 1, LONG_MS).answer != WEIRI_CLAIM_MINE) {
         turn(&watched.world);
     }
@@ -162,7 +168,7 @@ static void shard_start(struct sharded *sharded, int i)
 {
     char command[128];
     char answer[256];
-    (void)snprintf(sharded->bus[i], sizeof(sharded->bus[i]), "%d", free_port());
+    (void)snprintf(sharded->bus[i], sizeof(sharded->bus[i]), "%d", test_port());
     shard_run(sharded, i);
     redis_say(sharded->node[i].port, "CLUSTER MYID", answer, sizeof(answer));
     CHECK(sscanf(answer, "$40 %40s", sharded->id[i]) == 1);
@@ -189,7 +195,7 @@ static void shard(struct sharded *sharded, int64_t time_limit_ns)
     for (int i = 0; i < NODES; i++) {
         redis_wait(sharded->node[i].port, "CLUSTER INFO", "cluster_state:ok");
     }
-    (void)snprintf(url, sizeof(url), "redis+cluster://127.0.0.1:%d,127.0.0.1:%d", free_port(),
+    (void)snprintf(url, sizeof(url), "redis+cluster://127.0.0.1:%d,127.0.0.1:%d", test_port(),
                    sharded->node[0].port);
     open_claims(&sharded->world, url, time_limit_ns);
 }

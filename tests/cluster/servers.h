@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "support/harness.h"
+#include "support/port.h"
 
 /* Real beanstalkds and a Redis on free ports of the loopback, in the test's own folder, each ended
  * by its process id. */
@@ -33,18 +34,6 @@ struct servers {
     struct server redis;
 };
 
-static inline int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(address);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(fd >= 0);
-    CHECK(bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
-    CHECK(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
-    (void)close(fd);
-    return ntohs(address.sin_port);
-}
-
 /* A connection to a port of the loopback; -1: nobody listens. */
 static inline int connect_port(int port)
 {
@@ -60,7 +49,7 @@ static inline int connect_port(int port)
     return -1;
 }
 
-/* Starts a program and returns once it listens. */
+/* Starts a program and returns once it listens: it, and not another on its port. */
 static inline void server_start(struct server *server, const char *const *argv)
 {
     server->pid = fork();
@@ -73,17 +62,18 @@ static inline void server_start(struct server *server, const char *const *argv)
         (void)execvp(argv[0], (char *const *)argv);
         _exit(127);
     }
-    int fd = connect_port(server->port);
-    while (fd < 0) {
+    while (!test_port_is_of(server->port, server->pid)) {
         int status;
         if (waitpid(server->pid, &status, WNOHANG) == server->pid) {
-            test_skip("%s cannot be started here: it is not installed", argv[0]);
+            if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
+                test_skip("%s cannot be started here: it is not installed", argv[0]);
+            }
+            test_fail(__FILE__, __LINE__, "%s on port %d ended with wait status %d", argv[0],
+                      server->port, status);
         }
         const struct timespec pause = {0, 1000000};
         (void)nanosleep(&pause, NULL);
-        fd = connect_port(server->port);
     }
-    (void)close(fd);
 }
 
 static inline void node_start(struct servers *servers, int i)
@@ -92,7 +82,7 @@ static inline void node_start(struct servers *servers, int i)
     char folder[32];
     char port[16];
     if (server->port == 0) {
-        server->port = free_port();
+        server->port = test_port();
     }
     (void)snprintf(folder, sizeof(folder), "node%d", i);
     (void)snprintf(port, sizeof(port), "%d", server->port);
@@ -109,7 +99,7 @@ static inline void redis_start_with(struct server *server, const char *const *op
 {
     char port[16];
     if (server->port == 0) {
-        server->port = free_port();
+        server->port = test_port();
     }
     (void)snprintf(port, sizeof(port), "%d", server->port);
     const char *argv[9 + REDIS_OPTIONS_MAX + 1] = {

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
 #
-# For scripts: three beanstalkds and a Redis on free ports of the loopback, in $folder, each ended by its process id.
+# For scripts: three beanstalkds and a Redis on leased ports of the loopback, in $folder, each ended by its process id.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 ports=()
@@ -19,6 +19,21 @@ need() {
     done
 }
 
+# Leases a port as tests/support/port.c does, until this script ends, and puts it into $leased. Servers get the lock's
+# descriptor and do no harm with it.
+lease_port() {
+    local lock=
+    mkdir -p -m 1777 /tmp/weir-test-ports
+    while :; do
+        leased=$((20000 + RANDOM % 10000))
+        if { exec {lock}<>"/tmp/weir-test-ports/$leased"; } 2>/dev/null && flock -n "$lock" &&
+            ! (exec 3<>"/dev/tcp/127.0.0.1/$leased") 2>/dev/null; then
+            return
+        fi
+        [ -z "$lock" ] || exec {lock}>&-
+    done
+}
+
 # Waits until something listens on a port, while its process lives.
 await_port() {
     local port=$1 pid=$2
@@ -28,30 +43,34 @@ await_port() {
     done
 }
 
-# Starts node $1 on its port, or on a free one.
+# Starts node $1 on its port, or on a new one.
 start_node() {
     local i=$1
     mkdir -p "$folder/node$i"
-    while :; do
-        if [ -z "${ports[$i]:-}" ]; then
-            ports[i]=$((20000 + RANDOM % 10000))
-        fi
-        beanstalkd -l 127.0.0.1 -p "${ports[$i]}" -b "$folder/node$i" -f 0 >>"$folder/node$i.log" 2>&1 &
-        pids[i]=$!
-        await_port "${ports[$i]}" "${pids[$i]}" && return
-        [ -s "$folder/node$i.started" ] || ports[i]= # taken by another: a free one next
-    done
+    if [ -z "${ports[$i]:-}" ]; then
+        lease_port
+        ports[i]=$leased
+    fi
+    beanstalkd -l 127.0.0.1 -p "${ports[$i]}" -b "$folder/node$i" -f 0 >>"$folder/node$i.log" 2>&1 &
+    pids[i]=$!
+    await_port "${ports[$i]}" "${pids[$i]}" || fail_start "node$i"
 }
 
 start_redis() {
-    while :; do
-        : "${redis_port:=$((30000 + RANDOM % 10000))}"
-        redis-server --port "$redis_port" --bind 127.0.0.1 --save '' --appendonly yes --appendfsync always \
-            --dir "$folder" >>"$folder/redis.log" 2>&1 &
-        redis_pid=$!
-        await_port "$redis_port" "$redis_pid" && return
-        redis_port=
-    done
+    if [ -z "$redis_port" ]; then
+        lease_port
+        redis_port=$leased
+    fi
+    redis-server --port "$redis_port" --bind 127.0.0.1 --save '' --appendonly yes --appendfsync always \
+        --dir "$folder" >>"$folder/redis.log" 2>&1 &
+    redis_pid=$!
+    await_port "$redis_port" "$redis_pid" || fail_start redis
+}
+
+fail_start() {
+    echo "$1 does not start:" >&2
+    cat "$folder/$1.log" >&2
+    exit 1
 }
 
 # Ends a process of ours, running or stopped.
@@ -67,7 +86,6 @@ start_servers() {
     local i
     for i in 0 1 2; do
         start_node "$i"
-        echo started >"$folder/node$i.started"
     done
     start_redis
     nodes=127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:${ports[2]}

@@ -14,7 +14,6 @@ import json
 import math
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,8 @@ import urllib.parse
 import urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tests/support"))
+from port import lease_port  # noqa: E402
 CONSUMERS = {"works", "fails"}
 LIMIT = 60
 
@@ -79,11 +80,6 @@ http {{ listen = "127.0.0.1:{port}" }}
 """
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
 def config(port):
     """For Prometheus. JSON is YAML."""
     return {"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
@@ -104,7 +100,7 @@ def reason(expression):
 
 class Prometheus:
     def __init__(self, folder, port):
-        self.port = free_port()
+        self.port = lease_port()
         with open(f"{folder}/prometheus.yml", "w", encoding="ascii") as file:
             json.dump(config(port), file)
         self.process = subprocess.Popen(
@@ -192,7 +188,7 @@ def main():
         sys.exit(77)
     weir = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="weir-scrape-") as folder:
-        port = free_port()
+        port = lease_port()
         with open(f"{folder}/weir.conf", "w", encoding="ascii") as file:
             file.write(SETUP.format(folder=folder, port=port))
 

@@ -68,6 +68,9 @@ void harness_memory_check(void);
 void harness_leaks_before(void);
 void harness_leaks_check(void);
 
+/* Gives back the ports of test_port(). */
+void harness_ports_end(void);
+
 /* Removes a folder and everything in it. */
 void harness_remove_tree(const char *path);
 

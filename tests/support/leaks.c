@@ -170,6 +170,7 @@ static void check_lost_wakes(void)
 
 void harness_leaks_check(void)
 {
+    harness_ports_end();
     check_lost_wakes();
     check_threads();
     check_fds();
