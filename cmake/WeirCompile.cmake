@@ -34,7 +34,7 @@ elseif(NOT WEIR_COVERAGE)
     target_compile_options(weir_compile INTERFACE
         -fstack-protector-strong -fstack-clash-protection
         $<$<C_COMPILER_ID:GNU>:-ftrivial-auto-var-init=zero>
-        $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
+        $<$<NOT:$<OR:$<CONFIG:Debug>,$<BOOL:$<TARGET_PROPERTY:WEIR_UNOPTIMISED>>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>)
     target_link_options(weir_compile INTERFACE -Wl,-z,relro,-z,now)
 endif()
 if(WEIR_FUZZ)
@@ -45,6 +45,19 @@ if(WEIR_COVERAGE)
     target_compile_options(weir_compile INTERFACE --coverage -fprofile-update=atomic)
     target_link_options(weir_compile INTERFACE --coverage)
 endif()
+
+# What was compiled before comes from ccache, where that is installed.
+find_program(WEIR_CCACHE ccache)
+if(WEIR_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
+    set(CMAKE_C_COMPILER_LAUNCHER ${WEIR_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${WEIR_CCACHE})
+endif()
+
+# A target whose bodies are not worth optimising: most of the time of a build went into those of tests.
+function(weir_unoptimised target)
+    set_target_properties(${target} PROPERTIES WEIR_UNOPTIMISED ON)
+    target_compile_options(${target} PRIVATE -O0)
+endfunction()
 
 # The sources of a room: every .c file there but its unit tests.
 function(weir_room_sources ret_sources room)

@@ -1,0 +1,15 @@
+# For ctest. weir_cases(NAME PROGRAM PROPERTIES...): an entry NAME:CASE for each case that a test's program lists. One
+# that is not built, or cannot list, is an entry that fails.
+function(weir_cases name program)
+    execute_process(COMMAND ${program} --list OUTPUT_VARIABLE list RESULT_VARIABLE status ERROR_QUIET)
+    string(REGEX MATCHALL "(^|\n)[A-Za-z0-9_]+: " cases "${list}")
+    if(NOT status EQUAL 0 OR NOT cases)
+        add_test(${name} ${program} --list)
+        return()
+    endif()
+    foreach(case ${cases})
+        string(REGEX REPLACE "[\n: ]" "" case ${case})
+        add_test(${name}:${case} ${program} --filter=${case})
+        set_tests_properties(${name}:${case} PROPERTIES ${ARGN})
+    endforeach()
+endfunction()
