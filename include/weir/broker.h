@@ -249,8 +249,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove(weir_broker *broker,
                                                             struct weir_error *ret_error);
 
 /** Makes up to count buried jobs of a tube ready, oldest first, in one transaction. ret_count (may
- * be NULL): how many. Their attempts stay: one that had its last has one more. Errors: as
- * weir_broker_put(). */
+ * be NULL): how many. Their attempts stay: one that had its last has one more. In a cluster with
+ * claims all copies of a job are kicked, and its attempts begin anew. Errors: as weir_broker_put();
+ * in a cluster also WEIR_EUNKNOWN, with ret_count set: a node did not answer, which ret_error
+ * names, and a copy of what was kicked may stay buried there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
                                                           size_t count, size_t *ret_count,
                                                           struct weir_error *ret_error);

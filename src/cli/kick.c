@@ -65,10 +65,11 @@ static int kick_tube(const struct kick *kick, const char *tube, weir_broker *bro
     uint64_t most = (uint64_t)kick->limit < counts.buried ? (uint64_t)kick->limit : counts.buried;
     uint64_t kicked = 0;
     size_t step = 1;
-    while (status == WEIR_OK && step > 0 && kicked < most) {
-        size_t asked = most - kicked < STEP ? (size_t)(most - kicked) : STEP;
+    size_t asked = 1;
+    while (status == WEIR_OK && step == asked && kicked < most) {
+        asked = most - kicked < STEP ? (size_t)(most - kicked) : STEP;
         status = weir_broker_kick(broker, tube, asked, &step, &error);
-        kicked += status == WEIR_OK ? step : 0;
+        kicked += status == WEIR_OK || status == WEIR_EUNKNOWN ? step : 0;
     }
     bool printed =
         kick->json

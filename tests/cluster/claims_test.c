@@ -34,7 +34,8 @@ static void check_step(struct world *world, struct model *model, const char *bod
     enum weiri_claim_answer expected = is_mine ? WEIRI_CLAIM_MINE
                                        : model->state == HELD || model->state == FAILED
                                            ? WEIRI_CLAIM_BUSY
-                                           : WEIRI_CLAIM_DONE;
+                                       : model->state == BURIED ? WEIRI_CLAIM_BURIED
+                                                                : WEIRI_CLAIM_DONE;
     int64_t time_ms = has_delay || verb == WEIRI_CLAIM || verb == WEIRI_CLAIM_RENEW ? LONG_MS : 0;
     if (verb == WEIRI_CLAIM_FORGET) {
         expected = WEIRI_CLAIM_MINE;

@@ -13,6 +13,7 @@ struct world {
     struct proxy proxy;
     int channel;
     pid_t child;
+    bool is_failing; /* the job, at its only attempt */
 };
 
 /* Tells that the handler runs, and ends when it is told to. */
@@ -26,20 +27,23 @@ static void tell_and_wait(weir_context *context, struct runs *runs)
 }
 
 /* In a child that was forked before there were threads. */
-_Noreturn static void work_until_killed(const struct place *place, int channel)
+_Noreturn static void work_until_killed(const struct world *world, int channel)
 {
     static struct runs runs;
     runs.during = tell_and_wait;
     runs.arg = &channel;
-    weir_consumer *consumer = place_consumer(place_broker(place), &runs, 1, 0, 0, 0);
+    runs.failures_left = world->is_failing;
+    weir_consumer *consumer =
+        place_consumer(place_broker(&world->place), &runs, 1, world->is_failing ? 1 : 0, 0, 0);
     place_wait(consumer);
     _exit(1);
 }
 
-static void begin(struct world *world)
+static void begin(struct world *world, bool is_failing)
 {
     int both[2];
     memset(world, 0, sizeof(*world));
+    world->is_failing = is_failing;
     world->place.kind = ON_CLUSTER;
     world->place.copies = 1;
     node_start(&world->place.servers, 0);
@@ -55,7 +59,7 @@ static void begin(struct world *world)
     CHECK(world->child >= 0);
     if (world->child == 0) {
         (void)close(both[0]);
-        work_until_killed(&world->place, both[1]);
+        work_until_killed(world, both[1]);
     }
     (void)close(both[1]);
     proxy_start_at(&world->proxy, port, world->place.servers.node[0].port, 4096);
@@ -89,14 +93,14 @@ static void kill_child(struct world *world)
     (void)close(world->channel);
 }
 
-/* So many more runs empty the tube. */
-static void finish(struct world *world, int more_runs)
+/* After so many more runs no job waits. */
+static void finish(struct world *world, int more_runs, uint64_t buried)
 {
     struct runs runs = {.count = 0};
     place_consume(&world->place, &runs, 1, 0, 0);
     CHECK_INT(runs.count, ==, more_runs);
     CHECK_INT(runs.ends[WEIR_RUN_DONE], ==, more_runs);
-    CHECK_PLACE(&world->place, 0, 0, 0, 0);
+    CHECK_PLACE(&world->place, 0, 0, 0, buried);
     weir_broker_close(world->place.broker);
     proxy_end(&world->proxy);
     servers_end(&world->place.servers);
@@ -106,7 +110,7 @@ TEST(killed_before_the_claim, "a worker killed after it reserved a job, its clai
                               "not run it: it runs once")
 {
     struct world world;
-    begin(&world);
+    begin(&world, false);
     CHECK(kill(world.place.servers.redis.pid, SIGSTOP) == 0);
     put_one(&world);
     while (place_counts(&world.place).reserved == 0) {
@@ -115,38 +119,38 @@ TEST(killed_before_the_claim, "a worker killed after it reserved a job, its clai
     kill_child(&world);
     /* Redis may hear the claim of the dead worker now; then its lease has to end. */
     CHECK(kill(world.place.servers.redis.pid, SIGCONT) == 0);
-    finish(&world, 1);
+    finish(&world, 1, 0);
 }
 
 TEST(killed_in_the_handler, "a worker killed in its handler: the job runs again")
 {
     struct world world;
-    begin(&world);
+    begin(&world, false);
     put_one(&world);
     await_handler(&world);
     kill_child(&world);
-    finish(&world, 1);
+    finish(&world, 1, 0);
 }
 
 TEST(killed_before_it_is_confirmed, "a worker killed after its handler, before Redis heard of it: "
                                     "nobody knows that it ran, and it runs again")
 {
     struct world world;
-    begin(&world);
+    begin(&world, false);
     put_one(&world);
     await_handler(&world);
     server_end(&world.place.servers.redis);
     end_handler(&world);
     kill_child(&world);
     redis_start(&world.place.servers);
-    finish(&world, 1);
+    finish(&world, 1, 0);
 }
 
-/* Whether Redis knows a job as done. */
-static bool is_confirmed(const struct world *world)
+/* Whether Redis knows a job as done or buried. */
+static bool is_told(const struct world *world)
 {
     static const char ask[] = "EVAL \"local k = redis.call('KEYS', '*') for _, n in ipairs(k) do "
-                              "if #n == 32 and string.find(redis.call('GET', n), 'weir:done') "
+                              "if #n == 32 and not string.find(redis.call('GET', n), 'claim') "
                               "then return 1 end end return 0\" 0\r\n";
     char answer[8] = "";
     int fd = connect_port(world->place.servers.redis.port);
@@ -161,23 +165,23 @@ TEST(killed_before_it_is_deleted, "a worker killed after Redis heard that the jo
                                   "the node did: it is deleted, and does not run again")
 {
     struct world world;
-    begin(&world);
+    begin(&world, false);
     put_one(&world);
     await_handler(&world);
     world.proxy.is_silent = true;
     end_handler(&world);
-    while (!is_confirmed(&world)) {
+    while (!is_told(&world)) {
         (void)sched_yield();
     }
     kill_child(&world);
     world.proxy.is_silent = false;
-    finish(&world, 0);
+    finish(&world, 0, 0);
 }
 
 TEST(killed_after_it_was_deleted, "a worker killed after its job was deleted leaves nothing")
 {
     struct world world;
-    begin(&world);
+    begin(&world, false);
     put_one(&world);
     await_handler(&world);
     end_handler(&world);
@@ -185,5 +189,53 @@ TEST(killed_after_it_was_deleted, "a worker killed after its job was deleted lea
         (void)sched_yield();
     }
     kill_child(&world);
-    finish(&world, 0);
+    finish(&world, 0, 0);
+}
+
+TEST(killed_before_it_is_marked, "a worker killed before Redis heard that its job is to be buried: "
+                                 "its attempt counts, and it is buried")
+{
+    struct world world;
+    begin(&world, true);
+    put_one(&world);
+    await_handler(&world);
+    CHECK(kill(world.place.servers.redis.pid, SIGSTOP) == 0);
+    end_handler(&world);
+    kill_child(&world);
+    CHECK(kill(world.place.servers.redis.pid, SIGCONT) == 0);
+    struct runs none = {.count = 0};
+    place_consume(&world.place, &none, 1, 1, 0);
+    CHECK_INT(none.count, ==, 0);
+    finish(&world, 0, 1);
+}
+
+TEST(killed_before_it_is_buried, "a worker killed after Redis heard that its job is to be buried, "
+                                 "before the node did: it is buried by whoever finds it")
+{
+    struct world world;
+    begin(&world, true);
+    put_one(&world);
+    await_handler(&world);
+    world.proxy.is_silent = true;
+    end_handler(&world);
+    while (!is_told(&world)) {
+        (void)sched_yield();
+    }
+    kill_child(&world);
+    world.proxy.is_silent = false;
+    finish(&world, 0, 1);
+}
+
+TEST(killed_after_it_was_buried, "a worker killed after its job was buried leaves it so")
+{
+    struct world world;
+    begin(&world, true);
+    put_one(&world);
+    await_handler(&world);
+    end_handler(&world);
+    while (place_counts(&world.place).buried != 1) {
+        (void)sched_yield();
+    }
+    kill_child(&world);
+    finish(&world, 0, 1);
 }

@@ -300,7 +300,7 @@ TEST(waits_while_a_slot_moves, "claims of a slot that is being moved are away, o
     CHECK(strstr(sharded.world.log, "refuses: ASK") != NULL);
     /* To follow that would be of no use: of three keys one lacks. */
     (void)snprintf(command, sizeof(command),
-                   "ASKING\r\nEVAL \"return 1\" 3 %s weir:attempts:{%s} weir:reason:{%s}",
+                   "ASKING\r\nEVAL \"return 1\" 3 %s weir:attempts:{%s} weir:dead:{%s}",
                    held.claim.key, held.claim.key, held.claim.key);
     redis_say(sharded.node[2].port, command, answer, sizeof(answer));
     CHECK(strstr(answer, "-TRYAGAIN") != NULL);

@@ -1,14 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* What people ask of a cluster: counts, peeks, kicks. */
+/* What people ask of a cluster: counts and peeks. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "jobs/beanstalkd/cluster.h"
+#include "jobs/beanstalkd/copies.h"
 #include "jobs/error.h"
-#include "jobs/redis/claims.h"
 
 /* A longer pause has no end. */
 #define FOREVER_S (UINT64_C(100) * 365 * 24 * 3600)
@@ -164,7 +163,8 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
     struct weir_job_id id = {""};
     struct weir_job job = {.id = id.text, .reason = ""};
     struct weiri_job_stats facts;
-    char reason[WEIR_REASON_SIZE] = "";
+    char ids[WEIR_JOB_ID_SIZE];
+    struct weiri_claim look = {.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
     size_t prefix = 0;
     weiri_queries_ask(&queries, node, &request, NULL);
     status = weiri_queries_check(&queries, "stats-job", ret_error);
@@ -177,9 +177,9 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
         if (why_bad != NULL) {
             job.reason = why_bad;
         } else if (job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {
-            (void)weiri_cluster_claim(cluster, WEIRI_CLAIM_REASON, found->body, found->body_size, 0,
-                                      reason);
-            job.reason = reason;
+            weiri_claim_key(found->body, found->body_size, look.key);
+            (void)weiri_cluster_claim(cluster, &look);
+            job.reason = look.reason;
         }
         job.tube = facts.tube;
         job.body = found->body + prefix;
@@ -245,91 +245,23 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
 enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
                                        struct weir_error *ret_error)
 {
-    struct weiri_cluster *cluster = store;
-    struct weiri_copy_id copies[WEIRI_NODES_MAX];
-    struct weiri_queries queries;
-    size_t count;
+    struct weiri_copies copies = {.cluster = store, .id = id};
     size_t shown = 0;
     bool is_over = false;
-    enum weir_status status = weiri_id_parse(cluster, id, copies, &count, ret_error);
+    enum weir_status status = weiri_id_parse(store, id, copies.ids, &copies.count, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_queries_init(&queries, cluster, count, ret_error);
+        status = weiri_queries_init(&copies.queries, store, copies.count, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
     }
-    weiri_queries_ask_copies(&queries, copies, count, WEIRI_PEEK);
-    status = weiri_queries_check(&queries, "peek", ret_error);
+    (void)weiri_copies_ask(&copies, WEIRI_PEEK, NULL);
+    status = weiri_queries_check(&copies.queries, "peek", ret_error);
     if (status == WEIR_OK) {
-        status = show_found(&queries, 1, fn, arg, &shown, &is_over, ret_error);
+        status = show_found(&copies.queries, 1, fn, arg, &shown, &is_over, ret_error);
     }
-    weiri_queries_fini(&queries);
+    weiri_queries_fini(&copies.queries);
     return status != WEIR_OK || shown > 0
                ? status
                : weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.100s", id);
-}
-
-/* --- kick --- */
-
-/* Kicks buried jobs of one node one by one: the command for many would kick delayed ones where none
- * is buried, and a buried job's claim must be forgotten before it runs. Those that are buried again
- * meanwhile are the last ones, and are not kicked twice. False: the node or Redis did not answer.
- */
-static bool kick_node(struct weiri_queries *queries, size_t node, const char *tube, size_t count,
-                      size_t *kicked)
-{
-    struct weiri_cluster *cluster = queries->call.cluster;
-    const struct weiri_query *answer = queries->query;
-    const struct weiri_request stats = {.verb = WEIRI_STATS_TUBE, .tube = tube};
-    uint64_t most = 0;
-    weiri_queries_ask(queries, node, &stats, NULL);
-    if (answer->kind != WEIRI_OK_BODY) {
-        return answer->delivery == WEIRI_ANSWERED; /* it does not know the tube */
-    }
-    (void)weiri_stats_number(answer->body, answer->body_size, "current-jobs-buried", &most);
-    for (; most > 0 && *kicked < count; most--) {
-        const struct weiri_request peek = {.verb = WEIRI_PEEK_BURIED};
-        weiri_queries_ask(queries, node, &peek, tube);
-        if (answer->kind != WEIRI_FOUND) {
-            return answer->delivery == WEIRI_ANSWERED;
-        }
-        if (cluster->claims != NULL &&
-            weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, answer->body, answer->body_size, 0,
-                                NULL) == WEIRI_CLAIM_AWAY) {
-            return false;
-        }
-        const struct weiri_request kick = {.verb = WEIRI_KICK_JOB, .id = answer->id};
-        weiri_queries_ask(queries, node, &kick, NULL);
-        if (answer->delivery != WEIRI_ANSWERED) {
-            return false;
-        }
-        *kicked += answer->kind == WEIRI_KICKED;
-    }
-    return true;
-}
-
-enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count, size_t *ret_count,
-                                    struct weir_error *ret_error)
-{
-    struct weiri_cluster *cluster = store;
-    struct weiri_queries queries;
-    size_t kicked = 0;
-    size_t away = 0;
-    enum weir_status status = weiri_queries_init(&queries, cluster, 1, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < cluster->options.node_count; i++) {
-        away += !kick_node(&queries, i, tube, count, &kicked);
-    }
-    weiri_queries_fini(&queries);
-    if (away > 0 && kicked == 0) {
-        return weiri_fail(ret_error, WEIR_EUNAVAILABLE,
-                          "%zu of %zu nodes or Redis did not answer, and no job was kicked", away,
-                          cluster->options.node_count);
-    }
-    if (ret_count != NULL) {
-        *ret_count = kicked;
-    }
-    return WEIR_OK;
 }

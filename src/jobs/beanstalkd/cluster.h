@@ -125,9 +125,6 @@ void weiri_queries_clear(struct weiri_queries *queries);
 void weiri_queries_ask(struct weiri_queries *queries, size_t node,
                        const struct weiri_request *request, const char *use);
 #define WEIRI_ALL_NODES SIZE_MAX
-/* The same to each copy of a job. */
-void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
-                              size_t count, enum weiri_verb verb);
 void weiri_queries_fini(struct weiri_queries *queries);
 /* The node of a query. */
 size_t weiri_query_node(const struct weiri_query *query);
@@ -137,12 +134,9 @@ void weiri_query_tell(const struct weiri_query *query, char *text, size_t size);
 enum weir_status weiri_queries_check(const struct weiri_queries *queries, const char *what,
                                      struct weir_error *ret_error);
 
-/* Does something with a body's claim and waits for the answer; there are claims. ret_reason (may be
- * NULL) receives the answer to WEIRI_CLAIM_REASON, "" where there is none. */
+/* Sends a claim, whose key is set, and waits for the answer; there are claims. */
 enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
-                                            enum weiri_claim_verb verb, const char *body,
-                                            size_t size, int64_t time_ms,
-                                            char ret_reason[WEIR_REASON_SIZE]);
+                                            struct weiri_claim *claim);
 
 /* Sums what the nodes count of a tube, asking them by queries for all nodes. False: none of them
  * knows it, or it is empty and nobody's. */
@@ -183,8 +177,6 @@ bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
 /* The operations: functions of struct weiri_broker_ops. */
 enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
                                    struct weir_job_id *ret_ids, struct weir_error *ret_error);
-enum weir_status weiri_cluster_remove(void *store, const char *const *ids, size_t count,
-                                      size_t *ret_count, struct weir_error *ret_error);
 enum weir_status weiri_cluster_change(void *store, const struct weiri_change *change,
                                       struct weir_error *ret_error);
 enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count, size_t *ret_count,

@@ -108,7 +108,7 @@ static void stock(struct weiri_copy *copy, uint32_t attempts)
     weiri_mutex_unlock(&cluster->mutex);
 }
 
-/* Sets a copy aside. The others are deleted when they are found, so that one remains. */
+/* Sets a copy aside. The others are buried when they are found. */
 static void bury(struct weiri_copy *copy, const char *why)
 {
     const struct weiri_subscription *subscription = subscription_of(copy);
@@ -174,6 +174,9 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
         break;
     case WEIRI_CLAIM_DONE:
         weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
+        break;
+    case WEIRI_CLAIM_BURIED:
+        weiri_copy_leave(copy, WEIRI_JOB_BURY, 0);
         break;
     case WEIRI_CLAIM_AWAY:
         if (subscription_of(copy)->cluster->options.runs_unclaimed) {
@@ -338,6 +341,7 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
         return;
     }
     weiri_claim_key(reply->body, reply->body_size, copy->claim.key);
+    copy->claim.copies = copy->reservation->job.id;
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(bucket_of(copy), &copy->same);
     copy->claim.token = weiri_random_next(&cluster->random);

@@ -89,10 +89,10 @@ static void release_held(struct mover *mover)
 static enum weiri_claim_answer claim(struct mover *mover, const struct at_hand *copy,
                                      enum weiri_claim_verb verb)
 {
-    return mover->cluster->claims == NULL
-               ? WEIRI_CLAIM_MINE
-               : weiri_cluster_claim(mover->cluster, verb, copy->body, copy->body_size,
-                                     verb == WEIRI_CLAIM ? CLAIM_MS : 0, NULL);
+    struct weiri_claim claim = {.verb = verb, .time_ms = verb == WEIRI_CLAIM ? CLAIM_MS : 0};
+    weiri_claim_key(copy->body, copy->body_size, claim.key);
+    return mover->cluster->claims == NULL ? WEIRI_CLAIM_MINE
+                                          : weiri_cluster_claim(mover->cluster, &claim);
 }
 
 /* Deletes the copy. True: it is gone. */
@@ -200,6 +200,9 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
         } else {
             leave(mover, copy, "done elsewhere, and its node did not answer");
         }
+        return WEIR_OK;
+    case WEIRI_CLAIM_BURIED:
+        leave(mover, copy, "another copy of it is buried");
         return WEIR_OK;
     case WEIRI_CLAIM_AWAY:
         break;

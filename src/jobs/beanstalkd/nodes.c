@@ -65,7 +65,7 @@ static int tell_node(struct weiri_queries *queries, size_t index, const char *wh
     return fn(&node, arg);
 }
 
-/* Redis, by a command that changes nothing: to forget a claim of a body that no job has. */
+/* Redis, by a command that changes nothing: to look at a claim of a body that no job has. */
 static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *arg)
 {
     static const char body[] = "0/weir: is Redis there?";
@@ -79,10 +79,12 @@ static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *ar
                              .state = WEIR_NODE_UP,
                              .why = "",
                              .version = ""};
-    (void)weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0, NULL);
+    char ids[WEIR_JOB_ID_SIZE];
+    struct weiri_claim claim = {.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
+    weiri_claim_key(body, sizeof(body) - 1, claim.key);
+    (void)weiri_cluster_claim(cluster, &claim);
     int64_t start = weiri_monotonic_now();
-    if (weiri_cluster_claim(cluster, WEIRI_CLAIM_FORGET, body, sizeof(body) - 1, 0, NULL) ==
-        WEIRI_CLAIM_AWAY) {
+    if (weiri_cluster_claim(cluster, &claim) == WEIRI_CLAIM_AWAY) {
         node.state = WEIR_NODE_AWAY;
         node.why = "no answer, or an error: the log says which";
     } else {

@@ -119,17 +119,6 @@ void weiri_queries_ask(struct weiri_queries *queries, size_t node,
     weiri_queries_run(queries);
 }
 
-void weiri_queries_ask_copies(struct weiri_queries *queries, const struct weiri_copy_id *copies,
-                              size_t count, enum weiri_verb verb)
-{
-    weiri_queries_clear(queries);
-    for (size_t i = 0; i < count; i++) {
-        const struct weiri_request request = {.verb = verb, .id = copies[i].number};
-        (void)weiri_queries_add(queries, copies[i].node, &request, NULL);
-    }
-    weiri_queries_run(queries);
-}
-
 void weiri_queries_fini(struct weiri_queries *queries)
 {
     weiri_queries_clear(queries);
@@ -204,16 +193,12 @@ static void send_claim(struct weiri_call *call, int64_t now_ns)
 }
 
 enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
-                                            enum weiri_claim_verb verb, const char *body,
-                                            size_t size, int64_t time_ms,
-                                            char ret_reason[WEIR_REASON_SIZE])
+                                            struct weiri_claim *claim)
 {
     struct claim_call call = {.call = {.cluster = cluster, .begin = send_claim, .left = 1},
-                              .claim = {.verb = verb, .time_ms = time_ms, .done = claim_answered}};
-    weiri_claim_key(body, size, call.claim.key);
+                              .claim = *claim};
+    call.claim.done = claim_answered;
     weiri_call_run(&call.call);
-    if (ret_reason != NULL) {
-        memcpy(ret_reason, call.claim.reason, WEIR_REASON_SIZE);
-    }
+    *claim = call.claim;
     return call.answer;
 }

@@ -86,6 +86,12 @@ static void finish(struct weiri_copy *copy, enum weir_status status)
     weiri_call_answer(settlement->call);
 }
 
+/* Another has the claim, or has settled the job. */
+static bool is_others(enum weiri_claim_answer answer)
+{
+    return answer == WEIRI_CLAIM_BUSY || answer == WEIRI_CLAIM_DONE || answer == WEIRI_CLAIM_BURIED;
+}
+
 static void settled(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
 {
@@ -93,10 +99,10 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
     bool is_good = delivery == WEIRI_ANSWERED &&
                    (reply->kind == WEIRI_DELETED || reply->kind == WEIRI_RELEASED ||
                     reply->kind == WEIRI_BURIED || reply->kind == WEIRI_TOUCHED);
-    /* A job that Redis knows as done is deleted when it comes back, by whoever finds it. */
-    bool is_confirmed = copy->event == WEIRI_JOB_DONE && copy->answer == WEIRI_CLAIM_MINE;
-    bool is_others = copy->answer == WEIRI_CLAIM_BUSY || copy->answer == WEIRI_CLAIM_DONE;
-    finish(copy, (is_good && !is_others) || is_confirmed ? WEIR_OK : WEIR_ELEASELOST);
+    /* A job that Redis knows as done or buried is deleted or buried by whoever finds a copy. */
+    bool is_confirmed = (copy->event == WEIRI_JOB_DONE || copy->event == WEIRI_JOB_BURY) &&
+                        copy->answer == WEIRI_CLAIM_MINE;
+    finish(copy, (is_good && !is_others(copy->answer)) || is_confirmed ? WEIR_OK : WEIR_ELEASELOST);
 }
 
 static void tell_node(struct weiri_copy *copy)
@@ -127,16 +133,17 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);
     struct weiri_subscription *subscription = copy->lane->subscription;
     bool is_last = copy->event == WEIRI_JOB_DONE || copy->event == WEIRI_JOB_BURY;
-    bool is_others = answer == WEIRI_CLAIM_BUSY || answer == WEIRI_CLAIM_DONE;
     (void)number;
     copy->answer = answer;
-    if (is_others) {
+    if (is_others(answer)) {
         /* Another took it when this claim's lease ended, and settles it. */
         if (copy->event == WEIRI_JOB_TOUCH) {
             finish(copy, WEIR_ELEASELOST);
             return;
         }
-        copy->event = answer == WEIRI_CLAIM_DONE ? WEIRI_JOB_DONE : WEIRI_JOB_RELEASE;
+        copy->event = answer == WEIRI_CLAIM_DONE     ? WEIRI_JOB_DONE
+                      : answer == WEIRI_CLAIM_BURIED ? WEIRI_JOB_BURY
+                                                     : WEIRI_JOB_RELEASE;
     } else if (is_last && answer == WEIRI_CLAIM_AWAY &&
                !subscription->cluster->options.runs_unclaimed) {
         /* Were this copy taken off its node now, another would run. A consumer tries again. */

@@ -19,31 +19,47 @@
 /* How often a claim may be sent on within a Redis Cluster: once where its slots have just moved. */
 #define REDIRECTS_MAX 3
 
-/* KEYS: the job's key; its count of attempts and the reason why it is buried, in the same slot of a
- * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason. Answers {answer,
- * number}, or with a reason as third. A value that does not begin with
+/* KEYS: the job's key; its count of attempts; why and where it is buried, in the same slot of a
+ * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason, ids of copies.
+ * Answers {answer, number}, or with a reason and ids behind it. A value that does not begin with
  * weir:claim: means that the job is done elsewhere: go-queue's values are of that kind. What was
  * confirmed or buried names its holder, so that the holder may say it again where it did not get
- * the answer. */
+ * the answer. A copy is noted before it is buried, so that none is buried unknown. */
 static const char script[] =
     "local v = redis.call('GET', KEYS[1]) or ''\n"
     "local verb, mine, ms = ARGV[1], ARGV[2], tonumber(ARGV[3])\n"
     "local token = string.sub(mine, 12)\n"
+    "local month = 2592000000\n"
     "local ends = {confirm = 'weir:done:' .. token, bury = 'weir:buried:' .. token}\n"
     "local function is(prefix) return string.sub(v, 1, #prefix) == prefix end\n"
     "local function set(value, t) redis.call('SET', KEYS[1], value, 'PX', t) end\n"
+    "local function note()\n"
+    "  for id in string.gmatch(ARGV[5], '[^,]+') do redis.call('HSET', KEYS[3], id, '') end\n"
+    "  redis.call('PEXPIRE', KEYS[3], month)\n"
+    "end\n"
+    "local function bury()\n"
+    "  set('weir:buried:' .. token, month)\n"
+    "  redis.call('HSET', KEYS[3], 'reason', ARGV[4])\n"
+    "  note()\n"
+    "end\n"
     "local function other()\n"
     "  if is('weir:claim:') then return {2, redis.call('PTTL', KEYS[1])} end\n"
-    "  return {3, 0}\n"
+    "  if not is('weir:buried:') then return {3, 0} end\n"
+    "  note()\n"
+    "  return {4, 0}\n"
     "end\n"
-    "if verb == 'reason' then\n"
-    "  return {1, 0, redis.call('GET', KEYS[3]) or ''}\n"
-    "elseif verb == 'revoke' then\n"
-    "  if v ~= '' and v ~= 'weir:claim:failed' and not is('weir:buried') then return other() end\n"
-    "  set('weir:revoked', ms)\n"
+    "if verb == 'look' then\n"
+    "  local ids = ''\n" /* as many as have space */
+    "  for _, id in ipairs(redis.call('HKEYS', KEYS[3])) do\n"
+    "    if id ~= 'reason' and #ids + #id < 1020 then ids = ids .. ',' .. id end\n"
+    "  end\n"
+    "  return {1, 0, redis.call('HGET', KEYS[3], 'reason') or '', ids}\n"
+    "elseif verb == 'revoke' or verb == 'aside' then\n"
+    "  if v ~= '' and v ~= 'weir:claim:failed' and not is('weir:buried:') then return other() end\n"
+    "  if verb == 'aside' then bury() else set('weir:revoked', ms) end\n"
     "elseif verb == 'forget' then\n"
-    "  if is('weir:buried') then redis.call('DEL', KEYS[1]) end\n"
-    "  redis.call('DEL', KEYS[2], KEYS[3])\n"
+    "  if is('weir:buried:') then redis.call('DEL', KEYS[1]) end\n"
+    "  redis.call('DEL', KEYS[2])\n"
     "elseif v ~= '' and v ~= mine and v ~= ends[verb] then\n"
     "  return other()\n"
     "elseif verb == 'claim' then\n"
@@ -53,13 +69,11 @@ static const char script[] =
     "  return {1, n}\n"
     "elseif verb == 'renew' then\n"
     "  set(mine, ms)\n"
-    "elseif ends[verb] then\n"
+    "elseif verb == 'bury' then\n"
+    "  bury()\n"
+    "elseif verb == 'confirm' then\n"
     "  set(ends[verb], 3600000)\n"
-    "  if verb == 'confirm' then\n"
-    "    redis.call('DEL', KEYS[2], KEYS[3])\n"
-    "  else\n"
-    "    redis.call('SET', KEYS[3], ARGV[4], 'PX', 2592000000)\n"
-    "  end\n"
+    "  redis.call('DEL', KEYS[2], KEYS[3])\n"
     "else\n"
     "  if verb == 'undo' and redis.call('DECR', KEYS[2]) <= 0 then redis.call('DEL', KEYS[2]) end\n"
     "  if ms > 0 then set('weir:claim:failed', ms) else redis.call('DEL', KEYS[1]) end\n"
@@ -67,11 +81,10 @@ static const char script[] =
     "return {1, 0}\n";
 
 static const char *const verbs[] = {
-    [WEIRI_CLAIM] = "claim",         [WEIRI_CLAIM_RENEW] = "renew",
-    [WEIRI_CLAIM_UNDO] = "undo",     [WEIRI_CLAIM_CONFIRM] = "confirm",
-    [WEIRI_CLAIM_RETURN] = "return", [WEIRI_CLAIM_BURY] = "bury",
-    [WEIRI_CLAIM_REVOKE] = "revoke", [WEIRI_CLAIM_FORGET] = "forget",
-    [WEIRI_CLAIM_REASON] = "reason",
+    [WEIRI_CLAIM] = "claim",           [WEIRI_CLAIM_RENEW] = "renew",   [WEIRI_CLAIM_UNDO] = "undo",
+    [WEIRI_CLAIM_CONFIRM] = "confirm", [WEIRI_CLAIM_RETURN] = "return", [WEIRI_CLAIM_BURY] = "bury",
+    [WEIRI_CLAIM_REVOKE] = "revoke",   [WEIRI_CLAIM_FORGET] = "forget", [WEIRI_CLAIM_LOOK] = "look",
+    [WEIRI_CLAIM_ASIDE] = "aside",
 };
 
 struct weiri_claims {
@@ -270,10 +283,13 @@ static void on_claim(redisAsyncContext *redis, void *answer, void *arg)
     struct weiri_claim *claim = arg;
     if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements >= 2 &&
         reply->element[0]->type == REDIS_REPLY_INTEGER && reply->element[0]->integer >= 1 &&
-        reply->element[0]->integer <= 3 && reply->element[1]->type == REDIS_REPLY_INTEGER) {
+        reply->element[0]->integer < WEIRI_CLAIM_AWAY &&
+        reply->element[1]->type == REDIS_REPLY_INTEGER) {
         long long number = reply->element[1]->integer;
-        if (reply->elements > 2 && reply->element[2]->type == REDIS_REPLY_STRING) {
+        if (reply->elements == 4 && reply->element[2]->str != NULL &&
+            reply->element[3]->str != NULL) {
             (void)snprintf(claim->reason, sizeof(claim->reason), "%s", reply->element[2]->str);
+            (void)snprintf(claim->ret_copies, WEIR_JOB_ID_SIZE, "%s", reply->element[3]->str);
         }
         answer_claim(claim, (enum weiri_claim_answer)reply->element[0]->integer,
                      number < 0 ? 0 : number);
@@ -289,17 +305,20 @@ static void send_claim(struct weiri_redis_server *server, struct weiri_claim *cl
     char value[40];
     char time[24];
     char attempts[WEIRI_CLAIM_KEY_SIZE + 20];
-    char reason[WEIRI_CLAIM_KEY_SIZE + 20];
+    char buried[WEIRI_CLAIM_KEY_SIZE + 20];
     (void)snprintf(value, sizeof(value), "weir:claim:%016" PRIx64, claim->token);
     (void)snprintf(time, sizeof(time), "%" PRId64, claim->time_ms);
     (void)snprintf(attempts, sizeof(attempts), "weir:attempts:{%s}", claim->key);
-    (void)snprintf(reason, sizeof(reason), "weir:reason:{%s}", claim->key);
+    (void)snprintf(buried, sizeof(buried), "weir:dead:{%s}", claim->key);
+    const char *copies = claim->copies != NULL ? claim->copies : "";
     const char *words[] = {"EVALSHA", server->claims->sha, "3",   claim->key, attempts,
-                           reason,    verbs[claim->verb],  value, time,       claim->reason};
+                           buried,    verbs[claim->verb],  value, time,       claim->reason,
+                           copies};
     claim->limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
     weiri_list_remove(&claim->link);
     weiri_list_insert_before(&server->pending, &claim->link);
-    if (redisAsyncCommandArgv(server->redis, on_claim, claim, 10, words, NULL) != REDIS_OK) {
+    if (redisAsyncCommandArgv(server->redis, on_claim, claim, sizeof(words) / sizeof(words[0]),
+                              words, NULL) != REDIS_OK) {
         answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
     }
 }

@@ -24,16 +24,18 @@ enum weiri_claim_verb {
     WEIRI_CLAIM_CONFIRM, /* done: other copies are deleted for an hour */
     WEIRI_CLAIM_RETURN,  /* failed: free again after time_ms; 0: at once */
     WEIRI_CLAIM_UNDO,    /* not run: the same, and no attempt */
-    WEIRI_CLAIM_BURY,    /* set aside: other copies are deleted for an hour */
+    WEIRI_CLAIM_BURY,    /* set aside: other copies are buried for 30 days */
+    WEIRI_CLAIM_ASIDE,   /* the same by an operator, unless it runs or is done */
     WEIRI_CLAIM_REVOKE,  /* nobody's, for time_ms, unless it runs or is done */
     WEIRI_CLAIM_FORGET,  /* buried no longer */
-    WEIRI_CLAIM_REASON   /* why is it buried? */
+    WEIRI_CLAIM_LOOK     /* why is it buried, and where? */
 };
 
 enum weiri_claim_answer {
     WEIRI_CLAIM_MINE = 1, /* done; of a claim: number is the attempt, from 1 on */
     WEIRI_CLAIM_BUSY,     /* another holds it; number is for how many ms at most */
-    WEIRI_CLAIM_DONE,     /* done, revoked or buried, or go-queue's */
+    WEIRI_CLAIM_DONE,     /* done or revoked, or go-queue's */
+    WEIRI_CLAIM_BURIED,   /* set aside: every copy is to be buried */
     WEIRI_CLAIM_AWAY      /* Redis did not answer: nobody knows */
 };
 
@@ -46,7 +48,9 @@ struct weiri_claim {
     int64_t limit_ns;
     size_t server;      /* the one that had the key last, from 1 on; 0: none was asked yet */
     uint32_t redirects; /* since it was pushed */
-    char reason[WEIR_REASON_SIZE]; /* of a bury; the answer to WEIRI_CLAIM_REASON */
+    const char *copies; /* their ids, between commas, for a job that is buried; NULL: none */
+    char *ret_copies;   /* of WEIRI_CLAIM_LOOK: receives them; WEIR_JOB_ID_SIZE bytes */
+    char reason[WEIR_REASON_SIZE]; /* of a bury; an answer to WEIRI_CLAIM_LOOK */
     /* Called once, on the thread that drives the claims. */
     void (*done)(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number);
 };

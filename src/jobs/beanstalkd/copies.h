@@ -1,0 +1,55 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_BEANSTALKD_COPIES_H
+#define WEIRI_BEANSTALKD_COPIES_H
+
+#include "jobs/beanstalkd/cluster.h"
+
+/* The copies of a job, for operators' commands: those of its id, and with claims those that Redis
+ * knows to be buried. */
+
+struct weiri_copies {
+    struct weiri_cluster *cluster;
+    const char *id;
+    struct weiri_copy_id ids[WEIRI_NODES_MAX];
+    uint32_t priorities[WEIRI_NODES_MAX]; /* as weiri_copies_weiri_copies_find_state() found them */
+    size_t count;
+    struct weiri_queries queries; /* one for each copy */
+    char away[300];               /* nodes that did not answer, and why */
+    /* weiri_copies_weiri_copies_find_claim()'s. */
+    struct weiri_claim claim; /* its key is empty: there is none */
+    int64_t run_at_ns;
+    bool is_buried; /* Redis knows copies that are, or were */
+};
+
+/* Sends a command to each copy that a mask names (NULL: all, and who was away is forgotten) and
+ * waits for the answers. The queries of the others are not sent. Returns the number of those that
+ * did not answer. */
+size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const bool *mask);
+/* The first answer of a kind to the last command; NULL: there is none. */
+const struct weiri_query *weiri_copies_find(const struct weiri_copies *copies,
+                                            enum weiri_reply_kind kind);
+/* Learns the job's claim from a copy that answers, and adds the copies that Redis knows to be
+ * buried. False: Redis did not answer. Without claims, and where no copy answers, there is no
+ * claim.
+ */
+bool weiri_copies_find_claim(struct weiri_copies *copies);
+/* Does something to the claim that was found. */
+enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum weiri_claim_verb verb,
+                                           int64_t time_ms);
+/* Sets mask for the copies that are in one of these states, and counts them and the others. Returns
+ * the number of nodes that did not answer. */
+size_t weiri_copies_find_state(struct weiri_copies *copies, const char *const *states,
+                               size_t state_count, bool *mask, size_t *ret_found,
+                               size_t *ret_others, bool *ret_is_reserved);
+/* WEIR_EUNKNOWN: the job, what is known, and who did not answer. */
+enum weir_status weiri_copies_fail(const struct weiri_copies *copies, const char *what,
+                                   struct weir_error *ret_error);
+/* The same where Redis did not. */
+enum weir_status weiri_copies_fail_redis(struct weiri_copies *copies, const char *what,
+                                         struct weir_error *ret_error);
+
+/* Kicks a job by its id (kick.c). The queries are left as the kick's. */
+enum weir_status weiri_copies_kick(struct weiri_copies *copies, struct weir_error *ret_error);
+
+#endif
