@@ -1,26 +1,29 @@
-# What `cmake --install` puts where: headers, libraries, the program, its pages, and the pkg-config and CMake packages.
-# tests/consumer builds programs on the result.
+# What `cmake --install` puts where. tests/consumer builds programs on the result.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h")
-foreach(section 1 5 7)
-    file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
-    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
-endforeach()
-install(TARGETS weir_program)
+file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/weir/*.h)
+if(NOT WEIR_JOBS)
+    # The headers of libweir-jobs are jobs.h and what it includes.
+    file(STRINGS ${PROJECT_SOURCE_DIR}/include/weir/jobs.h jobs_headers REGEX "^#include <weir/")
+    list(TRANSFORM jobs_headers REPLACE "^#include <(.*)>" "${PROJECT_SOURCE_DIR}/include/\\1")
+    list(REMOVE_ITEM headers ${PROJECT_SOURCE_DIR}/include/weir/jobs.h ${jobs_headers})
+endif()
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir)
+install(FILES ${PROJECT_SOURCE_DIR}/man/weir.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 # Two export sets: the second needs SQLite's development files, and a consumer of the others need not have them.
 set_target_properties(weir PROPERTIES EXPORT_NAME weir)
 set_target_properties(weir_static PROPERTIES EXPORT_NAME weir_static)
-set_target_properties(weir_jobs PROPERTIES EXPORT_NAME jobs)
-set_target_properties(weir_jobs_static PROPERTIES EXPORT_NAME jobs_static)
-install(TARGETS weir weir_static weir_jobs EXPORT weirTargets)
-install(TARGETS weir_jobs_static EXPORT weirJobsStaticTargets)
-
+install(TARGETS weir weir_static EXPORT weirTargets)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+if(WEIR_JOBS)
+    set_target_properties(weir_jobs PROPERTIES EXPORT_NAME jobs)
+    set_target_properties(weir_jobs_static PROPERTIES EXPORT_NAME jobs_static)
+    install(TARGETS weir_jobs EXPORT weirTargets)
+    install(TARGETS weir_jobs_static EXPORT weirJobsStaticTargets)
+    install(EXPORT weirJobsStaticTargets NAMESPACE weir:: DESTINATION ${package})
+endif()
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${package})
-install(EXPORT weirJobsStaticTargets NAMESPACE weir:: DESTINATION ${package})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/packaging/cmake/weirConfig.cmake.in
     ${PROJECT_BINARY_DIR}/weirConfig.cmake INSTALL_DESTINATION ${package})
 # Before 1.0 a new minor version may change the ABI.
@@ -39,7 +42,22 @@ if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} AND NOT IS_ABSOLUTE ${CMAKE_INSTALL_I
     set(WEIR_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(WEIR_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-foreach(name libweir libweir-jobs)
+set(pc_names libweir)
+if(WEIR_JOBS)
+    list(APPEND pc_names libweir-jobs)
+    # No Requires.private: whoever links the shared library needs neither these packages nor the folders of their headers.
+    string(JOIN " " WEIR_PC_JOBS_PRIVATE ${SQLITE3_STATIC_LDFLAGS} ${HIREDIS_STATIC_LDFLAGS} ${LIBMD_STATIC_LDFLAGS}
+        ${SODIUM_STATIC_LDFLAGS})
+endif()
+foreach(name ${pc_names})
     configure_file(${PROJECT_SOURCE_DIR}/packaging/pkgconfig/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
+
+if(WEIR_PROGRAM)
+    install(TARGETS weir_program)
+    foreach(section 1 5)
+        file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
+        install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    endforeach()
+endif()

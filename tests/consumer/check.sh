@@ -7,6 +7,8 @@
 #   check.sh find_package STAGE WORK    builds and runs project/ with CMake against STAGE
 #   check.sh pkg_config STAGE WORK      the same with pkg-config and the bare compiler
 #   check.sh add_subdirectory SRC WORK  the same with weir's sources inside the project
+#   check.sh alone SRC WORK             builds, installs and uses libweir alone where hardly a command is installed
+#   check.sh fetch_content SRC WORK     the same with weir's sources inside the project, which sets no option
 # and as CI does, who packages weir being the one who uses it:
 #   check.sh make_install ROOT          `make install` into ROOT with PREFIX=/usr
 set -eu
@@ -94,6 +96,10 @@ check_pkg_config() {
     for program in shared_c shared_cpp static_c; do
         run_consumer "$work/$program"
     done
+    # Whoever links the shared library needs no package of those that it uses, nor folders of their headers.
+    alone=$(PKG_CONFIG_LIBDIR=$lib/pkgconfig pkg-config --cflags --libs libweir-jobs) || fail "libweir-jobs.pc: $alone"
+    flags=$(pkg-config --cflags libweir-jobs)
+    [ "$flags" = "$(pkg-config --cflags libweir)" ] || fail "libweir-jobs.pc asks for more than weir's headers: $flags"
     # libweir alone must not drag in SQLite, nor anything else.
     libs=$(pkg-config --static --libs libweir)
     case $libs in
@@ -106,10 +112,72 @@ check_pkg_config() {
 
 check_add_subdirectory() {
     source=$1
-    cmake -S "$here/project" -B "$work/build" -G Ninja -D WEIR_SOURCE="$source"
+    cmake -S "$here/project" -B "$work/build" -G Ninja -D WEIR_SOURCE="$source" -D CMAKE_BUILD_TYPE=Debug
     cmake --build "$work/build" --target shared_c shared_cpp
+    if grep -E '^(POPT|MICROHTTPD)' "$work/build/CMakeCache.txt"; then
+        fail "what the program needs was looked for without WEIR_PROGRAM"
+    fi
     run_consumer "$work/build/shared_c"
     run_consumer "$work/build/shared_cpp"
+}
+
+# A PATH of cmake, make, cc, ld and ar. What cc itself runs, and looks for in PATH, is told to cc alone.
+make_path() {
+    mkdir "$work/bin" "$work/of_cc"
+    for command in cmake make ld ar; do
+        ln -s "$(command -v "$command")" "$work/bin/$command"
+    done
+    ln -s "$(command -v "$CC")" "$work/bin/cc"
+    ln -s "$(command -v as)" "$work/of_cc/as"
+}
+
+# with_path COMMAND...: in that PATH, with nothing else in the environment.
+with_path() {
+    env -i PATH="$work/bin" COMPILER_PATH="$work/of_cc" "$@"
+}
+
+# build_alone SOURCE BUILD OPTION...: CMake finds commands in that PATH only.
+build_alone() {
+    source=$1 build=$2
+    shift 2
+    with_path cmake -S "$source" -B "$build" -G 'Unix Makefiles' -D CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF \
+        -D CMAKE_BUILD_TYPE=Debug "$@"
+    with_path cmake --build "$build" --parallel 2
+    if grep PKG_CONFIG "$build/CMakeCache.txt"; then
+        fail "pkg-config was looked for"
+    fi
+}
+
+run_alone() {
+    "$1/hello_queue" | diff "$here/../../examples/expected/hello_queue.txt" - || fail "$1/hello_queue does not work"
+}
+
+check_alone() {
+    make_path
+    build_alone "$1" "$work/weir" -D WEIR_JOBS=OFF
+    with_path cmake --install "$work/weir" --prefix "$work/stage"
+    found=$(find "$work/stage" -name '*jobs*' -o -path '*/bin/*' -o -path '*/man1/*')
+    [ -z "$found" ] || fail "installed without WEIR_JOBS: $found"
+    (cd "$work/stage/include" && for header in weir/*.h; do echo "#include <$header>"; done) >"$work/headers.c"
+    "$CC" -std=c11 -fsyntax-only -I"$work/stage/include" "$work/headers.c" || fail "a header is missing"
+    build_alone "$here/alone" "$work/build" -D CMAKE_PREFIX_PATH="$work/stage"
+    run_alone "$work/build"
+    # Where everything is installed it is the same.
+    cmake -S "$here/alone" -B "$work/found" -G Ninja -D CMAKE_PREFIX_PATH="$work/stage"
+    # What needs a part that is left out is refused.
+    for part in WEIR_PROGRAM WEIR_TESTS WEIR_EXAMPLES; do
+        if cmake -S "$1" -B "$work/refused" -D WEIR_JOBS=OFF -D "$part=ON" >"$work/refused.log" 2>&1; then
+            fail "$part is accepted without what it needs"
+        fi
+        grep -q "$part is ON and needs" "$work/refused.log" || fail "$(cat "$work/refused.log")"
+        rm -rf "$work/refused"
+    done
+}
+
+check_fetch_content() {
+    make_path
+    build_alone "$here/alone" "$work/build" -D WEIR_SOURCE="$1"
+    run_alone "$work/build"
 }
 
 check_make_install() {
