@@ -201,10 +201,10 @@ struct weiri_added weiri_pool_again_locked(weir_pool *pool, weir_envelope *envel
 /* A step of the pool's manual clock. */
 void weiri_pool_on_step(struct weiri_clock_user *user);
 
-/* Waits for a change: another state, a pause or resume, a worker that left, no running envelope,
- * the end of an observed run, idleness, the end of a join, or a thread that stopped waiting for the
- * end; at most until the clock shows limit_ns. May return for no reason. False:
- * the limit has passed. */
+/* Waits for a change: another state, a pause or resume, a worker that left, a paused pool without
+ * runs, the end of an observed run, idleness, the end of a join, or a thread that stopped waiting
+ * for the end; at most until the clock shows limit_ns. May return for no reason. False: the limit
+ * has passed. */
 bool weiri_pool_wait_locked(weir_pool *pool, int64_t limit_ns) WEIRI_POOL_LOCKED;
 /* Wakes a send whose answer may be another one now. */
 void weiri_send_wake(struct weiri_send *send);

@@ -104,27 +104,92 @@ static _Noreturn void run_all(int64_t overdue_ns)
     }
 }
 
-static void check_no_calls(int64_t overdue_ns)
+static void check_child(void (*run)(int64_t arg), int64_t arg)
 {
     if (TEST_TSAN) {
         test_skip("ThreadSanitizer makes system calls of its own");
     }
-    counter_init(&endless.rest);
     pid_t child = fork();
     CHECK_INT(child, >=, 0);
     if (child == 0) {
-        run_all(overdue_ns);
+        run(arg);
     }
     int status;
     CHECK_INT(waitpid(child, &status, 0), ==, child);
     CHECK(WIFEXITED(status));
     CHECK_INT(WEXITSTATUS(status), ==, ALL_DONE);
+}
+
+static void check_no_calls(int64_t overdue_ns)
+{
+    counter_init(&endless.rest);
+    check_child(run_all, overdue_ns);
     counter_fini(&endless.rest);
 }
 
 TEST(deadline, "a run with hooks and a deadline that does not fire makes no system call")
 {
     check_no_calls(0);
+}
+
+/* A thread that waits for the pool while its one worker runs one envelope after the other. */
+enum {
+    QUEUE = 8 /* too few for the pool to give memory back when they have been run */
+};
+
+static struct {
+    weir_pool *pool;
+    int runs;
+} watched;
+
+static bool is_observed(weir_pool *pool)
+{
+    weiri_mutex_lock(&pool->mutex);
+    bool is_observed = pool->observers > 0;
+    weiri_mutex_unlock(&pool->mutex);
+    return is_observed;
+}
+
+/* The first run waits until the thread waits; from then on the worker may wake nobody. */
+static int run_watched(weir_context *context, void *payload)
+{
+    (void)context;
+    (void)payload;
+    watched.runs++;
+    if (watched.runs == 1) {
+        while (!is_observed(watched.pool)) {
+            (void)sched_yield();
+        }
+        test_allow_calls(SYS_clock_gettime, SYS_exit_group);
+    } else if (watched.runs == QUEUE) {
+        (void)syscall(SYS_exit_group, ALL_DONE);
+    }
+    return WEIR_OK;
+}
+
+static _Noreturn void run_queue(int64_t drains)
+{
+    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    options.workers = 1;
+    CHECK_STATUS(weir_pool_new(&options, &watched.pool), WEIR_OK);
+    for (int i = 0; i < QUEUE; i++) {
+        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        of_envelope.invoke = run_watched;
+        weir_envelope *envelope;
+        CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_pool_send(watched.pool, envelope), WEIR_OK);
+    }
+    CHECK_STATUS(weir_pool_start(watched.pool), WEIR_OK);
+    enum weir_status status = drains != 0 ? weir_pool_drain(watched.pool)
+                                          : weir_pool_wait_idle(watched.pool, WEIR_FOREVER);
+    test_fail(__FILE__, __LINE__, "ended before the last run: %s", weir_status_name((int)status));
+}
+
+TEST(waited_for, "nor does one wake a thread that waits until all is done")
+{
+    for (int drains = 0; drains < 2; drains++) {
+        check_child(run_queue, drains);
+    }
 }
 
 TEST(watchdog, "nor does one under a watchdog that was called less than overdue_ns before")

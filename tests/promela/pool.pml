@@ -321,7 +321,7 @@ proctype Worker(byte number; bool is_refused; bool generation)
         untold_run[number] = (list[envelope] == _pid -> ticket[number] : 0);
         ticket[number] = (PLANTED(EARLY_TICKET) -> 0 : ticket[number]);
         if
-        :: RUNS_NONE && !PLANTED(NO_TELL_OF_RUNS) -> announce()
+        :: RUNS_NONE && is_paused && !PLANTED(NO_TELL_OF_RUNS) -> announce()
         :: else
         fi;
         envelope = 0;
