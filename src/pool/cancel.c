@@ -4,6 +4,7 @@
 
 #include "pool/ended.h"
 #include "pool/group.h"
+#include "pool/recur.h"
 
 /* Cancels an envelope that the pool holds. Returns flags of enum weir_canceled. */
 static uint32_t cancel(weir_pool *pool, weir_envelope *envelope,
@@ -21,7 +22,7 @@ static uint32_t cancel(weir_pool *pool, weir_envelope *envelope,
     worker->lost += pending;
     (void)weiri_core_cancel(&pool->core, &envelope->item);
     if (weiri_envelope_is_periodic(envelope)) {
-        weiri_recur_reset(envelope->recurrence);
+        weiri_recur_end(pool, envelope);
     }
     weiri_context_cancel_locked(&worker->context);
     return found | WEIR_CANCELED_RUNNING;

@@ -4,6 +4,7 @@
 
 #include "base/probe.h"
 #include "pool/group.h"
+#include "pool/recur.h"
 #include "queue/limiter.h"
 
 const char *weir_ended_reason_text(uint32_t reason)
@@ -54,7 +55,7 @@ void weiri_ended_note_locked(weir_pool *pool, weir_envelope *envelope,
     WEIRI_PROBE4(ended, pool, envelope, envelope->options.id, reason);
     weiri_group_leave_locked(pool, envelope);
     if (weiri_envelope_is_periodic(envelope)) {
-        weiri_recur_reset(envelope->recurrence);
+        weiri_recur_end(pool, envelope);
     }
     envelope->failures = 0;
     bool is_silent = pool->options.ended == NULL && !envelope->is_limited && envelope->untold == 0;

@@ -29,8 +29,9 @@ struct weiri_worker;
 struct weiri_recurrence {
     struct weiri_plan plan; /* immutable */
     struct weiri_plan_state state;
-    bool is_begun; /* the state is that of a schedule under way */
-    bool is_sent;  /* a send is to be run at once */
+    bool is_begun;     /* the state is that of a schedule under way */
+    bool is_sent;      /* a send is to be run at once */
+    bool is_scheduled; /* counted in the pool's scheduled */
     int64_t wake_ns;
     int64_t later_ns; /* wake_ns before a run for a send; before other runs WEIR_FOREVER */
     int64_t sent_ns;  /* the earliest send for later since the last run began */
@@ -101,7 +102,7 @@ static inline weir_envelope *weiri_envelope_of(struct weir_item *item)
 /* Checks stamps of options (stamps.c). WEIR_EINVAL, WEIR_ERANGE. */
 WEIR_NODISCARD enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count);
 
-/* Ends the schedule, and forgets all sends. */
+/* A schedule that is not under way, without sends. */
 void weiri_recur_reset(struct weiri_recurrence *recurrence);
 
 /* Gives one reference back unless it is the last one. True: it was given back. */

@@ -1,10 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Waiting until a pool is idle. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include <sched.h>
 
 #include <weir/lifecycle.h>
 
 #include "pool/crew.h"
+#include "support/touched.h"
 
 struct waiter {
     weir_pool *pool;
@@ -79,6 +82,84 @@ TEST(pending, "what was sent for later is waited for, up to the limit; a periodi
     CHECK_STATUS(weir_pool_wait_idle(crew.pool, 0), WEIR_ETIMEDOUT);
     CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
     weir_envelope_unref(periodic);
+    crew_fini(&crew);
+    task_fini(&ticks);
+}
+
+enum {
+    MANY = 1000
+};
+
+static void *alloc_touched(size_t size, void *arg)
+{
+    (void)arg;
+    return touched_new(size);
+}
+
+static void *refuse_resize(void *block, size_t old_size, size_t new_size, void *arg)
+{
+    (void)block;
+    (void)old_size;
+    (void)new_size;
+    (void)arg;
+    return NULL;
+}
+
+static void leave_touched(void *block, size_t size, void *arg)
+{
+    (void)block;
+    (void)size;
+    (void)arg;
+}
+
+/* An envelope on a page of its own, whose first firing is far away. */
+static weir_envelope *distant_for(struct task *task)
+{
+    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    schedule.first = WEIR_FIRST_INTERVAL;
+    struct weir_envelope_options options = task_envelope(task);
+    options.allocator = (struct weir_allocator){alloc_touched, refuse_resize, leave_touched, NULL};
+    options.interval_ns = WEIR_SECONDS(3600);
+    options.schedule = &schedule;
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    return envelope;
+}
+
+TEST(constant, "while a thread waits until the pool is idle, no call looks at what waits")
+{
+    struct crew crew;
+    struct task ticks;
+    weir_envelope *distant[MANY];
+    crew_init(&crew, 1);
+    task_init(&ticks);
+    touched_init(MANY);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    for (int i = 0; i < MANY; i++) {
+        distant[i] = distant_for(&ticks);
+        CHECK_STATUS(weir_pool_send(crew.pool, distant[i]), WEIR_OK);
+    }
+    CHECK_STATUS(weir_pool_wait_idle(crew.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(counts_of(crew.pool).waiting, ==, MANY);
+    /* Comes last, and keeps the pool from being idle. */
+    CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[0], WEIR_SECONDS(7200)), WEIR_OK);
+    struct waiter waiter = {crew.pool, WEIR_FOREVER, WEIR_EINVAL};
+    struct test_thread *thread = test_start(wait_run, &waiter);
+    test_wait_asleep(thread);
+    touched_watch();
+    crew_send(&crew, 1);
+    counter_wait(&crew.tasks[1].outcomes, 1);
+    while (counts_of(crew.pool).running > 0) {
+        (void)sched_yield();
+    }
+    CHECK_INT(touched_count(), ==, 0);
+    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    test_join(thread);
+    CHECK_STATUS(waiter.status, WEIR_OK);
+    for (int i = 0; i < MANY; i++) {
+        weir_envelope_unref(distant[i]);
+    }
+    CHECK_INT(counter_value(&ticks.released), ==, MANY);
     crew_fini(&crew);
     task_fini(&ticks);
 }

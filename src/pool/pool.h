@@ -99,6 +99,9 @@ struct weir_pool {
     struct weiri_queue_sample meter WEIRI_GUARDED_BY(mutex);
     struct weir_pool_counts counts WEIRI_GUARDED_BY(mutex); /* without its first four members */
     int64_t now_ns WEIRI_GUARDED_BY(mutex);                 /* the latest reading of the clock */
+    /* Of the waiting envelopes, those that wait for their schedules alone (pool/recur.c). One that
+     * is queued or runs may be in the wrong count; it is counted again when it is idle. */
+    size_t scheduled WEIRI_GUARDED_BY(mutex);
 
     /* Groups (pool/group.h). */
     struct weiri_table groups WEIRI_GUARDED_BY(mutex);
@@ -173,7 +176,7 @@ static inline bool weiri_pool_has_ended_locked(const weir_pool *pool) WEIRI_REQU
 }
 
 /* Nothing will be run unless somebody sends it, except the next firings of periodic envelopes. */
-bool weiri_pool_is_idle_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+bool weiri_pool_is_idle_locked(const weir_pool *pool) WEIRI_POOL_LOCKED;
 
 /* Runs of the item that were asked for and have not begun: a queued or dirty place, a pending
  * time. */

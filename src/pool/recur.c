@@ -28,6 +28,17 @@ static int64_t min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Counts the envelope, or not any more, among those that wait for their schedules alone. */
+static void count_scheduled(weir_pool *pool, const weir_envelope *envelope) WEIRI_POOL_LOCKED
+{
+    struct weiri_recurrence *recurrence = envelope->recurrence;
+    pool->scheduled -= recurrence->is_scheduled;
+    recurrence->is_scheduled = envelope->item.weir_wait != 0 &&
+                               recurrence->sent_ns == WEIR_FOREVER &&
+                               recurrence->sent_before_ns == WEIR_FOREVER;
+    pool->scheduled += recurrence->is_scheduled;
+}
+
 /* Gives the item the earliest of the times. An item that is only held by its pending time keeps
  * one, which may be WEIR_FOREVER. */
 static void set_pending_time(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED
@@ -40,14 +51,16 @@ static void set_pending_time(weir_pool *pool, weir_envelope *envelope) WEIRI_POO
     } else {
         weiri_core_set_time(&pool->core, &envelope->item, time_ns);
     }
+    count_scheduled(pool, envelope);
 }
 
-void weiri_recur_send(weir_envelope *envelope, int64_t time_ns)
+void weiri_recur_send(weir_pool *pool, weir_envelope *envelope, int64_t time_ns)
 {
     if (time_ns == WEIRI_AT_ONCE) {
         envelope->recurrence->is_sent = true;
     } else {
         envelope->recurrence->sent_ns = min(envelope->recurrence->sent_ns, time_ns);
+        count_scheduled(pool, envelope);
     }
 }
 
@@ -158,4 +171,10 @@ void weiri_recur_stop(weir_pool *pool, weir_envelope *envelope)
         recurrence->later_ns != WEIR_FOREVER || recurrence->sent_before_ns != WEIR_FOREVER;
     recurrence->sent_before_ns = WEIR_FOREVER;
     set_pending_time(pool, envelope);
+}
+
+void weiri_recur_end(weir_pool *pool, weir_envelope *envelope)
+{
+    weiri_recur_reset(envelope->recurrence);
+    count_scheduled(pool, envelope);
 }

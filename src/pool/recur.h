@@ -9,7 +9,7 @@
 
 /* All functions here are called with the pool's mutex held. Notes a send for a time;
  * WEIRI_AT_ONCE. */
-void weiri_recur_send(weir_envelope *envelope, int64_t time_ns);
+void weiri_recur_send(weir_pool *pool, weir_envelope *envelope, int64_t time_ns) WEIRI_POOL_LOCKED;
 
 /* The envelope's pending time, time_ns, has come: queues the envelope, or lets it wait again. */
 void weiri_recur_pass_time(weir_pool *pool, weir_envelope *envelope,
@@ -26,5 +26,8 @@ void weiri_recur_again(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCK
 /* The envelope's run has ended with WEIR_ESTOP: ends the schedule, and drops earlier sends for
  * later. Sends since then begin a new schedule. */
 void weiri_recur_stop(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED;
+
+/* The envelope has no pending time any more: ends the schedule, and forgets all sends. */
+void weiri_recur_end(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED;
 
 #endif

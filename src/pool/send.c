@@ -181,7 +181,7 @@ static enum weir_status try_send(weir_pool *pool, const struct weiri_send *send,
             envelope->last_status = WEIR_OK;
         }
         if (weiri_envelope_is_periodic(envelope)) {
-            weiri_recur_send(envelope, send->time_ns);
+            weiri_recur_send(pool, envelope, send->time_ns);
         }
     }
     return WEIR_OK;

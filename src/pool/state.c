@@ -44,21 +44,11 @@ void weiri_pool_lock(weir_pool *pool)
     }
 }
 
-bool weiri_pool_is_idle_locked(weir_pool *pool)
+bool weiri_pool_is_idle_locked(const weir_pool *pool)
 {
     const struct weiri_core *core = &pool->core;
-    if (core->queued > 0 || core->processing > 0 || !weiri_list_is_empty(&pool->tellers)) {
-        return false;
-    }
-    for (size_t i = 0; i < core->waiting.count; i++) {
-        const weir_envelope *envelope = weiri_envelope_of(core->waiting.entries[i].item);
-        if (!weiri_envelope_is_periodic(envelope) ||
-            envelope->recurrence->sent_ns != WEIR_FOREVER ||
-            envelope->recurrence->sent_before_ns != WEIR_FOREVER) {
-            return false;
-        }
-    }
-    return true;
+    return core->queued == 0 && core->processing == 0 && core->waiting.count == pool->scheduled &&
+           weiri_list_is_empty(&pool->tellers);
 }
 
 void weiri_send_wake(struct weiri_send *send)
