@@ -57,11 +57,12 @@ static inline void turn(struct world *world)
     }
 }
 
-static inline struct asked ask(struct world *world, enum weiri_claim_verb verb, const char *body,
-                               uint64_t token, int64_t time_ms)
+/* own: a token of this handle that may be taken over; 0: none. */
+static inline struct asked ask_over(struct world *world, enum weiri_claim_verb verb,
+                                    const char *body, uint64_t token, int64_t time_ms, uint64_t own)
 {
     struct asked asked = {
-        .claim = {.verb = verb, .token = token, .time_ms = time_ms, .done = done}};
+        .claim = {.verb = verb, .token = token, .own = own, .time_ms = time_ms, .done = done}};
     weiri_claim_key(body, strlen(body), asked.claim.key);
     weiri_claims_push(world->claims, &asked.claim, weiri_monotonic_now());
     while (asked.done == 0) {
@@ -69,6 +70,12 @@ static inline struct asked ask(struct world *world, enum weiri_claim_verb verb, 
     }
     CHECK_INT(asked.done, ==, 1);
     return asked;
+}
+
+static inline struct asked ask(struct world *world, enum weiri_claim_verb verb, const char *body,
+                               uint64_t token, int64_t time_ms)
+{
+    return ask_over(world, verb, body, token, time_ms, 0);
 }
 
 static inline void open_claims(struct world *world, const char *url, int64_t time_limit_ns)

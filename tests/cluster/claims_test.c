@@ -28,6 +28,7 @@ static void check_step(struct world *world, struct model *model, const char *bod
     /* A holder may say again how it ended. */
     bool is_again =
         model->token == token && ((model->state == DONE && verb == WEIRI_CLAIM_CONFIRM) ||
+                                  (model->state == FAILED && verb == WEIRI_CLAIM_RETURN) ||
                                   (model->state == BURIED && verb == WEIRI_CLAIM_BURY));
     bool is_mine =
         model->state == FREE || (model->state == HELD && model->token == token) || is_again;
@@ -94,6 +95,43 @@ TEST(ends_with_its_lease, "a claim that is not renewed is another's once its tim
     CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 1, 0).answer, ==, WEIRI_CLAIM_BUSY);
     CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 2, 0).answer, ==, WEIRI_CLAIM_MINE);
     CHECK_INT(ask(&world, WEIRI_CLAIM_RENEW, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_DONE);
+    end(&world);
+}
+
+TEST(is_taken_over, "a handle takes over a claim of its own, which is no other attempt; not one of "
+                    "another handle; and what is said late of the old one changes nothing")
+{
+    struct world world;
+    struct world other;
+    char url[64];
+    begin(&world, WEIR_SECONDS(20));
+    memset(&other, 0, sizeof(other));
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%d/1", world.servers.redis.port);
+    open_claims(&other, url, WEIR_SECONDS(20));
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "a", 1, LONG_MS).number, ==, 1);
+    struct asked asked = ask(&world, WEIRI_CLAIM, "a", 2, LONG_MS);
+    CHECK_INT(asked.answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(asked.claim.own, ==, 1);
+    asked = ask(&other, WEIRI_CLAIM, "a", 2, LONG_MS);
+    CHECK_INT(asked.answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(asked.claim.own, ==, 0);
+    CHECK_INT(ask_over(&other, WEIRI_CLAIM, "a", 3, LONG_MS, 1).answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(ask(&other, WEIRI_CLAIM_CONFIRM, "a", 1, 0).answer, ==, WEIRI_CLAIM_BUSY);
+    asked = ask_over(&world, WEIRI_CLAIM, "a", 2, LONG_MS, 1);
+    CHECK_INT(asked.answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(asked.number, ==, 1);
+
+    static const enum weiri_claim_verb late[] = {WEIRI_CLAIM_RETURN, WEIRI_CLAIM_UNDO,
+                                                 WEIRI_CLAIM_RENEW,  WEIRI_CLAIM_CONFIRM,
+                                                 WEIRI_CLAIM_BURY,   WEIRI_CLAIM};
+    for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+        CHECK_INT(ask_over(&world, late[i], "a", 1, 0, 1).answer, ==, WEIRI_CLAIM_BUSY);
+    }
+    CHECK_INT(ask(&world, WEIRI_CLAIM_RETURN, "a", 2, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_RETURN, "a", 1, 0).answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_RETURN, "a", 2, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "a", 3, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
+    weiri_claims_close(other.claims);
     end(&world);
 }
 

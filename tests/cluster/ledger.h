@@ -18,6 +18,7 @@
 struct ledger {
     _Atomic int runs[JOBS];
     _Atomic int all;          /* of the above */
+    _Atomic int attempts;     /* of the last run */
     const char *_Atomic word; /* may be NULL: lines of the log with it are counted */
     _Atomic int words;
 };
@@ -72,6 +73,7 @@ static inline int ledger_handle(weir_context *context, const struct weir_job *jo
     int number = atoi(job->body);
     CHECK(number >= 0 && number < JOBS);
     (void)atomic_fetch_add(&ledger->runs[number], 1);
+    atomic_store(&ledger->attempts, (int)job->attempts);
     (void)atomic_fetch_add(&ledger->all, 1);
     return WEIR_OK;
 }

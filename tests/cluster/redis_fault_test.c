@@ -209,41 +209,119 @@ static int ignore_node(const struct weir_node *node, void *arg)
     return 0;
 }
 
-TEST(loses_an_answer, "a claim that Redis made while its answer was lost ends with its lease, and "
-                      "the job runs then")
+/* A broker whose Redis is behind a proxy, which has greeted both. */
+static void begin_behind(struct world *world, struct proxy *proxy, const char *parts)
 {
-    struct world world;
-    struct proxy proxy;
+    char all[128];
     char url[512];
-    char parts[128];
-    char answer[64];
-    memset(&world, 0, sizeof(world));
+    struct weir_error error;
+    memset(world, 0, sizeof(*world));
     for (int i = 0; i < SERVER_NODES; i++) {
-        node_start(&world.servers, i);
+        node_start(&world->servers, i);
     }
-    redis_start(&world.servers);
-    proxy_start(&proxy, world.servers.redis.port, 4096);
-    (void)snprintf(parts, sizeof(parts), "claims=redis://127.0.0.1:%d&lease=1s&time_limit=500ms",
-                   proxy.port);
-    servers_url(&world.servers, parts, url, sizeof(url));
-    world.broker = ledger_open(&world.ledger, url);
+    redis_start(&world->servers);
+    proxy_start(proxy, world->servers.redis.port, 4096);
+    (void)snprintf(all, sizeof(all), "claims=redis://127.0.0.1:%d&time_limit=500ms%s", proxy->port,
+                   parts);
+    servers_url(&world->servers, all, url, sizeof(url));
+    world->broker = ledger_open(&world->ledger, url);
+    CHECK_STATUS(weir_broker_nodes(world->broker, ignore_node, NULL, &error), WEIR_OK);
+}
+
+/* Puts a job with a TTR, and lets Redis claim it without telling. */
+static weir_consumer *lose_an_answer(struct world *world, struct proxy *proxy, int64_t ttr_ns)
+{
     struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
     struct weir_body body = {"0", 1};
     struct weir_error error;
-    options.ttr_ns = WEIR_SECONDS(1);
-    /* Greeted before answers are lost. */
-    CHECK_STATUS(weir_broker_nodes(world.broker, ignore_node, NULL, &error), WEIR_OK);
-    proxy.is_deaf = true;
-    CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &options, NULL, &error), WEIR_OK);
-    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    char answer[64];
+    options.ttr_ns = ttr_ns;
+    proxy->is_deaf = true;
+    CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, &options, NULL, &error), WEIR_OK);
+    weir_consumer *consumer = ledger_start(world->broker, &world->ledger);
     do {
-        redis_say(world.servers.redis.port, "DBSIZE", answer, sizeof(answer));
+        redis_say(world->servers.redis.port, "DBSIZE", answer, sizeof(answer));
     } while (strcmp(answer, ":0\r\n") == 0);
-    CHECK_INT(world.ledger.all, ==, 0);
-    proxy.is_deaf = false;
+    CHECK_INT(world->ledger.all, ==, 0);
+    return consumer;
+}
+
+TEST(loses_an_answer, "a claim that Redis made while its answer was lost ends with its lease, and "
+                      "the job runs then, in another process")
+{
+    struct world world;
+    struct proxy proxy;
+    begin_behind(&world, &proxy, "&lease=1s");
+    weir_consumer *consumer = lose_an_answer(&world, &proxy, WEIR_SECONDS(1));
+    weir_consumer_stop(consumer);
     ledger_wait(consumer);
+    weir_broker_close(world.broker);
+    char url[512];
+    servers_url(&world.servers, "claims=REDIS", url, sizeof(url));
+    world.broker = ledger_open(&world.ledger, url);
+    ledger_consume(world.broker, &world.ledger);
     CHECK_INT(world.ledger.all, ==, 1);
     CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
     proxy_end(&proxy);
+    end(&world);
+}
+
+TEST(takes_over, "the process that did not get the answer to its claim takes the claim over, and "
+                 "the job runs at its first attempt, long before the lease ends")
+{
+    struct world world;
+    struct proxy proxy;
+    begin_behind(&world, &proxy, "");
+    weir_consumer *consumer = lose_an_answer(&world, &proxy, WEIR_SECONDS(3600));
+    proxy.is_deaf = false;
+    ledger_wait(consumer);
+    CHECK_INT(world.ledger.all, ==, 1);
+    CHECK_INT(world.ledger.attempts, ==, 1);
+    CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
+    proxy_end(&proxy);
+    end(&world);
+}
+
+static struct world *stopped;
+
+/* Fails the first time, when Redis cannot be told. */
+static int fail_without_redis(weir_context *context, const struct weir_job *job, void *arg)
+{
+    int status = ledger_handle(context, job, arg);
+    if (stopped->ledger.all == 1) {
+        CHECK(kill(stopped->servers.redis.pid, SIGSTOP) == 0);
+        return WEIR_EUSER;
+    }
+    return status;
+}
+
+TEST(tells_again_that_it_failed, "a job that failed while Redis hung runs again after its delay, "
+                                 "once Redis is back, and not after the lease")
+{
+    struct world world;
+    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_body body = {"0", 1};
+    struct weir_error error;
+    weir_consumer *consumer;
+    begin_with(&world, NULL, "claims=REDIS&time_limit=500ms", "is away");
+    stopped = &world;
+    put.ttr_ns = WEIR_SECONDS(3600);
+    CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &put, NULL, &error), WEIR_OK);
+    options.handler = fail_without_redis;
+    options.arg = &world.ledger;
+    options.retry_base_ns = WEIR_MS(1);
+    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    CHECK_STATUS(weir_consumer_new(world.broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    while (world.ledger.words == 0) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    CHECK(kill(world.servers.redis.pid, SIGCONT) == 0);
+    ledger_wait(consumer);
+    CHECK_INT(world.ledger.all, ==, 2);
+    CHECK_INT(world.ledger.attempts, ==, 2);
+    CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
     end(&world);
 }

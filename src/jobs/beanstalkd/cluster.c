@@ -311,6 +311,9 @@ static enum weir_status open_cluster(struct weiri_cluster_options *options,
     weiri_list_init(&cluster->subscriptions);
     weiri_list_init(&cluster->conns);
     weiri_list_init(&cluster->finished);
+    for (size_t i = 0; i < WEIRI_BUCKETS; i++) {
+        weiri_list_init(&cluster->buckets[i]);
+    }
     enum weir_status status = init_parts(cluster, ret_error);
     if (status != WEIR_OK) {
         release(cluster);

@@ -28,6 +28,9 @@ struct weiri_node {
     struct weiri_command check;
 };
 
+/* By the first two digits of their keys. */
+#define WEIRI_BUCKETS 256
+
 struct weiri_cluster {
     /* Immutable. */
     const struct weiri_broker_config *config;
@@ -43,6 +46,8 @@ struct weiri_cluster {
     /* Guarded by the mutex. */
     struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* handed in, not begun */
     struct weiri_list subscriptions WEIRI_GUARDED_BY(mutex); /* added to, never removed from */
+    struct weiri_list buckets[WEIRI_BUCKETS]; /* the copies of all tubes, by their keys: a claim
+                                                 names no tube */
     uint64_t random WEIRI_GUARDED_BY(mutex);
     bool is_woken WEIRI_GUARDED_BY(mutex);
     bool is_closing WEIRI_GUARDED_BY(mutex);
@@ -51,6 +56,7 @@ struct weiri_cluster {
     struct weiri_list conns;
     size_t conn_count;
     struct weiri_list finished; /* calls whose threads are to be woken */
+    uint64_t claim_token;       /* the last */
     struct pollfd *polls;       /* the wake-up's, Redis', one for each connection */
     size_t poll_capacity;
     size_t claim_polls; /* those of Redis */

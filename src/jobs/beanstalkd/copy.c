@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/panic.h"
-#include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
 
@@ -156,6 +155,13 @@ static void look_later(struct weiri_copy *copy, int64_t lease_ms)
     weiri_copy_leave(copy, WEIRI_JOB_RELEASE, (uint32_t)seconds);
 }
 
+static bool has_claim(const struct weiri_copy *copy)
+{
+    return copy->is_claimed || copy->is_asking;
+}
+
+static void ask(struct weiri_copy *copy);
+
 static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);
@@ -170,7 +176,13 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
         }
         break;
     case WEIRI_CLAIM_BUSY:
-        look_later(copy, number);
+        /* A claim of this broker that no copy has: its answer, or that to its return, never came.
+         */
+        if (copy->claim.own != 0 && weiri_copy_find_same(copy, has_claim) == NULL) {
+            ask(copy);
+        } else {
+            look_later(copy, number);
+        }
         break;
     case WEIRI_CLAIM_DONE:
         weiri_copy_leave(copy, WEIRI_JOB_DONE, 0);
@@ -201,7 +213,7 @@ static size_t number_of_key(const struct weiri_copy *copy, size_t digits)
 
 static struct weiri_list *bucket_of(const struct weiri_copy *copy)
 {
-    return &subscription_of(copy)->buckets[number_of_key(copy, 2)];
+    return &subscription_of(copy)->cluster->buckets[number_of_key(copy, 2)];
 }
 
 static struct weiri_done *done_of(const struct weiri_copy *copy)
@@ -238,9 +250,15 @@ struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
     return found;
 }
 
-static bool has_claim(const struct weiri_copy *copy)
+static void ask(struct weiri_copy *copy)
 {
-    return copy->is_claimed || copy->is_asking;
+    struct weiri_cluster *cluster = subscription_of(copy)->cluster;
+    copy->is_asking = true;
+    copy->claim.verb = WEIRI_CLAIM;
+    copy->claim.token = ++cluster->claim_token;
+    copy->claim.time_ms = weiri_copy_lease_ms(copy);
+    copy->claim.done = claimed;
+    weiri_claims_push(cluster->claims, &copy->claim, weiri_monotonic_now());
 }
 
 static void claim(struct weiri_copy *copy)
@@ -260,11 +278,8 @@ static void claim(struct weiri_copy *copy)
         look_later(copy, weiri_copy_lease_ms(copy));
         return;
     }
-    copy->is_asking = true;
-    copy->claim.verb = WEIRI_CLAIM;
-    copy->claim.time_ms = weiri_copy_lease_ms(copy);
-    copy->claim.done = claimed;
-    weiri_claims_push(cluster->claims, &copy->claim, weiri_monotonic_now());
+    copy->claim.own = 0;
+    ask(copy);
 }
 
 /* --- arrival --- */
@@ -344,7 +359,6 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     copy->claim.copies = copy->reservation->job.id;
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(bucket_of(copy), &copy->same);
-    copy->claim.token = weiri_random_next(&cluster->random);
     weiri_mutex_unlock(&cluster->mutex);
     copy->is_held = true;
     (void)atomic_fetch_add(&lane->held, 1);

@@ -132,7 +132,7 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);
     struct weiri_subscription *subscription = copy->lane->subscription;
-    bool is_last = copy->event == WEIRI_JOB_DONE || copy->event == WEIRI_JOB_BURY;
+    bool is_end = copy->event != WEIRI_JOB_TOUCH && copy->event != WEIRI_JOB_RETURN;
     (void)number;
     copy->answer = answer;
     if (is_others(answer)) {
@@ -144,9 +144,10 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer
         copy->event = answer == WEIRI_CLAIM_DONE     ? WEIRI_JOB_DONE
                       : answer == WEIRI_CLAIM_BURIED ? WEIRI_JOB_BURY
                                                      : WEIRI_JOB_RELEASE;
-    } else if (is_last && answer == WEIRI_CLAIM_AWAY &&
+    } else if (is_end && answer == WEIRI_CLAIM_AWAY &&
                !subscription->cluster->options.runs_unclaimed) {
-        /* Were this copy taken off its node now, another would run. A consumer tries again. */
+        /* Were this copy taken off its node now, another would run, or none for the time of the
+         * lease. A consumer tries again. */
         if (!weiri_list_is_empty(&copy->settlements)) {
             finish(copy, WEIR_EUNAVAILABLE);
             return;

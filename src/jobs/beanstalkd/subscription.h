@@ -18,8 +18,6 @@
 /* Copies that are held back at a time: before their run time, or while another copy runs. A node
  * counts whole seconds, so these are the copies of all jobs that are due within a second. */
 #define WEIRI_EARLY_MAX 8192
-/* By the first two digits of their keys. */
-#define WEIRI_BUCKETS 256
 /* By the first three. */
 #define WEIRI_DONE_MAX 4096
 
@@ -88,9 +86,8 @@ struct weiri_subscription {
     uint32_t attempts_max;
     uint32_t signals;
     unsigned waiters;
-    unsigned watchers;                        /* of emptiness */
-    int64_t check_ns;                         /* when to look for emptiness next */
-    struct weiri_list buckets[WEIRI_BUCKETS]; /* all copies, by their keys */
+    unsigned watchers; /* of emptiness */
+    int64_t check_ns;  /* when to look for emptiness next */
 
     /* The cluster thread's. */
     struct weiri_list copies; /* on their way to the stock */

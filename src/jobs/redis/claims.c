@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/redis/server.h"
@@ -20,17 +21,21 @@
 #define REDIRECTS_MAX 3
 
 /* KEYS: the job's key; its count of attempts; why and where it is buried, in the same slot of a
- * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason, ids of copies.
- * Answers {answer, number}, or with a reason and ids behind it. A value that does not begin with
- * weir:claim: means that the job is done elsewhere: go-queue's values are of that kind. What was
- * confirmed or buried names its holder, so that the holder may say it again where it did not get
- * the answer. A copy is noted before it is buried, so that none is buried unknown. */
+ * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason, ids of copies,
+ * the number of a token that may be taken over. Answers {answer, number}, and behind them the
+ * number of the holder's token, if it is of this handle, or a reason and ids. A value that does not
+ * begin with weir:claim: means that the job is done elsewhere: go-queue's values are of that kind.
+ * What was confirmed or buried names its holder, so that the holder may say it again where it did
+ * not get the answer. A copy is noted before it is buried, so that none is buried unknown. */
 static const char script[] =
     "local v = redis.call('GET', KEYS[1]) or ''\n"
     "local verb, mine, ms = ARGV[1], ARGV[2], tonumber(ARGV[3])\n"
     "local token = string.sub(mine, 12)\n"
+    "local own = string.sub(v, 1, 28) == string.sub(mine, 1, 28) and string.sub(v, 29) or '0'\n"
+    "local taken = verb == 'claim' and own ~= '0' and own == ARGV[6]\n"
     "local month = 2592000000\n"
-    "local ends = {confirm = 'weir:done:' .. token, bury = 'weir:buried:' .. token}\n"
+    "local ends = {confirm = 'weir:done:' .. token, bury = 'weir:buried:' .. token,\n"
+    "  ['return'] = 'weir:claim:failed:' .. token}\n"
     "local function is(prefix) return string.sub(v, 1, #prefix) == prefix end\n"
     "local function set(value, t) redis.call('SET', KEYS[1], value, 'PX', t) end\n"
     "local function note()\n"
@@ -43,7 +48,7 @@ static const char script[] =
     "  note()\n"
     "end\n"
     "local function other()\n"
-    "  if is('weir:claim:') then return {2, redis.call('PTTL', KEYS[1])} end\n"
+    "  if is('weir:claim:') then return {2, redis.call('PTTL', KEYS[1]), tonumber(own)} end\n"
     "  if not is('weir:buried:') then return {3, 0} end\n"
     "  note()\n"
     "  return {4, 0}\n"
@@ -55,15 +60,17 @@ static const char script[] =
     "  end\n"
     "  return {1, 0, redis.call('HGET', KEYS[3], 'reason') or '', ids}\n"
     "elseif verb == 'revoke' or verb == 'aside' then\n"
-    "  if v ~= '' and v ~= 'weir:claim:failed' and not is('weir:buried:') then return other() end\n"
+    "  if v ~= '' and not is('weir:claim:failed:') and not is('weir:buried:') then return other() "
+    "end\n"
     "  if verb == 'aside' then bury() else set('weir:revoked', ms) end\n"
     "elseif verb == 'forget' then\n"
     "  if is('weir:buried:') then redis.call('DEL', KEYS[1]) end\n"
     "  redis.call('DEL', KEYS[2])\n"
-    "elseif v ~= '' and v ~= mine and v ~= ends[verb] then\n"
+    "elseif v ~= '' and v ~= mine and v ~= ends[verb] and not taken then\n"
     "  return other()\n"
     "elseif verb == 'claim' then\n"
     "  set(mine, ms)\n"
+    "  if taken then return {1, tonumber(redis.call('GET', KEYS[2]) or 1)} end\n"
     "  local n = redis.call('INCR', KEYS[2])\n"
     "  redis.call('PEXPIRE', KEYS[2], 86400000)\n"
     "  return {1, n}\n"
@@ -76,7 +83,7 @@ static const char script[] =
     "  redis.call('DEL', KEYS[2], KEYS[3])\n"
     "else\n"
     "  if verb == 'undo' and redis.call('DECR', KEYS[2]) <= 0 then redis.call('DEL', KEYS[2]) end\n"
-    "  if ms > 0 then set('weir:claim:failed', ms) else redis.call('DEL', KEYS[1]) end\n"
+    "  if ms > 0 then set(ends['return'], ms) else redis.call('DEL', KEYS[1]) end\n"
     "end\n"
     "return {1, 0}\n";
 
@@ -95,6 +102,7 @@ struct weiri_claims {
     int64_t time_limit_ns;
     char sha[SHA1_DIGEST_STRING_LENGTH];
     bool is_closing;
+    uint64_t handle; /* random */
     /* One; of a Redis Cluster the nodes of the URL and those that were met. */
     struct weiri_redis_server servers[WEIRI_CLAIMS_POLLS];
     size_t server_count;
@@ -138,6 +146,7 @@ enum weir_status weiri_claims_open(const struct weiri_broker_config *config, con
         return status;
     }
     claims->config = config;
+    claims->handle = weiri_random_seed();
     claims->text = text;
     claims->text_size = size;
     claims->time_limit_ns = time_limit_ns;
@@ -286,6 +295,7 @@ static void on_claim(redisAsyncContext *redis, void *answer, void *arg)
         reply->element[0]->integer < WEIRI_CLAIM_AWAY &&
         reply->element[1]->type == REDIS_REPLY_INTEGER) {
         long long number = reply->element[1]->integer;
+        claim->own = reply->elements == 3 ? (uint64_t)reply->element[2]->integer : 0;
         if (reply->elements == 4 && reply->element[2]->str != NULL &&
             reply->element[3]->str != NULL) {
             (void)snprintf(claim->reason, sizeof(claim->reason), "%s", reply->element[2]->str);
@@ -302,18 +312,22 @@ static void on_claim(redisAsyncContext *redis, void *answer, void *arg)
 
 static void send_claim(struct weiri_redis_server *server, struct weiri_claim *claim, int64_t now_ns)
 {
-    char value[40];
+    char value[64];
+    char own[24];
     char time[24];
     char attempts[WEIRI_CLAIM_KEY_SIZE + 20];
     char buried[WEIRI_CLAIM_KEY_SIZE + 20];
-    (void)snprintf(value, sizeof(value), "weir:claim:%016" PRIx64, claim->token);
+    (void)snprintf(value, sizeof(value), "weir:claim:%016" PRIx64 "-%" PRIu64,
+                   claim->token == 0 ? 0 : server->claims->handle, claim->token);
+    (void)snprintf(own, sizeof(own), "%" PRIu64, claim->own);
     (void)snprintf(time, sizeof(time), "%" PRId64, claim->time_ms);
     (void)snprintf(attempts, sizeof(attempts), "weir:attempts:{%s}", claim->key);
     (void)snprintf(buried, sizeof(buried), "weir:dead:{%s}", claim->key);
+    const char *sha = server->claims->sha;
+    const char *verb = verbs[claim->verb];
     const char *copies = claim->copies != NULL ? claim->copies : "";
-    const char *words[] = {"EVALSHA", server->claims->sha, "3",   claim->key, attempts,
-                           buried,    verbs[claim->verb],  value, time,       claim->reason,
-                           copies};
+    const char *words[] = {"EVALSHA", sha,   "3",  claim->key,    attempts, buried,
+                           verb,      value, time, claim->reason, copies,   own};
     claim->limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
     weiri_list_remove(&claim->link);
     weiri_list_insert_before(&server->pending, &claim->link);

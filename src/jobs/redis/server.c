@@ -63,16 +63,6 @@ static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *
         weiri_time_add(now_ns, weiri_time_shift(RETRY_BASE, server->failures - 1, RETRY_MAX));
 }
 
-static void add_read(void *arg)
-{
-    ((struct weiri_redis_server *)arg)->is_reading = true;
-}
-
-static void del_read(void *arg)
-{
-    ((struct weiri_redis_server *)arg)->is_reading = false;
-}
-
 static void add_write(void *arg)
 {
     ((struct weiri_redis_server *)arg)->is_writing = true;
@@ -89,7 +79,6 @@ static void cleanup(void *arg)
     struct weiri_redis_server *server = arg;
     const char *why = server->redis->errstr;
     server->redis = NULL;
-    server->is_reading = false;
     server->is_writing = false;
     if (!server->is_dropping) {
         fail(server, weiri_monotonic_now(), why != NULL && why[0] != '\0' ? why : "closed");
@@ -219,8 +208,6 @@ static void begin(struct weiri_redis_server *server, int64_t now_ns)
     server->spoiled = NULL;
     server->greeting_limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
     redis->ev.data = server;
-    redis->ev.addRead = add_read;
-    redis->ev.delRead = del_read;
     redis->ev.addWrite = add_write;
     redis->ev.delWrite = del_write;
     redis->ev.cleanup = cleanup;
@@ -265,8 +252,7 @@ struct pollfd weiri_redis_server_poll(const struct weiri_redis_server *server)
     struct pollfd one = {.fd = -1};
     if (server->redis != NULL) {
         one.fd = server->redis->c.fd;
-        one.events =
-            (short)((server->is_reading ? POLLIN : 0) | (server->is_writing ? POLLOUT : 0));
+        one.events = (short)(POLLIN | (server->is_writing ? POLLOUT : 0));
     }
     return one;
 }

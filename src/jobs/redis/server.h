@@ -27,7 +27,6 @@ struct weiri_redis_server {
     int port;
 
     redisAsyncContext *redis; /* NULL: not connected, and not connecting */
-    bool is_reading;
     bool is_writing;
     bool is_dropping;    /* by us: no failure */
     bool is_asking;      /* the connection is one to a sentinel */
