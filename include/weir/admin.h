@@ -266,13 +266,15 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_backup(weir_broker *broker,
 /** What weir_broker_repair() found. */
 struct weir_repair_counts {
     uint64_t jobs;    /**< Jobs that were checked. */
-    uint64_t damaged; /**< Of them those whose bodies are damaged: they are buried, unless a worker
-                           has them, or they are archived. */
+    uint64_t damaged; /**< Of them those whose state is none, and those whose bodies are damaged:
+                           they are buried, the second unless a worker has them, or they are
+                           archived. */
     uint64_t orphans; /**< Bodies, attempts and keys without a job, which were deleted. */
 };
 
 /** Makes a store sound, as far as its jobs can be read: makes all indexes and counts anew, deletes
- * what belongs to no job, and buries jobs whose bodies are damaged. Others may go on meanwhile.
+ * what belongs to no job, and buries jobs whose bodies are damaged, or that are in no known
+ * state. Others may go on meanwhile.
  * At the end it writes the store anew, as weir_broker_shrink() does; where that fails, such as for
  * lack of space, the rest has been done. Where the jobs themselves cannot be read it is
  * WEIR_ECORRUPT, and nothing has changed. On failure ret_counts is as it was. Errors: WEIR_EINVAL

@@ -30,7 +30,7 @@ static bool print(const struct weir_repair_counts *counts, bool json)
                                           "damaged", (json_int_t)counts->damaged, "orphans",
                                           (json_int_t)counts->orphans));
     }
-    return printf("%" PRIu64 " jobs, %" PRIu64 " with damaged bodies, %" PRIu64
+    return printf("%" PRIu64 " jobs, %" PRIu64 " damaged, %" PRIu64
                   " pieces of no job deleted; all indexes and counts are new\n",
                   counts->jobs, counts->damaged, counts->orphans) >= 0;
 }

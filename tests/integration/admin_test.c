@@ -448,7 +448,7 @@ TEST(maintenance, "repair tells what it found, and shrink how large the store is
 {
     program_init();
     WEIR(0, "put", "t", "x");
-    prints(WEIR_EXPECT(0, "repair"), "1 jobs, 0 with damaged bodies, 0 pieces");
+    prints(WEIR_EXPECT(0, "repair"), "1 jobs, 0 damaged, 0 pieces");
     prints(WEIR_EXPECT(0, "repair", "--json"), "{\"jobs\":1,\"damaged\":0,\"orphans\":0}\n");
     prints(WEIR_EXPECT(0, "shrink"), " bytes, before ");
     prints(WEIR_EXPECT(0, "shrink", "--json"), "{\"before\":");

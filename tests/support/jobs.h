@@ -16,6 +16,14 @@
 /* A day in 2026, so that times have as many digits as real ones. */
 #define JOBS_WALL_START INT64_C(1780000000000000000)
 
+/* Changes the state of job 1, and leaves the indexes as they were, as a flipped bit does. */
+#define JOBS_FLIP_STATE                                                                            \
+    "PRAGMA writable_schema = ON; CREATE TEMP TABLE was AS SELECT * FROM sqlite_schema "           \
+    "WHERE type = 'index' AND tbl_name = 'jobs'; DELETE FROM sqlite_schema "                       \
+    "WHERE name IN (SELECT name FROM was); PRAGMA writable_schema = RESET; "                       \
+    "UPDATE jobs SET state = 10 WHERE id = 1; PRAGMA writable_schema = ON; "                       \
+    "INSERT INTO sqlite_schema SELECT * FROM was; PRAGMA writable_schema = RESET"
+
 struct jobs_wall {
     _Atomic int64_t now_ns;
 };

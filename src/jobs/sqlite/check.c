@@ -15,6 +15,7 @@
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/read.h"
+#include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"
 
 enum {
@@ -61,6 +62,17 @@ static int check_pages(struct weiri_connection *reader, sqlite3_stmt *statement,
     return SQLITE_OK;
 }
 
+static int check_state(struct weiri_connection *reader, sqlite3_stmt *statement,
+                       struct damages *damages)
+{
+    (void)reader;
+    (void)snprintf(add_damage(damages), sizeof(damages->texts[0]),
+                   "job %lld is in no known state (%lld)",
+                   (long long)sqlite3_column_int64(statement, 0),
+                   (long long)sqlite3_column_int64(statement, 1));
+    return SQLITE_OK;
+}
+
 static int check_counts(struct weiri_connection *reader, sqlite3_stmt *statement,
                         struct damages *damages)
 {
@@ -97,6 +109,7 @@ static const struct {
     int (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
 } contents[] = {
     {"PRAGMA integrity_check(10)", check_pages},
+    {"SELECT id, state FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN, check_state},
     {"SELECT name FROM tubes t WHERE (delayed, ready, reserved, buried) IS NOT "
      "(" COUNT_OF("1", "jobs_delayed") ", " COUNT_OF("2", "jobs_ready") ", " COUNT_OF(
          "3", "jobs_reserved") ", " COUNT_OF("4", "jobs_buried") ")",
@@ -144,15 +157,15 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
     const char *path = reading->store->path;
     enum weir_status status = WEIR_OK;
     bool is_sound = true;
-    /* What is behind damaged pages is not looked at: it would be told of twice. */
-    for (size_t i = 0; status == WEIR_OK && i < 3 && is_sound && !check->is_over; i++) {
+    /* Behind damage only the states are looked at: all else would be told of twice. */
+    for (size_t i = 0; status == WEIR_OK && i < 4 && (is_sound || i == 1) && !check->is_over; i++) {
         struct damages damages = {.count = 0};
         status = weiri_reading_begin(reading, ret_error);
         if (status == WEIR_OK) {
             int code = check_contents(reading->reader, i, &damages);
             status = weiri_reading_end(reading, code, ret_error);
         }
-        is_sound = damages.count == 0;
+        is_sound = is_sound && damages.count == 0;
         for (size_t n = 0; n < damages.count; n++) {
             if (!weiri_find(check, "integrity", WEIR_FINDING_PROBLEM, path, repair, "%s",
                             damages.texts[n])) {

@@ -174,6 +174,30 @@ TEST(headers, "the headers of a job are checked with its body")
     check_one("jobs.db", "integrity", "body of job 1 is damaged");
 }
 
+static int keep_state(const struct weir_finding *finding, void *arg)
+{
+    *(int *)arg += strcmp(finding->text, "job 1 is in no known state (10)") == 0;
+    return 0;
+}
+
+TEST(state, "a job in no known state is told of, whether or not an index has it still")
+{
+    static const char *const changes[] = {JOBS_FLIP_STATE,
+                                          "UPDATE jobs SET state = 10 WHERE id = 1; "
+                                          "UPDATE tubes SET ready = 0 WHERE name = 't'"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[16];
+        int told = 0;
+        (void)snprintf(path, sizeof(path), "%zu.db", i);
+        make_store(path);
+        change(path, changes[i]);
+        weir_broker *broker = jobs_store_open(path, &wall);
+        CHECK_STATUS(weir_broker_check(broker, keep_state, &told, NULL), WEIR_OK);
+        CHECK_INT(told, ==, 1);
+        weir_broker_close(broker);
+    }
+}
+
 /* The most memory that SQLite used in the check of a store with so many jobs. */
 static sqlite3_int64 memory_of_check(size_t count)
 {

@@ -175,6 +175,40 @@ TEST(counts, "counts that do not fit the jobs are counted again")
     expect_repair();
 }
 
+static int keep_reason(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_REASON_SIZE, "%s: %s", job->id, job->reason);
+    return 0;
+}
+
+TEST(state, "a job in no known state is buried when the indexes are made anew; the others go on")
+{
+    weir_broker *broker;
+    struct messages messages = {0, 0};
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_put_options keyed = WEIR_PUT_OPTIONS_INIT;
+    options.log = note_message;
+    options.log_arg = &messages;
+    keyed.key = "k";
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
+    (void)jobs_put(broker, "t", "x", &keyed);
+    (void)jobs_put(broker, "t", "x", NULL);
+    weir_broker_close(broker);
+    sqlite3 *db = open_file();
+    run(db, JOBS_FLIP_STATE);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
+    CHECK_INT(sum_runs(broker), ==, 1);
+    CHECK_INT(messages.repairs, ==, 1);
+    CHECK_COUNTS(broker, "t", 0, 0, 1, 1);
+    char reason[WEIR_REASON_SIZE] = "";
+    CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 2, keep_reason, reason, NULL),
+                 WEIR_OK);
+    CHECK_STRING(reason, "1: its row was damaged: there is no state 10");
+    CHECK_INT(jobs_put(broker, "t", "x", &keyed), ==, 3); /* its key is free */
+    weir_broker_close(broker);
+}
+
 static void note_damage(enum weir_log_level level, const char *message, void *arg)
 {
     struct scene *scene = arg;

@@ -109,7 +109,9 @@ static int rebuild(struct weiri_store *own, void *arg)
 {
     const struct rebuilding *rebuilding = arg;
     sqlite3 *db = own->writer.db;
-    int code = rebuilding->is_damaged ? weiri_repair_in_transaction(db) : weiri_repair_refresh(db);
+    uint64_t *buried = &rebuilding->counts->damaged;
+    int code = rebuilding->is_damaged ? weiri_repair_in_transaction(db, buried)
+                                      : weiri_repair_refresh(db, buried);
     for (size_t i = 0; i < sizeof(orphans) / sizeof(orphans[0]) && code == SQLITE_OK; i++) {
         code = sqlite3_exec(db, orphans[i], NULL, NULL, NULL);
         rebuilding->counts->orphans += code == SQLITE_OK ? (uint64_t)sqlite3_changes(db) : 0;

@@ -98,6 +98,29 @@ TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, count
     weir_broker_close(broker);
 }
 
+TEST(state, "jobs in no known state are buried, with the reason")
+{
+    static const char *const changes[] = {JOBS_FLIP_STATE, "UPDATE jobs SET state = 0"};
+    for (int64_t i = 0; i < 2; i++) {
+        weir_broker *broker = jobs_store_open("jobs.db", &wall);
+        (void)jobs_put(broker, "t", "x", NULL);
+        weir_broker_close(broker);
+        run(changes[i]);
+        broker = jobs_store_open("jobs.db", &wall);
+        struct weir_repair_counts counts = repair(broker);
+        CHECK_INT(counts.jobs, ==, i + 1);
+        CHECK_INT(counts.damaged, ==, i + 1);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, i + 1);
+        char reason[WEIR_REASON_SIZE + 10] = "";
+        CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_BURIED, 1, keep_reason, reason, NULL),
+                     WEIR_OK);
+        CHECK_STRING(reason, i == 0 ? "1 its row was damaged: there is no state 10"
+                                    : "1 its row was damaged: there is no state 0");
+        CHECK_STATUS(weir_broker_check(broker, no_problem, NULL, NULL), WEIR_OK);
+        weir_broker_close(broker);
+    }
+}
+
 static uint64_t bytes(void)
 {
     struct stat facts;

@@ -13,6 +13,15 @@ static const char forget[] = "PRAGMA writable_schema = ON; "
                              "AND tbl_name IN ('jobs', 'keys', 'schedules'); "
                              "PRAGMA writable_schema = RESET";
 
+/* No index has a job whose state is none, so nobody would find it again. A buried job has no key;
+ * one that is throttled stays, without its job. */
+static const char bury[] =
+    "UPDATE keys SET job = -job "
+    "WHERE job IN (SELECT id FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN "); "
+    "UPDATE jobs NOT INDEXED SET state = 4, lease = 0, "
+    "reason = 'its row was damaged: there is no state ' || ifnull(state, 0) "
+    "WHERE " WEIRI_STATE_UNKNOWN;
+
 static const char recount[] =
     "UPDATE tubes SET (delayed, ready, reserved, buried) = "
     "(SELECT total(state = 1), total(state = 2), total(state = 3), total(state = 4) "
@@ -25,7 +34,14 @@ static int run(sqlite3 *db, const char *sql)
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-int weiri_repair_in_transaction(sqlite3 *db)
+static int bury_and_recount(sqlite3 *db, uint64_t *ret_buried)
+{
+    int code = run(db, bury);
+    *ret_buried = code == SQLITE_OK ? (uint64_t)sqlite3_changes(db) : 0;
+    return code == SQLITE_OK ? run(db, recount) : code;
+}
+
+int weiri_repair_in_transaction(sqlite3 *db, uint64_t *ret_buried)
 {
     (void)sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
     int code = run(db, forget);
@@ -33,7 +49,7 @@ int weiri_repair_in_transaction(sqlite3 *db)
         code = weiri_schema_make_indexes(db);
     }
     if (code == SQLITE_OK) {
-        code = run(db, recount);
+        code = bury_and_recount(db, ret_buried);
     }
     if (code != SQLITE_OK) {
         (void)run(db, "PRAGMA writable_schema = RESET");
@@ -42,17 +58,18 @@ int weiri_repair_in_transaction(sqlite3 *db)
     return code;
 }
 
-int weiri_repair_refresh(sqlite3 *db)
+int weiri_repair_refresh(sqlite3 *db, uint64_t *ret_buried)
 {
     int code = run(db, "REINDEX");
-    return code == SQLITE_OK ? run(db, recount) : code;
+    return code == SQLITE_OK ? bury_and_recount(db, ret_buried) : code;
 }
 
 int weiri_repair_indexes(sqlite3 *db)
 {
+    uint64_t ignored;
     int code = run(db, "BEGIN IMMEDIATE");
     if (code == SQLITE_OK) {
-        code = weiri_repair_in_transaction(db);
+        code = weiri_repair_in_transaction(db, &ignored);
     }
     if (code == SQLITE_OK) {
         code = run(db, "COMMIT");

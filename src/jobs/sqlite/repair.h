@@ -3,15 +3,21 @@
 #ifndef WEIRI_SQLITE_REPAIR_H
 #define WEIRI_SQLITE_REPAIR_H
 
+#include <stdint.h>
+
 #include <sqlite3.h>
 
-/* Makes the indexes of jobs anew from their table, and counts the jobs of each tube, in one
- * transaction. Called by the leader, outside of transactions, after a statement found the indexes
- * damaged. Fails, and changes nothing, where the table is damaged too. Returns SQLite's codes. */
+/* SQL: a job's row is in none of the states of enum weir_job_state. */
+#define WEIRI_STATE_UNKNOWN "ifnull(state, 0) NOT BETWEEN 1 AND 5"
+
+/* Makes the indexes of jobs anew from their table, buries the jobs that are in no known state, and
+ * counts the jobs of each tube, in one transaction. Called by the leader, outside of transactions,
+ * after a statement found the indexes damaged. Fails, and changes nothing, where the table is
+ * damaged too. Returns SQLite's codes. */
 int weiri_repair_indexes(sqlite3 *db);
-/* The same inside a transaction. */
-int weiri_repair_in_transaction(sqlite3 *db);
+/* The same inside a transaction. ret_buried: how many jobs were. */
+int weiri_repair_in_transaction(sqlite3 *db, uint64_t *ret_buried);
 /* The same where the old indexes can be read, so that their pages are used again. */
-int weiri_repair_refresh(sqlite3 *db);
+int weiri_repair_refresh(sqlite3 *db, uint64_t *ret_buried);
 
 #endif
