@@ -101,6 +101,45 @@ TEST(moved, "a job that is no longer in the state when its turn comes is left ou
     expect_listing(WEIR_JOB_READY, "14");
 }
 
+static int count_job(const struct weir_job *job, void *arg)
+{
+    (void)job;
+    ++*(int *)arg;
+    return 0;
+}
+
+TEST(few_buried, "a list of the buried jobs of a tube does not walk the others")
+{
+    enum {
+        JOBS = 5000
+    };
+    static struct weir_body bodies[JOBS];
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, JOBS, NULL, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(broker, "u", bodies, 2, NULL, NULL, NULL), WEIR_OK);
+    const char *const ids[] = {"7", "4000", "5001"};
+    enum weir_status statuses[3];
+    CHECK_STATUS(weir_broker_bury_ids(broker, ids, 3, "why", statuses, NULL), WEIR_OK);
+    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    filter.tube = "t";
+    filter.state = WEIR_JOB_BURIED;
+    int count = 0;
+    CHECK_STATUS(weir_broker_list(broker, &filter, count_job, &count, NULL), WEIR_OK);
+    CHECK_INT(count, ==, 2);
+    filter.after = "7";
+    CHECK_STATUS(weir_broker_list(broker, &filter, count_job, &count, NULL), WEIR_OK);
+    CHECK_INT(count, ==, 3);
+    int steps = 0;
+    struct weiri_store *store = broker->store;
+    for (int i = 0; i < WEIRI_SQL_STATEMENTS; i++) {
+        sqlite3_stmt *statement = store->idle_reader->statements[i];
+        steps +=
+            statement == NULL ? 0 : sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0);
+    }
+    CHECK_INT(steps, <, JOBS / 2);
+    weir_broker_close(broker);
+}
+
 static int64_t ready_since(weir_broker *broker)
 {
     int64_t since_ns = jobs_counts(broker, "t").ready_since_ns;

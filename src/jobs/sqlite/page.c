@@ -71,8 +71,10 @@ static int read_page(struct weiri_reading *reading, struct weiri_page *page, int
     }
     const int64_t values[] = {
         page->after, *until, tube, page->states, page->attempts_min, page->created_before_ns};
+    bool is_buried = tube != 0 && page->states == 1U << WEIR_JOB_BURIED;
     sqlite3_stmt *statement;
-    code = weiri_sql_start(reading->reader, WEIRI_SQL_PAGE, values, 6, &statement);
+    code = weiri_sql_start(reading->reader, is_buried ? WEIRI_SQL_PAGE_BURIED : WEIRI_SQL_PAGE,
+                           values, 6, &statement);
     while (code == SQLITE_ROW && !page->is_full) {
         struct weiri_reservation *copy;
         code = weiri_copy_job(reading, sqlite3_column_int64(statement, 0), WEIRI_JOB_GONE, &copy);

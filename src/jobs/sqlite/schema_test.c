@@ -57,6 +57,8 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_DELETE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_BOOT, "SEARCH boots USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
+        {WEIRI_SQL_PAGE_BURIED,
+         "SEARCH jobs USING INDEX jobs_buried (tube=? AND rowid>? AND rowid<?)"},
         {WEIRI_SQL_REFILE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_REFILE_KEY, "SEARCH keys USING COVERING INDEX keys_job (job=?)"},
         {WEIRI_SQL_NEXT_JOBS, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>?)"},

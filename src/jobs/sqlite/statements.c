@@ -111,6 +111,10 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PAGE] = "SELECT id FROM jobs NOT INDEXED "
                        "WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "
                        "AND (?4 >> state) & 1 AND attempts >= ?5 AND created < ?6 ORDER BY id",
+    /* The same of one tube's buried jobs, which alone have an index in this order. */
+    [WEIRI_SQL_PAGE_BURIED] =
+        "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?3 "
+        "AND id > ?1 AND id <= ?2 AND attempts >= ?5 AND created < ?6 ORDER BY id",
     [WEIRI_SQL_FIND_SAME] =
         "SELECT id FROM bodies WHERE checksum = ?4 AND body = ?5 AND headers IS ?6 AND id IN ("
         "SELECT id FROM jobs INDEXED BY jobs_delayed "
