@@ -64,6 +64,8 @@ FAULTS = [
      "option_flag reads 2 options"),
     ("names", "man/weir.7", "replace", (".Fn weir_queue_len ,\n", ""), "man/weir.7 does not name weir_queue_len"),
     ("names", "include/weir/version.h", "end", "struct weir_none {\n    int none;\n};", "man/weir.7 does not name weir_none"),
+    ("ownership", "include/weir/queue.h", "replace", ("Passed to touch; borrowed until free.", "Passed to touch."),
+     "void *touch_arg of weir_queue_options: expected"),
     ("bad_input", "include/weir/queue.h", "end", "/** Doc. */\nWEIR_API void weir_queue_none(weir_queue *queue, int64_t at_ns);",
      "weir_queue_none: no row for at_ns: most"),
     ("bad_input", "include/weir/queue.h", "replace", ("int64_t aging_ns; /**<", "int64_t aging_ns; int64_t other_ns; /**<"),

@@ -43,7 +43,7 @@ struct weir_broker_options {
     size_t size;                     /**< Set by WEIR_BROKER_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_log_fn *log;                /**< Optional. */
-    void *log_arg;                   /**< Passed to log. */
+    void *log_arg;                   /**< Passed to log; borrowed until close. */
     size_t body_size_max;            /**< Largest body; 0: 16 MiB; at most WEIR_BODY_SIZE_LIMIT. */
     int64_t busy_ns;                 /**< Longest wait for other processes' locks; 0: 10 s. */
     uint32_t flags;                  /**< Of enum weir_broker_flags. */
@@ -186,7 +186,8 @@ enum weir_duplicate {
 /** "refuse", "replace", "keep", "debounce", "throttle", "again"; "?" for anything else. */
 WEIR_API const char *weir_duplicate_name(enum weir_duplicate mode);
 
-/** How to put a job. Zero means the default of every field. */
+/** How to put a job. Zero means the default of every field. A put borrows the texts during the
+ * call; weir_producer_open() copies them. */
 struct weir_put_options {
     size_t size;       /**< Set by WEIR_PUT_OPTIONS_INIT. */
     int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
@@ -194,17 +195,19 @@ struct weir_put_options {
     int64_t ttr_ns;    /**< Length of a reservation; 0: 60 s; at least 100 ms. */
     int32_t priority;  /**< Smaller is more urgent. */
     uint32_t flags;    /**< Of enum weir_put_flags. */
-    const char *key;   /**< Unique in its tube, 1 to WEIR_KEY_SIZE_MAX bytes; NULL: none. With a
-                            key one job is put. Where a job has it already, ret_ids receives
+    const char *key;   /**< Unique in its tube, 1 to WEIR_KEY_SIZE_MAX bytes; borrowed. NULL: none.
+                            With a key one job is put. Where a job has it already, ret_ids receives
                             the id of that one. WEIR_ENOTSUP on a cluster. */
     int64_t key_ns;    /**< WEIR_DUPLICATE_THROTTLE: at least 1 ns; else 0. */
     enum weir_duplicate on_duplicate; /**< What to do then. */
     uint32_t reserved0;               /**< Zero. */
-    const char *headers;              /**< Told beside the body (weir_headers_check()); NULL: none.
-                                           WEIR_ENOTSUP on a cluster, whose bodies are dq's. */
-    const char *group; /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: consumers may limit how
-                            many jobs of a group run at once (group_limit); NULL: none.
-                            WEIR_ENOTSUP on a cluster. */
+    const char *headers; /**< Told beside the body (weir_headers_check()); borrowed, or copied by a
+                              producer. NULL: none. WEIR_ENOTSUP on a cluster, whose bodies are
+                              dq's. */
+    const char *group;   /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: consumers may limit how
+                              many jobs of a group run at once (group_limit); borrowed, or
+                              copied by a producer; NULL: none.
+                              WEIR_ENOTSUP on a cluster. */
 };
 
 /** Flags of a put. */

@@ -104,7 +104,7 @@ struct weir_consumer_options {
     size_t size;              /**< Set by WEIR_CONSUMER_OPTIONS_INIT. */
     weir_handler_fn *handler; /**< Required. */
     weir_run_fn *after_run;   /**< Optional. */
-    void *arg;                /**< Passed to handler, after_run and explain. */
+    void *arg;                /**< Passed to handler, after_run and explain; borrowed until free. */
     weir_limiter
         *limiter; /**< Borrowed until free: the delay of a retry, asked with the job's id as key;
                        NULL: retry_base_ns times 2^(attempts - 1), at most retry_max_ns, which

@@ -54,13 +54,14 @@ enum weir_job_schedule_flags {
 /** A schedule to be kept. Zero means the default of every field but those that are required.
  * Everything is borrowed during the call. */
 struct weir_job_schedule_options {
-    size_t size;             /**< Set by WEIR_JOB_SCHEDULE_OPTIONS_INIT. */
-    const char *name;        /**< Required; unique in the store; of the same characters as a tube's
-                                  (weir_tube_check()). */
-    const char *tube;        /**< Required. */
-    const char *cron;        /**< The firings, with seconds where it has six fields; NULL: those of
-                                  interval_ns. */
-    const char *zone;        /**< The zone of cron where that names none; NULL: the system's. */
+    size_t size;      /**< Set by WEIR_JOB_SCHEDULE_OPTIONS_INIT. */
+    const char *name; /**< Required; borrowed during the call; unique in the store; of the same
+                         characters as a tube's (weir_tube_check()). */
+    const char *tube; /**< Required; borrowed during the call. */
+    const char *cron; /**< The firings, with seconds where it has six fields; borrowed during the
+                         call; NULL: those of interval_ns. */
+    const char *zone; /**< The zone of cron where that names none; borrowed during the call; NULL:
+                         the system's. */
     int64_t interval_ns;     /**< Between firings; at least 100 ms; 0: those of cron. */
     int64_t first_at_ns;     /**< The first firing, or with cron the earliest time of it, in
                                   nanoseconds since the Unix epoch; 0: interval_ns from now, or the

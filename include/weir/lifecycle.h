@@ -82,7 +82,7 @@ struct weir_end_options {
     int64_t limit_ns; /**< The wait for the workers ends when the pool's clock shows this; 0: no
                            limit. */
     weir_running_fn *running; /**< Optional: is told of what still runs then. */
-    void *running_arg;        /**< Passed to running. */
+    void *running_arg;        /**< Passed to running; borrowed during the call. */
 };
 
 /** Initialiser of struct weir_end_options. */

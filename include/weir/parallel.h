@@ -66,7 +66,7 @@ struct weir_parallel_options {
                             made the crew could use. Raise it to the count of workers if
                             pieces block and fractions of a millisecond count. */
     weir_proceed_fn *proceed; /**< Optional. */
-    void *proceed_arg;        /**< Passed to proceed. */
+    void *proceed_arg;        /**< Passed to proceed; borrowed during the run. */
 };
 
 /** Initialiser of struct weir_parallel_options. */

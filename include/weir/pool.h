@@ -87,13 +87,13 @@ struct weir_pool_options {
     /** Optional; receives a line for each start and end, each resize of a running pool, pauses and
      * resumes, panics, and runs past their time. */
     weir_log_fn *log;
-    void *log_arg;        /**< Passed to log. */
+    void *log_arg;        /**< Passed to log; borrowed until free. */
     size_t workers;       /**< Count of threads; required, 1 to 4096. Tasks that block want many. */
     size_t capacity;      /**< Most envelopes in flight (queued, waiting, running); 0: no limit. */
     uint32_t when_full;   /**< Of enum weir_when_full. */
     uint32_t flags;       /**< Of enum weir_pool_flags. */
     weir_ended_fn *ended; /**< Optional: is told of each envelope that has ended. */
-    void *ended_arg;      /**< Passed to ended. */
+    void *ended_arg;      /**< Passed to ended; borrowed until free. */
     const struct weir_stamp *stamps; /**< Copied: around every envelope's own. */
     size_t stamp_count;              /**< Of stamps. */
     /** The delays of retries that a failure hook asks for with WEIR_RETRY_LIMITED; borrowed until
@@ -118,7 +118,7 @@ struct weir_pool_options {
      * weir_context_check(). 0: no watchdog. */
     int64_t overdue_ns;
     weir_overdue_fn *overdue; /**< Optional; only with overdue_ns. */
-    void *overdue_arg;        /**< Passed to overdue. */
+    void *overdue_arg;        /**< Passed to overdue; borrowed until free. */
     weir_scope *scope;        /**< Optional: borrowed until free; cancelling it stops the pool. */
 };
 

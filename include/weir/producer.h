@@ -21,8 +21,9 @@ WEIR_BEGIN_DECLS
 typedef struct weir_producer weir_producer;
 
 /** Makes a producer of a tube. The broker is borrowed. options (may be NULL) are the defaults of
- * its puts; their run_at_ns and delay_ns must be 0. Returns owned: weir_producer_close(). Does not
- * touch the disk. Errors: WEIR_EINVAL, WEIR_ETOOBIG (tube), WEIR_ENOMEM. */
+ * its puts, and are copied with their headers and group; run_at_ns and delay_ns must be 0, key
+ * NULL. Returns owned: weir_producer_close(). Does not touch the disk. Errors: WEIR_EINVAL,
+ * WEIR_ETOOBIG (tube), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
                                                             const struct weir_put_options *options,
                                                             weir_producer **ret_producer,

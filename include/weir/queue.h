@@ -103,7 +103,7 @@ struct weir_queue_options {
                          time this has passed, so that none is passed over for ever. Each call then
                          reads the clock once. 0: never. */
     weir_touch_fn *touch; /**< NULL: none. */
-    void *touch_arg;      /**< Passed to touch. */
+    void *touch_arg;      /**< Passed to touch; borrowed until free. */
 };
 
 /** Initialiser of struct weir_queue_options. */

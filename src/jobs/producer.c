@@ -12,8 +12,10 @@
 struct weir_producer {
     /* Immutable. */
     weir_broker *broker;
-    struct weir_put_options options;
+    struct weir_put_options options; /* its texts are those below */
     char tube[WEIR_TUBE_SIZE_MAX + 1];
+    char group[WEIR_GROUP_SIZE_MAX + 1];
+    char headers[WEIR_HEADERS_SIZE_MAX + 1];
 };
 
 static enum weir_status check_options(const weir_broker *broker,
@@ -36,6 +38,12 @@ static enum weir_status check_options(const weir_broker *broker,
                             "a producer's options have a key, which is of one job");
     }
     return status;
+}
+
+/* Copies a text of the options, whose size was checked; NULL stays. */
+static const char *keep(char *buffer, const char *text)
+{
+    return text == NULL ? NULL : strcpy(buffer, text);
 }
 
 enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
@@ -61,6 +69,8 @@ enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
     }
     producer->broker = broker;
     producer->options = copy;
+    producer->options.group = keep(producer->group, copy.group);
+    producer->options.headers = keep(producer->headers, copy.headers);
     memcpy(producer->tube, tube, strlen(tube) + 1);
     *ret_producer = producer;
     return WEIR_OK;

@@ -56,6 +56,27 @@ TEST(what_is_put, "jobs have the producer's options and each its own time")
     weir_broker_close(broker);
 }
 
+TEST(copies, "group and headers are copied: the caller's may change or go")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    char group[] = "disk-7";
+    char headers[] = "lang=en\n";
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.group = group;
+    options.headers = headers;
+    weir_producer *producer;
+    CHECK_STATUS(weir_producer_open(broker, "t", &options, &producer, NULL), WEIR_OK);
+    memset(group, '!', sizeof(group) - 1);
+    memset(headers, '!', sizeof(headers) - 1);
+    CHECK_STATUS(weir_producer_delay(producer, one, 0, NULL, NULL), WEIR_OK);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    CHECK_STRING(job->job.group, "disk-7");
+    CHECK_STRING(job->job.headers, "lang=en\n");
+    jobs_free_one(broker, job);
+    weir_producer_close(producer);
+    weir_broker_close(broker);
+}
+
 TEST(refused, "what makes no sense is refused and puts nothing")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
