@@ -77,6 +77,11 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_pause(weir_broker *broker, 
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_resume(weir_broker *broker, const char *tube,
                                                             struct weir_error *ret_error);
 
+/** Is told by a list that it has read all jobs up to this one, which need not be there; returns 0
+ * to go on, anything else to end it. id is valid during the call. On the caller's thread, with no
+ * lock held; it may call anything but weir_broker_close(). */
+typedef int weir_list_step_fn(const char *id, void *arg);
+
 /** Which jobs to list. Zero means any, for every field. */
 struct weir_job_filter {
     size_t size;               /**< Set by WEIR_JOB_FILTER_INIT. */
@@ -87,18 +92,22 @@ struct weir_job_filter {
     int64_t created_before_ns; /**< Put before this time. */
     uint32_t attempts_min;     /**< With at least so many attempts. */
     enum weir_job_state state; /**< In this state; 0: in any but WEIR_JOB_ARCHIVED. */
+    weir_list_step_fn *step;   /**< Called with the arg of weir_broker_list(); NULL: it is not. */
 };
 
 /** Initialiser of struct weir_job_filter. */
 #define WEIR_JOB_FILTER_INIT                                                                       \
     {                                                                                              \
-        sizeof(struct weir_job_filter), 0, 0, 0, 0, 0, 0, (enum weir_job_state)0                   \
+        sizeof(struct weir_job_filter), 0, 0, 0, 0, 0, 0, (enum weir_job_state)0, 0                \
     }
 
 /** Calls back for the jobs that a filter (may be NULL: all) lets through, in the order in which
- * they were put, those of other tubes among them. Reads some at a time: each is as it was at one
- * moment, the whole list is not. Jobs that are put meanwhile are not in it. Callbacks may take as
- * long as they like, and may call anything but weir_broker_close(). Changes nothing.
+ * they were put, those of other tubes among them. Reads some at a time, at most 20,000 jobs or 4
+ * MiB of bodies and a job: each is as it was at one moment, the whole list is not. Between two of
+ * these reads it calls the filter's step, also where no job was let through; one that is ended goes
+ * on later as a list behind the id that step was given. Jobs that are put meanwhile are not in it.
+ * Callbacks may take as long as they like, and may call anything but weir_broker_close(). Changes
+ * nothing.
  *
  * Errors: WEIR_EINVAL (NULL, filter, tube, malformed id), WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a
  * cluster: beanstalkd shows the first job of each state only, as weir_broker_peek() does),

@@ -30,6 +30,9 @@ struct request {
     struct target target;
     const char *text; /* The body; "" where there is none. */
     size_t size;
+    /* Whether an answer that takes long is still worth its work; false: it ends with what it has.
+     */
+    bool (*goes_on)(const struct request *request);
 };
 
 /* The tube of the path and the object of the body, with no members but these (NULL at the end).

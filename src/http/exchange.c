@@ -1,7 +1,10 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* POLLRDHUP */
 #include "http/exchange.h"
 
+#include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +15,9 @@
 
 #include "http/head.h"
 #include "http/page.h"
-#include "http/routes.h"
+
+/* A search works for so long at most. */
+#define SEARCH_NS WEIR_SECONDS(1)
 
 enum state {
     STATE_READING, /* The request has not been handed on. */
@@ -33,6 +38,7 @@ struct exchange {
     size_t body_size;
     bool begun;
     bool too_large; /* The body is read on and dropped. */
+    int64_t work_until_ns;
     struct reply reply;
     /* Guarded by the mutex: */
     enum state state;
@@ -221,15 +227,34 @@ static bool end_wait(struct exchange *exchange, enum state state, struct reply *
     return is_first;
 }
 
+/* While the exchange waits its connection is suspended, and the descriptor is its own. */
+static bool goes_on(const struct request *request)
+{
+    const struct exchange *exchange =
+        (const void *)((const char *)request - offsetof(struct exchange, request));
+    struct pollfd client = {.fd = -1, .events = POLLRDHUP};
+    (void)pthread_mutex_lock(&exchange->shared->mutex);
+    bool is_wanted = exchange->state == STATE_WAITING;
+    if (is_wanted && exchange->record != NULL) {
+        client.fd = exchange->record->fd;
+        is_wanted = poll(&client, 1, 0) == 0;
+    }
+    (void)pthread_mutex_unlock(&exchange->shared->mutex);
+    return is_wanted && now() < exchange->work_until_ns;
+}
+
 static int work(weir_context *context, void *payload)
 {
     struct exchange *exchange = payload;
     struct reply reply = {.status = 0};
+    int64_t begun_ns = now();
     (void)context;
     (void)pthread_mutex_lock(&exchange->shared->mutex);
     bool is_wanted = exchange->state == STATE_WAITING;
+    int64_t left_ns = (exchange->deadline_ns - begun_ns) / 2;
     (void)pthread_mutex_unlock(&exchange->shared->mutex);
     if (is_wanted) {
+        exchange->work_until_ns = begun_ns + (left_ns < SEARCH_NS ? left_ns : SEARCH_NS);
         exchange->route->handle(&exchange->shared->api, &exchange->request, &reply);
         if (!end_wait(exchange, STATE_ANSWERED, &reply)) {
             reply_free(&reply);
@@ -257,9 +282,7 @@ static enum weir_status send_to_worker(struct exchange *exchange)
     (void)pthread_mutex_lock(&exchange->shared->mutex);
     exchange->references++;
     (void)pthread_mutex_unlock(&exchange->shared->mutex);
-    bool changes = exchange->route->use == TRUST_CHANGE;
-    status =
-        weir_pool_send(changes ? exchange->shared->changers : exchange->shared->readers, envelope);
+    status = weir_pool_send(exchange->shared->workers[exchange->route->kind], envelope);
     weir_envelope_unref(envelope);
     return status;
 }
@@ -365,6 +388,7 @@ static enum MHD_Result run(struct exchange *exchange)
 {
     exchange->request.text = exchange->body != NULL ? exchange->body : "";
     exchange->request.size = exchange->body_size;
+    exchange->request.goes_on = goes_on;
     connections_renew(exchange->shared->connections, exchange->record,
                       now() + 3 * exchange->shared->limit_ns);
     if (exchange->too_large) {
@@ -379,7 +403,9 @@ static enum MHD_Result run(struct exchange *exchange)
         return answer(exchange);
     case ROUTE_PAGE:
         return page_send(exchange->connection, &exchange->request.target);
-    case ROUTE_BROKER:
+    case ROUTE_READ:
+    case ROUTE_SEARCH:
+    case ROUTE_CHANGE:
         break;
     }
     return hand_over(exchange);

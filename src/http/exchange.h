@@ -15,6 +15,7 @@
 #include "http/api.h"
 #include "http/connections.h"
 #include "http/events.h"
+#include "http/routes.h"
 #include "http/trust.h"
 
 /* Requests and their answers, between libmicrohttpd's one thread and the workers.
@@ -22,7 +23,8 @@
  * That thread reads requests, decides on them, and answers those that need no broker. Any other is
  * handed to a worker while its connection is suspended. The worker resumes it with an answer, or
  * the timer does without one, when the time limit has passed: whichever comes first under the
- * mutex. A worker that comes too late drops its answer. */
+ * mutex. A worker that comes too late drops its answer. One that searches ends with what it has
+ * after a second, or half of the time that is left for its answer, and when its client has gone. */
 
 /* Largest body of a request, and of all requests at a time. */
 #define EXCHANGE_BODY_MAX ((size_t)4 << 20)
@@ -38,8 +40,7 @@ struct exchanges {
     int64_t limit_ns; /* For a request to arrive, and again for its answer. */
     struct connections *connections;
     struct events *events;
-    weir_pool *readers;       /* Workers for requests that change nothing. */
-    weir_pool *changers;      /* Workers for the others: these may wait long for a store's lock. */
+    weir_pool *workers[ROUTE_POOLS];
     pthread_mutex_t mutex;    /* Guards what follows, and the states of exchanges. */
     struct exchange *waiting; /* Those that are with a worker. */
     size_t body_bytes;        /* Of all bodies. */

@@ -20,6 +20,7 @@
 /* A list under way. */
 struct page {
     const struct api *api;
+    const struct request *request;
     json_t *jobs; /* NULL: out of memory. */
     int64_t limit;
     int64_t count;
@@ -62,6 +63,15 @@ static int add_job(const struct weir_job *job, void *arg)
     return 0;
 }
 
+/* So far the list has come. */
+static int step(const char *id, void *arg)
+{
+    struct page *page = arg;
+    page->is_more = !page->request->goes_on(page->request);
+    (void)snprintf(page->last, sizeof(page->last), "%s", id);
+    return page->is_more;
+}
+
 /* Answers with the page, and with the id to go on behind where there is more. */
 static void answer(struct page *page, enum weir_status status, const char *what,
                    const struct weir_error *error, struct reply *reply)
@@ -89,6 +99,7 @@ static bool read_filter(const struct api *api, const struct target *target,
         return false;
     }
     filter->attempts_min = (uint32_t)attempts;
+    filter->step = step;
     filter->after = target_value(target, "after");
     filter->text = target_value(target, "text");
     if (filter->text != NULL) {
@@ -115,7 +126,7 @@ void api_jobs(const struct api *api, const struct request *request, struct reply
     const struct target *target = &request->target;
     struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
     struct weir_error error = {""};
-    struct page page = {.api = api, .limit = LIMIT_DEFAULT};
+    struct page page = {.api = api, .request = request, .limit = LIMIT_DEFAULT};
     filter.tube = target->segments[3];
     if (!fields_check(target, names, reply) || !fields_tube(filter.tube, reply) ||
         !read_filter(api, target, &filter, reply) ||

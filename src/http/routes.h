@@ -10,13 +10,17 @@
 
 /* The table of what is served. src/http/openapi.json describes all but the page. */
 
-/* Who runs a handler. */
+/* Who runs a handler. One that waits for the broker has a worker, of a pool for each kind: so that
+ * short readings are answered beside any number of long ones, and of changes that wait. */
 enum route_kind {
+    ROUTE_READ,   /* A worker: counts, health, single jobs. */
+    ROUTE_SEARCH, /* A worker: many jobs. It takes as long as there are some to read. */
+    ROUTE_CHANGE, /* A worker: it may wait long for a store's lock. */
     ROUTE_DIRECT, /* The thread of the connections: it must not block. */
-    ROUTE_BROKER, /* A worker: it may wait for the broker. */
     ROUTE_EVENTS, /* The stream of events; no handler. */
     ROUTE_PAGE    /* A file of the page; no handler. */
 };
+#define ROUTE_POOLS (ROUTE_CHANGE + 1)
 
 struct route {
     const char *method; /* "GET" answers HEAD too. */

@@ -20,10 +20,9 @@
 #include "http/fields.h"
 #include "http/sampler.h"
 
-/* Calls on the broker at a time that look or change, and requests that wait for one or are in one,
- * of each kind. */
-#define READERS 6
-#define CHANGERS 4
+/* Calls on the broker at a time, and requests that wait for one or are in one, of each kind. */
+static const size_t workers[ROUTE_POOLS] = {
+    [ROUTE_READ] = 4, [ROUTE_SEARCH] = 4, [ROUTE_CHANGE] = 4};
 #define REQUESTS_MAX 256
 /* The most connections, and the descriptors that are left for the rest of the process. */
 #define CONNECTIONS_MAX 12288u
@@ -66,13 +65,13 @@ static int sample(weir_context *context, void *payload)
 }
 
 /* Starts a pool, with one envelope that runs again and again where there is an invoke. */
-static enum weir_status start_pool(size_t workers, weir_invoke_fn *invoke, void *payload,
+static enum weir_status start_pool(size_t count, weir_invoke_fn *invoke, void *payload,
                                    int64_t interval_ns, weir_pool **ret_pool)
 {
     struct weir_pool_options pool = WEIR_POOL_OPTIONS_INIT;
     struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
     weir_envelope *envelope = NULL;
-    pool.workers = workers;
+    pool.workers = count;
     pool.capacity = REQUESTS_MAX;
     options.payload = payload;
     options.invoke = invoke;
@@ -165,12 +164,9 @@ enum weir_status server_start(const struct server_options *options, struct serve
     enum weir_status status =
         server->exchanges.events != NULL && server->exchanges.api.samples != NULL ? WEIR_OK
                                                                                   : WEIR_ENOMEM;
-    if (status == WEIR_OK) {
-        status =
-            start_pool(READERS, sample, &server->sampler, SAMPLE_NS, &server->exchanges.readers);
-    }
-    if (status == WEIR_OK) {
-        status = start_pool(CHANGERS, NULL, NULL, 0, &server->exchanges.changers);
+    for (size_t kind = 0; kind < ROUTE_POOLS && status == WEIR_OK; kind++) {
+        status = start_pool(workers[kind], kind == ROUTE_READ ? sample : NULL, &server->sampler,
+                            SAMPLE_NS, &server->exchanges.workers[kind]);
     }
     if (status == WEIR_OK) {
         status = start_pool(1, tick, server, TICK_NS, &server->timer);
@@ -201,14 +197,16 @@ void server_stop(struct server *server)
         events_end(server->exchanges.events);
     }
     (void)weir_pool_stop(server->timer);
-    (void)weir_pool_stop(server->exchanges.changers);
-    (void)weir_pool_stop(server->exchanges.readers);
+    for (size_t kind = 0; kind < ROUTE_POOLS; kind++) {
+        (void)weir_pool_stop(server->exchanges.workers[kind]);
+    }
     if (server->daemon != NULL) {
         MHD_stop_daemon(server->daemon);
     }
     weir_pool_free(server->timer);
-    weir_pool_free(server->exchanges.changers);
-    weir_pool_free(server->exchanges.readers);
+    for (size_t kind = 0; kind < ROUTE_POOLS; kind++) {
+        weir_pool_free(server->exchanges.workers[kind]);
+    }
     sampler_fini(&server->sampler);
     events_free(server->exchanges.events);
     samples_free(server->exchanges.api.samples);

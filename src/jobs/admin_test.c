@@ -255,6 +255,73 @@ TEST(long_list, "a list goes over many pages, and does not come to what is put m
     weir_broker_close(broker);
 }
 
+/* Notes the jobs of a list, and how far it said to have come in between; ends it at `end`. */
+struct stepping {
+    char text[512];
+    const char *end;
+};
+
+static int note_job(const struct weir_job *job, void *arg)
+{
+    struct stepping *stepping = arg;
+    size_t used = strlen(stepping->text);
+    if (strcmp(job->id, "1") == 0 || strcmp(job->id, "150") == 0) {
+        (void)snprintf(stepping->text + used, sizeof(stepping->text) - used, "%s ", job->id);
+    }
+    return 0;
+}
+
+static int note_step(const char *id, void *arg)
+{
+    struct stepping *stepping = arg;
+    size_t used = strlen(stepping->text);
+    (void)snprintf(stepping->text + used, sizeof(stepping->text) - used, "(%s) ", id);
+    return stepping->end != NULL && strcmp(id, stepping->end) == 0;
+}
+
+static void check_steps(weir_broker *broker, struct weir_job_filter *filter, const char *end,
+                        const char *expected)
+{
+    struct stepping stepping = {.end = end};
+    CHECK_STATUS(weir_broker_list(broker, filter, note_job, &stepping, NULL), WEIR_OK);
+    CHECK_STRING(stepping.text, expected);
+}
+
+TEST(steps, "a list tells how far it has come, also without a match, is ended there and goes on")
+{
+    enum {
+        COUNT = 150,
+        SIZE = 1 << 17
+    };
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    static char large[SIZE];
+    static struct weir_body bodies[COUNT];
+    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    for (int i = 0; i < COUNT; i++) {
+        bodies[i] = (struct weir_body){large, i % 3 == 0 ? SIZE : 1};
+    }
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, COUNT, NULL, NULL, NULL), WEIR_OK);
+    check_steps(broker, &filter, NULL, "1 150 ");
+    filter.step = note_step;
+    check_steps(broker, &filter, NULL, "1 (64) (128) 150 ");
+    check_steps(broker, &filter, "64", "1 (64) ");
+    filter.after = "64";
+    check_steps(broker, &filter, NULL, "(128) 150 ");
+    /* Without a match a read ends after 4 MiB: 32 large bodies. */
+    filter.after = NULL;
+    filter.text = "none";
+    filter.text_size = 4;
+    check_steps(broker, &filter, NULL, "(94) ");
+    filter.after = "94";
+    check_steps(broker, &filter, NULL, "");
+    /* And after 20,000 numbers, behind the last of which jobs may be gone. */
+    filter = (struct weir_job_filter)WEIR_JOB_FILTER_INIT;
+    filter.step = note_step;
+    filter.after = "9223372036854775807";
+    check_steps(broker, &filter, NULL, "");
+    weir_broker_close(broker);
+}
+
 TEST(bad_filters, "a list that makes no sense is refused without a call")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);

@@ -17,6 +17,11 @@ export function useSetting(name, initial) {
 
 // --- reading ---
 
+// Until the next reading, after one that took so long: a page that is open asks for a tenth of a worker at most.
+export function rest(seconds, took) {
+    return Math.max(seconds, 9 * took);
+}
+
 // Reads at once, and again each `seconds` (0: never) while the tab can be seen. The last answer stays while a reading
 // fails, and an answer that comes after its question changed is dropped. Returns {data, error, again}.
 export function useReading(read, key, seconds) {
@@ -29,6 +34,7 @@ export function useReading(read, key, seconds) {
         let timer = null;
         const once = async () => {
             clearTimeout(timer);
+            const begun = performance.now();
             try {
                 const data = await latest.current(aborter.signal);
                 if (!aborter.signal.aborted) set({ key, data, error: null });
@@ -36,7 +42,9 @@ export function useReading(read, key, seconds) {
                 if (aborter.signal.aborted) return;
                 set((old) => ({ key, data: old.key === key ? old.data : null, error }));
             }
-            if (seconds > 0 && !document.hidden && !aborter.signal.aborted) timer = setTimeout(once, seconds * 1000);
+            if (seconds > 0 && !document.hidden && !aborter.signal.aborted) {
+                timer = setTimeout(once, rest(seconds * 1000, performance.now() - begun));
+            }
         };
         const seen = () => {
             if (!document.hidden && seconds > 0) once();

@@ -101,6 +101,7 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
     const samples = useReading((signal) => get("samples", { tube: name }, signal), name,
         seconds && Math.max(seconds, 10));
     const list = jobs.data?.jobs || [];
+    const next = jobs.data?.next;
     const again = () => {
         tube.again();
         jobs.again();
@@ -186,12 +187,15 @@ export function Tube({ name, fields, seconds, stats, act, ask, theme }) {
                     ${action.label} all</button>`)}
         </div>`}
         ${stats && jobs.data && (list.length === 0
-            ? html`<${Empty}>${text ? "No job matches." : state ? `No job is ${state}.` : "There are no jobs."}<//>`
+            ? html`<${Empty}>${next ? "No job matches so far." : text ? "No job matches." : state ? `No job is ${state}.`
+                : "There are no jobs."}<//>`
             : html`<${Jobs} jobs=${list} now=${now} chosen=${chosen} choose=${choose} row=${row}
                 mayChange=${mayChange} />`)}
+        ${next && list.length < PAGE && html`<p class="note">These are the jobs up to number ${next}: it would take
+            long to find more at once. “next” goes on from there.</p>`}
         <div class="row end">
             ${pages.length > 1 && html`<button onClick=${() => setPages(pages.slice(0, -1))}>← previous</button>`}
-            ${jobs.data?.next && html`<button onClick=${() => setPages([...pages, jobs.data.next])}>next →</button>`}
+            ${next && html`<button onClick=${() => setPages([...pages, next])}>next →</button>`}
         </div>
     </main>`;
 }

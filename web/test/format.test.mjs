@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { dump, duration, pretty, quote, rate, rates, relative, short, size, time } from "../src/format.js";
-import { address, parse } from "../src/live.js";
+import { address, parse, rest } from "../src/live.js";
 
 test("numbers are short", () => {
     for (const [n, text] of [[0, "0"], [0.256, "0.26"], [12.34, "12.3"], [9999, "9999"], [12345, "12.3k"],
@@ -60,6 +60,12 @@ test("JSON is shown as it is written: no number is rounded, nothing is left out"
     const deep = "[".repeat(10000) + "1.0" + "]".repeat(10000);
     assert.equal(pretty(deep).replace(/\s/g, ""), deep);
     assert.ok(pretty(deep).length < 2000000);
+});
+
+test("what takes long to read is read more rarely", () => {
+    for (const [seconds, took, wait] of [[1000, 5, 1000], [1000, 1000, 9000], [30000, 1000, 30000]]) {
+        assert.equal(rest(seconds, took), wait);
+    }
 });
 
 test("an address comes back as what it was made of", () => {

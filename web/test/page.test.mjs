@@ -325,6 +325,18 @@ test("JSON is indented, and every number is as it was put", async (t) => {
         '{\n  "id": 12345678901234567890,\n  "price": 1.10\n}');
 });
 
+test("a search that takes long says how far it has come, and goes on from there", async (t) => {
+    const page = await open(t);
+    await page.route((url) => url.searchParams.get("text") === "rare" && !url.searchParams.has("after"),
+        (route) => route.fulfill({ json: { jobs: [], next: "41" } }));
+    await page.goto(place + "#/tube/imports?text=rare");
+    await page.getByText("No job matches so far.").waitFor();
+    await page.getByText(/jobs up to number 41:/).waitFor();
+    const [request] = await Promise.all([page.waitForRequest(/after=41/), page.getByRole("button", { name: "next" }).click()]);
+    assert.equal(new URL(request.url()).searchParams.get("text"), "rare");
+    await page.getByText("No job matches.").waitFor();
+});
+
 test("keys lead through the page", async (t) => {
     const page = await open(t);
     await page.getByRole("link", { name: "mail" }).waitFor();

@@ -42,7 +42,12 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
                 is_over = fn(job, fn_arg) != 0;
             }
         }
-    } while (status == WEIR_OK && page.count > 0 && !is_over);
+        if (status == WEIR_OK && !is_over && !page.is_over && filter->step != NULL) {
+            struct weir_job_id id;
+            weiri_number_format(page.after, &id);
+            is_over = filter->step(id.text, fn_arg) != 0;
+        }
+    } while (status == WEIR_OK && !is_over && !page.is_over);
     weiri_page_fini(&page);
     return status;
 }

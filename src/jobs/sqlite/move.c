@@ -190,7 +190,7 @@ enum weir_status weiri_store_move(void *arg, struct weiri_move *move, struct wei
         if (status == WEIR_OK && batch->count > 0) {
             status = move_batch(batch, &is_over, ret_error);
         }
-    } while (status == WEIR_OK && batch->count > 0 && !is_over);
+    } while (status == WEIR_OK && !batch->page.is_over && !is_over);
     weiri_page_fini(&batch->page);
     weiri_release(memory, batch, sizeof(*batch));
     return status;

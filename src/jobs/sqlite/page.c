@@ -5,12 +5,13 @@
 
 #include <string.h>
 
+#include "base/time.h"
 #include "jobs/sqlite/copy.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/tube.h"
 
-/* The bytes of a page, of which one job may have more, and the numbers that one transaction goes
- * through. */
+/* What one transaction goes through: bytes of bodies, of which the last job may have more, and
+ * numbers. */
 enum {
     PAGE_BYTES = 4 << 20,
     PAGE_NUMBERS = 20000
@@ -44,14 +45,14 @@ static bool has_text(const struct weiri_page *page, const struct weir_job *job)
 /* Takes a copy into the page, or frees it where it lacks the text. */
 static void keep(struct weiri_page *page, struct weiri_reservation *job)
 {
-    if (!has_text(page, &job->job)) {
-        weiri_reservation_free(&page->store->config->allocator, job);
-        return;
-    }
-    weiri_list_insert_before(&page->jobs, &job->link);
-    page->count++;
-    page->bytes += job->job.body_size;
     page->after = job->number;
+    page->bytes += job->job.body_size;
+    if (has_text(page, &job->job)) {
+        weiri_list_insert_before(&page->jobs, &job->link);
+        page->count++;
+    } else {
+        weiri_reservation_free(&page->store->config->allocator, job);
+    }
     page->is_full = page->count == WEIRI_PAGE_JOBS || page->bytes >= PAGE_BYTES;
 }
 
@@ -109,12 +110,10 @@ static enum weir_status read_some(struct weiri_page *page, int64_t *until,
 
 enum weir_status weiri_page_next(struct weiri_page *page, struct weir_error *ret_error)
 {
-    enum weir_status status = WEIR_OK;
+    int64_t until = weiri_time_add(page->after, PAGE_NUMBERS);
     weiri_page_fini(page);
-    while (status == WEIR_OK && page->count == 0 && (page->last < 0 || page->after < page->last)) {
-        int64_t until = page->after + PAGE_NUMBERS;
-        status = read_some(page, &until, ret_error);
-        page->after = page->is_full ? page->after : until;
-    }
+    enum weir_status status = read_some(page, &until, ret_error);
+    page->after = page->is_full ? page->after : until;
+    page->is_over = page->after >= page->last;
     return status;
 }

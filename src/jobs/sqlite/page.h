@@ -7,7 +7,8 @@
 
 /* Jobs read a page at a time, in order of their numbers. Each page is a transaction of bounded
  * length, which is over before the jobs are looked at, so that no reader keeps the log from being
- * checkpointed. Jobs that arrive later than the first page are not among them. */
+ * checkpointed. A page may have no jobs though more follow. Jobs that arrive later than the first
+ * page are not among them. */
 
 /* Jobs of a page. */
 #define WEIRI_PAGE_JOBS 64
@@ -27,13 +28,14 @@ struct weiri_page {
     struct weiri_list jobs; /* of struct weiri_reservation, which are not reserved; a damaged one
                                has a backend */
     size_t count;
-    size_t bytes;
+    size_t bytes; /* of all bodies that were read */
     bool is_full;
+    bool is_over; /* this page is the last */
 };
 
 /* For all delayed and ready jobs of a tube; members may be changed before the first page. */
 void weiri_page_init(struct weiri_page *page, struct weiri_store *store, const char *tube);
-/* Frees the page's jobs and reads the next ones. Where there are none, count is 0. */
+/* Frees the page's jobs and reads the next page. */
 WEIR_NODISCARD enum weir_status weiri_page_next(struct weiri_page *page,
                                                 struct weir_error *ret_error);
 /* Frees the page's jobs. */
