@@ -1,6 +1,7 @@
 # What `cmake --install` puts where. tests/consumer builds programs on the result.
 include(CMakePackageConfigHelpers)
 
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/weir/*.h)
 if(NOT WEIR_JOBS)
     # The headers of libweir-jobs are jobs.h and what it includes.
@@ -54,10 +55,54 @@ foreach(name ${pc_names})
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
-if(WEIR_PROGRAM)
-    install(TARGETS weir_program)
-    foreach(section 1 5)
-        file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
-        install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+if(NOT WEIR_JOBS)
+    return()
+endif()
+set(examples ${CMAKE_INSTALL_DOCDIR}/examples)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
+install(FILES ${sources} DESTINATION ${examples})
+
+if(NOT WEIR_PROGRAM)
+    return()
+endif()
+install(TARGETS weir_program)
+foreach(section 1 5)
+    file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/examples/shell.sh DESTINATION ${examples})
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/weir.conf DESTINATION ${examples})
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/prometheus/weir.rules.yml
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/prometheus)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/grafana/weir-jobs.json DESTINATION ${CMAKE_INSTALL_DATADIR}/weir/grafana)
+
+# Each unit names the program where it is installed, which only `cmake --install` knows. Those of other packages' servers
+# are examples: installed as units they would change these servers.
+file(GLOB units CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/packaging/systemd/*.service)
+install(CODE "
+    cmake_path(APPEND program \"\${CMAKE_INSTALL_PREFIX}\" [[${CMAKE_INSTALL_BINDIR}]] weir)
+    set(units [[${units}]])
+    file(REMOVE_RECURSE \"${PROJECT_BINARY_DIR}/systemd\")
+    foreach(unit IN LISTS units)
+        cmake_path(GET unit FILENAME name)
+        file(READ \"\${unit}\" text)
+        string(REPLACE \"=/usr/local/bin/weir \" \"=\${program} \" text \"\${text}\")
+        file(WRITE \"${PROJECT_BINARY_DIR}/systemd/\${name}\" \"\${text}\")
+    endforeach()")
+install(DIRECTORY ${PROJECT_BINARY_DIR}/systemd/ DESTINATION lib/systemd/system)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/packaging/systemd/ DESTINATION ${examples}/systemd FILES_MATCHING PATTERN "*.conf")
+
+# The program prints its completions; one that was built for another machine cannot run here.
+if(NOT CMAKE_CROSSCOMPILING)
+    set(completions ${PROJECT_BINARY_DIR}/completions)
+    file(MAKE_DIRECTORY ${completions})
+    foreach(shell bash zsh fish)
+        add_custom_command(OUTPUT ${completions}/${shell}
+            COMMAND weir_program completion ${shell} > ${completions}/${shell} DEPENDS weir_program VERBATIM)
+        list(APPEND completion_files ${completions}/${shell})
     endforeach()
+    add_custom_target(weir_completions ALL DEPENDS ${completion_files})
+    install(FILES ${completions}/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weir)
+    install(FILES ${completions}/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _weir)
+    install(FILES ${completions}/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME weir.fish)
 endif()

@@ -101,12 +101,16 @@ static void print_bash(void)
                 stdout);
 }
 
+/* For `source`, and for a file _weir of $fpath: zsh makes a function _weir of its text, and the
+ * first call of that defines the completion and then completes. */
 static void print_zsh(void)
 {
-    (void)fputs("autoload -U +X compinit && compinit -u\n"
+    (void)fputs("#compdef weir\n"
+                "(( $+functions[compdef] )) || { autoload -U +X compinit && compinit -u }\n"
                 "autoload -U +X bashcompinit && bashcompinit\n",
                 stdout);
     print_bash();
+    (void)fputs("[[ ${funcstack[1]-} != _weir ]] || _bash_complete -o default -F _weir\n", stdout);
 }
 
 /* --- fish --- */

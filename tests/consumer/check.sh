@@ -35,12 +35,75 @@ run_consumer() {
     echo "ok $1"
 }
 
+# check_units FOLDER PROGRAM: does each unit run PROGRAM?
+check_units() {
+    for unit in weir.service weir-serve.service weir-work@.service; do
+        expect_file "$1/$unit"
+    done
+    [ "$(grep -cE "^Exec(Start|StartPre)=$2 " "$1/weir.service")" -eq 2 ] || fail "weir.service does not run $2"
+    if grep -E '^Exec(Start|StartPre)=' "$1"/*.service | grep -vF "=$2 "; then
+        fail "these units do not run $2"
+    fi
+}
+
+# check_completions SHARE: does each shell that is installed read its own?
+check_completions() {
+    bash=$1/bash-completion/completions/weir
+    zsh=$1/zsh/site-functions/_weir
+    fish=$1/fish/vendor_completions.d/weir.fish
+    for script in "$bash" "$zsh" "$fish"; do
+        expect_file "$script"
+        [ -s "$script" ] || fail "empty: $script"
+    done
+    if command -v bash >/dev/null; then
+        bash -c '. "$1" && complete -p weir' check "$bash" >/dev/null || fail "bash does not read $bash"
+    fi
+    [ "$(head -n 1 "$zsh")" = '#compdef weir' ] || fail "zsh does not take $zsh for the completion of weir"
+    if command -v zsh >/dev/null; then
+        zsh -n "$zsh" || fail "zsh does not read $zsh"
+    fi
+    if command -v fish >/dev/null; then
+        fish -n "$fish" || fail "fish does not read $fish"
+    fi
+}
+
+# check_shared SHARE WEIR: what helps to use weir. WEIR: the installed program.
+check_shared() {
+    doc=$1/doc/weir
+    cmp "$here/../../LICENSE" "$doc/LICENSE" || fail "the licence is not installed"
+    for example in "$here"/../../examples/*.c "$here/../../examples/shell.sh"; do
+        cmp "$example" "$doc/examples/$(basename "$example")" || fail "an example is not installed"
+    done
+    [ -x "$doc/examples/shell.sh" ] || fail "not executable: $doc/examples/shell.sh"
+    for server in beanstalkd redis-server; do
+        expect_file "$doc/examples/systemd/$server.service.d/weir.conf"
+    done
+    expect_file "$doc/examples/weir.conf"
+    # Its programs are the reader's.
+    conf=$(mktemp)
+    sed 's|/usr/local/lib/weir/[a-z-]*|true|' "$doc/examples/weir.conf" >"$conf"
+    "$2" config check "$conf" || fail "$doc/examples/weir.conf has faults"
+    rm "$conf"
+    expect_file "$1/weir/prometheus/weir.rules.yml"
+    if command -v promtool >/dev/null; then
+        promtool check rules "$1/weir/prometheus/weir.rules.yml" || fail "promtool refuses the rules"
+    fi
+    python3 -m json.tool "$1/weir/grafana/weir-jobs.json" >/dev/null || fail "the dashboard is not installed, or no JSON"
+    check_completions "$1"
+}
+
 check_tree() {
     build=$1
     stage=$2
     # Installed in one place and moved to another: nothing may remember where it was put first.
     rm -rf "$stage" "$stage.first"
     cmake --install "$build" --prefix "$stage.first" >"$stage.log" || fail "$(cat "$stage.log")"
+    # Units have no relative paths.
+    check_units "$stage.first/lib/systemd/system" "$stage.first/bin/weir"
+    if command -v systemd-analyze >/dev/null; then
+        said=$(systemd-analyze verify --man=no "$stage.first"/lib/systemd/system/*.service 2>&1) || true
+        [ -z "$said" ] || fail "$said"
+    fi
     mv "$stage.first" "$stage"
 
     (cd "$here/../../include" && find weir -name '*.h' | sort) >"$stage.expected"
@@ -62,6 +125,7 @@ check_tree() {
         fail "these files name the folder of their installation"
     fi
     "$stage/bin/weir" --version
+    check_shared "$stage/share" "$stage/bin/weir"
 }
 
 check_find_package() {
@@ -95,6 +159,13 @@ check_pkg_config() {
     }
     for program in shared_c shared_cpp static_c; do
         run_consumer "$work/$program"
+    done
+    for example in "$stage"/share/doc/weir/examples/*.c; do
+        if [ "$(basename "$example")" != libuv_loop.c ] || pkg-config --exists libuv; then
+            # shellcheck disable=SC2046 # flags are words
+            "$CC" -std=c11 -D_POSIX_C_SOURCE=200809L -fsyntax-only "$example" $(pkg-config --cflags libweir-jobs) ||
+                fail "$example does not compile"
+        fi
     done
     # Whoever links the shared library needs no package of those that it uses, nor folders of their headers.
     alone=$(PKG_CONFIG_LIBDIR=$lib/pkgconfig pkg-config --cflags --libs libweir-jobs) || fail "libweir-jobs.pc: $alone"
@@ -190,6 +261,8 @@ check_make_install() {
     outside=$(find "$root" -type f -not -path "$root/usr/*")
     [ -z "$outside" ] || fail "installed outside of PREFIX: $outside"
     "$root/usr/bin/weir" --version
+    check_units "$root/usr/lib/systemd/system" /usr/bin/weir
+    check_shared "$root/usr/share" "$root/usr/bin/weir"
     tree=$(cd "$here/../.." && pwd)
     if grep -rlF "$tree/" "$root/usr"; then
         fail "these files name the folder that they were built in"

@@ -59,6 +59,10 @@ if command -v zsh >/dev/null; then
     weir completion zsh >"$folder/weir.zsh"
     found=$(zsh -f -c "autoload -U compinit && compinit -u -d $folder/dump; source $folder/weir.zsh; echo \$_comps[weir]")
     expect 'zsh, what completes weir' '_bash_complete -o default -F _weir' "$found"
+    mkdir "$folder/functions"
+    cp "$folder/weir.zsh" "$folder/functions/_weir"
+    found=$(zsh -f -c "fpath=($folder/functions \$fpath); autoload -U compinit && compinit -u -d $folder/dump2; echo \$_comps[weir]")
+    expect 'zsh, what completes weir, from a file of fpath' '_weir' "$found"
 else
     echo "SKIPPED: zsh is not installed" >&2
 fi
