@@ -135,11 +135,10 @@ static int64_t watch_nodes(struct weiri_cluster *cluster, int64_t now_ns)
     return next;
 }
 
-/* Does all that is due. Returns when something will be. */
-static int64_t advance(struct weiri_cluster *cluster, int64_t now_ns)
+/* Does what is due of the connections. Returns when something will be. */
+static int64_t advance_conns(struct weiri_cluster *cluster, int64_t now_ns)
 {
-    int64_t next = weiri_subscriptions_advance(cluster, now_ns);
-    next = weiri_time_earlier(next, watch_nodes(cluster, now_ns));
+    int64_t next = INT64_MAX;
     struct weiri_list *end = &cluster->conns;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         struct weiri_conn *conn = WEIRI_CONTAINER(link, struct weiri_conn, link);
@@ -199,19 +198,25 @@ static int poll_timeout(int64_t now_ns, int64_t next_ns)
     return wait <= 0 ? 0 : (int)((wait + WEIR_MS(1) - 1) / WEIR_MS(1));
 }
 
+void weiri_cluster_poll(struct weiri_cluster *cluster, int64_t now_ns, int64_t next_ns)
+{
+    int64_t next = weiri_time_earlier(next_ns, advance_conns(cluster, now_ns));
+    wake_finished(cluster);
+    fill_polls(cluster);
+    nfds_t count = 1 + cluster->claim_polls + cluster->conn_count;
+    if (poll(cluster->polls, count, poll_timeout(now_ns, next)) > 0) {
+        serve_polls(cluster);
+        wake_finished(cluster);
+    }
+}
+
 static void run(void *arg)
 {
     struct weiri_cluster *cluster = arg;
     int64_t now = weiri_monotonic_now();
     while (begin_calls(cluster, now)) {
-        int64_t next = advance(cluster, now);
-        wake_finished(cluster);
-        fill_polls(cluster);
-        nfds_t count = 1 + cluster->claim_polls + cluster->conn_count;
-        if (poll(cluster->polls, count, poll_timeout(now, next)) > 0) {
-            serve_polls(cluster);
-            wake_finished(cluster);
-        }
+        int64_t next = weiri_subscriptions_advance(cluster, now);
+        weiri_cluster_poll(cluster, now, weiri_time_earlier(next, watch_nodes(cluster, now)));
         now = weiri_monotonic_now();
     }
     weiri_subscriptions_end(cluster);

@@ -57,6 +57,7 @@ struct weiri_cluster {
     size_t conn_count;
     struct weiri_list finished; /* calls whose threads are to be woken */
     uint64_t claim_token;       /* the last */
+    size_t leaving;             /* copies whose end is decided, and not answered by their nodes */
     struct pollfd *polls;       /* the wake-up's, Redis', one for each connection */
     size_t poll_capacity;
     size_t claim_polls; /* those of Redis */
@@ -65,6 +66,9 @@ struct weiri_cluster {
 
 /* Makes the cluster thread do a round soon. */
 void weiri_cluster_wake_locked(struct weiri_cluster *cluster) WEIRI_REQUIRES(cluster->mutex);
+/* The cluster thread's: drives the connections, and sleeps until one of them is ready, or until a
+ * time. */
+void weiri_cluster_poll(struct weiri_cluster *cluster, int64_t now_ns, int64_t next_ns);
 /* The cluster thread's: adds a connection to those that it drives. False for lack of memory. */
 bool weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *conn);
 

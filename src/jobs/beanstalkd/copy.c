@@ -345,6 +345,7 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
         return;
     }
     copy->lane = lane;
+    copy->ready_ns = weiri_monotonic_now();
     copy->generation = lane->conn.generation;
     copy->number = reply->id;
     weiri_list_init(&copy->link);

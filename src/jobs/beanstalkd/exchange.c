@@ -109,6 +109,7 @@ static void take_locked(struct weiri_cluster *cluster, struct weiri_subscription
     while (!weiri_list_is_empty(stock) && exchange->reserved_count < exchange->wanted) {
         struct weiri_copy *copy = WEIRI_CONTAINER(stock->next, struct weiri_copy, link);
         weiri_list_remove(&copy->link);
+        copy->is_taken = true;
         weiri_list_insert_before(&exchange->reserved, &copy->reservation->link);
         exchange->reserved_count++;
     }
@@ -182,8 +183,15 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
 
 void weiri_cluster_let_go(void *store, struct weiri_reservation *reservation)
 {
-    (void)store;
-    weiri_copy_forget(reservation->backend);
+    struct weiri_cluster *cluster = store;
+    struct weiri_copy *copy = reservation->backend;
+    weiri_mutex_lock(&cluster->mutex);
+    copy->is_forgotten = true;
+    bool is_sent = copy->is_sent;
+    weiri_mutex_unlock(&cluster->mutex);
+    if (!is_sent) {
+        weiri_copy_forget(copy);
+    }
 }
 
 /* --- waiting --- */

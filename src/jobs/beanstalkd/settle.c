@@ -54,10 +54,21 @@ static uint32_t seconds_until(const struct weiri_copy *copy, int64_t run_at_ns)
     return seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
 }
 
-/* A copy that no consumer has was touched, or has left. */
-static void finish_own(struct weiri_copy *copy, enum weir_status status)
+/* Answers the first settlement. The copy stays until the thread that waits is woken, at the end of
+ * the round. */
+static void answer(struct weiri_copy *copy, enum weir_status status)
 {
-    if (copy->event == WEIRI_JOB_TOUCH && status == WEIR_OK) {
+    struct weiri_settlement *settlement =
+        WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
+    weiri_list_remove(&settlement->link);
+    settlement->status = status;
+    weiri_call_answer(settlement->call);
+}
+
+/* A copy that no consumer has was touched, or has left. */
+static void finish_own(struct weiri_copy *copy, bool is_good)
+{
+    if (copy->event == WEIRI_JOB_TOUCH && is_good) {
         copy->touch_ns = weiri_copy_touch_ns(copy);
         weiri_copy_hold_back(copy);
     } else {
@@ -65,26 +76,7 @@ static void finish_own(struct weiri_copy *copy, enum weir_status status)
     }
 }
 
-static void finish(struct weiri_copy *copy, enum weir_status status)
-{
-    if (weiri_list_is_empty(&copy->settlements)) {
-        finish_own(copy, status);
-        return;
-    }
-    struct weiri_settlement *settlement =
-        WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
-    weiri_list_remove(&settlement->link);
-    settlement->status = status;
-    if (copy->event != WEIRI_JOB_TOUCH && status != WEIR_EUNAVAILABLE) {
-        weiri_copy_unhold(copy);
-    }
-    /* A worker may settle while its job is being touched: the second waits for the first. The copy
-     * stays until the threads of both are woken, at the end of the round. */
-    if (!weiri_list_is_empty(&copy->settlements)) {
-        begin(copy);
-    }
-    weiri_call_answer(settlement->call);
-}
+static void send_event(struct weiri_copy *copy);
 
 /* Another has the claim, or has settled the job. */
 static bool is_others(enum weiri_claim_answer answer)
@@ -96,22 +88,62 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(command, struct weiri_copy, command);
+    struct weiri_cluster *cluster = copy->lane->subscription->cluster;
     bool is_good = delivery == WEIRI_ANSWERED &&
                    (reply->kind == WEIRI_DELETED || reply->kind == WEIRI_RELEASED ||
                     reply->kind == WEIRI_BURIED || reply->kind == WEIRI_TOUCHED);
-    /* A job that Redis knows as done or buried is deleted or buried by whoever finds a copy. */
-    bool is_confirmed = (copy->event == WEIRI_JOB_DONE || copy->event == WEIRI_JOB_BURY) &&
-                        copy->answer == WEIRI_CLAIM_MINE;
-    finish(copy, (is_good && !is_others(copy->answer)) || is_confirmed ? WEIR_OK : WEIR_ELEASELOST);
+    if (copy->is_due) {
+        copy->is_due = false;
+        send_event(copy);
+        return;
+    }
+    if (copy->is_over) {
+        weiri_copy_unhold(copy);
+        cluster->leaving--;
+    }
+    bool is_taken = copy->is_taken;
+    bool is_awaited = copy->is_awaited;
+    weiri_mutex_lock(&cluster->mutex);
+    copy->is_sent = false;
+    bool is_forgotten = copy->is_forgotten;
+    weiri_mutex_unlock(&cluster->mutex);
+    if (!is_taken) {
+        finish_own(copy, is_good);
+    } else if (is_forgotten) {
+        weiri_copy_forget(copy);
+    } else if (is_awaited) {
+        copy->is_awaited = false;
+        answer(copy, is_good ? WEIR_OK : WEIR_ELEASELOST);
+        begin(copy);
+    }
 }
 
-static void tell_node(struct weiri_copy *copy)
+static void send_event(struct weiri_copy *copy)
 {
     const struct weiri_request request = {.verb = events[copy->event].verb,
                                           .id = copy->number,
                                           .priority = copy->facts.priority,
                                           .delay_s = copy->delay_s};
     weiri_copy_send(copy, &request, settled);
+}
+
+/* is_awaited: the first settlement is answered with the node's answer. Behind a touch that the node
+ * has not answered, another is of no use. */
+static void tell_node(struct weiri_copy *copy, bool is_awaited)
+{
+    bool is_end = copy->event != WEIRI_JOB_TOUCH;
+    copy->is_awaited = is_awaited;
+    if (is_end) {
+        copy->is_over = true;
+        copy->is_claimed = false;
+        copy->lane->subscription->cluster->leaving++;
+    }
+    if (copy->is_sent) {
+        copy->is_due = is_end || is_awaited;
+        return;
+    }
+    copy->is_sent = true;
+    send_event(copy);
 }
 
 static bool is_looking(const struct weiri_copy *copy)
@@ -128,44 +160,49 @@ static void delete_others(const struct weiri_copy *done)
     }
 }
 
-static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)
+/* What Redis says of a claim decides: a consumer is answered, and the node is told without it. A
+ * job that Redis knows as done or buried is deleted or buried by whoever finds a copy. */
+static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, int64_t number)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);
-    struct weiri_subscription *subscription = copy->lane->subscription;
-    bool is_end = copy->event != WEIRI_JOB_TOUCH && copy->event != WEIRI_JOB_RETURN;
+    const struct weiri_cluster *cluster = copy->lane->subscription->cluster;
+    bool is_touch = copy->event == WEIRI_JOB_TOUCH;
+    bool is_end = !is_touch && copy->event != WEIRI_JOB_RETURN;
     (void)number;
-    copy->answer = answer;
-    if (is_others(answer)) {
-        /* Another took it when this claim's lease ended, and settles it. */
-        if (copy->event == WEIRI_JOB_TOUCH) {
-            finish(copy, WEIR_ELEASELOST);
-            return;
-        }
-        copy->event = answer == WEIRI_CLAIM_DONE     ? WEIRI_JOB_DONE
-                      : answer == WEIRI_CLAIM_BURIED ? WEIRI_JOB_BURY
-                                                     : WEIRI_JOB_RELEASE;
-    } else if (is_end && answer == WEIRI_CLAIM_AWAY &&
-               !subscription->cluster->options.runs_unclaimed) {
+    if (told == WEIRI_CLAIM_AWAY && is_end && !cluster->options.runs_unclaimed) {
         /* Were this copy taken off its node now, another would run, or none for the time of the
          * lease. A consumer tries again. */
-        if (!weiri_list_is_empty(&copy->settlements)) {
-            finish(copy, WEIR_EUNAVAILABLE);
+        if (copy->is_taken) {
+            answer(copy, WEIR_EUNAVAILABLE);
+            begin(copy);
             return;
         }
         copy->event = WEIRI_JOB_RELEASE;
         copy->delay_s = WEIRI_AWAY_SECONDS;
-    } else if (copy->event == WEIRI_JOB_DONE && answer == WEIRI_CLAIM_MINE) {
+    } else if (told == WEIRI_CLAIM_MINE && copy->event == WEIRI_JOB_DONE) {
         weiri_copy_note_done(copy);
         delete_others(copy);
+    } else if (is_others(told) && !is_touch) {
+        /* Another took it when this claim's lease ended, and settles it. */
+        copy->event = told == WEIRI_CLAIM_DONE     ? WEIRI_JOB_DONE
+                      : told == WEIRI_CLAIM_BURIED ? WEIRI_JOB_BURY
+                                                   : WEIRI_JOB_RELEASE;
     }
-    tell_node(copy);
+    if (!copy->is_taken || told == WEIRI_CLAIM_AWAY) {
+        tell_node(copy, copy->is_taken);
+        return;
+    }
+    answer(copy, told == WEIRI_CLAIM_MINE ? WEIR_OK : WEIR_ELEASELOST);
+    if (told == WEIRI_CLAIM_MINE || !is_touch) {
+        tell_node(copy, false);
+    }
+    begin(copy);
 }
 
 static void tell_claim(struct weiri_copy *copy)
 {
-    copy->answer = 0;
     if (!copy->is_claimed) {
-        tell_node(copy);
+        tell_node(copy, copy->is_taken);
         return;
     }
     copy->claim.verb = events[copy->event].claim;
@@ -176,8 +213,16 @@ static void tell_claim(struct weiri_copy *copy)
                       weiri_monotonic_now());
 }
 
+/* Begins the first settlement, if there is one. After the end of a reservation there is no other: a
+ * touch that came late. */
 static void begin(struct weiri_copy *copy)
 {
+    while (!weiri_list_is_empty(&copy->settlements) && copy->is_over) {
+        answer(copy, WEIR_ELEASELOST);
+    }
+    if (weiri_list_is_empty(&copy->settlements)) {
+        return;
+    }
     const struct weiri_settlement *settlement =
         WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
     copy->event = settlement->event;
@@ -187,6 +232,7 @@ static void begin(struct weiri_copy *copy)
     tell_claim(copy);
 }
 
+/* A worker may settle its job while that is being touched: the second waits for the first. */
 void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement)
 {
     bool is_first = weiri_list_is_empty(&copy->settlements);

@@ -14,6 +14,10 @@
 #define STOCK_MAX_NS WEIR_SECONDS(1)
 /* How often to ask where every lane holds jobs. */
 #define POLL_NS WEIR_MS(20)
+/* A copy whose node does not tell of it for so long is not expected to come. */
+#define SILENT_NS WEIR_MS(100)
+/* How long a close waits for answers. */
+#define CLOSE_NS WEIR_SECONDS(1)
 
 /* --- lanes --- */
 
@@ -141,12 +145,16 @@ static int64_t advance_early(struct weiri_subscription *subscription, int64_t no
     return subscription->early_ns;
 }
 
-static size_t count_copies(const struct weiri_subscription *subscription)
+/* Those that will soon be in the stock: a node that is silent must not keep the others from being
+ * asked. */
+static size_t count_coming(const struct weiri_subscription *subscription, int64_t now_ns)
 {
+    int64_t silent_ns = weiri_time_sub(now_ns, SILENT_NS);
     size_t count = 0;
     const struct weiri_list *end = &subscription->copies;
     for (const struct weiri_list *link = end->next; link != end; link = link->next) {
-        count++;
+        const struct weiri_copy *copy = WEIRI_CONTAINER(link, struct weiri_copy, link);
+        count += copy->is_asking || copy->ready_ns > silent_ns;
     }
     return count;
 }
@@ -201,7 +209,11 @@ static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
         return next;
     }
     next = weiri_time_earlier(next, until);
-    size_t coming = stock + count_copies(subscription);
+    size_t coming = count_coming(subscription, now_ns);
+    if (coming > 0) {
+        next = weiri_time_earlier(next, weiri_time_add(now_ns, SILENT_NS));
+    }
+    coming += stock;
     if (demand > coming && subscription->early_count < WEIRI_EARLY_MAX) {
         for (size_t node = 0; node < cluster->options.node_count; node++) {
             int64_t again = ask_branch(subscription, node, demand - coming, now_ns);
@@ -247,26 +259,37 @@ static void end_lanes(struct weiri_subscription *subscription)
     }
 }
 
-/* Gives all copies of the stock back, and waits for Redis' answers for a moment. */
-static void empty_stock(struct weiri_cluster *cluster)
+/* Gives all copies of the stock back. */
+static void empty_stock(struct weiri_cluster *cluster, int64_t now_ns)
 {
     struct weiri_subscription *subscription = NULL;
     size_t ignored;
     while ((subscription = next_of(cluster, subscription)) != NULL) {
-        (void)advance_stock(subscription, weiri_monotonic_now(), true, &ignored);
+        (void)advance_stock(subscription, now_ns, true, &ignored);
     }
-    if (cluster->claims != NULL) {
-        weiri_claims_drain(cluster->claims, weiri_time_add(weiri_monotonic_now(), WEIR_MS(500)));
-    }
+}
+
+/* Does Redis or a node owe an answer about a copy? */
+static bool is_owed(const struct weiri_cluster *cluster)
+{
+    return cluster->leaving > 0 ||
+           (cluster->claims != NULL && !weiri_claims_are_answered(cluster->claims));
 }
 
 void weiri_subscriptions_end(struct weiri_cluster *cluster)
 {
     struct weiri_subscription *subscription = NULL;
-    empty_stock(cluster);
-    /* Claims that were asked for have come in: their copies go back too. A claim that stays keeps
-     * the job from other consumers for its lease, and those of dq take the job for done. */
-    empty_stock(cluster);
+    int64_t now = weiri_monotonic_now();
+    int64_t limit = weiri_time_add(now, CLOSE_NS);
+    empty_stock(cluster, now);
+    /* Where claims that were asked for come in, their copies go back too. A claim that stays keeps
+     * the job from other consumers for its lease, and those of dq take the job for done. A node
+     * that has not heard of an end makes the copy ready, and whoever finds it asks Redis. */
+    while (is_owed(cluster) && now < limit) {
+        weiri_cluster_poll(cluster, now, limit);
+        now = weiri_monotonic_now();
+        empty_stock(cluster, now);
+    }
     if (cluster->claims != NULL) {
         weiri_claims_close(cluster->claims);
         cluster->claims = NULL;

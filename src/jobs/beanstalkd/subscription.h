@@ -62,15 +62,21 @@ struct weiri_copy {
     bool is_second;   /* another copy had the claim */
     int64_t look_ns;  /* when to look at its claim again */
     int64_t touch_ns; /* when to touch it while it is early */
-    int64_t ready_ns; /* since when it is in the stock */
+    int64_t ready_ns; /* since when it is here, then since when it is in the stock */
     struct weiri_command command;
     struct weiri_claim claim;
 
     /* Leaving, or being touched. */
     enum weiri_job_event event;
     uint32_t delay_s;
-    enum weiri_claim_answer answer; /* what Redis said to that; 0: it was not asked */
-    struct weiri_list settlements;  /* of a consumer; the first is under way */
+    bool is_taken;   /* from the stock, by a consumer */
+    bool is_over;    /* its end is decided; the node is to be told */
+    bool is_due;     /* the node is to be told once it has answered the command under way */
+    bool is_awaited; /* the first settlement waits for the node */
+    struct weiri_list settlements; /* of a consumer; the first is under way */
+    /* Guarded by the cluster's mutex. */
+    bool is_sent;      /* a command is under way at the node */
+    bool is_forgotten; /* its consumer knows it no more */
 };
 
 struct weiri_subscription {
@@ -125,7 +131,8 @@ void weiri_copy_leave(struct weiri_copy *copy, enum weiri_job_event event, uint3
 void weiri_copy_settle(struct weiri_copy *copy, struct weiri_settlement *settlement);
 /* The lane holds the copy no longer. */
 void weiri_copy_unhold(struct weiri_copy *copy);
-/* Frees a copy whose reservation is freed by others. From any thread. */
+/* Frees a copy whose reservation is freed by others; no command of it is under way. From any
+ * thread. */
 void weiri_copy_forget(struct weiri_copy *copy);
 /* Frees a copy that no consumer has, in a list or in none, with its reservation. */
 void weiri_copy_free(struct weiri_copy *copy);

@@ -397,7 +397,7 @@ void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls,
     }
 }
 
-static bool is_answered(const struct weiri_claims *claims)
+bool weiri_claims_are_answered(const struct weiri_claims *claims)
 {
     for (size_t i = 0; i < claims->server_count; i++) {
         const struct weiri_redis_server *server = &claims->servers[i];
@@ -406,19 +406,4 @@ static bool is_answered(const struct weiri_claims *claims)
         }
     }
     return true;
-}
-
-void weiri_claims_drain(struct weiri_claims *claims, int64_t limit_ns)
-{
-    struct pollfd polls[WEIRI_CLAIMS_POLLS];
-    int64_t now = weiri_monotonic_now();
-    while (!is_answered(claims) && now < limit_ns) {
-        int64_t next = weiri_time_earlier(weiri_claims_advance(claims, now), limit_ns);
-        size_t count = weiri_claims_polls(claims, polls);
-        int wait_ms = next <= now ? 0 : (int)(weiri_time_sub(next, now) / WEIR_MS(1)) + 1;
-        if (poll(polls, count, wait_ms) > 0) {
-            weiri_claims_ready(claims, polls, count);
-        }
-        now = weiri_monotonic_now();
-    }
 }

@@ -79,8 +79,8 @@ int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns);
 size_t weiri_claims_polls(const struct weiri_claims *claims, struct pollfd *ret_polls);
 /* Does what poll() found. */
 void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls, size_t count);
-/* Waits until all that was pushed is answered, at most until limit_ns. */
-void weiri_claims_drain(struct weiri_claims *claims, int64_t limit_ns);
+/* Is all that was pushed answered? */
+bool weiri_claims_are_answered(const struct weiri_claims *claims);
 
 /* The key of a body. */
 void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZE]);
