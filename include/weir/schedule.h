@@ -27,6 +27,10 @@ WEIR_BEGIN_DECLS
  * waits for the next firing and runs nothing twice. If it is set back further, the schedule begins
  * anew from the time that the clock shows. The pool notices within a minute that the clock was set.
  *
+ * A firing at WEIR_FOREVER, such as one interval of WEIR_FOREVER from now, never comes, also where
+ * the clock shows that time. An envelope whose next firing never comes stays in flight and waits
+ * until it is sent, again after each run for a send. Only the run for the last firing ends it.
+ *
  * A run that returns WEIR_ESTOP ends the schedule. It also drops a send for later
  * (weir_pool_send_after()) that was made before the run began; a send during the run begins a new
  * schedule.

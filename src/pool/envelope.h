@@ -31,6 +31,7 @@ struct weiri_recurrence {
     struct weiri_plan_state state;
     bool is_begun;     /* the state is that of a schedule under way */
     bool is_sent;      /* a send is to be run at once */
+    bool is_firing;    /* the run under way is for a firing, if also for sends */
     bool is_scheduled; /* counted in the pool's scheduled */
     int64_t wake_ns;
     int64_t later_ns; /* wake_ns before a run for a send; before other runs WEIR_FOREVER */

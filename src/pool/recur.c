@@ -14,18 +14,15 @@ void weiri_recur_reset(struct weiri_recurrence *recurrence)
     recurrence->sent_before_ns = WEIR_FOREVER;
 }
 
-/* On a manual clock the date is that clock's too, so that years pass in a test. */
+/* On a manual clock the date is that clock's too, so that years pass in a test. A clock that shows
+ * WEIR_FOREVER is taken for the nanosecond before, so that no time at once is taken for never. */
 static struct weiri_moment read_clocks(const weir_pool *pool, const struct weiri_plan *plan)
 {
-    struct weiri_moment now = {.clock_ns = weir_clock_now(pool->options.clock)};
+    int64_t now_ns = weir_clock_now(pool->options.clock);
+    struct weiri_moment now = {.clock_ns = weiri_time_earlier(now_ns, WEIR_FOREVER - 1)};
     bool is_real = pool->options.clock == weir_clock_monotonic();
     now.wall_ns = is_real && weiri_plan_reads_wall(plan) ? weiri_wall_now() : now.clock_ns;
     return now;
-}
-
-static int64_t min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Counts the envelope, or not any more, among those that wait for their schedules alone. */
@@ -39,14 +36,18 @@ static void count_scheduled(weir_pool *pool, const weir_envelope *envelope) WEIR
     pool->scheduled += recurrence->is_scheduled;
 }
 
-/* Gives the item the earliest of the times. An item that is only held by its pending time keeps
- * one, which may be WEIR_FOREVER. */
+/* Gives the item the earliest of the times. An item that nothing else holds keeps one, which may be
+ * WEIR_FOREVER: an idle one, and one whose run for a send has ended. The run for the last firing
+ * ends the flight. */
 static void set_pending_time(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED
 {
     const struct weiri_recurrence *recurrence = envelope->recurrence;
-    int64_t time_ns =
-        min(recurrence->wake_ns, min(recurrence->sent_ns, recurrence->sent_before_ns));
-    if (time_ns == WEIR_FOREVER && weiri_item_place(&envelope->item) != WEIR_PLACE_IDLE) {
+    int64_t time_ns = weiri_time_earlier(
+        recurrence->wake_ns, weiri_time_earlier(recurrence->sent_ns, recurrence->sent_before_ns));
+    enum weir_place place = weiri_item_place(&envelope->item);
+    bool was_sent = recurrence->is_begun && !recurrence->is_firing;
+    bool keeps_one = place == WEIR_PLACE_IDLE || (place == WEIR_PLACE_PROCESSING && was_sent);
+    if (time_ns == WEIR_FOREVER && !keeps_one) {
         weiri_core_clear_time(&pool->core, &envelope->item);
     } else {
         weiri_core_set_time(&pool->core, &envelope->item, time_ns);
@@ -59,7 +60,7 @@ void weiri_recur_send(weir_pool *pool, weir_envelope *envelope, int64_t time_ns)
     if (time_ns == WEIRI_AT_ONCE) {
         envelope->recurrence->is_sent = true;
     } else {
-        envelope->recurrence->sent_ns = min(envelope->recurrence->sent_ns, time_ns);
+        envelope->recurrence->sent_ns = weiri_time_earlier(envelope->recurrence->sent_ns, time_ns);
         count_scheduled(pool, envelope);
     }
 }
@@ -78,7 +79,8 @@ static bool take_time(int64_t *time_ns, int64_t now_ns)
  * come covers them; WEIR_ESTOP of the run that begins drops them. */
 static void note_sends_before(struct weiri_recurrence *recurrence)
 {
-    recurrence->sent_before_ns = min(recurrence->sent_before_ns, recurrence->sent_ns);
+    recurrence->sent_before_ns =
+        weiri_time_earlier(recurrence->sent_before_ns, recurrence->sent_ns);
     recurrence->sent_ns = WEIR_FOREVER;
 }
 
@@ -129,14 +131,15 @@ bool weiri_recur_begin(weir_pool *pool, weir_envelope *envelope, int64_t *ret_du
         recurrence->wake_ns = turn.run ? WEIR_FOREVER : turn.wake_ns;
     }
     if (!turn.run && !recurrence->is_sent) {
-        set_pending_time(pool, envelope);
         weiri_core_unqueue(&pool->core, &envelope->item);
+        set_pending_time(pool, envelope);
         return false;
     }
     if (turn.run) {
         *ret_due_ns = turn.due_ns;
         recurrence->sent_before_ns = WEIR_FOREVER;
     }
+    recurrence->is_firing = turn.run;
     recurrence->later_ns = recurrence->wake_ns;
     recurrence->is_sent = false;
     recurrence->wake_ns = WEIR_FOREVER; /* the end of the run makes the next one */
@@ -149,8 +152,7 @@ void weiri_recur_again(weir_pool *pool, weir_envelope *envelope)
 {
     struct weiri_recurrence *recurrence = envelope->recurrence;
     struct weiri_moment now = read_clocks(pool, &recurrence->plan);
-    bool is_delay = recurrence->plan.kind == WEIR_SCHEDULE_DELAY;
-    if (is_delay && recurrence->later_ns != WEIR_FOREVER) {
+    if (recurrence->plan.kind == WEIR_SCHEDULE_DELAY && !recurrence->is_firing) {
         recurrence->wake_ns = recurrence->later_ns; /* a run for a send moves no firing */
     } else {
         struct weiri_turn turn = weiri_plan_end(&recurrence->plan, &recurrence->state, now);

@@ -109,7 +109,7 @@ WEIR_NODISCARD enum weir_status weiri_core_add_batch(struct weiri_core *core,
 void weiri_core_set_time(struct weiri_core *core, struct weir_item *item, int64_t time_ns);
 /* Removes the pending time of an item that is queued or processing; it may have none. */
 void weiri_core_clear_time(struct weiri_core *core, struct weir_item *item);
-/* Removes the queued place of an item that also waits. */
+/* Removes the queued place of an item that also waits, or is given a time next. */
 void weiri_core_unqueue(struct weiri_core *core, struct weir_item *item);
 
 /* Queues every waiting item whose time is at most now_ns, in order of time, as of that time. */
