@@ -8,6 +8,7 @@
 #include "base/forked.h"
 #include "base/options.h"
 #include "base/panic.h"
+#include "base/random.h"
 #include "base/sync.h"
 #include "metrics/pool_families.h"
 #include "metrics/text.h"
@@ -29,8 +30,10 @@ struct weir_metrics {
     uint64_t process; /* the mark of the process that made it */
     struct weir_allocator allocator;
     struct weiri_mutex mutex;
-    /* By kind, each in order of their names. */
-    struct weiri_list sources[WEIRI_SOURCE_KINDS] WEIRI_GUARDED_BY(mutex);
+    /* Of each kind a skip list in order of the names. All sources are on level 0, and a quarter of
+     * those on a level, chosen at random, are on the next one too. */
+    struct weiri_source *first[WEIRI_SOURCE_KINDS][WEIRI_SOURCE_LEVELS] WEIRI_GUARDED_BY(mutex);
+    uint64_t random WEIRI_GUARDED_BY(mutex);
     size_t count WEIRI_GUARDED_BY(mutex);      /* of all kinds */
     size_t name_bytes WEIRI_GUARDED_BY(mutex); /* of all names, NULs included */
 };
@@ -64,9 +67,6 @@ enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
     weiri_mutex_init(&metrics->mutex);
     metrics->magic = METRICS_MAGIC;
     metrics->allocator = allocator;
-    for (size_t kind = 0; kind < WEIRI_SOURCE_KINDS; kind++) {
-        weiri_list_init(&metrics->sources[kind]);
-    }
     *ret_metrics = metrics;
     return WEIR_OK;
 }
@@ -93,9 +93,18 @@ enum weir_status weir_metrics_free(weir_metrics *metrics)
     return WEIR_OK;
 }
 
-static struct weiri_source *source_of(struct weiri_list *link)
+/* Finds the place of the source on each level: the pointer to the first one whose name is not
+ * before its own. */
+static void find_locked(weir_metrics *metrics, const struct weiri_source *source,
+                        struct weiri_source **ret_places[]) WEIRI_REQUIRES(metrics->mutex)
 {
-    return WEIRI_CONTAINER(link, struct weiri_source, link);
+    struct weiri_source **next = metrics->first[source->kind];
+    for (size_t level = WEIRI_SOURCE_LEVELS; level-- > 0;) {
+        while (next[level] != NULL && strcmp(next[level]->name, source->name) < 0) {
+            next = next[level]->next;
+        }
+        ret_places[level] = &next[level];
+    }
 }
 
 enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *source)
@@ -107,16 +116,18 @@ enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *s
     if (source->name[0] == '\0' || !weiri_text_is_utf8(source->name)) {
         return WEIR_EINVAL;
     }
+    struct weiri_source **places[WEIRI_SOURCE_LEVELS];
     weiri_mutex_lock(&metrics->mutex);
-    struct weiri_list *end = &metrics->sources[source->kind];
-    struct weiri_list *at = end->next;
-    while (at != end && strcmp(source_of(at)->name, source->name) < 0) {
-        at = at->next;
-    }
-    if (at != end && strcmp(source_of(at)->name, source->name) == 0) {
+    find_locked(metrics, source, places);
+    if (*places[0] != NULL && strcmp((*places[0])->name, source->name) == 0) {
         status = WEIR_EBUSY;
     } else {
-        weiri_list_insert_before(at, &source->link);
+        uint64_t random = weiri_random_next(&metrics->random);
+        size_t level = 0;
+        do {
+            source->next[level] = *places[level];
+            *places[level] = source;
+        } while (++level < WEIRI_SOURCE_LEVELS && (random >> 2 * level) % 4 == 0);
         metrics->count++;
         metrics->name_bytes += strlen(source->name) + 1;
     }
@@ -126,8 +137,12 @@ enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *s
 
 void weiri_metrics_remove(weir_metrics *metrics, struct weiri_source *source)
 {
+    struct weiri_source **places[WEIRI_SOURCE_LEVELS];
     weiri_mutex_lock(&metrics->mutex);
-    weiri_list_remove(&source->link);
+    find_locked(metrics, source, places);
+    for (size_t i = 0; i < WEIRI_SOURCE_LEVELS && *places[i] == source; i++) {
+        *places[i] = source->next[i];
+    }
     metrics->count--;
     metrics->name_bytes -= strlen(source->name) + 1;
     weiri_mutex_unlock(&metrics->mutex);
@@ -154,9 +169,8 @@ static void collect_locked(weir_metrics *metrics, struct set *set) WEIRI_REQUIRE
     struct weiri_named_sample *named = set->samples;
     char *name = (char *)(set->samples + metrics->count);
     for (size_t kind = 0; kind < WEIRI_SOURCE_KINDS; kind++) {
-        struct weiri_list *end = &metrics->sources[kind];
-        for (struct weiri_list *at = end->next; at != end; at = at->next) {
-            struct weiri_source *source = source_of(at);
+        struct weiri_source *source = metrics->first[kind][0];
+        for (; source != NULL; source = source->next[0]) {
             size_t size = strlen(source->name) + 1;
             memcpy(name, source->name, size);
             named->name = name;

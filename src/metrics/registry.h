@@ -5,7 +5,6 @@
 
 #include <weir/metrics.h>
 
-#include "base/list.h"
 #include "metrics/sample.h"
 
 /* The kind of a source: the member of the sample that it fills in, and the families that show it.
@@ -16,11 +15,15 @@ enum weiri_source_kind {
     WEIRI_SOURCE_KINDS
 };
 
+/* Enough for a million sources (struct weir_metrics). */
+#define WEIRI_SOURCE_LEVELS 10
+
 /* An object with metrics and a name. collect fills in a sample; it is called with the registry's
  * lock held, may take its object's lock (the order is registry, then object), and may do nothing
  * that takes long. */
 struct weiri_source {
-    struct weiri_list link; /* in the registry's list, in order of the names; guarded by its lock */
+    /* The source behind it on each level that it is on; guarded by the registry's lock. */
+    struct weiri_source *next[WEIRI_SOURCE_LEVELS];
     enum weiri_source_kind kind;
     const char *name; /* constant while registered */
     void (*collect)(struct weiri_source *source, union weiri_sample *ret_sample);

@@ -1,8 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "metrics/registry.h"
 
+#include <stdio.h>
+
 #include "support/harness.h"
+#include "support/touched.h"
 
 static weir_metrics *make(void)
 {
@@ -48,6 +52,72 @@ TEST(order, "sources come in the order of their names, whatever the order they c
         weiri_metrics_remove(metrics, &sources[i]);
     }
     weir_metrics_free(metrics);
+}
+
+enum {
+    MANY = 1000,
+    LOOKS_MOST = 100
+};
+
+/* What a writing has asked since the last one. */
+static struct {
+    const char *last_name;
+    int count;
+} asked;
+
+static void collect_ordered(struct weiri_source *source, union weiri_sample *ret_sample)
+{
+    CHECK(asked.last_name == NULL || strcmp(asked.last_name, source->name) < 0);
+    asked.last_name = source->name;
+    asked.count++;
+    collect(source, ret_sample);
+}
+
+static int pass_by(const char *piece, size_t size, void *arg)
+{
+    (void)piece;
+    (void)size;
+    (void)arg;
+    return WEIR_OK;
+}
+
+static void check_order(weir_metrics *metrics, int count)
+{
+    asked.last_name = NULL;
+    asked.count = 0;
+    CHECK_STATUS(weir_metrics_write(metrics, pass_by, NULL), WEIR_OK);
+    CHECK_INT(asked.count, ==, count);
+}
+
+/* Names that are added in order, in reverse, and mixed; each lies on a page of its own. */
+TEST(many, "a source is added and removed with few looks at the names of others")
+{
+    static const int steps[] = {1, MANY - 1, 387};
+    touched_init(MANY * sizeof(steps) / sizeof(steps[0]));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        weir_metrics *metrics = make();
+        static struct weiri_source sources[MANY];
+        for (int j = 0; j < MANY; j++) {
+            char *name = touched_new(16);
+            (void)snprintf(name, 16, "queue-%03d", j * steps[i] % MANY);
+            sources[j] = (struct weiri_source){.name = name, .collect = collect_ordered};
+        }
+        size_t most = 0;
+        for (int j = 0; j < 2 * MANY; j++) {
+            touched_watch();
+            if (j < MANY) {
+                CHECK_STATUS(weiri_metrics_add(metrics, &sources[j]), WEIR_OK);
+            } else {
+                weiri_metrics_remove(metrics, &sources[j - MANY]);
+            }
+            most = touched_count() > most ? touched_count() : most;
+            if (j + 1 == MANY || j == MANY + MANY / 2) {
+                check_order(metrics, 2 * MANY - 1 - j);
+            }
+        }
+        CHECK_INT(most, <=, LOOKS_MOST);
+        CHECK_STATUS(weir_metrics_free(metrics), WEIR_OK);
+    }
 }
 
 TEST(names, "a name is not empty, UTF-8, and no other source's")
