@@ -59,7 +59,7 @@ web: ## web/dist, the page of `weir serve`, from its sources (needs npm)
 web-check: deps-web ## is web/dist what its sources give, and does the page work in a real browser? (needs npm)
 	@$(call configure,install)
 	@$(call build,install) --target weir_program
-	@tools/web.sh check build/install/src/weir || [ $$? -eq 77 ]
+	@tools/web.sh check build/install/src/weir || [ $$? -eq 77 ] # it has said "SKIPPED: "
 
 .PHONY: test
 test: deps-test ## build everything and run every test
@@ -83,6 +83,10 @@ release clang asan tsan tsan-clang: deps-test
 	@$(call configure,$@)
 	@$(call build,$@)
 	@$(call test,$@)
+
+.PHONY: verify
+verify: deps ## the long checks, those whose last run no longer holds (ARGS=--list; ARGS="planted chaos": these)
+	@tools/verify.py $(ARGS)
 
 .PHONY: campaigns
 campaigns: deps-test ## the random tests, 67 times as long (SCALE=N: N times)
@@ -180,7 +184,7 @@ bench-program: deps-build ## measure the program: puts, runs, its endpoint (ARGS
 	@$(call build,install) --target weir_program
 	@bench/program.py build/install/src/weir $(ARGS)
 
-.PHONY: lint format format-check check tidy shellcheck
+.PHONY: lint format format-check check tidy tidy-changed shellcheck
 lint: format-check check shellcheck tidy ## all checks of the sources: the next four
 format-check: deps-lint ## is every C file as clang-format has it?
 	@clang-format --dry-run -Werror $(C_FILES)
@@ -205,6 +209,9 @@ shellcheck: deps-lint ## shellcheck of every script
 tidy: deps-lint deps-clang ## clang-tidy
 	@$(call configure,clang)
 	@tools/tidy.sh build/clang
+tidy-changed: deps-lint deps-clang ## clang-tidy of what has changed since the whole tree passed, and what includes it
+	@$(call configure,clang)
+	@tools/tidy.sh build/clang "$$(tools/changed.py)"
 format: deps-lint ## let clang-format rewrite every C file
 	@clang-format -i $(C_FILES)
 

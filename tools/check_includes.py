@@ -14,23 +14,7 @@ Usage: tools/check_includes.py
 """
 import re
 
-from sources import ROOT, Findings, files, read, without_comments
-
-# The rooms, and for each the rooms it may use besides itself.
-BELOW = {
-    "base": set(),
-    "context": {"base"},
-    "cron": {"base"},
-    "metrics": {"base"},
-    "queue": {"base", "metrics"},
-    "isolate": {"base"},
-    "parallel": {"base"},
-    "pool": {"base", "context", "cron", "isolate", "metrics", "queue"},
-    "jobs": {"base", "context", "cron", "isolate", "metrics", "queue", "pool"},
-    "view": set(),
-    "http": {"view"},
-    "cli": {"http", "view"},
-}
+from sources import BELOW as ROOMS_BELOW, ROOT, Findings, files, read, without_comments
 
 # The rooms of the program, which see all public headers.
 PROGRAM = {"view", "http", "cli"}
@@ -50,7 +34,7 @@ PUBLIC = {
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}
 # weir.h is the sum of libweir, so it stands above all its rooms.
 ROOM_OF_HEADER["weir"] = "libweir"
-BELOW["libweir"] = set(BELOW) - {"jobs"} - PROGRAM
+BELOW = {**ROOMS_BELOW, "libweir": set(ROOMS_BELOW) - {"jobs"} - PROGRAM}
 
 STANDARD_C = {"stdbool.h", "stddef.h", "stdint.h", "stdarg.h", "limits.h", "string.h"}
 
@@ -93,7 +77,7 @@ def check_public_header(path):
 def check_source(path):
     room = path.parts[1]
     if room not in BELOW:
-        findings.add(path, 1, f"src/{room} is no known room: add it to BELOW in tools/check_includes.py")
+        findings.add(path, 1, f"src/{room} is no known room: add it to BELOW in tools/sources.py")
         return
     is_test = path.name.endswith("_test.c")
     internal = BELOW[room] | {room} | ({"support"} if is_test else set())

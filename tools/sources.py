@@ -11,6 +11,22 @@ ROOT = Path(__file__).resolve().parent.parent
 # What holds nothing of ours: what was built, what npm brought, and git's own (in a worktree .git is a file).
 SKIPPED = {".git", "build", "out", "dist", "node_modules"}
 
+# The rooms, and for each the rooms it may use besides itself.
+BELOW = {
+    "base": set(),
+    "context": {"base"},
+    "cron": {"base"},
+    "metrics": {"base"},
+    "queue": {"base", "metrics"},
+    "isolate": {"base"},
+    "parallel": {"base"},
+    "pool": {"base", "context", "cron", "isolate", "metrics", "queue"},
+    "jobs": {"base", "context", "cron", "isolate", "metrics", "queue", "pool"},
+    "view": set(),
+    "http": {"view"},
+    "cli": {"http", "view"},
+}
+
 
 def files(*suffixes, under="."):
     """The files of the tree in order of their paths, relative to ROOT; suffixes none: every file."""

@@ -23,7 +23,8 @@ need() {
 # descriptor and do no harm with it.
 lease_port() {
     local lock=
-    mkdir -p -m 1777 /tmp/weir-test-ports
+    mkdir -p /tmp/weir-test-ports
+    chmod 1777 /tmp/weir-test-ports 2>/dev/null # of another user: as it is
     while :; do
         leased=$((20000 + RANDOM % 10000))
         if { exec {lock}<>"/tmp/weir-test-ports/$leased"; } 2>/dev/null && flock -n "$lock" &&

@@ -184,7 +184,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     if shutil.which("prometheus") is None:
-        print("there is no prometheus", file=sys.stderr)
+        print("SKIPPED: prometheus is not installed", file=sys.stderr)
         sys.exit(77)
     weir = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory(prefix="weir-scrape-") as folder:
