@@ -11,15 +11,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-#include <weir/clock.h>
-#include <weir/duration.h>
-
 #include "cli/report.h"
 #include "cli/table.h"
 #include "view/timestamp.h"
-
-/* The time between two lines of progress. */
-#define PROGRESS_NS WEIR_MS(250)
 
 void batch_init(struct batch *batch, const char *tube, const struct weir_put_options *options,
                 enum batch_output output)
@@ -29,9 +23,7 @@ void batch_init(struct batch *batch, const char *tube, const struct weir_put_opt
     batch->options = options;
     batch->output = output;
     /* Ids on the terminal show the progress already. */
-    batch->progress =
-        isatty(STDERR_FILENO) == 1 && (output == BATCH_QUIET || isatty(STDOUT_FILENO) != 1);
-    batch->shown_ns = weir_clock_now(weir_clock_monotonic());
+    batch->progress = output == BATCH_QUIET || isatty(STDOUT_FILENO) != 1;
 }
 
 void batch_fini(struct batch *batch)
@@ -40,11 +32,9 @@ void batch_fini(struct batch *batch)
     free(batch->bytes);
 }
 
-static void show_progress(struct batch *batch)
+static void show_progress(const struct batch *batch)
 {
-    int64_t now = weir_clock_now(weir_clock_monotonic());
-    if (batch->progress && now - batch->shown_ns >= PROGRESS_NS) {
-        batch->shown_ns = now;
+    if (batch->progress && report_progress_due()) {
         report_progress(true, "tube %s: %" PRIu64 " jobs put", quote(batch->tube).text,
                         batch->put_count);
     }

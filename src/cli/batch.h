@@ -26,7 +26,6 @@ struct batch {
     enum batch_output output;
     uint64_t put_count; /* Jobs in the store. */
     bool progress;      /* Show their number. */
-    int64_t shown_ns;   /* When it was shown last. */
 
     char *bytes; /* The bodies, end to end. */
     size_t capacity;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <weir/admin.h>
 #include <weir/duration.h>
@@ -112,10 +113,23 @@ static int show_job(const struct weir_job *job, void *arg)
     return job_view_show(&ls->view, job);
 }
 
+static int show_progress(const char *id, void *arg)
+{
+    const struct ls *ls = arg;
+    /* Jobs on the terminal show it already. */
+    if ((!ls->view.json || isatty(STDOUT_FILENO) != 1) && report_progress_due()) {
+        report_progress(true, "tube %s: %" PRId64 " jobs found up to %s",
+                        quote(ls->filter.tube).text, ls->shown, id);
+    }
+    return 0;
+}
+
 static int list_jobs(struct ls *ls, weir_broker *broker)
 {
     struct weir_error error = {""};
+    ls->filter.step = show_progress;
     enum weir_status status = weir_broker_list(broker, &ls->filter, show_job, ls, &error);
+    report_progress_end();
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "--after: %s; expected an id that `weir put` printed", error.text);
     }

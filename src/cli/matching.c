@@ -111,6 +111,16 @@ static int take(const struct weir_job *job, void *arg)
     return pass->status != WEIR_OK;
 }
 
+static int show_progress(const char *id, void *arg)
+{
+    const struct pass *pass = arg;
+    if (report_progress_due()) {
+        report_progress(true, "tube %s: %" PRIu64 " jobs found up to %s",
+                        quote(pass->matching->filter.tube).text, pass->count + pass->held, id);
+    }
+    return 0;
+}
+
 static int keep_counts(const struct weir_tube_counts *counts, void *arg)
 {
     *(struct weir_tube_counts *)arg = *counts;
@@ -147,10 +157,12 @@ static enum weir_status walk_cluster(struct pass *pass, const struct weir_tube_c
 
 static enum weir_status walk(struct pass *pass, const struct weir_tube_counts *counts)
 {
-    const struct weir_job_filter *filter = &pass->matching->filter;
-    enum weir_status status = weir_broker_list(pass->broker, filter, take, pass, &pass->error);
-    bool is_plain = filter->state != 0 && filter->text == NULL && filter->attempts_min == 0 &&
-                    filter->created_before_ns == 0;
+    struct weir_job_filter filter = pass->matching->filter;
+    filter.step = show_progress;
+    enum weir_status status = weir_broker_list(pass->broker, &filter, take, pass, &pass->error);
+    bool is_plain = filter.state != 0 && filter.text == NULL && filter.attempts_min == 0 &&
+                    filter.created_before_ns == 0;
+    report_progress_end();
     if (status == WEIR_ENOTSUP && is_plain) {
         return walk_cluster(pass, counts);
     }

@@ -5,10 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
-#include <unistd.h>
 
-#include <weir/clock.h>
-#include <weir/duration.h>
 #include <weir/move.h>
 
 #include "cli/arguments.h"
@@ -22,8 +19,6 @@ enum move_option {
     OPTION_JSON,
     OPTION_TO
 };
-
-#define PROGRESS_NS WEIR_MS(250)
 
 static const struct poptOption move_options[] = {
     OPTION_VALUE("from", '\0', OPTION_FROM, "The broker to move from (default: that of --broker)",
@@ -39,8 +34,6 @@ struct move {
     const char *to;   /* URL, or NULL. */
     const char *tube;
     bool json;
-    bool progress;
-    int64_t shown_ns;
     struct matching matching; /* Between tubes. */
 };
 
@@ -63,11 +56,9 @@ static int set_option(int option, const char *name, const char *text, void *arg)
 
 static int show_progress(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
 {
-    struct move *move = arg;
-    int64_t now = weir_clock_now(weir_clock_monotonic());
+    const struct move *move = arg;
     (void)step;
-    if (move->progress && now - move->shown_ns >= PROGRESS_NS) {
-        move->shown_ns = now;
+    if (report_progress_due()) {
         report_progress(true, "tube %s: %" PRIu64 " jobs found", quote(move->tube).text,
                         counts->found);
     }
@@ -93,8 +84,6 @@ static int move_tube(struct move *move, weir_broker *from, weir_broker *to)
 {
     struct weir_move_counts counts = {0};
     struct weir_error error = {""};
-    move->progress = isatty(STDERR_FILENO) == 1;
-    move->shown_ns = weir_clock_now(weir_clock_monotonic());
     enum weir_status status =
         weir_broker_move(from, to, move->tube, show_progress, move, &counts, &error);
     report_progress_end();

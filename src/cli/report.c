@@ -65,6 +65,17 @@ int report(int code, const char *format, ...)
     return code;
 }
 
+bool report_progress_due(void)
+{
+    static _Atomic int64_t due_ns;
+    int64_t now_ns = weir_clock_now(weir_clock_monotonic());
+    int64_t due = atomic_load(&due_ns);
+    if (due == 0 || now_ns >= due) {
+        atomic_store(&due_ns, now_ns + WEIR_MS(250));
+    }
+    return due != 0 && now_ns >= due && isatty(STDERR_FILENO) == 1;
+}
+
 void report_progress(bool terminal, const char *format, ...)
 {
     va_list values;

@@ -24,6 +24,10 @@ void report_begin(const char *name);
  */
 int report(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether long work is to show its progress now: standard error is a terminal, and a quarter of a
+ * second has passed since it was due last, or was first asked for. */
+bool report_progress_due(void);
+
 /* Shows a line of progress. On a terminal it replaces the one before, and the next message replaces
  * it. Elsewhere it is a line of its own. */
 void report_progress(bool terminal, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -6,6 +6,9 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <weir/clock.h>
+#include <weir/duration.h>
+
 #include "integration/program.h"
 #include "integration/terminal.h"
 
@@ -145,4 +148,33 @@ TEST(asks, "more than one job is removed only after a yes, where there is somebo
         CHECK_INT(WEXITSTATUS(status), ==, rows[i].code);
         CHECK_INT(program_count("t", "ready"), ==, rows[i].left);
     }
+}
+
+TEST(searching, "a search that takes long shows how far it has come, and nothing of it is left")
+{
+    static const char *const argv[] = {"weir", "rm", "--tube", "t", "--text", "needle", NULL};
+    program_init();
+    char *lines = calloc(1, 8192);
+    CHECK(lines != NULL);
+    for (size_t i = 0; i < 300; i++) {
+        strcat(lines, i % 3 == 0 ? "needle\n" : "hay\n");
+    }
+    struct ended ended = program_run_with(lines, strlen(lines), WORDS("put", "--lines", "-q", "t"));
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+    free(lines);
+    struct terminal terminal;
+    pid_t pid = start_on_terminal(&terminal, TERMINAL_ALL, argv);
+    char *text = calloc(TEXT_MAX + 1, 1);
+    CHECK(text != NULL);
+    read_terminal(&terminal, text, "remove 100 jobs of \"t\" for good? [y/N] ");
+    /* It was due first before the question. */
+    int64_t asked_ns = weir_clock_now(weir_clock_monotonic());
+    WAIT_UNTIL(weir_clock_now(weir_clock_monotonic()) - asked_ns > WEIR_MS(250));
+    CHECK_INT(write(terminal.ours, "y\n", 2), ==, 2);
+    read_terminal(&terminal, text, NULL);
+    CHECK_INT(end_on_terminal(&terminal, pid), ==, 0);
+    CHECK(
+        has(text, "\r\033[Kweir rm: tube \"t\": 64 jobs found up to 190\r\033[Kremoved 100 jobs"));
+    free(text);
 }
