@@ -240,16 +240,3 @@ enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run, v
     weiri_write_say(store, &remark);
     return request.status;
 }
-
-void weiri_commit_finish(struct weiri_store *store)
-{
-    weiri_mutex_lock(&store->mutex);
-    bool has_failed = store->has_failed;
-    weiri_mutex_unlock(&store->mutex);
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
-    bool is_locked = weiri_lock_file_lock(&store->lock_file, limit) == 0;
-    weiri_connection_close(&store->writer, is_locked && !has_failed);
-    if (is_locked) {
-        weiri_lock_file_unlock(&store->lock_file);
-    }
-}

@@ -20,7 +20,4 @@ typedef int weiri_commit_fn(struct weiri_store *store, void *arg);
 WEIR_NODISCARD enum weir_status weiri_commit(struct weiri_store *store, weiri_commit_fn *run,
                                              void *arg, struct weir_error *ret_error);
 
-/* Closes the writer. */
-void weiri_commit_finish(struct weiri_store *store);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Files that only their owner may read or write. Links cannot redirect their making or opening.
  *
@@ -43,6 +44,14 @@ int weiri_file_publish(const char *path, const char *temporary, const void *byte
 /* The absolute path of a folder without symbolic links; ENOTDIR if it is no folder. size is at
  * least PATH_MAX. */
 int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size);
+
+/* Tells a file from one that took its place; all zero: none. */
+struct weiri_file_id {
+    uint64_t device;
+    uint64_t inode;
+};
+struct weiri_file_id weiri_file_identify(const char *path);
+bool weiri_file_is_same(struct weiri_file_id a, struct weiri_file_id b);
 
 /* Whether the path names the open file. */
 bool weiri_file_is_at(int fd, const char *path);

@@ -20,6 +20,7 @@
 #include "base/futex.h"
 #include "base/time.h"
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/lock_holder.h"
 
 #define CHECK_NS INT64_C(10000000)
 #define POLL_NS INT64_C(50000000)
@@ -172,6 +173,9 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
         error = fill(fd);
     }
     if (error == 0) {
+        error = weiri_lock_share(fd);
+    }
+    if (error == 0) {
         page = map(fd);
         error = page == NULL ? errno : 0;
     }
@@ -189,6 +193,8 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
 void weiri_lock_file_close(struct weiri_lock_file *file)
 {
     unmap(file->page);
+    /* A child that was forked and has not called exec yet has the descriptor, too. */
+    weiri_lock_unshare(file->fd);
     (void)close(file->fd);
     file->page = NULL;
     file->fd = -1;

@@ -1,14 +1,41 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* major, minor */
+#define _GNU_SOURCE /* major, minor, F_OFD_SETLK */
 
 #include "jobs/sqlite/lock_holder.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+/* The byte that is locked. */
+static int control(int fd, int command, short type, struct flock *lock)
+{
+    *lock = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    return fcntl(fd, command, lock) == 0 ? 0 : errno;
+}
+
+int weiri_lock_share(int fd)
+{
+    struct flock lock;
+    return control(fd, F_OFD_SETLK, F_RDLCK, &lock);
+}
+
+void weiri_lock_unshare(int fd)
+{
+    struct flock lock;
+    (void)control(fd, F_OFD_SETLK, F_UNLCK, &lock);
+}
+
+bool weiri_lock_is_shared(int fd)
+{
+    struct flock lock;
+    return control(fd, F_OFD_GETLK, F_WRLCK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
 
 /* Whether the process is stopped: the state follows the name, which may have any bytes. */
 static bool is_stopped(pid_t pid)

@@ -19,13 +19,7 @@ enum {
 
 static void close_own(struct weiri_store *own)
 {
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), own->config->busy_ns);
-    bool is_locked = weiri_lock_file_lock(&own->lock_file, limit) == 0;
-    weiri_connection_close(&own->writer, is_locked && !weiri_write_has_failed(own));
-    if (is_locked) {
-        weiri_lock_file_unlock(&own->lock_file);
-    }
-    weiri_lock_file_close(&own->lock_file);
+    weiri_write_close(own);
     weiri_store_fini(own);
 }
 
@@ -53,6 +47,7 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
                                    ret_error);
     if (status == WEIR_OK) {
         weiri_write_prepare(own);
+        own->log = store->log; /* connections of a process share what SQLite knows of the log */
     } else {
         weiri_connection_close(&own->writer, false);
     }

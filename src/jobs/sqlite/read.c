@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/panic.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/result.h"
 
 enum weir_status weiri_reader_take(struct weiri_store *store, struct weiri_connection **ret_reader,
@@ -53,9 +54,9 @@ static bool has_empty_log(const struct weiri_store *store)
 
 /* A read-only store has no writer that would remove the log. To read a store that is not in use,
  * SQLite makes an empty log, and removes it at the end if it may checkpoint. That is safe while the
- * log is empty, and under the lock it stays empty. If another process has the lock, that process
- * will remove the log. If there is no lock file, no writer of weir is there, and SQLite's own locks
- * suffice. */
+ * log is empty, and under the lock it stays empty. If another process has the lock, or the store
+ * open, that process will remove the log. If there is no lock file, no writer of weir is there, and
+ * SQLite's own locks suffice. */
 void weiri_reader_close(struct weiri_store *store, struct weiri_connection *reader)
 {
     weiri_mutex_lock(&store->mutex);
@@ -64,7 +65,8 @@ void weiri_reader_close(struct weiri_store *store, struct weiri_connection *read
     int lock = -1;
     if (may_tidy) {
         int error = weiri_lock_file_try(store->lock_path, &lock);
-        may_tidy = (error == 0 || error == ENOENT) && has_empty_log(store);
+        bool is_unused = error == 0 ? !weiri_lock_is_shared(lock) : error == ENOENT;
+        may_tidy = is_unused && has_empty_log(store);
     }
     weiri_connection_close(reader, may_tidy);
     if (lock >= 0) {

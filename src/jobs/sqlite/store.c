@@ -134,7 +134,8 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
     if (status == WEIR_OK) {
         weiri_write_prepare(store);
     } else {
-        weiri_connection_close(&store->writer, store->writer.has_made_log);
+        weiri_connection_close(&store->writer, store->writer.has_made_log &&
+                                                   !weiri_lock_is_shared(store->lock_file.fd));
     }
     return status;
 }
@@ -301,8 +302,7 @@ void weiri_store_close(void *arg)
     }
     WEIRI_ASSERT(weiri_list_is_empty(&store->kept) && "its consumers are gone");
     if (!store->is_read_only) {
-        weiri_commit_finish(store);
-        weiri_lock_file_close(&store->lock_file);
+        weiri_write_close(store);
     }
     const struct weir_allocator *allocator = &store->config->allocator;
     weiri_store_fini(store);

@@ -12,6 +12,7 @@
 #include "base/sync.h"
 #include "jobs/broker.h"
 #include "jobs/sqlite/connection.h"
+#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_file.h"
 
 /* An open store: one connection that writes, used by the leader (commit.h), and connections that
@@ -49,6 +50,7 @@ struct weiri_store {
     int changes_before;            /* of the connection, before the transaction */
     bool is_full;                  /* the transaction is made again, on a full disk */
     bool has_repaired;             /* its indexes */
+    struct weiri_file_id log;      /* the log that the writer has open */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
     int64_t put_ns;                /* time after which a put is cut */

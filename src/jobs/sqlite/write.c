@@ -2,9 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/write.h"
 
+#include <stdio.h>
+
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/file.h"
+#include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/space.h"
 #include "jobs/sqlite/stamp.h"
@@ -34,6 +39,13 @@ static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+static struct weiri_file_id identify_log(const struct weiri_store *store)
+{
+    char path[WEIRI_PLACE_SIZE + sizeof("-wal")];
+    (void)snprintf(path, sizeof(path), "%s-wal", store->path);
+    return weiri_file_identify(path);
+}
+
 void weiri_write_prepare(struct weiri_store *store)
 {
     store->checkpoint_pages = CHECKPOINT_PAGES;
@@ -41,6 +53,7 @@ void weiri_write_prepare(struct weiri_store *store)
     store->promote_max = PROMOTE_MAX;
     store->put_ns = PUT_NS;
     weiri_stamp_forget(store);
+    store->log = identify_log(store);
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
     /* Commits do not flush the log; weiri_write_flush() does. Checkpoints and the log's restart
      * still flush. */
@@ -133,9 +146,8 @@ void weiri_write_checkpoint_if_due(struct weiri_store *store, struct weiri_remar
     }
 }
 
-/* Whether the file was removed or replaced: all that is written to it is lost then. Called before
- * the lock file is made again beside it. A removal after this call has the same effect as one after
- * the commit. */
+/* Whether the file was removed or replaced: all that is written to it is lost then. A removal after
+ * this call has the same effect as one after the commit. */
 static bool has_moved(const struct weiri_store *store)
 {
     int moved = 0;
@@ -143,21 +155,54 @@ static bool has_moved(const struct weiri_store *store)
     return code == SQLITE_OK && moved != 0;
 }
 
+/* Whether the same is true of the log. A second SQLite in this process does that, for which the
+ * process' locks are none: at its close it takes itself for the last user. */
+static bool has_log_moved(const struct weiri_store *store)
+{
+    return !weiri_file_is_same(identify_log(store), store->log);
+}
+
+static enum weir_status refuse_moved(struct weiri_store *store, const char *suffix,
+                                     struct weir_error *ret_error, struct weiri_remark *ret_remark)
+{
+    struct weir_error error;
+    enum weir_status status =
+        weiri_fail(&error, WEIR_EIO, "%s%s is no longer there: it was removed or replaced",
+                   store->path, suffix);
+    fail_for_good(store, &error, ret_remark);
+    if (ret_error != NULL) {
+        *ret_error = error;
+    }
+    return status;
+}
+
 enum weir_status weiri_write_lock(struct weiri_store *store, struct weir_error *ret_error,
                                   struct weiri_remark *ret_remark)
 {
     int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    /* Before the lock file is made again beside it. */
     if (has_moved(store)) {
-        struct weir_error error;
-        enum weir_status status = weiri_fail(
-            &error, WEIR_EIO, "%s is no longer there: it was removed or replaced", store->path);
-        fail_for_good(store, &error, ret_remark);
-        if (ret_error != NULL) {
-            *ret_error = error;
-        }
-        return status;
+        return refuse_moved(store, "", ret_error, ret_remark);
     }
-    return weiri_store_lock(store, limit, ret_error);
+    enum weir_status status = weiri_store_lock(store, limit, ret_error);
+    if (status == WEIR_OK && has_log_moved(store)) {
+        weiri_lock_file_unlock(&store->lock_file);
+        status = refuse_moved(store, "-wal", ret_error, ret_remark);
+    }
+    return status;
+}
+
+void weiri_write_close(struct weiri_store *store)
+{
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    bool is_locked = weiri_lock_file_lock(&store->lock_file, limit) == 0;
+    bool may_fold = is_locked && !weiri_write_has_failed(store) && !has_log_moved(store) &&
+                    !weiri_lock_is_shared(store->lock_file.fd);
+    weiri_connection_close(&store->writer, may_fold);
+    if (is_locked) {
+        weiri_lock_file_unlock(&store->lock_file);
+    }
+    weiri_lock_file_close(&store->lock_file);
 }
 
 int weiri_write_begin(struct weiri_store *store)

@@ -22,8 +22,9 @@ void weiri_write_say(const struct weiri_store *store, const struct weiri_remark 
 void weiri_write_prepare(struct weiri_store *store);
 
 /* Takes the store's lock, within the broker's time limit. A file that was removed or replaced is
- * WEIR_EIO: all that is written to it is lost. This is found before the lock file is made again
- * beside it. A removal after this call has the same effect as one after the commit. */
+ * WEIR_EIO: all that is written to it is lost; so is a log. A file is missed before the lock file
+ * is made again beside it. A removal after this call has the same effect as one after the commit.
+ */
 WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store,
                                                  struct weir_error *ret_error,
                                                  struct weiri_remark *ret_remark);
@@ -49,6 +50,9 @@ void weiri_write_checkpoint_if_due(struct weiri_store *store, struct weiri_remar
 WEIR_NODISCARD enum weir_status weiri_write_flush(struct weiri_store *store,
                                                   struct weir_error *ret_error,
                                                   struct weiri_remark *ret_remark);
+
+/* Closes the writer and the lock file. The last user checkpoints the log and removes it. */
+void weiri_write_close(struct weiri_store *store);
 
 /* Whether an earlier write failed: nothing more is acknowledged. */
 bool weiri_write_has_failed(struct weiri_store *store);
