@@ -197,7 +197,8 @@ struct weir_put_options {
     uint32_t flags;    /**< Of enum weir_put_flags. */
     const char *key;   /**< Unique in its tube, 1 to WEIR_KEY_SIZE_MAX bytes; borrowed. NULL: none.
                             With a key one job is put. Where a job has it already, ret_ids receives
-                            the id of that one. WEIR_ENOTSUP on a cluster. */
+                            the id of that one, which is on stable storage then.
+                            WEIR_ENOTSUP on a cluster. */
     int64_t key_ns;    /**< WEIR_DUPLICATE_THROTTLE: at least 1 ns; else 0. */
     enum weir_duplicate on_duplicate; /**< What to do then. */
     uint32_t reserved0;               /**< Zero. */

@@ -107,8 +107,65 @@ static int64_t fired(weir_broker *broker)
     return count;
 }
 
-static void work(weir_broker *broker, int rounds)
+/* What others committed and have not flushed, as those that are killed in between never do: an
+ * answer that rests on it flushes it, though it changes nothing. */
+
+/* A move that was killed after it had put a job into its target, repeated. */
+static void move_again(weir_broker *broker, weir_broker *other)
 {
+    const struct weir_body body = {"moved", 5};
+    bool was_there = false;
+    struct weir_job_id ids[2];
+    const struct weiri_put one = {.tube = "t",
+                                  .bodies = &body,
+                                  .count = 1,
+                                  .run_at_ns = jobs_clocks_wall(&clocks) + event_count,
+                                  .ttr_ns = WEIR_SECONDS(60),
+                                  .ret_was_there = &was_there};
+    CHECK_STATUS(weiri_store_put(other->store, &one, &ids[0], NULL), WEIR_OK);
+    CHECK_STATUS(weiri_store_put(broker->store, &one, &ids[1], NULL), WEIR_OK);
+    CHECK(was_there);
+    CHECK_STRING(ids[0].text, ids[1].text);
+    (void)add(EVENT_PUT, strtoll(ids[1].text, NULL, 10));
+}
+
+/* A put whose key a job has already. */
+static void put_again(weir_broker *broker, weir_broker *other, enum weir_duplicate mode)
+{
+    const struct weir_body body = {"kept", 4};
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    char key[16];
+    (void)snprintf(key, sizeof(key), "%d", event_count);
+    options.key = key;
+    options.delay_ns = WEIR_SECONDS(1000000);
+    options.on_duplicate = mode;
+    options.key_ns = mode == WEIR_DUPLICATE_THROTTLE ? 1 : 0;
+    int64_t number = jobs_put(other, "t", "kept", &options);
+    enum weir_status status = weir_broker_put(broker, "t", &body, 1, &options, NULL, NULL);
+    CHECK_STATUS(status, mode == WEIR_DUPLICATE_REFUSE ? WEIR_EBUSY : WEIR_OK);
+    (void)add(EVENT_PUT, number);
+}
+
+/* The end of a run whose lease has passed to another worker, which has done the job. */
+static void end_late(weir_broker *broker, weir_broker *other)
+{
+    (void)jobs_put(broker, "late", "x", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "late");
+    jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
+    struct weiri_reservation *again = jobs_reserve_one(other, "late");
+    CHECK_INT(again->number, ==, job->number);
+    (void)add(EVENT_TRY, job->number);
+    CHECK_STATUS(jobs_settle(other, again, WEIRI_JOB_DONE, 0, NULL), WEIR_OK);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_DONE, 0, NULL), WEIR_ELEASELOST);
+    (void)add(EVENT_END, job->number);
+    jobs_free_one(other, again);
+    jobs_free_one(broker, job);
+}
+
+static void work(weir_broker *broker, weir_broker *other, int rounds)
+{
+    static const enum weir_duplicate modes[] = {WEIR_DUPLICATE_KEEP, WEIR_DUPLICATE_THROTTLE,
+                                                WEIR_DUPLICATE_REFUSE};
     static const enum weiri_job_event outcomes[] = {WEIRI_JOB_DONE, WEIRI_JOB_RELEASE,
                                                     WEIRI_JOB_BURY, WEIRI_JOB_DONE};
     struct weiri_store *store = broker->store;
@@ -116,6 +173,9 @@ static void work(weir_broker *broker, int rounds)
         store->checkpoint_pages = i % 4 == 0 ? 6 : 60;
         put(broker, 1 + (size_t)i % 3);
         run_one(broker, "t", outcomes[i % 4]);
+        move_again(broker, other);
+        put_again(broker, other, modes[i % 3]);
+        end_late(broker, other);
         if (i % 5 == 4) {
             jobs_wall_step(&clocks.wall, WEIR_SECONDS(1));
             run_one(broker, "fired", WEIRI_JOB_BURY);
@@ -259,6 +319,7 @@ static void judge(int cut)
     CHECK_STRING((const char *)sqlite3_column_text(statement, 0), "ok");
     (void)sqlite3_finalize(statement);
     CHECK_STATUS(weir_broker_peek(broker, "t", 0, SIZE_MAX, note, is_there, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_peek(broker, "late", 0, SIZE_MAX, note, is_there, NULL), WEIR_OK);
     for (int number = 1; number < JOBS; number++) {
         if (was_put[number] && !was_tried[number] && !is_there[number]) {
             test_fail(__FILE__, __LINE__, "cut before event %d: job %d is lost", cut, number);
@@ -307,8 +368,10 @@ TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
     CHECK(lock_fd >= 0);
     fault.watch = record;
     broker = jobs_store_open_on("jobs.db", &clocks, "a boot");
-    work(broker, 60);
+    weir_broker *other = jobs_store_open_on("jobs.db?durability=normal", &clocks, "a boot");
+    work(broker, other, 60);
     fault.watch = NULL;
+    weir_broker_close(other);
     weir_broker_close(broker);
     CHECK_INT(event_count, >, 500);
     for (uint64_t i = test_scaled(300); i > 0; i--) {

@@ -172,11 +172,6 @@ int weiri_schema_stamp_of(int user_version)
     return user_version >> 8 & ((1 << WEIRI_STAMP_BITS) - 1);
 }
 
-int weiri_schema_next_stamp(int user_version)
-{
-    return (weiri_schema_stamp_of(user_version) + 1) & ((1 << WEIRI_STAMP_BITS) - 1);
-}
-
 int weiri_schema_new_stamp(void)
 {
     return (int)(weiri_random_seed() & ((1 << WEIRI_STAMP_BITS) - 1));

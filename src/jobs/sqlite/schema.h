@@ -27,8 +27,6 @@ WEIR_NODISCARD enum weir_status weiri_schema_image(const char *boot, unsigned ch
 int weiri_schema_user_version(int version, int stamp);
 int weiri_schema_version_of(int user_version);
 int weiri_schema_stamp_of(int user_version);
-/* The stamp of the next commit. */
-int weiri_schema_next_stamp(int user_version);
 /* A random stamp for a new store. */
 int weiri_schema_new_stamp(void);
 /* The user version in a database's first bytes. */

@@ -28,20 +28,27 @@ enum {
 
 #define STAMPS (1 << WEIRI_STAMP_BITS)
 
-int weiri_stamp_advance(struct weiri_store *store)
+int weiri_stamp_load(struct weiri_store *store)
 {
-    sqlite3 *db = store->writer.db;
     int64_t user_version = 0;
     int code = weiri_sql_number(&store->writer, WEIRI_SQL_USER_VERSION, NULL, 0, &user_version);
-    if (code != SQLITE_OK) {
-        return code;
+    if (code == SQLITE_OK) {
+        store->stamp = (uint32_t)weiri_schema_stamp_of((int)user_version);
     }
-    int stamp = weiri_schema_next_stamp((int)user_version);
-    char pragma[64];
-    (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
-                   weiri_schema_user_version(WEIRI_SCHEMA_VERSION, stamp));
-    store->stamp = (uint32_t)stamp;
-    return sqlite3_exec(db, pragma, NULL, NULL, NULL);
+    return code;
+}
+
+int weiri_stamp_advance(struct weiri_store *store)
+{
+    int code = weiri_stamp_load(store);
+    if (code == SQLITE_OK) {
+        char pragma[64];
+        store->stamp = (store->stamp + 1) & (STAMPS - 1);
+        (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d",
+                       weiri_schema_user_version(WEIRI_SCHEMA_VERSION, (int)store->stamp));
+        code = sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
+    }
+    return code;
 }
 
 void weiri_stamp_note(struct weiri_store *store)

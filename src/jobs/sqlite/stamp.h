@@ -14,9 +14,10 @@
  * SQLite would replay a log of another store, or of another time of this one, and so damage the
  * file; and it would not miss a log that was removed. */
 
-/* Called in a transaction that is about to be committed. */
+/* Called in a transaction that is about to be committed: with changes, or without. */
 int weiri_stamp_advance(struct weiri_store *store);
-/* Called after the flush. */
+int weiri_stamp_load(struct weiri_store *store);
+/* Called after a flush that began after such a transaction. */
 void weiri_stamp_note(struct weiri_store *store);
 
 /* Called after an open, which found the log and the store in order: forgets a stamp that is ahead

@@ -218,8 +218,13 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
                                  struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
     struct weiri_connection *writer = &store->writer;
-    /* A transaction without changes writes nothing, and needs no space and no flush. */
+    /* A transaction without changes writes nothing, and needs no space. It needs a flush as any
+     * other: what its answer rests on may be of a process that has not flushed it yet, and may be
+     * killed before it does. */
     bool is_writing = sqlite3_total_changes(writer->db) != store->changes_before;
+    if (code == SQLITE_OK && is_lasting && !is_writing) {
+        code = weiri_stamp_load(store);
+    }
     if (code == SQLITE_OK && is_writing) {
         code = weiri_stamp_advance(store);
         if (code == SQLITE_OK) {
@@ -233,7 +238,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
     if (code == SQLITE_OK) {
         store->transactions++;
         bool is_full = store->config->durability == WEIR_DURABILITY_FULL;
-        store->must_flush = store->must_flush || (is_writing && is_lasting && is_full);
+        store->must_flush = store->must_flush || (is_lasting && is_full);
         notify_channels(store);
         return WEIR_OK;
     }
