@@ -36,15 +36,25 @@ static void put(weir_broker *broker, int count)
 
 /* --- what a program does with its store's file --- */
 
-static void do_nothing(void)
+static void do_nothing(weir_broker *broker)
 {
+    (void)broker;
 }
 
-static void open_and_close(void)
+static void open_and_close(weir_broker *broker)
 {
+    (void)broker;
     int fd = open("jobs.db", O_RDONLY | O_CLOEXEC);
     CHECK(fd >= 0);
     CHECK_INT(close(fd), ==, 0);
+}
+
+/* A commit makes the lock file again. */
+static void replace_lock(weir_broker *broker)
+{
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    put(broker, 1);
+    open_and_close(broker);
 }
 
 typedef int open_fn(const char *, sqlite3 **, int, const char *);
@@ -70,13 +80,15 @@ static void read_with_another(int flags)
     CHECK_INT(other_close(db), ==, SQLITE_OK);
 }
 
-static void look_with_another(void)
+static void look_with_another(weir_broker *broker)
 {
+    (void)broker;
     read_with_another(SQLITE_OPEN_READONLY);
 }
 
-static void use_another(void)
+static void use_another(weir_broker *broker)
 {
+    (void)broker;
     read_with_another(SQLITE_OPEN_READWRITE);
 }
 
@@ -85,7 +97,7 @@ static void use_another(void)
 /* A process that has the store open: it puts jobs, does something with the file, and once it is
  * told, puts others; then it is killed, or closes the store. */
 struct user {
-    void (*meddle)(void);
+    void (*meddle)(weir_broker *broker);
     uint32_t flags; /* of its broker */
     int before;
     int after;
@@ -102,7 +114,7 @@ static void run(const struct user *user)
     CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, user->flags, &broker, NULL), WEIR_OK);
     (void)jobs_counts(broker, "t");
     put(broker, user->before);
-    user->meddle();
+    user->meddle(broker);
     CHECK_INT(write(user->ready[1], &byte, 1), ==, 1);
     CHECK_INT(read(user->go[0], &byte, 1), ==, 1);
     put(broker, user->after);
@@ -174,7 +186,7 @@ static void skip_with_sanitizer(void)
 }
 
 /* A put of another process, the last user for all that SQLite's locks tell, between two puts. */
-static void meddle_and_put(void (*meddle)(void))
+static void meddle_and_put(void (*meddle)(weir_broker *broker))
 {
     struct user user = {.meddle = meddle, .before = 2, .after = 100, .is_killed = true};
     begin();
@@ -188,6 +200,39 @@ TEST(closed_inside, "a close of the file in a process that has the store open lo
 {
     meddle_and_put(open_and_close);
     CHECK_INT(ledger->refused, ==, 0);
+    finish();
+}
+
+TEST(lock_replaced, "neither does it where the lock file was removed before, and made again")
+{
+    struct user user = {.meddle = replace_lock, .before = 1, .after = 100, .is_killed = true};
+    begin();
+    start_user(&user);
+    put_and_close(1);
+    end_user(&user);
+    CHECK_INT(ledger->acknowledged, ==, 104);
+    finish();
+}
+
+TEST(child_left, "a child that was forked beside an open broker is no user of the store")
+{
+    int go[2];
+    char byte;
+    CHECK_INT(pipe(go), ==, 0);
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        (void)close(go[1]);
+        (void)!read(go[0], &byte, 1);
+        _exit(0);
+    }
+    weir_broker_close(broker);
+    begin();
+    CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
+    (void)close(go[0]);
+    (void)close(go[1]);
+    CHECK_INT(waitpid(child, NULL, 0), ==, child);
     finish();
 }
 
