@@ -39,8 +39,8 @@ struct weir_ended {
     weir_pool *pool;         /**< The pool. */
     weir_envelope *envelope; /**< The envelope, valid during the call. */
     uint32_t reason;         /**< Of enum weir_ended_reason. */
-    int status;    /**< Of its last run since it was sent; WEIR_OK if there was none (runs is 0). */
-    uint32_t runs; /**< Since it was sent. */
+    int status;       /**< Of its last run since it was sent; WEIR_ECANCELED if there was none. */
+    uint32_t runs;    /**< Since it was sent. */
     uint32_t dropped; /**< Runs that were dropped when the flight ended or during its last run; 0:
                          it ended by itself. A failure whose retry was forbidden counts as none. A
                            pending time that a drain takes from a queued envelope is counted in

@@ -70,7 +70,7 @@ void weiri_ended_note_locked(weir_pool *pool, weir_envelope *envelope,
     envelope->reason = reason;
     envelope->dropped = dropped;
     envelope->ended_runs = envelope->runs;
-    envelope->ended_status = envelope->last_status;
+    envelope->ended_status = envelope->runs > 0 ? envelope->last_status : (int)WEIR_ECANCELED;
     envelope->must_forget = envelope->must_forget || envelope->is_limited;
     envelope->is_limited = false;
     envelope->untold++;

@@ -323,7 +323,7 @@ TEST(each_way, "each end is told once, with the last status, the reason and how 
     }
 }
 
-TEST(never_run, "an envelope that was not run ends with status WEIR_OK and no runs")
+TEST(never_run, "an envelope that was not run ends with status WEIR_ECANCELED and no runs")
 {
     struct ends ends;
     struct task task;
@@ -335,12 +335,57 @@ TEST(never_run, "an envelope that was not run ends with status WEIR_OK and no ru
     CHECK_STATUS(weir_pool_terminate(pool), WEIR_OK);
     CHECK_INT(ends.count, ==, 1);
     CHECK_INT(ends.last.reason, ==, WEIR_ENDED_TERMINATED);
-    CHECK_INT(ends.last.status, ==, WEIR_OK);
+    CHECK_STATUS(ends.last.status, WEIR_ECANCELED);
     CHECK_INT(ends.last.runs, ==, 0);
     CHECK_INT(ends.last.dropped, ==, 2);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
     task_fini(&task);
+}
+
+TEST(never_run_ways, "so it is for each reason, also after a run of an earlier send")
+{
+    struct ends ends;
+    struct task tasks[2];
+    weir_envelope *envelopes[2];
+    weir_pool *pool = noting_pool(&ends, 1, WEIR_FULL_DROP_OLDEST, 0);
+    for (int i = 0; i < 2; i++) {
+        task_init(&tasks[i]);
+        envelopes[i] = envelope_for(&tasks[i], 0);
+    }
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, envelopes[0]), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(ends.last.status, WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(pool), WEIR_OK);
+    for (uint32_t reason = WEIR_ENDED_CANCELED; reason <= WEIR_ENDED_STOPPED; reason++) {
+        int64_t delay_ns = reason == WEIR_ENDED_DRAINED ? WEIR_SECONDS(3600) : 0;
+        CHECK_STATUS(weir_pool_send_after(pool, envelopes[0], delay_ns), WEIR_OK);
+        if (reason == WEIR_ENDED_CANCELED) {
+            CHECK_STATUS(weir_pool_cancel(pool, envelopes[0], 0, NULL), WEIR_OK);
+        } else if (reason == WEIR_ENDED_DISPLACED) {
+            CHECK_STATUS(weir_pool_send(pool, envelopes[1]), WEIR_OK);
+        } else if (reason == WEIR_ENDED_DRAINED) {
+            CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        } else {
+            CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+        }
+        CHECK(ends.last.envelope == envelopes[0]);
+        CHECK_INT(ends.last.reason, ==, reason);
+        CHECK_STATUS(ends.last.status, WEIR_ECANCELED);
+        CHECK_INT(ends.last.runs, ==, 0);
+        if (reason == WEIR_ENDED_DISPLACED) {
+            CHECK_STATUS(weir_pool_cancel(pool, envelopes[1], 0, NULL), WEIR_OK);
+        } else if (reason == WEIR_ENDED_DRAINED) {
+            CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+            CHECK_STATUS(weir_pool_pause(pool), WEIR_OK);
+        }
+    }
+    weir_pool_free(pool);
+    for (int i = 0; i < 2; i++) {
+        weir_envelope_unref(envelopes[i]);
+        task_fini(&tasks[i]);
+    }
 }
 
 TEST(sends_nest, "an ended function that sends is not called within itself, however often it does")

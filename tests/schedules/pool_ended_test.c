@@ -32,7 +32,7 @@ static void check_reason(const struct weir_ended *ended)
         CHECK(ended->dropped == 0 && ended->runs > 0 && ended->status == WEIR_OK);
         break;
     case WEIR_ENDED_DISPLACED:
-        CHECK(ended->dropped > 0 && ended->runs == 0 && ended->status == WEIR_OK);
+        CHECK(ended->dropped > 0 && ended->runs == 0 && ended->status == WEIR_ECANCELED);
         break;
     case WEIR_ENDED_CANCELED:
         CHECK(ended->dropped > 0 || ended->status == WEIR_ECANCELED || record->is_canceled);
