@@ -35,9 +35,10 @@ WEIR_API weir_envelope *weir_context_envelope(weir_context *context);
  * for NULL. */
 WEIR_API uint32_t weir_context_attempt(weir_context *context);
 
-/** The time, a reading of the pool's clock, of the firing that this run of a periodic envelope is
- * for, also if the run covers sends too. 0 for a run that only a send or a failure hook asked for,
- * and for NULL. */
+/** The time of the firing that this run of a periodic envelope is for, also if the run covers sends
+ * too: of a cron expression a time of the wall clock, in nanoseconds since the Unix epoch (in a
+ * pool on a manual clock a time of that clock), of other schedules a reading of the pool's clock. 0
+ * for a run that only a send or a failure hook asked for, and for NULL. */
 WEIR_API int64_t weir_context_due(weir_context *context);
 
 /** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A

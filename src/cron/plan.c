@@ -217,8 +217,7 @@ struct weiri_turn weiri_plan_begin(const struct weiri_plan *plan, struct weiri_p
         return turn;
     }
     turn.run = true;
-    turn.planned_ns = state->owed_ns;
-    turn.due_ns = on_clock(plan, turn.planned_ns, now);
+    turn.due_ns = state->owed_ns;
     state->owed--;
     state->owed_ns = weiri_firing_after(plan, state->owed_ns);
     return turn;

@@ -60,11 +60,10 @@ struct weiri_plan_state {
 };
 
 struct weiri_turn {
-    bool run;           /* of begin: run now */
-    int64_t due_ns;     /* with run: when it should have begun, on the pool's clock, */
-    int64_t planned_ns; /* and on the plan's: the wall clock for cron plans */
-    int64_t wake_ns;    /* without run: the next wake time */
-    uint64_t skipped;   /* firings that this call gave up; cron plans count up to 10,000 */
+    bool run;         /* of begin: run now */
+    int64_t due_ns;   /* with run: the firing, on the plan's clock: the wall clock for cron plans */
+    int64_t wake_ns;  /* without run: the next wake time */
+    uint64_t skipped; /* firings that this call gave up; cron plans count up to 10,000 */
 };
 
 /* Fills plan from an envelope's options: its interval_ns (0: not periodic), deadline_ns (0: none)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <weir/cron.h>
 
+#include "base/time.h"
 #include "pool/script.h"
 
 /* Envelopes with cron expressions in a pool. The clock of script_init() shows 00:16:40 on 1 January
@@ -23,6 +24,24 @@ static int count_run(weir_context *context, void *payload)
 {
     (void)context;
     counter_add(payload, 1);
+    return WEIR_OK;
+}
+
+/* Runs that are due about now by the system's date, which may jump by days meanwhile. */
+#define DAYS WEIR_SECONDS(4 * 86400)
+struct dated {
+    struct counter runs;
+    int64_t sent_ns;
+};
+
+static int check_date(weir_context *context, void *payload)
+{
+    struct dated *dated = payload;
+    int64_t due_ns = weir_context_due(context);
+    CHECK_INT(due_ns, >, dated->sent_ns - DAYS);
+    CHECK_INT(due_ns, <, dated->sent_ns + DAYS);
+    CHECK_INT(due_ns % WEIR_MS(10), ==, 0);
+    counter_add(&dated->runs, 1);
     return WEIR_OK;
 }
 
@@ -85,16 +104,17 @@ TEST(missed, "what was missed for days is run once, where that was asked for")
     script_fini(&script);
 }
 
-TEST(real_clock, "on the real clock a cron expression is of the system's date")
+TEST(real_clock,
+     "on the real clock a cron expression is of the system's date, and so is what is due")
 {
     struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
     schedule.kind = WEIR_SCHEDULE_CRON;
     schedule.cron = cron_of("@every 10ms");
-    struct counter runs;
-    counter_init(&runs);
+    struct dated dated = {.sent_ns = weiri_wall_now()};
+    counter_init(&dated.runs);
     struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
-    of_envelope.payload = &runs;
-    of_envelope.invoke = count_run;
+    of_envelope.payload = &dated;
+    of_envelope.invoke = check_date;
     of_envelope.schedule = &schedule;
     of_envelope.deadline_ns = WEIR_SECONDS(3600); /* longer than from firing to firing */
     weir_envelope *envelope = NULL;
@@ -105,11 +125,11 @@ TEST(real_clock, "on the real clock a cron expression is of the system's date")
     CHECK_STATUS(weir_pool_new(&of_pool, &pool), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-    counter_wait(&runs, 3);
+    counter_wait(&dated.runs, 3);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);
     weir_cron_unref(schedule.cron);
-    counter_fini(&runs);
+    counter_fini(&dated.runs);
 }
 
 TEST_OOM(no_envelope, "an envelope that is refused keeps nothing of the expression")

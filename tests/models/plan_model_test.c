@@ -273,9 +273,7 @@ static bool begins_alike(struct life *l, bool *ret_run)
     if (turn.run != run || turn.skipped != l->r.skipped - before) {
         return false;
     }
-    wide apart = time_of(&l->r, l->now) - l->now.clock_ns;
-    return run ? turn.planned_ns == due && turn.due_ns == due - apart
-               : turn.wake_ns == wake_of(&l->r, l->now);
+    return run ? turn.due_ns == due : turn.wake_ns == wake_of(&l->r, l->now);
 }
 
 static bool ends_alike(struct life *l)
