@@ -22,8 +22,9 @@ WEIR_BEGIN_DECLS
 struct weir_pool_item {
     weir_envelope *envelope; /**< With a reference: of a snapshot, its own; of a look-up, the
                                   caller's (weir_envelope_unref()). */
-    int64_t due_ns;          /**< Its pending time; -1: none. Of a schedule of a cron expression it
-                                  may be the next look at the wall clock, before the firing. */
+    int64_t due_ns;          /**< Its pending time; -1: none. Of a schedule it may differ from the
+                                  firing: by the slack, by a send for later, and with a cron
+                                  expression it may be the next look at the wall clock. */
     int64_t queued_ns;       /**< Ready to run for so long; -1: it is not, or the pool has no
                                   metrics. */
     int64_t running_ns;      /**< Run for so long; -1 likewise. */
@@ -31,6 +32,10 @@ struct weir_pool_item {
     uint32_t failures;       /**< In a row. */
     uint32_t place;          /**< Of enum weir_place (weir/key.h). */
     int last_status;         /**< Of the last of those runs; WEIR_OK if there was none. */
+    int64_t firing_ns;       /**< The next firing of its schedule, a time as weir_context_due()
+                                  returns; WEIR_FOREVER: it never comes; -1: it is one-off, no worker
+                                  has taken it up since it was sent, or it runs and the end of the
+                                  run makes the next firing (WEIR_SCHEDULE_DELAY). */
     uint64_t reserved;       /**< Zero. */
 };
 

@@ -180,3 +180,18 @@ void weiri_recur_end(weir_pool *pool, weir_envelope *envelope)
     weiri_recur_reset(envelope->recurrence);
     count_scheduled(pool, envelope);
 }
+
+int64_t weiri_recur_next_firing(const weir_envelope *envelope)
+{
+    const struct weiri_recurrence *recurrence = envelope->recurrence;
+    if (recurrence == NULL || !recurrence->is_begun) {
+        return -1;
+    }
+    const struct weiri_plan_state *state = &recurrence->state;
+    bool is_made_by_end = recurrence->plan.kind == WEIR_SCHEDULE_DELAY && recurrence->is_firing &&
+                          weiri_item_is_processing(&envelope->item);
+    if (is_made_by_end && state->next_ns == WEIR_FOREVER) {
+        return -1;
+    }
+    return state->owed > 0 ? state->owed_ns : state->next_ns;
+}

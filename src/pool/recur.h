@@ -27,6 +27,9 @@ void weiri_recur_again(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCK
  * later. Sends since then begin a new schedule. */
 void weiri_recur_stop(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED;
 
+/* The next firing, on the clock of its schedule; -1: the envelope has none, or none yet. */
+int64_t weiri_recur_next_firing(const weir_envelope *envelope);
+
 /* The envelope has no pending time any more: ends the schedule, and forgets all sends. */
 void weiri_recur_end(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED;
 

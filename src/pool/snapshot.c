@@ -7,7 +7,7 @@
 #include <weir/snapshot.h>
 
 #include "base/alloc.h"
-#include "pool/pool.h"
+#include "pool/recur.h"
 
 _Static_assert(offsetof(struct weir_pool_item, reserved) + sizeof(uint64_t) ==
                    sizeof(struct weir_pool_item),
@@ -36,6 +36,7 @@ static struct weir_pool_item describe_locked(weir_pool *pool,
     return (struct weir_pool_item){
         .envelope = weir_envelope_ref(envelope),
         .due_ns = item.due_ns,
+        .firing_ns = weiri_recur_next_firing(envelope),
         .queued_ns = item.queued_ns,
         .running_ns = item.running_ns,
         .runs = envelope->runs,
