@@ -14,23 +14,11 @@ Usage: tools/check_includes.py
 """
 import re
 
-from sources import BELOW as ROOMS_BELOW, ROOT, Findings, files, read, without_comments
+from sources import BELOW as ROOMS_BELOW, PUBLIC, ROOT, Findings, files, read, without_comments
 
 # The rooms of the program, which see all public headers.
 PROGRAM = {"view", "http", "cli"}
 
-# The room that each public header belongs to.
-PUBLIC = {
-    "base": {"allocator", "clock", "duration", "export", "key", "log", "status", "version"},
-    "context": {"context", "panic", "scope"},
-    "cron": {"cron", "schedule"},
-    "metrics": {"metrics"},
-    "queue": {"limiter", "queue", "snapshot"},
-    "isolate": {"isolation"},
-    "parallel": {"parallel"},
-    "pool": {"ended", "envelope", "lifecycle", "pool", "pool_snapshot", "stamp"},
-    "jobs": {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "policy", "producer", "transaction"},
-}
 ROOM_OF_HEADER = {header: room for room, headers in PUBLIC.items() for header in headers}
 # weir.h is the sum of libweir, so it stands above all its rooms.
 ROOM_OF_HEADER["weir"] = "libweir"
@@ -55,7 +43,7 @@ def check_public_name(path, line, name, allowed):
     """name is the X of <weir/X.h>; allowed are the rooms whose headers may be included."""
     room = ROOM_OF_HEADER.get(name)
     if room is None:
-        findings.add(path, line, f"<weir/{name}.h> belongs to no room: add it to PUBLIC in tools/check_includes.py")
+        findings.add(path, line, f"<weir/{name}.h> belongs to no room: add it to PUBLIC in tools/sources.py")
     elif room not in allowed:
         findings.add(path, line, f"<weir/{name}.h> is of room {room}, which may not be used here")
 
@@ -63,7 +51,7 @@ def check_public_name(path, line, name, allowed):
 def check_public_header(path):
     room = ROOM_OF_HEADER.get(path.stem)
     if room is None:
-        findings.add(path, 1, "belongs to no room: add it to PUBLIC in tools/check_includes.py")
+        findings.add(path, 1, "belongs to no room: add it to PUBLIC in tools/sources.py")
         return
     for line, is_system, name in includes(read(path)):
         if not is_system:

@@ -27,6 +27,19 @@ BELOW = {
     "cli": {"http", "view"},
 }
 
+# The room that each public header belongs to.
+PUBLIC = {
+    "base": {"allocator", "clock", "duration", "export", "key", "log", "status", "version"},
+    "context": {"context", "panic", "scope"},
+    "cron": {"cron", "schedule"},
+    "metrics": {"metrics"},
+    "queue": {"limiter", "queue", "snapshot"},
+    "isolate": {"isolation"},
+    "parallel": {"parallel"},
+    "pool": {"ended", "envelope", "lifecycle", "pool", "pool_snapshot", "stamp"},
+    "jobs": {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "policy", "producer", "transaction"},
+}
+
 
 def files(*suffixes, under="."):
     """The files of the tree in order of their paths, relative to ROOT; suffixes none: every file."""

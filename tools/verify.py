@@ -5,11 +5,12 @@
 
 Usage: tools/verify.py [--list | STAGE...]     --list: say of each stage whether it is stale; STAGE: run these, stale or not
 
-Each stage is a target of the Makefile. What it came to stands in tests/verified/STAGE with the date, the commit and the
-figures; that is written only where the tree was that commit's, before and after. A stage is stale when something it
-depends on has changed since that commit: its rooms, the rooms below them, what else the table names, and what all
-stages depend on (ALWAYS). A stage that printed a line "SKIPPED: ..." did not run to its end, and is recorded as skipped,
-which is as good as stale. All that are to run are run, also after a failure. Output goes to build/verify/STAGE.log.
+Each stage is a target of the Makefile. What it came to stands in tests/verified/STAGE with the date, the commit and
+the figures; that is written only where the tree was that commit's, before and after. A stage is stale when something
+it depends on has changed since that commit: its rooms and the rooms below them, with their public headers, what else
+the table names, and what all stages depend on (ALWAYS). A stage that printed a line "SKIPPED: ..." did not run to its
+end, and is recorded as skipped, which is as good as stale. All that are to run are run, also after a failure. Output
+goes to build/verify/STAGE.log.
 """
 import datetime
 import os
@@ -19,10 +20,10 @@ import sys
 import time
 from pathlib import Path
 
-from sources import BELOW, ROOT
+from sources import BELOW, PUBLIC, ROOT
 
-ALWAYS = ["include", "tests/support", "cmake", "CMakeLists.txt", "CMakePresets.json", "packaging/deps.txt"]
-EVERYTHING = ["src", "tests", "examples", ":!tests/verified"]
+ALWAYS = ["tests/support", "cmake", "CMakeLists.txt", "CMakePresets.json", "packaging/deps.txt"]
+EVERYTHING = ["include", "src", "tests", "examples", ":!tests/verified"]
 # Of jobs, what only a cluster uses.
 STORE = [":!src/jobs/beanstalkd", ":!src/jobs/redis"]
 PROGRAM = ["jobs", "cli"]
@@ -71,7 +72,8 @@ def clean_commit():
 
 def pathspecs(rooms, others):
     wanted = set(rooms).union(*(BELOW[room] for room in rooms))
-    return ALWAYS + sorted(f"src/{room}" for room in wanted) + others
+    headers = [f"include/weir/{header}.h" for room in wanted for header in PUBLIC.get(room, ())]
+    return ALWAYS + [f"src/{room}" for room in wanted] + headers + others
 
 
 def why_stale(name, rooms, others):
