@@ -127,6 +127,26 @@ static int hold_copy(const struct servers *servers, int node)
     return -1;
 }
 
+TEST(revokes_what_is_held_back,
+     "a job of which all copies are reserved and none runs is removed: its "
+     "claim is marked, so that whoever holds them deletes them")
+{
+    struct servers servers;
+    int fds[SERVER_NODES];
+    servers_start(&servers);
+    weir_broker *broker = open_on(&servers, "claims=REDIS");
+    struct weir_job_id id = put(broker, 0);
+    for (int i = 0; i < SERVER_NODES; i++) {
+        fds[i] = hold_copy(&servers, i);
+    }
+    CHECK_STATUS(change(weir_broker_remove_ids, broker, &id), WEIR_OK);
+    for (int i = 0; i < SERVER_NODES; i++) {
+        (void)close(fds[i]);
+    }
+    weir_broker_close(broker);
+    servers_end(&servers);
+}
+
 struct seen {
     int count;
     struct weir_node nodes[4];

@@ -42,7 +42,9 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
         if (away > 0 && copies->is_buried) {
             return weiri_copies_fail(copies, "was removed, but a copy may stay buried", ret_error);
         }
-        if (weiri_copies_find(copies, WEIRI_DELETED) != NULL) {
+        /* A mark that was set where a copy was found keeps the job from running, though a copy that
+         * is reserved cannot be deleted. */
+        if (weiri_copies_find(copies, WEIRI_DELETED) != NULL || answer == WEIRI_CLAIM_MINE) {
             return WEIR_OK;
         }
     }
