@@ -288,7 +288,8 @@ typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
 /** Calls back for every tube in order of name, as of one moment. tube: only that one; NULL: all.
  * Jobs that are due count as ready; a reservation that has ended counts as reserved until the next
  * consumer comes by. Writes nothing and waits for no writer. Errors: those of the storage. An
- * unknown tube is no error: there is no call. */
+ * unknown tube is no error: there is no call. A cluster forgets tubes that are empty, so that one
+ * that is named has counts, of zero where no node knows it. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
                                                            weir_tube_fn *fn, void *arg,
                                                            struct weir_error *ret_error);

@@ -71,6 +71,10 @@ TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they d
     WEIR(0, "rm", "--tube", "t", "--state", "buried");
     CHECK_INT(program_count("t", "buried"), ==, 0);
     WEIR(66, "rm", aside);
+    /* Nodes forget tubes that are empty. */
+    ended = WEIR_EXPECT(0, "stats", "--json", "never");
+    CHECK(strstr(ended.out, "\"tube\":\"never\",\"delayed\":0,\"ready\":0") != NULL);
+    ended_free(&ended);
     free(aside);
     free(at);
     free(now);

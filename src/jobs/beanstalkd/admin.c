@@ -137,7 +137,8 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
         struct weir_tube_counts counts;
         bool is_known = weiri_cluster_count(&queries, names.tube[i], &counts);
         status = weiri_queries_check(&queries, "stats-tube", ret_error);
-        is_over = status == WEIR_OK && is_known && fn(&counts, arg) != 0;
+        /* Nodes forget a tube that is empty, so that one that is named may have had jobs. */
+        is_over = status == WEIR_OK && (is_known || tube != NULL) && fn(&counts, arg) != 0;
     }
     weiri_queries_fini(&queries);
     weiri_release(memory, names.tube, names.capacity * sizeof(*names.tube));
