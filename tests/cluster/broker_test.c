@@ -238,6 +238,7 @@ TEST(refuses_what_nodes_cannot_hold, "a body over the nodes' limit, a priority a
     struct weir_error error;
     struct weir_job_id id;
     CHECK_STATUS(put_text(broker, "t", big, NULL, &id, &error), WEIR_ETOOBIG);
+    CHECK(strstr(error.text, "JOB_TOO_BIG: 70020 bytes with the run time, expected 65535") != NULL);
     free(big);
     struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
     options.priority = -3;

@@ -105,8 +105,8 @@ struct weiri_query {
     struct weiri_command command;
     enum weiri_delivery delivery;
     enum weiri_reply_kind kind; /* 0 unless answered */
-    uint64_t id;
-    char *body; /* taken; weiri_queries_fini() frees it */
+    uint64_t id;                /* of the job; of WEIRI_JOB_TOO_BIG the node's limit */
+    char *body;                 /* taken; weiri_queries_fini() frees it */
     size_t body_size;
     char why[96];                                   /* not sent or lost: why */
     char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */

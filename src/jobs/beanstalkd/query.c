@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Calls of other threads: requests to nodes and claims, with their answers. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,7 +65,8 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
     query->delivery = delivery;
     if (reply != NULL) {
         query->kind = reply->kind;
-        query->id = reply->id;
+        query->id =
+            reply->kind == WEIRI_JOB_TOO_BIG ? command->conn->facts.max_job_size : reply->id;
         query->body = reply->body;
         query->body_size = reply->body_size;
         reply->body = NULL;
@@ -139,7 +141,13 @@ void weiri_query_tell(const struct weiri_query *query, char *text, size_t size)
     size_t used = strlen(text);
     const char *name = query->command.conn->config.endpoint->text;
     const char *separator = used == 0 ? "" : "; ";
-    if (query->delivery == WEIRI_ANSWERED) {
+    if (query->kind == WEIRI_JOB_TOO_BIG) {
+        const struct weiri_request *put = &query->command.request;
+        (void)snprintf(text + used, size - used,
+                       "%s%.60s: JOB_TOO_BIG: %zu bytes with the run time, expected %" PRIu64
+                       " at most",
+                       separator, name, put->prefix_size + put->body_size, query->id);
+    } else if (query->delivery == WEIRI_ANSWERED) {
         (void)snprintf(text + used, size - used, "%s%.60s: %s", separator, name,
                        weiri_reply_name(query->kind));
     } else {
