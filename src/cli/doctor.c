@@ -44,12 +44,15 @@ struct doctor {
     pthread_mutex_t mutex;
     size_t warning_count; /* Guarded by the mutex, like the texts. */
     char warnings[WARNINGS_MAX][256];
+    char told[4096]; /* The texts of findings, as far as there is space. */
 };
 
 static int tell(const struct weir_finding *finding, void *arg)
 {
     struct doctor *doctor = arg;
     const char *level = weir_finding_level_name(finding->level);
+    size_t used = strlen(doctor->told);
+    (void)snprintf(doctor->told + used, sizeof(doctor->told) - used, "%s\n", finding->text);
     doctor->is_told = true;
     doctor->has_problem = doctor->has_problem || finding->level == WEIR_FINDING_PROBLEM;
     doctor->failed =
@@ -80,6 +83,11 @@ static void tell_warnings(struct doctor *doctor)
 {
     (void)pthread_mutex_lock(&doctor->mutex);
     for (size_t i = 0; i < doctor->warning_count && !doctor->failed; i++) {
+        /* A server that is away is a finding of its own, of the same reason. */
+        const char *away = strstr(doctor->warnings[i], " is away: ");
+        if (away != NULL && strstr(doctor->told, away + strlen(" is away: ")) != NULL) {
+            continue;
+        }
         const struct weir_finding finding = {.name = "warning",
                                              .subject = "broker",
                                              .text = doctor->warnings[i],

@@ -169,3 +169,38 @@ TEST(is_away_and_back, "while Redis is killed or hangs every claim is answered a
     }
     end(&world);
 }
+
+/* How many times Redis refused a password. */
+static int refused_passwords(const struct world *world)
+{
+    char answer[16384];
+    int count = 0;
+    redis_say(world->servers.redis.port, "AUTH secret\r\nINFO commandstats", answer,
+              sizeof(answer));
+    const char *auth = strstr(answer, "cmdstat_auth:");
+    const char *failed = auth == NULL ? NULL : strstr(auth, "failed_calls=");
+    CHECK(failed == NULL || sscanf(failed, "failed_calls=%d", &count) == 1);
+    return count;
+}
+
+TEST(tells_a_wrong_password_once,
+     "a password that Redis refuses is one line of the log, however often "
+     "it is tried")
+{
+    static const char *const options[] = {"--requirepass", "secret", NULL};
+    struct world world;
+    char url[64];
+    memset(&world, 0, sizeof(world));
+    redis_start_with(&world.servers.redis, options);
+    (void)snprintf(url, sizeof(url), "redis://:wrong@127.0.0.1:%d/1", world.servers.redis.port);
+    open_claims(&world, url, WEIR_SECONDS(20));
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_AWAY);
+    while (refused_passwords(&world) < 3) {
+        turn(&world);
+    }
+    const char *end_of_line = strchr(world.log, '\n');
+    CHECK(end_of_line != NULL && end_of_line[1] == '\0');
+    CHECK(strstr(world.log, "is away: WRONGPASS ") != NULL);
+    CHECK(strncmp(weiri_claims_why(world.claims), "WRONGPASS ", 10) == 0);
+    end(&world);
+}

@@ -134,6 +134,25 @@ TEST(stats, "stats shows every server of a cluster with its state, then the tube
     servers_end(&servers);
 }
 
+TEST(doctor, "a Redis that is away is one finding of doctor, which names the reason")
+{
+    struct servers servers;
+    char parts[64];
+    char answer[64];
+    char url[512];
+    begin(&servers, "");
+    redis_say(servers.redis.port, "CONFIG SET requirepass secret", answer, sizeof(answer));
+    (void)snprintf(parts, sizeof(parts), "claims=redis://:wrong@127.0.0.1:%d", servers.redis.port);
+    servers_url(&servers, parts, url, sizeof(url));
+    CHECK_INT(setenv("WEIR_BROKER", url, 1), ==, 0);
+    struct ended ended = WEIR_EXPECT(1, "doctor");
+    const char *finding = strstr(ended.out, "problem: redis: ");
+    CHECK(finding == ended.out && strstr(finding, "it does not answer: WRONGPASS ") != NULL);
+    CHECK(strstr(finding + 1, "problem: ") == NULL);
+    ended_free(&ended);
+    servers_end(&servers);
+}
+
 TEST(move, "move takes a tube from a store to a cluster and back, and prints the ledger")
 {
     struct servers servers;

@@ -144,7 +144,8 @@ void weiri_query_tell(const struct weiri_query *query, char *text, size_t size);
 enum weir_status weiri_queries_check(const struct weiri_queries *queries, const char *what,
                                      struct weir_error *ret_error);
 
-/* Sends a claim, whose key is set, and waits for the answer; there are claims. */
+/* Sends a claim, whose key is set, and waits for the answer; there are claims. Where Redis is away
+ * its reason says why. */
 enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
                                             struct weiri_claim *claim);
 

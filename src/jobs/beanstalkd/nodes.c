@@ -86,7 +86,7 @@ static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *ar
     int64_t start = weiri_monotonic_now();
     if (weiri_cluster_claim(cluster, &claim) == WEIRI_CLAIM_AWAY) {
         node.state = WEIR_NODE_AWAY;
-        node.why = "no answer, or an error: the log says which";
+        node.why = claim.reason;
     } else {
         node.answer_ns = weiri_monotonic_now() - start;
     }

@@ -191,6 +191,10 @@ static void claim_answered(struct weiri_claim *claim, enum weiri_claim_answer an
     struct claim_call *call = WEIRI_CONTAINER(claim, struct claim_call, claim);
     (void)number;
     call->answer = answer;
+    if (answer == WEIRI_CLAIM_AWAY) {
+        (void)snprintf(claim->reason, sizeof(claim->reason), "%s",
+                       weiri_claims_why(call->call.cluster->claims));
+    }
     weiri_call_answer(&call->call);
 }
 

@@ -210,6 +210,15 @@ static struct weiri_redis_server *choose(struct weiri_claims *claims,
     return best;
 }
 
+const char *weiri_claims_why(const struct weiri_claims *claims)
+{
+    size_t i = 0;
+    while (i < claims->server_count && claims->servers[i].failures == 0) {
+        i++;
+    }
+    return i < claims->server_count ? claims->servers[i].why : "it refuses: the log says why";
+}
+
 /* The node that `MOVED SLOT HOST:PORT` names; no host means the one that says so. NULL: there is no
  * place for another. */
 static struct weiri_redis_server *find_node(struct weiri_claims *claims,
@@ -276,12 +285,13 @@ static void refused(struct weiri_redis_server *server, struct weiri_claim *claim
         place(claims, find_node(claims, server, why), claim);
         return;
     }
-    weiri_broker_log(claims->config, WEIR_LOG_WARNING, "Redis for claims refuses: %s", why);
     /* The script may be lost, or this server not the one to ask any more. Not so where it lacks
      * memory, or moves slots, or the cluster lacks a node. */
-    if (!begins(why, "OOM ") && !begins(why, "ASK ") && !begins(why, "TRYAGAIN ") &&
-        !begins(why, "CLUSTERDOWN ")) {
-        server->spoiled = "it refuses";
+    if (begins(why, "OOM ") || begins(why, "ASK ") || begins(why, "TRYAGAIN ") ||
+        begins(why, "CLUSTERDOWN ")) {
+        weiri_broker_log(claims->config, WEIR_LOG_WARNING, "Redis for claims refuses: %s", why);
+    } else {
+        weiri_redis_server_spoil(server, why);
     }
     answer_claim(claim, WEIRI_CLAIM_AWAY, 0);
 }

@@ -73,6 +73,8 @@ void weiri_claims_close(struct weiri_claims *claims);
 
 /* Sends a claim; while Redis is away it is answered at once. */
 void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, int64_t now_ns);
+/* Why the first server that is away is so. */
+const char *weiri_claims_why(const struct weiri_claims *claims);
 /* Connects, sends and ends what took too long. Returns when to call it again. */
 int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns);
 /* Fills in what to poll for: at most WEIRI_CLAIMS_POLLS. Returns how many. */

@@ -38,13 +38,23 @@ void weiri_redis_server_drop(struct weiri_redis_server *server)
 
 /* --- connecting --- */
 
+void weiri_redis_server_spoil(struct weiri_redis_server *server, const char *why)
+{
+    if (!server->is_spoiled) {
+        server->is_spoiled = true;
+        (void)snprintf(server->why, sizeof(server->why), "%s", why);
+    }
+}
+
+/* The connection is over, because of what it was spoiled by first, else because of this. */
 static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *why)
 {
     bool was_asking = server->is_asking;
+    weiri_redis_server_spoil(server, why);
+    server->is_spoiled = false;
     server->is_asking = false;
     server->is_found = false;
     server->greeting_limit_ns = INT64_MAX;
-    server->spoiled = NULL;
     if (server->url->kind == WEIRI_REDIS_SENTINEL) {
         server->sentinel = (server->sentinel + 1) % server->url->seed_count;
         if (was_asking && ++server->asked < server->url->seed_count) {
@@ -56,7 +66,7 @@ static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *
     if (!server->was_away) {
         server->was_away = true;
         weiri_broker_log(server->config, WEIR_LOG_WARNING, "Redis for claims%s%s is away: %s",
-                         server->host[0] != '\0' ? " at " : "", server->host, why);
+                         server->host[0] != '\0' ? " at " : "", server->host, server->why);
     }
     server->failures++;
     server->retry_ns =
@@ -92,9 +102,7 @@ static void on_step(redisAsyncContext *redis, void *answer, void *arg)
     struct weiri_redis_server *server = redis->ev.data;
     (void)arg;
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR) {
-        weiri_broker_log(server->config, WEIR_LOG_ERROR, "Redis for claims refuses: %s",
-                         reply->str);
-        server->spoiled = "it refuses";
+        weiri_redis_server_spoil(server, reply->str);
     }
 }
 
@@ -120,7 +128,7 @@ static void on_role(redisAsyncContext *redis, void *answer, void *arg)
     (void)arg;
     if (reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
         reply->element[0]->str != NULL && strcmp(reply->element[0]->str, "master") != 0) {
-        server->spoiled = "it is no master";
+        weiri_redis_server_spoil(server, "it is no master");
     }
 }
 
@@ -129,7 +137,7 @@ static void on_script(redisAsyncContext *redis, void *answer, void *arg)
     const redisReply *reply = answer;
     struct weiri_redis_server *server = redis->ev.data;
     on_step(redis, answer, arg);
-    if (reply != NULL && server->spoiled == NULL) {
+    if (reply != NULL && !server->is_spoiled) {
         server->greeting_limit_ns = INT64_MAX;
         server->failures = 0;
         server->asked = 0;
@@ -181,7 +189,7 @@ static void on_master(redisAsyncContext *redis, void *answer, void *arg)
         port = (int)strtol(reply->element[1]->str, NULL, 10);
     }
     if (port <= 0 || port > 65535 || reply->element[0]->len >= sizeof(server->host)) {
-        server->spoiled = "its sentinels do not know it";
+        weiri_redis_server_spoil(server, "its sentinels do not know it");
         return;
     }
     (void)snprintf(server->host, sizeof(server->host), "%s", reply->element[0]->str);
@@ -205,7 +213,6 @@ static void begin(struct weiri_redis_server *server, int64_t now_ns)
         return;
     }
     server->redis = redis;
-    server->spoiled = NULL;
     server->greeting_limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
     redis->ev.data = server;
     redis->ev.addWrite = add_write;
@@ -238,9 +245,9 @@ int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t li
         }
     }
     int64_t limit = weiri_time_earlier(server->greeting_limit_ns, limit_ns);
-    if (limit <= now_ns || server->spoiled != NULL) {
+    if (limit <= now_ns || server->is_spoiled) {
         /* Before the context is freed, so that what its callbacks push is answered at once. */
-        fail(server, now_ns, server->spoiled != NULL ? server->spoiled : "the time limit passed");
+        fail(server, now_ns, "the time limit passed");
         weiri_redis_server_drop(server);
         return server->retry_ns;
     }

@@ -28,14 +28,15 @@ struct weiri_redis_server {
 
     redisAsyncContext *redis; /* NULL: not connected, and not connecting */
     bool is_writing;
-    bool is_dropping;    /* by us: no failure */
-    bool is_asking;      /* the connection is one to a sentinel */
-    bool is_found;       /* a sentinel named the address */
-    bool was_away;       /* for the log */
-    size_t sentinel;     /* to ask next */
-    size_t asked;        /* sentinels asked in vain, one after the other */
-    const char *spoiled; /* to be made anew, and why; NULL: no */
-    uint32_t failures;   /* in a row */
+    bool is_dropping;  /* by us: no failure */
+    bool is_asking;    /* the connection is one to a sentinel */
+    bool is_found;     /* a sentinel named the address */
+    bool was_away;     /* for the log */
+    bool is_spoiled;   /* to be made anew */
+    size_t sentinel;   /* to ask next */
+    size_t asked;      /* sentinels asked in vain, one after the other */
+    uint32_t failures; /* in a row */
+    char why[160];     /* it was spoiled, or failed last */
     int64_t retry_ns;
     int64_t greeting_limit_ns; /* INT64_MAX: greeted */
 
@@ -51,6 +52,8 @@ int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t li
                                    int64_t now_ns);
 struct pollfd weiri_redis_server_poll(const struct weiri_redis_server *server);
 void weiri_redis_server_ready(struct weiri_redis_server *server, short events);
+/* Has the connection made anew. The first reason stays. */
+void weiri_redis_server_spoil(struct weiri_redis_server *server, const char *why);
 /* Closes the connection: what was sent is answered with no reply. */
 void weiri_redis_server_drop(struct weiri_redis_server *server);
 
