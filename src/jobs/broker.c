@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/options.h"
+#include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
@@ -33,6 +34,12 @@ void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_le
         va_end(arguments);
         config->log(level, text, config->log_arg);
     }
+}
+
+int64_t weiri_retry_ns(uint32_t failures)
+{
+    int64_t pause = weiri_time_shift(WEIR_MS(50), failures - 1, WEIRI_RETRY_MAX_NS);
+    return pause - (int64_t)(weiri_random_seed() % (uint64_t)(pause / 4 + 1));
 }
 
 bool weiri_broker_is_ours(const weir_broker *broker)

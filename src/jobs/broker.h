@@ -46,6 +46,18 @@ struct weiri_broker_config {
     char boot[WEIRI_BOOT_SIZE];
 };
 
+/* Between two tries of what failed, at most: of each server that is away, and of each worker whose
+ * job cannot be settled meanwhile. The job after an outage waits for one of each. */
+#define WEIRI_RETRY_MAX_NS WEIR_MS(400)
+/* How long to wait after so many failures in a row: 50 ms, doubled up to the maximum. A quarter of
+ * it is at random, so that clients do not come back together. */
+int64_t weiri_retry_ns(uint32_t failures);
+/* Whether to tell of so many failures in a row: of the first, and ever less often. */
+static inline bool weiri_retry_is_told(uint32_t failures)
+{
+    return (failures & (failures - 1)) == 0;
+}
+
 /* A put. A run time that is not after the backend's now means at once. */
 struct weiri_put {
     const char *tube;

@@ -292,3 +292,25 @@ TEST(forked, "a child's calls on its parent's objects are refused and disturb no
     weir_producer_close(producer);
     weir_broker_close(broker);
 }
+
+TEST(tries_again_soon,
+     "what failed is tried again after pauses that grow to half a second at most, "
+     "of which a quarter is at random")
+{
+    int64_t most = WEIR_MS(50);
+    int64_t least_seen = INT64_MAX;
+    int64_t most_seen = 0;
+    for (uint32_t failures = 1; failures <= 100; failures++) {
+        int64_t pause = weiri_retry_ns(failures);
+        CHECK_INT(pause, <=, most);
+        CHECK_INT(pause, >=, most / 4 * 3);
+        most = most * 2 < WEIRI_RETRY_MAX_NS ? most * 2 : WEIRI_RETRY_MAX_NS;
+        if (failures > 10) {
+            least_seen = pause < least_seen ? pause : least_seen;
+            most_seen = pause > most_seen ? pause : most_seen;
+        }
+    }
+    CHECK_INT(most, <=, WEIR_MS(500));
+    CHECK_INT(least_seen, <, most_seen);
+    CHECK_INT(weiri_retry_ns(UINT32_MAX), <=, WEIRI_RETRY_MAX_NS);
+}

@@ -358,11 +358,6 @@ bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status st
            status != WEIR_ENOSPACE && (status != WEIR_ECORRUPT || is_until_empty);
 }
 
-int64_t weiri_consumer_backoff(uint32_t failures)
-{
-    return weiri_time_shift(WEIR_MS(50), failures > 0 ? failures - 1 : 0, WEIR_SECONDS(5));
-}
-
 void weir_consumer_free(weir_consumer *consumer)
 {
     /* In a child after fork there are no threads to end, and the memory is shared until exec. */

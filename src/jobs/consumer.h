@@ -156,8 +156,6 @@ void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
  * damage, which may concern few of its jobs; one that is to end when the tube is empty would never
  * end then. */
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status);
-/* The delay after a number of failures in a row. */
-int64_t weiri_consumer_backoff(uint32_t failures);
 
 /* Counts the jobs that the store buried, tells after_run of each, or the log where there is none,
  * and frees them. Without the mutex. */

@@ -167,8 +167,8 @@ static void back_off(weir_consumer *consumer, enum weir_status status,
         weiri_consumer_end(consumer, status, error);
     }
     consumer->failures++;
-    int64_t delay = weiri_consumer_backoff(consumer->failures);
-    if (!is_ending) {
+    int64_t delay = weiri_retry_ns(consumer->failures);
+    if (!is_ending && weiri_retry_is_told(consumer->failures)) {
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
                          "tube %s: tried again in %lld ms: %s", consumer->tube,
                          (long long)(delay / WEIR_MS(1)), error->text);

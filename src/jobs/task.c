@@ -154,7 +154,7 @@ static size_t claim_slots(weir_consumer *consumer)
 /* Waits before another try. False: there must be no other try. */
 static bool wait_to_retry(weir_consumer *consumer, uint32_t failures)
 {
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), weiri_consumer_backoff(failures));
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), weiri_retry_ns(failures));
     weiri_mutex_lock(&consumer->mutex);
     bool is_early = true;
     while (is_early && consumer->stops < 2 && consumer->end_status == WEIR_OK) {
@@ -195,9 +195,11 @@ static enum weir_status try_to_settle(struct weiri_task *task, struct next_actio
         }
         weiri_list_init(&ret_exchange->reserved);
         ret_exchange->reserved_count = 0;
-        weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                         "tube %s: job %s ended and cannot be settled: %s",
-                         task->reservation->job.tube, task->reservation->job.id, error.text);
+        if (weiri_retry_is_told(failures)) {
+            weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
+                             "tube %s: job %s ended and cannot be settled: %s",
+                             task->reservation->job.tube, task->reservation->job.id, error.text);
+        }
         if (weiri_consumer_is_ending(consumer, status)) {
             weiri_consumer_end(consumer, status, &error);
             return status;

@@ -170,6 +170,27 @@ TEST(is_away_and_back, "while Redis is killed or hangs every claim is answered a
     end(&world);
 }
 
+TEST(tries_again_soon, "a Redis that is gone is looked for twice a second at least")
+{
+    struct world world;
+    begin(&world, WEIR_SECONDS(20));
+    server_end(&world.servers.redis);
+    for (int tries = 0; tries < 6;) {
+        struct pollfd polls[WEIRI_CLAIMS_POLLS];
+        int64_t now = weiri_monotonic_now();
+        int64_t next = weiri_claims_advance(world.claims, now);
+        size_t count = weiri_claims_polls(world.claims, polls);
+        if (polls[0].fd < 0) {
+            CHECK_INT(next - now, <=, WEIR_MS(500));
+            tries++;
+            (void)poll(NULL, 0, (int)((next - now) / WEIR_MS(1)) + 1);
+        } else if (poll(polls, count, -1) > 0) {
+            weiri_claims_ready(world.claims, polls, count);
+        }
+    }
+    end(&world);
+}
+
 /* How many times Redis refused a password. */
 static int refused_passwords(const struct world *world)
 {

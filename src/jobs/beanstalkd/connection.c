@@ -14,18 +14,14 @@
 #include <unistd.h>
 
 #include "base/panic.h"
-#include "base/random.h"
 #include "base/time.h"
-
-#define RETRY_BASE WEIR_MS(50)
-#define RETRY_MAX WEIR_SECONDS(5)
+#include "jobs/broker.h"
 
 void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *config)
 {
     memset(conn, 0, sizeof(*conn));
     conn->config = *config;
     conn->fd = -1;
-    conn->random = weiri_random_seed();
     conn->facts.has_binlog = true;
     weiri_list_init(&conn->link);
     weiri_list_init(&conn->waiting);
@@ -90,10 +86,7 @@ void weiri_conn_fail(struct weiri_conn *conn, int64_t now_ns, const char *what, 
 {
     (void)snprintf(conn->why, sizeof(conn->why), "%s%s%s", what, why[0] != '\0' ? ": " : "", why);
     conn->failures++;
-    int64_t pause = weiri_time_shift(RETRY_BASE, conn->failures - 1, RETRY_MAX);
-    /* A quarter is at random, so that clients do not come back together. */
-    pause -= (int64_t)(weiri_random_next(&conn->random) % (uint64_t)(pause / 4 + 1));
-    conn->retry_ns = weiri_time_add(now_ns, pause);
+    conn->retry_ns = weiri_time_add(now_ns, weiri_retry_ns(conn->failures));
     drop(conn);
 }
 

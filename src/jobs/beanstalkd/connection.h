@@ -96,7 +96,6 @@ struct weiri_conn {
     bool is_wanted;      /* the owner's: connect, and stay connected */
     uint32_t failures;   /* in a row; 0 again once the node has answered the greeting */
     uint32_t generation; /* counts connections: reservations end with theirs */
-    uint64_t random;
     int64_t retry_ns;
     int64_t step_limit_ns; /* of connecting */
     char why[160];         /* of the last failure */

@@ -10,9 +10,6 @@
 
 #include "base/time.h"
 
-#define RETRY_BASE WEIR_MS(50)
-#define RETRY_MAX WEIR_SECONDS(5)
-
 void weiri_redis_server_init(struct weiri_redis_server *server, const char *host, int port)
 {
     (void)snprintf(server->host, sizeof(server->host), "%s", host);
@@ -69,8 +66,7 @@ static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *
                          server->host[0] != '\0' ? " at " : "", server->host, server->why);
     }
     server->failures++;
-    server->retry_ns =
-        weiri_time_add(now_ns, weiri_time_shift(RETRY_BASE, server->failures - 1, RETRY_MAX));
+    server->retry_ns = weiri_time_add(now_ns, weiri_retry_ns(server->failures));
 }
 
 static void add_write(void *arg)

@@ -350,7 +350,8 @@ struct tries {
     int64_t last_ns;
 };
 
-/* Each try comes after a pause that doubles. After some tries the disk has space again. */
+/* Each try comes after a pause that doubles, less a quarter at most. After some tries the disk has
+ * space again. */
 static void make_room(enum weir_log_level level, const char *message, void *arg)
 {
     struct tries *tries = arg;
@@ -358,7 +359,7 @@ static void make_room(enum weir_log_level level, const char *message, void *arg)
         return;
     }
     int64_t now = weiri_monotonic_now();
-    CHECK(tries->count == 0 || now - tries->last_ns >= WEIR_MS(50) << (tries->count - 1));
+    CHECK(tries->count == 0 || now - tries->last_ns >= (WEIR_MS(50) << (tries->count - 1)) / 4 * 3);
     tries->last_ns = now;
     tries->count++;
     if (tries->count >= 2) {
