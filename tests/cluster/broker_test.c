@@ -307,8 +307,7 @@ TEST(waits_for_redis, "while Redis is away no job runs and none is lost; then ea
     check_put(broker, "t", "job", NULL, NULL);
     struct ledger ledger = {.runs = 0};
     weir_consumer *consumer = start_consumer(broker, "t", 0, WEIR_CONSUMER_UNTIL_EMPTY, &ledger);
-    /* All copies have been looked at once they are delayed. */
-    while (jobs_counts(broker, "t").delayed != 3) {
+    while (jobs_counts(broker, "t").ready != 3) {
     }
     CHECK_INT(ledger.runs, ==, 0);
     redis_start(&servers);

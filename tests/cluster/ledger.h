@@ -78,6 +78,30 @@ static inline int ledger_handle(weir_context *context, const struct weir_job *jo
     return WEIR_OK;
 }
 
+/* A number of a node's statistics; -1: there is none. */
+static inline long long node_number(const struct servers *servers, int i, const char *command,
+                                    const char *name)
+{
+    char text[4096];
+    size_t used = 0;
+    ssize_t count;
+    int fd = connect_port(servers->node[i].port);
+    CHECK(fd >= 0);
+    int length = snprintf(text, sizeof(text), "%s\r\nquit\r\n", command);
+    CHECK(write(fd, text, (size_t)length) == length);
+    while ((count = read(fd, text + used, sizeof(text) - 1 - used)) > 0) {
+        used += (size_t)count;
+    }
+    (void)close(fd);
+    text[used] = '\0';
+    long long number = -1;
+    char line[64];
+    (void)snprintf(line, sizeof(line), "\n%s: ", name);
+    const char *at = strstr(text, line);
+    CHECK(at == NULL || sscanf(at + strlen(line), "%lld", &number) == 1);
+    return number;
+}
+
 /* A consumer that ends with the tube. */
 static inline weir_consumer *ledger_start(weir_broker *broker, struct ledger *ledger)
 {

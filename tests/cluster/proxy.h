@@ -21,6 +21,7 @@ struct proxy {
     _Atomic bool is_silent; /* half-open: takes bytes and passes none */
     _Atomic bool is_deaf;   /* passes bytes to the node, and none back */
     _Atomic int resets;
+    _Atomic int refused; /* connections closed at once, since the node is gone */
 
     int listening;
     int stop[2];
@@ -78,6 +79,7 @@ static inline void proxy_accept(struct proxy *proxy)
     if (node < 0) {
         if (fd >= 0) {
             (void)close(fd);
+            atomic_fetch_add(&proxy->refused, 1);
         }
         return;
     }

@@ -81,15 +81,97 @@ TEST(waits_while_redis_is_stopped, "while Redis hangs no job runs and none is lo
                                    "once")
 {
     struct world world;
-    begin(&world);
+    begin_with(&world, NULL, "claims=REDIS&time_limit=500ms", "is away");
     ledger_put(world.broker, 0, JOBS);
     CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
-    wait_until_delayed(&world);
+    while (world.ledger.words == 0) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    /* What was reserved until then is given back. */
+    while (jobs_counts(world.broker, "t").ready != (uint64_t)JOBS * SERVER_NODES) {
+    }
     CHECK_INT(world.ledger.all, ==, 0);
     CHECK(kill(world.servers.redis.pid, SIGCONT) == 0);
     ledger_wait(consumer);
     ledger_check(&world.ledger);
+    end(&world);
+}
+
+/* A Redis that keeps its claims when it is killed. */
+static const char *const keeping[] = {"--appendonly", "yes", "--appendfsync", "always", NULL};
+
+static int ignore_node(const struct weir_node *node, void *arg)
+{
+    (void)node;
+    (void)arg;
+    return 0;
+}
+
+/* A broker whose Redis is behind a proxy, which has greeted both. */
+static void begin_behind(struct world *world, struct proxy *proxy, const char *const *options,
+                         const char *parts)
+{
+    char all[128];
+    char url[512];
+    struct weir_error error;
+    memset(world, 0, sizeof(*world));
+    for (int i = 0; i < SERVER_NODES; i++) {
+        node_start(&world->servers, i);
+    }
+    redis_start_with(&world->servers.redis, options);
+    proxy_start(proxy, world->servers.redis.port, 4096);
+    (void)snprintf(all, sizeof(all), "claims=redis://127.0.0.1:%d&time_limit=500ms%s", proxy->port,
+                   parts);
+    servers_url(&world->servers, all, url, sizeof(url));
+    world->broker = ledger_open(&world->ledger, url);
+    CHECK_STATUS(weir_broker_nodes(world->broker, ignore_node, NULL, &error), WEIR_OK);
+}
+
+static void wait_refused(const struct proxy *proxy, int count)
+{
+    int until = proxy->refused + count;
+    while (proxy->refused < until) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static long long reserves(const struct servers *servers)
+{
+    long long sum = 0;
+    for (int i = 0; i < SERVER_NODES; i++) {
+        sum += node_number(servers, i, "stats", "cmd-reserve-with-timeout");
+    }
+    return sum;
+}
+
+TEST(reserves_nothing_without_redis,
+     "while Redis is away no node is asked for a job, in the middle of "
+     "work or from the start; then each job runs once")
+{
+    struct world world;
+    struct proxy proxy;
+    begin_behind(&world, &proxy, keeping, "&lease=1s");
+    server_end(&world.servers.redis);
+    wait_refused(&proxy, 2);
+    ledger_put(world.broker, 0, JOBS);
+    weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
+    wait_refused(&proxy, 3);
+    CHECK_INT(reserves(&world.servers), ==, 0);
+    redis_start_with(&world.servers.redis, keeping);
+    while (world.ledger.all == 0) {
+    }
+    server_end(&world.servers.redis);
+    wait_refused(&proxy, 2);
+    long long before = reserves(&world.servers);
+    wait_refused(&proxy, 3);
+    CHECK_INT(reserves(&world.servers), ==, before);
+    redis_start_with(&world.servers.redis, keeping);
+    ledger_wait(consumer);
+    ledger_check(&world.ledger);
+    proxy_end(&proxy);
     end(&world);
 }
 
@@ -133,9 +215,8 @@ TEST(closes_without_claims, "a broker that is closed while Redis is asked for cl
 TEST(survives_a_redis_that_flaps, "a Redis that is killed again and again, and keeps its claims, "
                                   "loses and doubles nothing")
 {
-    static const char *const options[] = {"--appendonly", "yes", "--appendfsync", "always", NULL};
     struct world world;
-    begin_with(&world, options, "claims=REDIS&time_limit=500ms", NULL);
+    begin_with(&world, keeping, "claims=REDIS&time_limit=500ms", NULL);
     ledger_put(world.broker, 0, JOBS);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     for (int runs = 1; runs <= JOBS; runs += JOBS / 4) {
@@ -144,7 +225,7 @@ TEST(survives_a_redis_that_flaps, "a Redis that is killed again and again, and k
             (void)nanosleep(&pause, NULL);
         }
         server_end(&world.servers.redis);
-        redis_start_with(&world.servers.redis, options);
+        redis_start_with(&world.servers.redis, keeping);
     }
     ledger_wait(consumer);
     ledger_check(&world.ledger);
@@ -202,32 +283,6 @@ TEST(warns_of_eviction, "a Redis that may evict claims is told of in the log, an
     }
 }
 
-static int ignore_node(const struct weir_node *node, void *arg)
-{
-    (void)node;
-    (void)arg;
-    return 0;
-}
-
-/* A broker whose Redis is behind a proxy, which has greeted both. */
-static void begin_behind(struct world *world, struct proxy *proxy, const char *parts)
-{
-    char all[128];
-    char url[512];
-    struct weir_error error;
-    memset(world, 0, sizeof(*world));
-    for (int i = 0; i < SERVER_NODES; i++) {
-        node_start(&world->servers, i);
-    }
-    redis_start(&world->servers);
-    proxy_start(proxy, world->servers.redis.port, 4096);
-    (void)snprintf(all, sizeof(all), "claims=redis://127.0.0.1:%d&time_limit=500ms%s", proxy->port,
-                   parts);
-    servers_url(&world->servers, all, url, sizeof(url));
-    world->broker = ledger_open(&world->ledger, url);
-    CHECK_STATUS(weir_broker_nodes(world->broker, ignore_node, NULL, &error), WEIR_OK);
-}
-
 /* Puts a job with a TTR, and lets Redis claim it without telling. */
 static weir_consumer *lose_an_answer(struct world *world, struct proxy *proxy, int64_t ttr_ns)
 {
@@ -251,7 +306,7 @@ TEST(loses_an_answer, "a claim that Redis made while its answer was lost ends wi
 {
     struct world world;
     struct proxy proxy;
-    begin_behind(&world, &proxy, "&lease=1s");
+    begin_behind(&world, &proxy, NULL, "&lease=1s");
     weir_consumer *consumer = lose_an_answer(&world, &proxy, WEIR_SECONDS(1));
     weir_consumer_stop(consumer);
     ledger_wait(consumer);
@@ -271,7 +326,7 @@ TEST(takes_over, "the process that did not get the answer to its claim takes the
 {
     struct world world;
     struct proxy proxy;
-    begin_behind(&world, &proxy, "");
+    begin_behind(&world, &proxy, NULL, "");
     weir_consumer *consumer = lose_an_answer(&world, &proxy, WEIR_SECONDS(3600));
     proxy.is_deaf = false;
     ledger_wait(consumer);

@@ -328,23 +328,60 @@ TEST(has_a_node_away, "while a node of a Redis Cluster is killed its claims are 
     unshard(&sharded);
 }
 
+/* Three beanstalkds beside a Redis Cluster. */
+static weir_broker *open_beside(const struct sharded *sharded, struct servers *servers,
+                                struct ledger *ledger)
+{
+    char parts[64];
+    char url[256];
+    memset(servers, 0, sizeof(*servers));
+    for (int i = 0; i < SERVER_NODES; i++) {
+        node_start(servers, i);
+    }
+    (void)snprintf(parts, sizeof(parts), "claims=redis%%2Bcluster://127.0.0.1:%d",
+                   sharded->node[0].port);
+    servers_url(servers, parts, url, sizeof(url));
+    return ledger_open(ledger, url);
+}
+
+TEST(releases_for_longer,
+     "a job whose key is on a server of a Redis Cluster that is away goes back to "
+     "its node for longer each time; the others run")
+{
+    struct sharded sharded;
+    struct servers servers;
+    struct ledger ledger = {.all = 0};
+    char command[64];
+    shard(&sharded, WEIR_SECONDS(20));
+    weir_broker *broker = open_beside(&sharded, &servers, &ledger);
+    server_end(&sharded.node[1]);
+    ledger_put(broker, 0, JOBS);
+    weir_consumer *consumer = ledger_start(broker, &ledger);
+    int number = 1;
+    long long releases = 0;
+    while (releases < 3) {
+        /* Numbers of jobs are theirs that were put. */
+        number = number % JOBS + 1;
+        (void)snprintf(command, sizeof(command), "stats-job %d", number);
+        releases = node_number(&servers, 0, command, "releases");
+    }
+    CHECK_INT(node_number(&servers, 0, command, "delay"), >=, 4);
+    shard_run(&sharded, 1);
+    ledger_wait(consumer);
+    weir_broker_close(broker);
+    ledger_check(&ledger);
+    servers_end(&servers);
+    unshard(&sharded);
+}
+
 TEST(runs_each_job_once, "the copies of a job run once on three nodes with claims in a Redis "
                          "Cluster, which every server of it keeps some of")
 {
     struct sharded sharded;
     struct servers servers;
-    char parts[64];
-    char url[256];
-    shard(&sharded, WEIR_SECONDS(20));
-    memset(&servers, 0, sizeof(servers));
-    for (int i = 0; i < SERVER_NODES; i++) {
-        node_start(&servers, i);
-    }
-    (void)snprintf(parts, sizeof(parts), "claims=redis%%2Bcluster://127.0.0.1:%d",
-                   sharded.node[0].port);
-    servers_url(&servers, parts, url, sizeof(url));
     struct ledger ledger = {.all = 0};
-    weir_broker *broker = ledger_open(&ledger, url);
+    shard(&sharded, WEIR_SECONDS(20));
+    weir_broker *broker = open_beside(&sharded, &servers, &ledger);
     ledger_put(broker, 0, JOBS);
     ledger_consume(broker, &ledger);
     weir_broker_close(broker);

@@ -11,6 +11,8 @@
 
 /* For how long a copy is kept while another one runs. */
 #define LOOK_NS WEIR_MS(100)
+/* For how long a copy goes back to its node at most because its claim's server is away. */
+#define AWAY_SECONDS_MAX 8
 /* For how long a job is known as done here; Redis knows it for an hour. */
 #define DONE_NS WEIR_SECONDS(1800)
 
@@ -162,6 +164,15 @@ static bool has_claim(const struct weiri_copy *copy)
 
 static void ask(struct weiri_copy *copy);
 
+/* A second where all servers are away, since nothing is reserved until one is back. Where others
+ * answer the job is found again: then longer each time. */
+uint32_t weiri_copy_away_seconds(const struct weiri_copy *copy)
+{
+    bool are_away = weiri_claims_are_away(subscription_of(copy)->cluster->claims);
+    uint32_t reserves = copy->reservation->job.attempts;
+    return are_away ? 1 : (uint32_t)weiri_time_shift(1, reserves, 2 * AWAY_SECONDS_MAX) / 2;
+}
+
 static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);
@@ -194,7 +205,7 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
         if (subscription_of(copy)->cluster->options.runs_unclaimed) {
             admit(copy, copy->reservation->job.attempts);
         } else {
-            weiri_copy_leave(copy, WEIRI_JOB_RELEASE, WEIRI_AWAY_SECONDS);
+            weiri_copy_leave(copy, WEIRI_JOB_RELEASE, weiri_copy_away_seconds(copy));
         }
         break;
     }

@@ -178,7 +178,7 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
             return;
         }
         copy->event = WEIRI_JOB_RELEASE;
-        copy->delay_s = WEIRI_AWAY_SECONDS;
+        copy->delay_s = weiri_copy_away_seconds(copy);
     } else if (told == WEIRI_CLAIM_MINE && copy->event == WEIRI_JOB_DONE) {
         weiri_copy_note_done(copy);
         delete_others(copy);

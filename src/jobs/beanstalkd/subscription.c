@@ -108,7 +108,7 @@ static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, 
     return branch->last != NULL ? branch->poll_ns : weiri_time_add(now_ns, POLL_NS);
 }
 
-/* Closes lanes that nobody needs; a job that one was given at this moment goes back to ready. */
+/* Closes lanes that hold no job; one that one was given at this moment goes back to ready. */
 static void rest(struct weiri_subscription *subscription)
 {
     for (size_t node = 0; node < subscription->cluster->options.node_count; node++) {
@@ -204,7 +204,10 @@ static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
     int64_t until = subscription->waiters > 0 ? INT64_MAX : subscription->demand_until_ns;
     size_t demand = subscription->demand;
     weiri_mutex_unlock(&cluster->mutex);
-    if (until <= now_ns) {
+    /* What is reserved while nobody can claim it would only go back. */
+    bool must_wait = cluster->claims != NULL && !cluster->options.runs_unclaimed &&
+                     weiri_claims_are_away(cluster->claims);
+    if (until <= now_ns || must_wait) {
         rest(subscription);
         return next;
     }

@@ -139,9 +139,6 @@ void weiri_copy_free(struct weiri_copy *copy);
 
 /* What the two halves of a copy's life share: copy.c and settle.c. */
 
-/* For how long a copy goes back to its node because Redis is away. */
-#define WEIRI_AWAY_SECONDS 2
-
 /* Sends a request on the connection that the copy was reserved on; done as not sent where that is
  * gone. */
 void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *request,
@@ -151,6 +148,8 @@ void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *reques
 void weiri_copy_touch(struct weiri_copy *copy);
 /* When to touch it next, from now. */
 int64_t weiri_copy_touch_ns(const struct weiri_copy *copy);
+/* For how long it goes back to its node because its claim's server is away. */
+uint32_t weiri_copy_away_seconds(const struct weiri_copy *copy);
 /* How long a claim of a copy holds without being renewed. */
 int64_t weiri_copy_lease_ms(const struct weiri_copy *copy);
 

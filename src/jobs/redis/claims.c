@@ -210,6 +210,15 @@ static struct weiri_redis_server *choose(struct weiri_claims *claims,
     return best;
 }
 
+bool weiri_claims_are_away(const struct weiri_claims *claims)
+{
+    size_t i = 0;
+    while (i < claims->server_count && claims->servers[i].failures > 0) {
+        i++;
+    }
+    return i == claims->server_count;
+}
+
 const char *weiri_claims_why(const struct weiri_claims *claims)
 {
     size_t i = 0;

@@ -4,6 +4,7 @@
 #define WEIRI_REDIS_CLAIMS_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,6 +74,8 @@ void weiri_claims_close(struct weiri_claims *claims);
 
 /* Sends a claim; while Redis is away it is answered at once. */
 void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, int64_t now_ns);
+/* Is every server away? A claim that is pushed is answered so at once. */
+bool weiri_claims_are_away(const struct weiri_claims *claims);
 /* Why the first server that is away is so. */
 const char *weiri_claims_why(const struct weiri_claims *claims);
 /* Connects, sends and ends what took too long. Returns when to call it again. */
