@@ -22,11 +22,6 @@ struct names {
 
 static bool add_name(const struct weir_allocator *memory, struct names *names, const char *tube)
 {
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(names->tube[i], tube) == 0) {
-            return true;
-        }
-    }
     if (names->count == names->capacity) {
         size_t capacity = names->capacity * 2 + 16;
         void *grown =
@@ -135,6 +130,9 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
     bool is_over = false;
     for (size_t i = 0; i < names.count && status == WEIR_OK && !is_over; i++) {
         struct weir_tube_counts counts;
+        if (i > 0 && strcmp(names.tube[i], names.tube[i - 1]) == 0) {
+            continue;
+        }
         bool is_known = weiri_cluster_count(&queries, names.tube[i], &counts);
         status = weiri_queries_check(&queries, "stats-tube", ret_error);
         /* Nodes forget a tube that is empty, so that one that is named may have had jobs. */

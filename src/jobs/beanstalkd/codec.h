@@ -16,7 +16,6 @@
 enum weiri_verb {
     WEIRI_PUT = 1,
     WEIRI_USE,
-    WEIRI_RESERVE,
     WEIRI_RESERVE_TIMEOUT,
     WEIRI_RESERVE_JOB,
     WEIRI_DELETE,
@@ -29,16 +28,12 @@ enum weiri_verb {
     WEIRI_PEEK_READY,
     WEIRI_PEEK_DELAYED,
     WEIRI_PEEK_BURIED,
-    WEIRI_KICK,
     WEIRI_KICK_JOB,
     WEIRI_STATS,
     WEIRI_STATS_JOB,
     WEIRI_STATS_TUBE,
     WEIRI_LIST_TUBES,
-    WEIRI_LIST_TUBE_USED,
-    WEIRI_LIST_TUBES_WATCHED,
-    WEIRI_PAUSE_TUBE,
-    WEIRI_QUIT /* has no reply: the node closes the connection */
+    WEIRI_PAUSE_TUBE
 };
 
 /* A request. Members that a verb does not name are not read. */
@@ -49,7 +44,7 @@ struct weiri_request {
     uint32_t priority;
     uint32_t delay_s; /* put, release, pause-tube */
     uint32_t ttr_s;   /* put */
-    uint32_t count;   /* reserve-with-timeout: seconds; kick: jobs */
+    uint32_t count;   /* reserve-with-timeout: seconds */
     /* put: the body is prefix followed by body. */
     const char *prefix;
     size_t prefix_size;

@@ -20,8 +20,6 @@ static const struct {
                    MASK(WEIRI_INSERTED) | MASK(WEIRI_BURIED) | MASK(WEIRI_EXPECTED_CRLF) |
                        MASK(WEIRI_JOB_TOO_BIG) | MASK(WEIRI_DRAINING)},
     [WEIRI_USE] = {"use", "T", MASK(WEIRI_USING)},
-    [WEIRI_RESERVE] = {"reserve", "",
-                       MASK(WEIRI_RESERVED) | MASK(WEIRI_DEADLINE_SOON) | MASK(WEIRI_TIMED_OUT)},
     [WEIRI_RESERVE_TIMEOUT] = {"reserve-with-timeout", "c",
                                MASK(WEIRI_RESERVED) | MASK(WEIRI_DEADLINE_SOON) |
                                    MASK(WEIRI_TIMED_OUT)},
@@ -37,16 +35,12 @@ static const struct {
     [WEIRI_PEEK_READY] = {"peek-ready", "", MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
     [WEIRI_PEEK_DELAYED] = {"peek-delayed", "", MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
     [WEIRI_PEEK_BURIED] = {"peek-buried", "", MASK(WEIRI_FOUND) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_KICK] = {"kick", "c", MASK(WEIRI_KICKED)},
     [WEIRI_KICK_JOB] = {"kick-job", "i", MASK(WEIRI_KICKED) | MASK(WEIRI_NOT_FOUND)},
     [WEIRI_STATS] = {"stats", "", MASK(WEIRI_OK_BODY)},
     [WEIRI_STATS_JOB] = {"stats-job", "i", MASK(WEIRI_OK_BODY) | MASK(WEIRI_NOT_FOUND)},
     [WEIRI_STATS_TUBE] = {"stats-tube", "T", MASK(WEIRI_OK_BODY) | MASK(WEIRI_NOT_FOUND)},
     [WEIRI_LIST_TUBES] = {"list-tubes", "", MASK(WEIRI_OK_BODY)},
-    [WEIRI_LIST_TUBE_USED] = {"list-tube-used", "", MASK(WEIRI_USING)},
-    [WEIRI_LIST_TUBES_WATCHED] = {"list-tubes-watched", "", MASK(WEIRI_OK_BODY)},
     [WEIRI_PAUSE_TUBE] = {"pause-tube", "Td", MASK(WEIRI_PAUSED) | MASK(WEIRI_NOT_FOUND)},
-    [WEIRI_QUIT] = {"quit", "", 0},
 };
 
 /* The node counts the body with a signed number of 32 bits, and its CR LF with it. */
