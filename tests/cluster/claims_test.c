@@ -222,6 +222,6 @@ TEST(tells_a_wrong_password_once,
     const char *end_of_line = strchr(world.log, '\n');
     CHECK(end_of_line != NULL && end_of_line[1] == '\0');
     CHECK(strstr(world.log, "is away: WRONGPASS ") != NULL);
-    CHECK(strncmp(weiri_claims_why(world.claims), "WRONGPASS ", 10) == 0);
+    CHECK(strncmp(weiri_claims_away(world.claims), "WRONGPASS ", 10) == 0);
     end(&world);
 }

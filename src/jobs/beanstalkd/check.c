@@ -1,10 +1,12 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The check of a cluster: what docs/doctor.md lists. */
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 
 /* Between the two times that nodes are asked. */
@@ -17,9 +19,31 @@ struct counters {
 };
 
 struct cluster_check {
+    struct weiri_cluster *cluster;
     struct weiri_check *check;
     char version[32]; /* of the first node that answered */
 };
+
+/* Compares this host's clock with Redis', which was read between two reads of this one. */
+static void check_clock(struct cluster_check *cluster, const char *name)
+{
+    struct weiri_claim claim = {.verb = WEIRI_CLAIM_TIME};
+    weiri_claim_key("", 0, claim.key);
+    int64_t before = weiri_cluster_now(cluster->cluster);
+    if (weiri_cluster_claim(cluster->cluster, &claim) == WEIRI_CLAIM_AWAY) {
+        return;
+    }
+    int64_t redis = claim.time_ms * WEIR_MS(1);
+    int64_t behind = weiri_time_sub(redis, weiri_cluster_now(cluster->cluster));
+    int64_t ahead = weiri_time_sub(before, redis);
+    if (behind > WEIRI_CLOCKS_APART_NS || ahead > WEIRI_CLOCKS_APART_NS) {
+        (void)weiri_find(cluster->check, "clock", WEIR_FINDING_PROBLEM, name,
+                         "set the clocks of all hosts by NTP: jobs run late by a wrong one",
+                         "this host's clock is %" PRId64 " s %s Redis'",
+                         (behind > ahead ? behind : ahead) / WEIR_SECONDS(1),
+                         behind > ahead ? "behind" : "ahead of");
+    }
+}
 
 static int check_node(const struct weir_node *node, void *arg)
 {
@@ -31,6 +55,9 @@ static int check_node(const struct weir_node *node, void *arg)
                            keeps_jobs ? "start the node, or take it out of the URL"
                                       : "start Redis: without it jobs wait, or run twice",
                            "it does not answer: %s", node->why);
+    }
+    if (!keeps_jobs) {
+        check_clock(cluster, node->name);
     }
     if (node->state == WEIR_NODE_DRAINING) {
         (void)weiri_find(check, "drain", WEIR_FINDING_PROBLEM, node->name,
@@ -99,7 +126,7 @@ enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
                                      struct weir_error *ret_error)
 {
     struct weiri_cluster *cluster = store;
-    struct cluster_check nodes = {.check = check};
+    struct cluster_check nodes = {.cluster = cluster, .check = check};
     struct weiri_queries queries;
     enum weir_status status = weiri_cluster_nodes(store, check_node, &nodes, ret_error);
     if (status != WEIR_OK || check->is_over) {

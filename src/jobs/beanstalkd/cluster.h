@@ -144,10 +144,13 @@ void weiri_query_tell(const struct weiri_query *query, char *text, size_t size);
 enum weir_status weiri_queries_check(const struct weiri_queries *queries, const char *what,
                                      struct weir_error *ret_error);
 
-/* Sends a claim, whose key is set, and waits for the answer; there are claims. Where Redis is away
- * its reason says why. */
+/* Sends a claim, whose key is set, and waits for the answer; there are claims. WEIRI_CLAIM_TIME:
+ * the answer is in time_ms, or in reason why Redis is away. */
 enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
                                             struct weiri_claim *claim);
+
+/* How far the wall clocks of two hosts may be apart before one is called wrong. */
+#define WEIRI_CLOCKS_APART_NS WEIR_SECONDS(2)
 
 /* Sums what the nodes count of a tube, asking them by queries for all nodes. False: none of them
  * knows it, or it is empty and nobody's. */

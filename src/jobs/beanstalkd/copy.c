@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* A reserved copy from its arrival to the stock, on the cluster's thread. settle.c is its end. */
+/* A reserved copy from its arrival to the stock, on the cluster's thread. early.c is where it
+ * waits, settle.c its end. */
 #include <stdio.h>
 #include <string.h>
 
@@ -57,40 +58,6 @@ bool weiri_copy_is_alive(const struct weiri_copy *copy)
 int64_t weiri_copy_touch_ns(const struct weiri_copy *copy)
 {
     return weiri_time_add(weiri_monotonic_now(), copy->reservation->job.ttr_ns / 3);
-}
-
-/* --- held back --- */
-
-/* When something is due of it. */
-static int64_t due_ns(const struct weiri_copy *copy, int64_t now_ns)
-{
-    int64_t wall = weiri_cluster_now(subscription_of(copy)->cluster);
-    int64_t wait = weiri_time_sub(copy->reservation->job.run_at_ns, wall);
-    int64_t due = weiri_time_add(now_ns, wait > 0 ? wait : 0);
-    due = due > copy->look_ns ? due : copy->look_ns;
-    return weiri_time_earlier(due, copy->touch_ns);
-}
-
-void weiri_copy_hold_back(struct weiri_copy *copy)
-{
-    struct weiri_subscription *subscription = subscription_of(copy);
-    copy->is_early = true;
-    weiri_list_remove(&copy->link);
-    weiri_list_insert_before(&subscription->early, &copy->link);
-    subscription->early_count++;
-    subscription->early_ns =
-        weiri_time_earlier(subscription->early_ns, due_ns(copy, weiri_monotonic_now()));
-}
-
-void weiri_copy_go_on(struct weiri_copy *copy)
-{
-    if (copy->is_early) {
-        struct weiri_subscription *subscription = subscription_of(copy);
-        copy->is_early = false;
-        weiri_list_remove(&copy->link);
-        weiri_list_insert_before(&subscription->copies, &copy->link);
-        subscription->early_count--;
-    }
 }
 
 /* --- into the stock --- */
@@ -168,7 +135,7 @@ static void ask(struct weiri_copy *copy);
  * answer the job is found again: then longer each time. */
 uint32_t weiri_copy_away_seconds(const struct weiri_copy *copy)
 {
-    bool are_away = weiri_claims_are_away(subscription_of(copy)->cluster->claims);
+    bool are_away = weiri_claims_away(subscription_of(copy)->cluster->claims) != NULL;
     uint32_t reserves = copy->reservation->job.attempts;
     return are_away ? 1 : (uint32_t)weiri_time_shift(1, reserves, 2 * AWAY_SECONDS_MAX) / 2;
 }
@@ -272,7 +239,7 @@ static void ask(struct weiri_copy *copy)
     weiri_claims_push(cluster->claims, &copy->claim, weiri_monotonic_now());
 }
 
-static void claim(struct weiri_copy *copy)
+void weiri_copy_claim(struct weiri_copy *copy)
 {
     struct weiri_cluster *cluster = subscription_of(copy)->cluster;
     weiri_copy_go_on(copy);
@@ -312,7 +279,7 @@ static void learned(struct weiri_command *command, enum weiri_delivery delivery,
     if (job->run_at_ns > now) {
         weiri_copy_hold_back(copy);
     } else {
-        claim(copy);
+        weiri_copy_claim(copy);
     }
 }
 
@@ -382,20 +349,4 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     }
     const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->number};
     weiri_copy_send(copy, &request, learned);
-}
-
-int64_t weiri_copy_advance(struct weiri_copy *copy, int64_t now_ns)
-{
-    int64_t wall = weiri_cluster_now(subscription_of(copy)->cluster);
-    int64_t run_at = copy->reservation->job.run_at_ns;
-    if (!weiri_copy_is_alive(copy)) {
-        weiri_copy_free(copy);
-    } else if (run_at <= wall && copy->look_ns <= now_ns) {
-        claim(copy);
-    } else if (copy->touch_ns <= now_ns) {
-        weiri_copy_touch(copy);
-    } else {
-        return due_ns(copy, now_ns);
-    }
-    return INT64_MAX;
 }

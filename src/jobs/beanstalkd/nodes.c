@@ -6,7 +6,6 @@
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
-#include "jobs/redis/claims.h"
 
 static uint64_t number_of(const struct weiri_query *query, const char *name)
 {
@@ -65,10 +64,9 @@ static int tell_node(struct weiri_queries *queries, size_t index, const char *wh
     return fn(&node, arg);
 }
 
-/* Redis, by a command that changes nothing: to look at a claim of a body that no job has. */
+/* Redis, asked for its time. */
 static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *arg)
 {
-    static const char body[] = "0/weir: is Redis there?";
     const char *url = cluster->options.claims;
     const char *scheme = strstr(url, "://");
     const char *host = strrchr(url, '@');
@@ -79,9 +77,8 @@ static void tell_redis(struct weiri_cluster *cluster, weir_node_fn *fn, void *ar
                              .state = WEIR_NODE_UP,
                              .why = "",
                              .version = ""};
-    char ids[WEIR_JOB_ID_SIZE];
-    struct weiri_claim claim = {.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
-    weiri_claim_key(body, sizeof(body) - 1, claim.key);
+    struct weiri_claim claim = {.verb = WEIRI_CLAIM_TIME};
+    weiri_claim_key("", 0, claim.key);
     (void)weiri_cluster_claim(cluster, &claim);
     int64_t start = weiri_monotonic_now();
     if (weiri_cluster_claim(cluster, &claim) == WEIRI_CLAIM_AWAY) {

@@ -189,11 +189,12 @@ static void claim_answered(struct weiri_claim *claim, enum weiri_claim_answer an
                            int64_t number)
 {
     struct claim_call *call = WEIRI_CONTAINER(claim, struct claim_call, claim);
-    (void)number;
     call->answer = answer;
-    if (answer == WEIRI_CLAIM_AWAY) {
+    if (claim->verb == WEIRI_CLAIM_TIME) {
+        const char *why = weiri_claims_away(call->call.cluster->claims);
+        claim->time_ms = number;
         (void)snprintf(claim->reason, sizeof(claim->reason), "%s",
-                       weiri_claims_why(call->call.cluster->claims));
+                       why != NULL ? why : "it refuses: the log says why");
     }
     weiri_call_answer(&call->call);
 }

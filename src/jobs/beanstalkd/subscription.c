@@ -206,7 +206,7 @@ static int64_t advance(struct weiri_subscription *subscription, int64_t now_ns)
     weiri_mutex_unlock(&cluster->mutex);
     /* What is reserved while nobody can claim it would only go back. */
     bool must_wait = cluster->claims != NULL && !cluster->options.runs_unclaimed &&
-                     weiri_claims_are_away(cluster->claims);
+                     weiri_claims_away(cluster->claims) != NULL;
     if (until <= now_ns || must_wait) {
         rest(subscription);
         return next;

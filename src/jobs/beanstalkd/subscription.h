@@ -99,7 +99,8 @@ struct weiri_subscription {
     struct weiri_list copies; /* on their way to the stock */
     struct weiri_list early;
     size_t early_count;
-    int64_t early_ns; /* when to look through them; no later than any is due */
+    int64_t early_ns;    /* when to look through them; no later than any is due */
+    bool has_told_clock; /* that one was ready too early */
     struct weiri_done done[WEIRI_DONE_MAX]; /* the last of each place */
     struct weiri_branch branches[];         /* one a node */
 };
@@ -119,7 +120,7 @@ void weiri_copy_note_done(const struct weiri_copy *copy);
 /* A copy of the same job, or this copy itself; NULL: none is wanted. */
 struct weiri_copy *weiri_copy_find_same(const struct weiri_copy *copy,
                                         bool (*is_wanted)(const struct weiri_copy *other));
-/* Holds a copy back until its times; nothing of it is under way. */
+/* Holds a copy back until its times, or gives it back; nothing of it is under way. */
 void weiri_copy_hold_back(struct weiri_copy *copy);
 /* Ends that, if it is held back. */
 void weiri_copy_go_on(struct weiri_copy *copy);
@@ -137,7 +138,10 @@ void weiri_copy_forget(struct weiri_copy *copy);
 /* Frees a copy that no consumer has, in a list or in none, with its reservation. */
 void weiri_copy_free(struct weiri_copy *copy);
 
-/* What the two halves of a copy's life share: copy.c and settle.c. */
+/* What the parts of a copy's life share: copy.c, early.c and settle.c. */
+
+/* Claims a copy whose time has come, or admits it where there are no claims. */
+void weiri_copy_claim(struct weiri_copy *copy);
 
 /* Sends a request on the connection that the copy was reserved on; done as not sent where that is
  * gone. */

@@ -53,7 +53,10 @@ static const char script[] =
     "  note()\n"
     "  return {4, 0}\n"
     "end\n"
-    "if verb == 'look' then\n"
+    "if verb == 'time' then\n"
+    "  local now = redis.call('TIME')\n"
+    "  return {1, now[1] * 1000 + math.floor(now[2] / 1000)}\n"
+    "elseif verb == 'look' then\n"
     "  local ids = ''\n" /* as many as have space */
     "  for _, id in ipairs(redis.call('HKEYS', KEYS[3])) do\n"
     "    if id ~= 'reason' and #ids + #id < 1020 then ids = ids .. ',' .. id end\n"
@@ -91,7 +94,7 @@ static const char *const verbs[] = {
     [WEIRI_CLAIM] = "claim",           [WEIRI_CLAIM_RENEW] = "renew",   [WEIRI_CLAIM_UNDO] = "undo",
     [WEIRI_CLAIM_CONFIRM] = "confirm", [WEIRI_CLAIM_RETURN] = "return", [WEIRI_CLAIM_BURY] = "bury",
     [WEIRI_CLAIM_REVOKE] = "revoke",   [WEIRI_CLAIM_FORGET] = "forget", [WEIRI_CLAIM_LOOK] = "look",
-    [WEIRI_CLAIM_ASIDE] = "aside",
+    [WEIRI_CLAIM_ASIDE] = "aside",     [WEIRI_CLAIM_TIME] = "time",
 };
 
 struct weiri_claims {
@@ -210,22 +213,16 @@ static struct weiri_redis_server *choose(struct weiri_claims *claims,
     return best;
 }
 
-bool weiri_claims_are_away(const struct weiri_claims *claims)
+const char *weiri_claims_away(const struct weiri_claims *claims)
 {
-    size_t i = 0;
-    while (i < claims->server_count && claims->servers[i].failures > 0) {
-        i++;
+    const char *why = NULL;
+    for (size_t i = 0; i < claims->server_count; i++) {
+        if (claims->servers[i].failures == 0) {
+            return NULL;
+        }
+        why = claims->servers[i].why;
     }
-    return i == claims->server_count;
-}
-
-const char *weiri_claims_why(const struct weiri_claims *claims)
-{
-    size_t i = 0;
-    while (i < claims->server_count && claims->servers[i].failures == 0) {
-        i++;
-    }
-    return i < claims->server_count ? claims->servers[i].why : "it refuses: the log says why";
+    return why;
 }
 
 /* The node that `MOVED SLOT HOST:PORT` names; no host means the one that says so. NULL: there is no

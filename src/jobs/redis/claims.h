@@ -4,7 +4,6 @@
 #define WEIRI_REDIS_CLAIMS_H
 
 #include <poll.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +28,8 @@ enum weiri_claim_verb {
     WEIRI_CLAIM_ASIDE,   /* the same by an operator, unless it runs or is done */
     WEIRI_CLAIM_REVOKE,  /* nobody's, for time_ms, unless it runs or is done */
     WEIRI_CLAIM_FORGET,  /* buried no longer */
-    WEIRI_CLAIM_LOOK     /* why is it buried, and where? */
+    WEIRI_CLAIM_LOOK,    /* why is it buried, and where? */
+    WEIRI_CLAIM_TIME     /* nothing of the claim: number is Redis' wall clock, in ms */
 };
 
 enum weiri_claim_answer {
@@ -74,10 +74,10 @@ void weiri_claims_close(struct weiri_claims *claims);
 
 /* Sends a claim; while Redis is away it is answered at once. */
 void weiri_claims_push(struct weiri_claims *claims, struct weiri_claim *claim, int64_t now_ns);
-/* Is every server away? A claim that is pushed is answered so at once. */
-bool weiri_claims_are_away(const struct weiri_claims *claims);
-/* Why the first server that is away is so. */
-const char *weiri_claims_why(const struct weiri_claims *claims);
+/* Why every server is away, so that a claim that is pushed is answered so at once; NULL: one is
+ * not.
+ */
+const char *weiri_claims_away(const struct weiri_claims *claims);
 /* Connects, sends and ends what took too long. Returns when to call it again. */
 int64_t weiri_claims_advance(struct weiri_claims *claims, int64_t now_ns);
 /* Fills in what to poll for: at most WEIRI_CLAIMS_POLLS. Returns how many. */
