@@ -42,7 +42,7 @@ TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they d
     ended_free(&ended);
     WEIR(65, "kick", "--ids", now);
     WEIR(1, "work", "-e", "--attempts", "1", "t", "--", "false");
-    CHECK_INT(program_count("t", "buried"), ==, 1);
+    CHECK_INT(program_count("t", "buried"), ==, 3);
     ended = WEIR_EXPECT(0, "kick", "t");
     CHECK_STRING(ended.out, "kicked 1 job\n");
     ended_free(&ended);
