@@ -4,6 +4,7 @@
 #include "jobs/redis/server.h"
 
 #include <hiredis/hiredis.h>
+#include <hiredis/sds.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,23 +70,12 @@ static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *
     server->retry_ns = weiri_time_add(now_ns, weiri_retry_ns(server->failures));
 }
 
-static void add_write(void *arg)
-{
-    ((struct weiri_redis_server *)arg)->is_writing = true;
-}
-
-static void del_write(void *arg)
-{
-    ((struct weiri_redis_server *)arg)->is_writing = false;
-}
-
 /* The context is being freed: by us, or by hiredis after an error. */
 static void cleanup(void *arg)
 {
     struct weiri_redis_server *server = arg;
     const char *why = server->redis->errstr;
     server->redis = NULL;
-    server->is_writing = false;
     if (!server->is_dropping) {
         fail(server, weiri_monotonic_now(), why != NULL && why[0] != '\0' ? why : "closed");
     }
@@ -211,10 +201,7 @@ static void begin(struct weiri_redis_server *server, int64_t now_ns)
     server->redis = redis;
     server->greeting_limit_ns = weiri_time_add(now_ns, server->time_limit_ns);
     redis->ev.data = server;
-    redis->ev.addWrite = add_write;
-    redis->ev.delWrite = del_write;
     redis->ev.cleanup = cleanup;
-    server->is_writing = true; /* until connected */
     if (server->is_asking) {
         /* A sentinel without a password refuses this, and answers what follows. */
         authenticate(server, NULL);
@@ -254,16 +241,17 @@ struct pollfd weiri_redis_server_poll(const struct weiri_redis_server *server)
 {
     struct pollfd one = {.fd = -1};
     if (server->redis != NULL) {
-        one.fd = server->redis->c.fd;
-        one.events = (short)(POLLIN | (server->is_writing ? POLLOUT : 0));
+        const redisContext *redis = &server->redis->c;
+        bool is_writing = (redis->flags & REDIS_CONNECTED) == 0 || sdslen(redis->obuf) > 0;
+        one.fd = redis->fd;
+        one.events = (short)(POLLIN | (is_writing ? POLLOUT : 0));
     }
     return one;
 }
 
 void weiri_redis_server_ready(struct weiri_redis_server *server, short events)
 {
-    if (server->redis != NULL && (events & (POLLOUT | POLLERR | POLLHUP)) != 0 &&
-        server->is_writing) {
+    if (server->redis != NULL && (events & (POLLOUT | POLLERR | POLLHUP)) != 0) {
         redisAsyncHandleWrite(server->redis);
     }
     if (server->redis != NULL && (events & (POLLIN | POLLERR | POLLHUP)) != 0) {

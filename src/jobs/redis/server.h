@@ -27,16 +27,15 @@ struct weiri_redis_server {
     int port;
 
     redisAsyncContext *redis; /* NULL: not connected, and not connecting */
-    bool is_writing;
-    bool is_dropping;  /* by us: no failure */
-    bool is_asking;    /* the connection is one to a sentinel */
-    bool is_found;     /* a sentinel named the address */
-    bool was_away;     /* for the log */
-    bool is_spoiled;   /* to be made anew */
-    size_t sentinel;   /* to ask next */
-    size_t asked;      /* sentinels asked in vain, one after the other */
-    uint32_t failures; /* in a row */
-    char why[160];     /* it was spoiled, or failed last */
+    bool is_dropping;         /* by us: no failure */
+    bool is_asking;           /* the connection is one to a sentinel */
+    bool is_found;            /* a sentinel named the address */
+    bool was_away;            /* for the log */
+    bool is_spoiled;          /* to be made anew */
+    size_t sentinel;          /* to ask next */
+    size_t asked;             /* sentinels asked in vain, one after the other */
+    uint32_t failures;        /* in a row */
+    char why[160];            /* it was spoiled, or failed last */
     int64_t retry_ns;
     int64_t greeting_limit_ns; /* INT64_MAX: greeted */
 
