@@ -143,8 +143,9 @@ bool child_wait(struct child *child, int64_t wait_ns)
     if (child->pidfd < 0) {
         wait_ns = least(wait_ns, GROUP_CHECK_NS);
     }
-    int64_t wait_ms = (wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1);
-    int found = capture_poll(&child->capture, child->pidfd, child->control.reader, (int)wait_ms);
+    /* poll() would take a negative time for ever. */
+    int wait_ms = wait_ns > 0 ? (int)((wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1)) : 0;
+    int found = capture_poll(&child->capture, child->pidfd, child->control.reader, wait_ms);
     control_read(&child->control, child->run);
     return child->pidfd < 0 ? has_ended(child->pid) : found > 0;
 }

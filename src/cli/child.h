@@ -61,9 +61,9 @@ void child_raise_limit(uint32_t count);
 
 /* Starts it with these as standard input and output (-1: ours). Returns 0 or an errno. */
 int child_start(const struct child_request *request, int input, int output, struct child *child);
-/* Waits for its end, for wait_ns at most, passes on what it writes, and does what it tells of its
- * run. True: it has ended; false:
- * not yet, maybe before that time. Its zombie stays, so that no other group gets its number. */
+/* Waits for its end, for wait_ns at most (0 or less: not at all), passes on what it writes, and
+ * does what it tells of its run. True: it has ended; false: not yet, maybe before that time. Its
+ * zombie stays, so that no other group gets its number. */
 bool child_wait(struct child *child, int64_t wait_ns);
 /* Ends the whole group, as above. */
 void child_end_group(struct child *child, int64_t grace_ns);
