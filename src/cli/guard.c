@@ -84,7 +84,6 @@ _Noreturn static void watch(int end, const char *word)
 {
     char stop;
     (void)setsid(); /* signals of the terminal are for the worker */
-    (void)signal(SIGTERM, SIG_IGN);
     (void)dup2(end, STDIN_FILENO);
     (void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
     (void)close(STDOUT_FILENO);
@@ -105,6 +104,8 @@ void guard_start(void)
     unsigned char random[(WORD_SIZE - 1) / 2];
     char word[WORD_SIZE];
     int ends[2];
+    sigset_t all;
+    sigset_t before;
     if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return;
@@ -112,6 +113,10 @@ void guard_start(void)
     for (size_t i = 0; i < sizeof(random); i++) {
         (void)snprintf(word + 2 * i, 3, "%02x", random[i]);
     }
+    /* It has all signals blocked from its first moment on: it would not end in place of the worker
+     * that it is to outlive. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
     /* A child of a child, so that the worker's only children are its programs. */
     pid_t pid = fork();
     if (pid == 0) {
@@ -121,6 +126,7 @@ void guard_start(void)
         }
         _exit(0);
     }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)close(ends[0]);
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }

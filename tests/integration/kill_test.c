@@ -1,7 +1,9 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "integration/program.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -180,5 +182,58 @@ TEST(leftovers, "the programs of a killed worker end with it, and all that they 
     struct ended ended = program_wait(&worker);
     CHECK_INT(ended.signal, ==, SIGKILL);
     ended_free(&ended);
+    /* The harness fails a test that leaves processes. */
+}
+
+/* The process of the program in the test's folder that is not this one: its guard. */
+static pid_t find_guard(pid_t worker)
+{
+    char here[512];
+    char program[512];
+    pid_t guard = 0;
+    CHECK(getcwd(here, sizeof(here)) != NULL);
+    CHECK(realpath(WEIR_PROGRAM, program) != NULL);
+    DIR *proc = opendir("/proc");
+    CHECK(proc != NULL);
+    for (struct dirent *entry = readdir(proc); entry != NULL; entry = readdir(proc)) {
+        char path[300];
+        char folder[512] = "";
+        char file[512] = "";
+        (void)snprintf(path, sizeof(path), "/proc/%s/cwd", entry->d_name);
+        ssize_t folder_size = readlink(path, folder, sizeof(folder) - 1);
+        (void)snprintf(path, sizeof(path), "/proc/%s/exe", entry->d_name);
+        ssize_t size = readlink(path, file, sizeof(file) - 1);
+        if (folder_size > 0 && size > 0 && strcmp(folder, here) == 0 &&
+            strcmp(file, program) == 0 && atoi(entry->d_name) != worker) {
+            guard = atoi(entry->d_name);
+        }
+    }
+    (void)closedir(proc);
+    return guard;
+}
+
+static void kill_worker(struct running *worker)
+{
+    CHECK_INT(kill(worker->pid, SIGKILL), ==, 0);
+    struct ended ended = program_wait(worker);
+    CHECK_INT(ended.signal, ==, SIGKILL);
+    ended_free(&ended);
+}
+
+TEST(guard_signals, "no signal that can be blocked ends the guard: it still ends what is left")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    struct running worker =
+        program_start("", 0, WORDS("work", "t", "--", "sh", "-c", ": > started; sleep 1000"));
+    WAIT_UNTIL(access("started", F_OK) == 0);
+    pid_t guard = find_guard(worker.pid);
+    CHECK_INT(guard, >, 0);
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        if (number != SIGKILL && number != SIGSTOP && (number < 32 || number >= SIGRTMIN)) {
+            CHECK_INT(kill(guard, number), ==, 0);
+        }
+    }
+    kill_worker(&worker);
     /* The harness fails a test that leaves processes. */
 }
