@@ -170,13 +170,13 @@ WEIR_API void weir_broker_close(weir_broker *broker);
  * ready or reserved. A job that is done, removed or buried has no key any more. */
 enum weir_duplicate {
     WEIR_DUPLICATE_REFUSE = 0, /**< WEIR_EBUSY; ret_error names the job. */
-    WEIR_DUPLICATE_REPLACE,    /**< The job has the new body, run time, priority and TTR, and no
-                                    attempts. WEIR_EBUSY while it runs. */
+    WEIR_DUPLICATE_REPLACE,    /**< The job has the new body, group, run time, priority and TTR, and
+                                    no attempts. WEIR_EBUSY while it runs. */
     WEIR_DUPLICATE_KEEP,       /**< The job stays, with the earlier of both run times. */
     WEIR_DUPLICATE_DEBOUNCE,   /**< As REPLACE; one that runs does so once more, with the new body
-                                    and at the new run time, after it has succeeded or would be
-                                    buried: its attempts begin anew. A retry is that run: it waits
-                                    for its delay and for the new run time. */
+                                    and group and at the new run time, after it has succeeded or
+                                    would be buried: its attempts begin anew. A retry is that run:
+                                    it waits for its delay and for the new run time. */
     WEIR_DUPLICATE_THROTTLE,   /**< The job stays. Its key stays until key_ns after its put, though
                                     the job has ended: a put before that does nothing. */
     WEIR_DUPLICATE_AGAIN       /**< As KEEP; one that runs does so once more, as in DEBOUNCE,

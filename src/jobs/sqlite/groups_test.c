@@ -115,7 +115,7 @@ TEST(lost, "a reservation that ends with its worker makes room")
 
 static int expect_group(const struct weir_job *job, void *arg)
 {
-    CHECK_STRING(job->group, arg);
+    CHECK_STRING(job->group == NULL ? "" : job->group, arg == NULL ? "" : arg);
     return 0;
 }
 
@@ -141,6 +141,61 @@ TEST(kept, "a group is kept by looks, moves, and puts that replace a job or leav
     CHECK_STATUS(weir_broker_peek_id(to, "1", expect_group, b, NULL), WEIR_OK);
     weir_broker_close(from);
     weir_broker_close(to);
+}
+
+/* Ends the run of job 1. */
+static void end_run(weir_broker *broker, struct weiri_list *list, enum weiri_job_event event)
+{
+    if (event == WEIRI_JOB_EXPIRE) {
+        char groups[64];
+        jobs_free(broker, list);
+        jobs_wall_step(&clocks.wall, WEIR_SECONDS(61));
+        jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
+        CHECK_INT(reserve(broker, 1, 1, list, groups), ==, 1);
+        event = WEIRI_JOB_RETURN;
+    }
+    settle_first(broker, list, event);
+}
+
+TEST(put_during, "a put during a run gives its group to the next run; the run counts in its own")
+{
+    static const enum weiri_job_event events[] = {
+        WEIRI_JOB_DONE, WEIRI_JOB_RELEASE, WEIRI_JOB_RETURN, WEIRI_JOB_BURY, WEIRI_JOB_EXPIRE};
+    static char b[] = "b";
+    char groups[64];
+    for (size_t i = 0; i < 2 * sizeof(events) / sizeof(events[0]); i++) {
+        char path[16];
+        struct weiri_list list;
+        struct weiri_list more;
+        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        (void)snprintf(path, sizeof(path), "%zu.db", i);
+        weir_broker *broker = jobs_store_open_on(path, &clocks, "a");
+        options.group = "a";
+        options.key = "k";
+        options.on_duplicate = i % 2 == 0 ? WEIR_DUPLICATE_DEBOUNCE : WEIR_DUPLICATE_AGAIN;
+        (void)jobs_put(broker, "t", "a", &options);
+        CHECK_INT(reserve(broker, 1, 1, &list, groups), ==, 1);
+        options.group = "c";
+        CHECK_INT(jobs_put(broker, "t", "c", &options), ==, 1);
+        options.group = "b";
+        CHECK_INT(jobs_put(broker, "t", "b", &options), ==, 1);
+        put(broker, "a", 1);
+        put(broker, "b", 1);
+        CHECK_INT(reserve(broker, 2, 1, &more, groups), ==, 1);
+        CHECK_STRING(groups, "b");
+        jobs_free(broker, &more);
+        end_run(broker, &list, events[i / 2]);
+        CHECK_STATUS(weir_broker_peek_id(broker, "1", expect_group, b, NULL), WEIR_OK);
+        /* A later put without a group, and the end of no run, leave what it asked for. */
+        options.group = NULL;
+        options.on_duplicate = WEIR_DUPLICATE_REPLACE;
+        CHECK_INT(jobs_put(broker, "t", "-", &options), ==, 1);
+        const char *id = "1";
+        enum weir_status status;
+        CHECK_STATUS(weir_broker_bury_ids(broker, &id, 1, "why", &status, NULL), WEIR_OK);
+        CHECK_STATUS(weir_broker_peek_id(broker, "1", expect_group, NULL, NULL), WEIR_OK);
+        weir_broker_close(broker);
+    }
 }
 
 TEST(refused, "a group that is empty or too long is refused, and nothing is put")

@@ -84,11 +84,20 @@ int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_p
     return code == SQLITE_OK ? end_of_key(statement, sqlite3_step(statement)) : code;
 }
 
-int weiri_key_run_again(struct weiri_store *store, int64_t number, uint64_t token,
-                        int64_t run_at_ns, bool is_earliest)
+int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
+                        const struct weiri_put *put, int64_t run_at_ns, bool is_earliest)
 {
-    const int64_t values[] = {number, (int64_t)token, run_at_ns, is_earliest};
-    return weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN, values, 4);
+    const int64_t values[] = {row->number, (int64_t)row->facts.token, run_at_ns, is_earliest};
+    sqlite3_stmt *statement;
+    int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_RUN_AGAIN, &statement);
+    if (code == SQLITE_OK && put->group != NULL) {
+        code = sqlite3_bind_text(statement, 5, put->group, -1, SQLITE_STATIC);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_RUN_AGAIN, values, 4);
+        (void)sqlite3_bind_null(statement, 5);
+    }
+    return code;
 }
 
 int weiri_key_find(struct weiri_store *store, int64_t number, struct weiri_key *ret_key)

@@ -24,10 +24,11 @@ int weiri_key_decide(struct weiri_store *store, int64_t tube, const struct weiri
 int weiri_key_take(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
                    int64_t number, int64_t now_ns);
 
-/* Has a job run once more, from run_at_ns on, after its reservation with this token. is_earliest:
- * or from an earlier time that was asked for during the same reservation. */
-int weiri_key_run_again(struct weiri_store *store, int64_t number, uint64_t token,
-                        int64_t run_at_ns, bool is_earliest);
+/* Has the job of a row run once more, from run_at_ns on and in the group of the put, after its
+ * reservation. is_earliest: or from an earlier time that was asked for during the same reservation.
+ */
+int weiri_key_run_again(struct weiri_store *store, const struct weiri_row *row,
+                        const struct weiri_put *put, int64_t run_at_ns, bool is_earliest);
 
 /* The key of a job. */
 struct weiri_key {

@@ -127,8 +127,7 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
     enum weir_status ignored; /* the state was asked for */
     bool is_running = decision->action == WEIRI_DUPLICATE_AFTER;
     bool is_earliest = put->on_duplicate == WEIR_DUPLICATE_AGAIN;
-    int code = is_running ? weiri_key_run_again(store, row->number, row->facts.token, run_at_ns,
-                                                is_earliest)
+    int code = is_running ? weiri_key_run_again(store, row, put, run_at_ns, is_earliest)
                           : weiri_row_step(store, tally, row, &step, now_ns, NULL, &ignored);
     /* The holder of a job that runs renews its lease by the TTR that it was told. */
     if (code == SQLITE_OK && !is_running) {

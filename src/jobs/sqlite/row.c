@@ -138,13 +138,20 @@ static bool is_last(const struct weiri_row *row, const struct weiri_job_step *st
            (step->event == WEIRI_JOB_EXPIRE && row->facts.attempts >= step->attempts_max);
 }
 
+/* Whether there was a put during the run that an event ends. */
+static bool has_put_during(const struct weiri_row *row, const struct weiri_key *key)
+{
+    return row->facts.state == WEIR_JOB_RESERVED && key->again != 0 &&
+           key->again == row->facts.token;
+}
+
 /* What an event becomes after a put during the run. The body is that of the put, so that no run
  * begins before its time: a retry waits for both times, and so does a run after a lost lease. */
 static struct weiri_job_step step_with_key(const struct weiri_row *row, const struct weiri_key *key,
                                            const struct weiri_job_step *asked)
 {
     struct weiri_job_step step = *asked;
-    if (key->again == 0 || key->again != row->facts.token) {
+    if (!has_put_during(row, key)) {
         return step;
     }
     bool is_expired = asked->event == WEIRI_JOB_EXPIRE;
@@ -188,6 +195,7 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     if (code != SQLITE_OK) {
         return code;
     }
+    bool takes_group = has_put_during(row, &key);
     struct weiri_job_step own = step_with_key(row, &key, asked);
     const struct weiri_job_step *step = &own;
     if (own.event == WEIRI_JOB_DONE) {
@@ -225,6 +233,9 @@ int weiri_row_step(struct weiri_store *store, struct weiri_tally *tally, struct 
     tally->expired += asked->event == WEIRI_JOB_EXPIRE;
     if (step->event != WEIRI_JOB_TOUCH) {
         note_arrival(tally, &row->facts);
+    }
+    if (code == SQLITE_OK && takes_group) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_TAKE_GROUP, &row->number, 1);
     }
     return code == SQLITE_OK ? finish_step(store, row, step->event, attempts, &key, now_ns) : code;
 }

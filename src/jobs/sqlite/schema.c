@@ -97,6 +97,7 @@ static const struct {
              "until INTEGER NOT NULL, "
              "again INTEGER NOT NULL, "
              "again_at INTEGER NOT NULL, "
+             "again_grp TEXT, "
              "PRIMARY KEY(tube, key)"
              ") WITHOUT ROWID, STRICT"},
     {"keys_job", "CREATE INDEX keys_job ON keys(job)"},

@@ -143,7 +143,9 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
                            "VALUES(?1, ?2, ?3, ?4, 0, 0)",
     [WEIRI_SQL_RUN_AGAIN] =
         "UPDATE keys INDEXED BY keys_job SET again = ?2, "
-        "again_at = iif(?4 AND again = ?2, min(again_at, ?3), ?3) WHERE job = ?1",
+        "again_at = iif(?4 AND again = ?2, min(again_at, ?3), ?3), again_grp = ?5 WHERE job = ?1",
+    [WEIRI_SQL_TAKE_GROUP] = "UPDATE jobs SET grp = (SELECT again_grp FROM keys INDEXED BY "
+                             "keys_job WHERE job = ?1) WHERE id = ?1",
     [WEIRI_SQL_KEEP_KEY] = "UPDATE keys INDEXED BY keys_job SET job = -job WHERE job = ?1",
     [WEIRI_SQL_DELETE_KEY] = "DELETE FROM keys INDEXED BY keys_job WHERE job = ?1",
     [WEIRI_SQL_DELETE_KEYS] =
