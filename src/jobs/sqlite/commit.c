@@ -184,7 +184,7 @@ static void run_locked(struct weiri_store *store, struct weiri_list *batch,
                        struct weiri_list *concluded, struct weiri_remark *ret_remark)
 {
     struct weir_error error;
-    enum weir_status status = weiri_write_lock(store, &error, ret_remark);
+    enum weir_status status = weiri_write_lock(store, weiri_write_limit(store), &error, ret_remark);
     if (status != WEIR_OK) {
         conclude(batch, status, &error, concluded);
         return;

@@ -67,7 +67,7 @@ static enum weir_status change(struct weiri_store *own, change_fn *fn, void *arg
 {
     struct weiri_remark remark = {.after = NULL};
     own->must_flush = false;
-    enum weir_status status = weiri_write_lock(own, ret_error, &remark);
+    enum weir_status status = weiri_write_lock(own, weiri_write_limit(own), ret_error, &remark);
     if (status == WEIR_OK) {
         int code = weiri_write_begin(own);
         if (code == SQLITE_OK) {
@@ -194,7 +194,7 @@ static enum weir_status vacuum(struct weiri_store *own, struct weir_error *ret_e
 {
     struct weiri_remark remark = {.after = NULL};
     sqlite3 *db = own->writer.db;
-    enum weir_status status = weiri_write_lock(own, ret_error, &remark);
+    enum weir_status status = weiri_write_lock(own, weiri_write_limit(own), ret_error, &remark);
     if (status == WEIR_OK) {
         /* VACUUM attaches a file of its own, which may be as large as the store. */
         (void)sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 1);

@@ -25,6 +25,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_BEGIN_READ] = "BEGIN",
     [WEIRI_SQL_PAGE_COUNT] = "PRAGMA page_count",
     [WEIRI_SQL_USER_VERSION] = "PRAGMA user_version",
+    [WEIRI_SQL_SCHEMA_COOKIE] = "PRAGMA schema_version",
 
     [WEIRI_SQL_FIND_TUBE] = "SELECT id FROM tubes WHERE name = ?1",
     [WEIRI_SQL_ADD_TUBE] = "INSERT INTO tubes(name) VALUES(?1)",
@@ -217,6 +218,6 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_ROLLBACK_TO] = "ROLLBACK TO weir_put",
     [WEIRI_SQL_RELEASE] = "RELEASE weir_put",
     [WEIRI_SQL_SHADOW] =
-        "SELECT 1 FROM temp.sqlite_schema WHERE lower(name) IN "
+        "SELECT 1 FROM temp.sqlite_schema WHERE lower(tbl_name) IN "
         "('tubes', 'jobs', 'bodies', 'pauses', 'keys', 'attempts', 'schedules', 'policies')",
 };

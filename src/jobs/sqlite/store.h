@@ -41,6 +41,7 @@ struct weiri_store {
 
     /* Used by the leader alone. */
     struct weiri_connection writer;
+    sqlite3 *checkpointer;         /* makes checkpoints; the writer, unless that is the program's */
     uint64_t channels;             /* to notify after the commit, one bit each */
     uint64_t empty_channels;       /* to notify if a waiter watches for an empty tube */
     struct weiri_burials *burials; /* of the request that runs; NULL: it wants none */

@@ -3,9 +3,12 @@
 /* Jobs in transactions of the program, on its own connection.
  *
  * The connection becomes the writer of a store of its own, beside the broker's: both exclude each
- * other by the lock file, as two processes do. */
+ * other by the lock file, as two processes do. Another connection, of weir's, does what would need
+ * another busy handler than the program's: it looks whether another program writes, and makes the
+ * checkpoints. */
 #include <weir/transaction.h>
 
+#include <poll.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -18,10 +21,17 @@
 #include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/write.h"
 
+/* Between two looks whether another program still writes, of which nothing notifies. */
+enum {
+    WRITER_WAIT_MS = 10
+};
+
 struct weir_transaction {
     weir_broker *broker;
-    struct weiri_store store; /* its writer is the program's connection */
-    bool is_open;             /* it has the lock */
+    struct weiri_store store;     /* its writer is the program's connection */
+    struct weiri_connection weir; /* the other connection */
+    int64_t schema;               /* SQLite's number of the schema that was checked last */
+    bool is_open;                 /* it has the lock */
     struct weiri_remark remark;
 };
 
@@ -66,16 +76,49 @@ static enum weir_status check_broker(weir_broker *broker, struct weir_error *ret
     return status;
 }
 
-/* Under the store's lock. */
-static enum weir_status prepare(struct weiri_store *store, struct weir_error *ret_error)
+static void close_weir(weir_transaction *transaction)
 {
+    weiri_connection_finalize(&transaction->store.writer);
+    weiri_connection_close(&transaction->weir, false);
+}
+
+/* Checks that nothing of the program's is on weir's tables, where the schema has changed. */
+static enum weir_status check_schema(weir_transaction *transaction, struct weir_error *ret_error)
+{
+    struct weiri_store *store = &transaction->store;
     sqlite3 *db = store->writer.db;
+    int64_t schema = 0;
+    int code = weiri_sql_number(&store->writer, WEIRI_SQL_SCHEMA_COOKIE, NULL, 0, &schema);
+    if (code != SQLITE_OK) {
+        return weiri_sqlite_fail(ret_error, db, code, store->path);
+    }
+    if (schema == transaction->schema) {
+        return WEIR_OK;
+    }
     enum weir_status status = weiri_schema_check(db, store->path, store->config->flags, ret_error);
+    transaction->schema = status == WEIR_OK ? schema : transaction->schema;
+    return status;
+}
+
+/* Under the store's lock. */
+static enum weir_status prepare(weir_transaction *transaction, struct weir_error *ret_error)
+{
+    struct weiri_store *store = &transaction->store;
+    sqlite3 *db = store->writer.db;
+    transaction->schema = -1;
+    enum weir_status status = check_schema(transaction, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_connection_open(&transaction->weir, store->path, WEIRI_CONNECTION_WRITER,
+                                       store->config, ret_error);
+        store->checkpointer = transaction->weir.db;
+    }
     if (status == WEIR_OK) {
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         weiri_space_configure(db);
         weiri_write_prepare(store);
         store->put_ns = INT64_MAX; /* a put is never cut */
+    } else {
+        close_weir(transaction);
     }
     return status;
 }
@@ -87,10 +130,9 @@ static enum weir_status open_parts(weir_transaction *transaction, struct weir_er
     if (error != 0) {
         return weiri_store_refuse_lock(store, error, ret_error);
     }
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
-    enum weir_status status = weiri_store_lock(store, limit, ret_error);
+    enum weir_status status = weiri_store_lock(store, weiri_write_limit(store), ret_error);
     if (status == WEIR_OK) {
-        status = prepare(store, ret_error);
+        status = prepare(transaction, ret_error);
         weiri_lock_file_unlock(&store->lock_file);
     }
     if (status != WEIR_OK) {
@@ -154,6 +196,43 @@ static void leave(weir_transaction *transaction)
     weiri_lock_file_unlock(&transaction->store.lock_file);
 }
 
+/* SQLITE_BUSY: another program writes. That is found on weir's connection, which does not wait, and
+ * at once let go. Only where another one comes in between, the program's busy handler waits under
+ * the store's lock. */
+static int try_begin(weir_transaction *transaction)
+{
+    (void)sqlite3_busy_timeout(transaction->weir.db, 0);
+    int code = weiri_sql_run(&transaction->weir, WEIRI_SQL_BEGIN, NULL, 0);
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&transaction->weir, WEIRI_SQL_ROLLBACK, NULL, 0);
+    }
+    return code == SQLITE_OK ? weiri_write_begin(&transaction->store) : code;
+}
+
+/* Begins under the store's lock, which is released while another program writes, since that may
+ * take long: until the broker's time limit. */
+static enum weir_status begin(weir_transaction *transaction, struct weir_error *ret_error)
+{
+    struct weiri_store *store = &transaction->store;
+    int64_t limit = weiri_write_limit(store);
+    enum weir_status status = weiri_write_lock(store, limit, ret_error, &transaction->remark);
+    while (status == WEIR_OK) {
+        int code = try_begin(transaction);
+        if (code == SQLITE_OK) {
+            transaction->is_open = true;
+            store->changes_before = -1; /* SQLite counts no changes of the schema */
+            return WEIR_OK;
+        }
+        status = weiri_write_end(store, code, false, ret_error, &transaction->remark);
+        weiri_lock_file_unlock(&store->lock_file);
+        if (status == WEIR_ETIMEDOUT && weiri_monotonic_now() < limit) {
+            (void)poll(NULL, 0, WRITER_WAIT_MS);
+            status = weiri_write_lock(store, limit, ret_error, &transaction->remark);
+        }
+    }
+    return status;
+}
+
 enum weir_status weir_transaction_begin(weir_transaction *transaction, struct weir_error *ret_error)
 {
     enum weir_status status = enter(transaction, ret_error);
@@ -170,16 +249,7 @@ enum weir_status weir_transaction_begin(weir_transaction *transaction, struct we
     }
     transaction->remark = (struct weiri_remark){.after = NULL};
     store->must_flush = false;
-    status = weiri_write_lock(store, ret_error, &transaction->remark);
-    if (status == WEIR_OK) {
-        transaction->is_open = true;
-        int code = weiri_write_begin(store);
-        store->changes_before = -1; /* SQLite counts no changes of the schema */
-        if (code != SQLITE_OK) {
-            status = weiri_write_end(store, code, false, ret_error, &transaction->remark);
-            leave(transaction);
-        }
-    }
+    status = begin(transaction, ret_error);
     weiri_write_say(store, &transaction->remark);
     return status;
 }
@@ -281,6 +351,11 @@ enum weir_status weir_transaction_commit(weir_transaction *transaction,
     }
     struct weiri_store *store = &transaction->store;
     struct weiri_remark *remark = &transaction->remark;
+    status = check_schema(transaction, ret_error);
+    if (status != WEIR_OK) {
+        weir_transaction_rollback(transaction);
+        return status;
+    }
     status = weiri_write_end(store, SQLITE_OK, true, ret_error, remark);
     if (status == WEIR_OK) {
         weiri_write_checkpoint_if_due(store, remark);
@@ -314,7 +389,7 @@ void weir_transaction_free(weir_transaction *transaction)
     weir_transaction_rollback(transaction);
     struct weiri_store *store = &transaction->store;
     const struct weir_allocator memory = store->config->allocator;
-    weiri_connection_finalize(&store->writer);
+    close_weir(transaction);
     /* Without a hook there are no checkpoints either. */
     (void)sqlite3_wal_hook(store->writer.db, NULL, NULL);
     weiri_lock_file_close(&store->lock_file);

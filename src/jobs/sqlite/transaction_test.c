@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
@@ -306,14 +307,27 @@ TEST(shared, "tables of the program's need the option, and nothing of its may be
                                        "CREATE TRIGGER h AFTER INSERT ON jobs BEGIN SELECT 1; END",
                                        "DROP TRIGGER h"};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i += 2) {
-        CHECK_STATUS(weir_transaction_begin(outbox.transaction, NULL), WEIR_OK);
+        struct weir_error error = {""};
+        begin(&outbox);
         run(outbox.db, rows[i]);
-        CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
+        CHECK_STATUS(weir_transaction_commit(outbox.transaction, &error), WEIR_ESCHEMA);
+        CHECK(strstr(error.text, "is not as a weir store") != NULL);
+        CHECK_INT(sqlite3_get_autocommit(outbox.db), !=, 0);
+        CHECK_INT(query(outbox.db, "SELECT count(*) FROM orders"), ==, 1);
+        /* Another program's, which weir does not see before. */
+        run(outbox.db, rows[i]);
         expect_refusal("jobs.db?shared=1", "is not as a weir store");
+        CHECK_STATUS(weir_transaction_begin(outbox.transaction, NULL), WEIR_OK);
+        CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_ESCHEMA);
         CHECK_STATUS(weir_transaction_begin(outbox.transaction, NULL), WEIR_OK);
         run(outbox.db, rows[i + 1]);
         CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
     }
+    run(outbox.db, "CREATE TEMP TRIGGER h AFTER INSERT ON main.jobs BEGIN SELECT 1; END");
+    begin(&outbox);
+    CHECK_STATUS(put(&outbox, "x", NULL, NULL), WEIR_ESTATE);
+    weir_transaction_rollback(outbox.transaction);
+    run(outbox.db, "DROP TRIGGER temp.h");
     begin(&outbox);
     CHECK_STATUS(put(&outbox, "x", NULL, NULL), WEIR_OK);
     CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
@@ -328,6 +342,89 @@ TEST(shared, "tables of the program's need the option, and nothing of its may be
     CHECK_INT(query(store->writer.db, "SELECT count(*) FROM orders"), ==, 2);
     CHECK_COUNTS(copy, "t", 0, 1, 0, 0);
     weir_broker_close(copy);
+    close_outbox(&outbox);
+}
+
+/* A program that writes without weir. */
+static sqlite3 *begin_plain(void)
+{
+    sqlite3 *db;
+    CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
+    (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    run(db, "BEGIN IMMEDIATE");
+    return db;
+}
+
+static int count_call(void *arg, int calls)
+{
+    (void)calls;
+    ++*(int *)arg;
+    return 0;
+}
+
+static void try_begin(void *arg)
+{
+    CHECK_STATUS(weir_transaction_begin(arg, NULL), WEIR_OK);
+    weir_transaction_rollback(arg);
+}
+
+TEST(beside_plain, "a transaction waits for a plain writer, without the lock and any busy handler")
+{
+    int calls = 0;
+    struct outbox outbox = open_outbox();
+    CHECK_INT(sqlite3_busy_handler(outbox.db, count_call, &calls), ==, SQLITE_OK);
+    sqlite3 *plain = begin_plain();
+    struct test_thread *thread = test_start(try_begin, outbox.transaction);
+    test_wait_asleep(thread);
+    struct weiri_lock_file lock;
+    CHECK_INT(weiri_lock_file_open(&lock, "jobs.db.lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&lock, INT64_MAX), ==, 0);
+    weiri_lock_file_unlock(&lock);
+    weiri_lock_file_close(&lock);
+    run(plain, "COMMIT");
+    test_join(thread);
+    CHECK_INT(calls, ==, 0);
+    CHECK_INT(sqlite3_close(plain), ==, SQLITE_OK);
+    close_outbox(&outbox);
+}
+
+TEST(plain_limit, "a plain writer that does not end is waited for to the broker's limit")
+{
+    struct outbox outbox = open_outbox();
+    struct weiri_store *store = outbox.broker->store;
+    struct weiri_broker_config *config = (struct weiri_broker_config *)(uintptr_t)store->config;
+    config->busy_ns = WEIR_MS(50);
+    sqlite3 *plain = begin_plain();
+    struct weir_error error;
+    int64_t start = weiri_monotonic_now();
+    CHECK_STATUS(weir_transaction_begin(outbox.transaction, &error), WEIR_ETIMEDOUT);
+    CHECK(strstr(error.text, "database is locked") != NULL);
+    CHECK_INT(weiri_monotonic_now() - start, >=, WEIR_MS(50));
+    run(plain, "COMMIT");
+    begin(&outbox);
+    CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
+    CHECK_INT(sqlite3_close(plain), ==, SQLITE_OK);
+    close_outbox(&outbox);
+}
+
+TEST(busy_handler, "a checkpoint after a commit leaves the program's busy handler as it was")
+{
+    int calls = 0;
+    struct outbox outbox = open_outbox();
+    CHECK_INT(sqlite3_busy_handler(outbox.db, count_call, &calls), ==, SQLITE_OK);
+    size_t size = (size_t)10 << 20;
+    char *bytes = calloc(1, size); /* more pages than a log may have without a checkpoint */
+    const struct weir_body bodies[] = {{bytes, size}, {bytes, size}};
+    begin(&outbox);
+    CHECK_STATUS(weir_transaction_put(outbox.transaction, "t", bodies, 2, NULL, NULL, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
+    free(bytes);
+    sqlite3 *plain = begin_plain();
+    CHECK_INT(sqlite3_exec(outbox.db, "BEGIN IMMEDIATE", NULL, NULL, NULL), ==, SQLITE_BUSY);
+    CHECK_INT(calls, ==, 1);
+    run(plain, "COMMIT");
+    CHECK_INT(sqlite3_close(plain), ==, SQLITE_OK);
     close_outbox(&outbox);
 }
 

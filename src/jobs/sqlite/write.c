@@ -60,6 +60,7 @@ void weiri_write_prepare(struct weiri_store *store)
     bool is_memory = store->config->durability == WEIR_DURABILITY_MEMORY;
     const char *pragma = is_memory ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL";
     (void)sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
+    store->checkpointer = store->checkpointer == NULL ? store->writer.db : store->checkpointer;
 }
 
 void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness)
@@ -114,15 +115,16 @@ void weiri_write_checkpoint(struct weiri_store *store, int mode, struct weiri_re
 {
     int pages = 0;
     int done = 0;
-    (void)sqlite3_busy_timeout(store->writer.db, 0);
-    int code = sqlite3_wal_checkpoint_v2(store->writer.db, NULL, mode, &pages, &done);
-    code = weiri_sqlite_refine(store->writer.db, SQLITE_FCNTL_FILE_POINTER, code);
-    (void)weiri_connection_set_busy(store->writer.db, store->config->busy_ns);
+    sqlite3 *db = store->checkpointer;
+    (void)sqlite3_busy_timeout(db, 0);
+    int code = sqlite3_wal_checkpoint_v2(db, NULL, mode, &pages, &done);
+    code = weiri_sqlite_refine(db, SQLITE_FCNTL_FILE_POINTER, code);
+    (void)weiri_connection_set_busy(db, store->config->busy_ns);
     store->checkpoint_at =
         done >= pages ? store->checkpoint_pages : store->wal_pages + store->checkpoint_pages;
     if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) {
         struct weir_error error;
-        (void)weiri_sqlite_fail(&error, store->writer.db, code, store->path);
+        (void)weiri_sqlite_fail(&error, db, code, store->path);
         if (weiri_sqlite_is_lasting(code)) {
             fail_for_good(store, &error, ret_remark);
         } else {
@@ -176,15 +178,19 @@ static enum weir_status refuse_moved(struct weiri_store *store, const char *suff
     return status;
 }
 
-enum weir_status weiri_write_lock(struct weiri_store *store, struct weir_error *ret_error,
-                                  struct weiri_remark *ret_remark)
+int64_t weiri_write_limit(const struct weiri_store *store)
 {
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+    return weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
+}
+
+enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
+                                  struct weir_error *ret_error, struct weiri_remark *ret_remark)
+{
     /* Before the lock file is made again beside it. */
     if (has_moved(store)) {
         return refuse_moved(store, "", ret_error, ret_remark);
     }
-    enum weir_status status = weiri_store_lock(store, limit, ret_error);
+    enum weir_status status = weiri_store_lock(store, limit_ns, ret_error);
     if (status == WEIR_OK && has_log_moved(store)) {
         weiri_lock_file_unlock(&store->lock_file);
         status = refuse_moved(store, "-wal", ret_error, ret_remark);
@@ -194,8 +200,7 @@ enum weir_status weiri_write_lock(struct weiri_store *store, struct weir_error *
 
 void weiri_write_close(struct weiri_store *store)
 {
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
-    bool is_locked = weiri_lock_file_lock(&store->lock_file, limit) == 0;
+    bool is_locked = weiri_lock_file_lock(&store->lock_file, weiri_write_limit(store)) == 0;
     bool may_fold = is_locked && !weiri_write_has_failed(store) && !has_log_moved(store) &&
                     !weiri_lock_is_shared(store->lock_file.fd);
     weiri_connection_close(&store->writer, may_fold);

@@ -21,11 +21,14 @@ void weiri_write_say(const struct weiri_store *store, const struct weiri_remark 
 /* Prepares the store's writer. */
 void weiri_write_prepare(struct weiri_store *store);
 
-/* Takes the store's lock, within the broker's time limit. A file that was removed or replaced is
- * WEIR_EIO: all that is written to it is lost; so is a log. A file is missed before the lock file
- * is made again beside it. A removal after this call has the same effect as one after the commit.
- */
-WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store,
+/* When a call that begins now ends its waits: after the broker's time limit. A reading of
+ * weiri_monotonic_now(). */
+int64_t weiri_write_limit(const struct weiri_store *store);
+
+/* Takes the store's lock, until limit_ns. A file that was removed or replaced is WEIR_EIO: all that
+ * is written to it is lost; so is a log. A file is missed before the lock file is made again beside
+ * it. A removal after this call has the same effect as one after the commit. */
+WEIR_NODISCARD enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
                                                  struct weir_error *ret_error,
                                                  struct weiri_remark *ret_remark);
 
