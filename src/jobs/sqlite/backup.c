@@ -48,6 +48,7 @@ static enum weir_status fill(sqlite3 *from, const char *path, struct weir_error 
     int code = sqlite3_open_v2(
         path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
     if (code == SQLITE_OK) {
+        (void)sqlite3_extended_result_codes(to, 1); /* they tell a full disk from a broken one */
         code = sqlite3_exec(to, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
     }
     if (code == SQLITE_OK) {

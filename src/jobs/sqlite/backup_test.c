@@ -1,11 +1,15 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* unshare */
+
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "jobs/sqlite/store.h"
 #include "support/faulty_vfs.h"
 #include "support/jobs.h"
+#include "support/small_disk.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -159,10 +163,49 @@ TEST(failing, "a copy whose writes or flushes fail leaves nothing, and the store
         CHECK_INT(access("copy.db", F_OK), ==, -1);
         CHECK_INT(access("copy.db.weir-new", F_OK), ==, -1);
         CHECK_INT(access("copy.db.weir-new-wal", F_OK), ==, -1);
+        CHECK_INT(access("copy.db.weir-new-shm", F_OK), ==, -1);
+        CHECK_INT(access("copy.db.weir-new-journal", F_OK), ==, -1);
         (void)unlink("copy.db.lock");
     }
     CHECK_INT(failures, >, 5);
     CHECK_COUNTS(broker, "t", 0, 2, 0, 0);
+    weir_broker_close(broker);
+}
+
+static void expect_nothing(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    CHECK(entries != NULL);
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (entry->d_name[0] != '.') {
+            test_fail(__FILE__, __LINE__, "%s is left", entry->d_name);
+        }
+    }
+    (void)closedir(entries);
+}
+
+TEST(full, "a copy that its disk cannot hold leaves nothing there, wherever the space ends")
+{
+    static char bytes[40000];
+    const struct weir_body bodies[] = {{bytes, sizeof(bytes)}, {bytes, sizeof(bytes)}};
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_put(broker, "t", bodies, 2, NULL, NULL, NULL), WEIR_OK);
+    small_disk_mount(4096);
+    int failures = 0;
+    enum weir_status status = WEIR_ENOSPACE;
+    for (size_t pages = 1; status != WEIR_OK; pages++) {
+        CHECK_INT(pages, <, 1000);
+        small_disk_resize(pages * 4096);
+        status = weir_broker_backup(broker, "disk/copy.db", NULL);
+        if (status != WEIR_OK) {
+            CHECK_STATUS(status, WEIR_ENOSPACE);
+            expect_nothing("disk");
+            failures++;
+        }
+    }
+    CHECK_INT(failures, >, 20);
+    small_disk_resize((size_t)4 << 20);
+    drain("disk/copy.db");
     weir_broker_close(broker);
 }
 

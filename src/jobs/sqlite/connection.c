@@ -94,12 +94,12 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
     return status;
 }
 
-/* Whether there is a WAL of earlier connections. */
-static bool has_wal(const char *path)
+/* Whether there is a file beside the database; also where that cannot be found out. */
+static bool has(const char *path, const char *suffix)
 {
     char name[PATH_MAX];
     enum weiri_file_kind kind = WEIRI_FILE_OTHER;
-    int length = snprintf(name, sizeof(name), "%s-wal", path);
+    int length = snprintf(name, sizeof(name), "%s%s", path, suffix);
     if (length < 0 || (size_t)length >= sizeof(name) || weiri_file_inspect(name, &kind) != 0) {
         return true;
     }
@@ -117,46 +117,42 @@ static bool is_immutable(const char *path, enum weiri_connection_kind kind)
                                : snprintf(folder, sizeof(folder), "%.*s",
                                           slash == path ? 1 : (int)(slash - path), path);
     return kind == WEIRI_CONNECTION_READER && length > 0 && (size_t)length < sizeof(folder) &&
-           faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 && !has_wal(path);
+           faccessat(AT_FDCWD, folder, W_OK, AT_EACCESS) != 0 && !has(path, "-wal");
 }
 
-/* A path as URI, with what is special in one escaped. */
-static void write_uri(const char *path, char *uri, size_t size)
+/* A path as URI, with what is special in one escaped, and a query. */
+static void write_uri(const char *path, const char *query, char *uri, size_t size)
 {
     size_t length = (size_t)snprintf(uri, size, "file:");
-    for (const char *at = path; *at != '\0' && length + 20 < size; at++) {
+    for (const char *at = path; *at != '\0' && length + 40 < size; at++) {
         bool is_special = *at == '%' || *at == '?' || *at == '#';
         length += (size_t)snprintf(uri + length, size - length, is_special ? "%%%02X" : "%c",
                                    (unsigned)(unsigned char)*at);
     }
-    (void)snprintf(uri + length, size - length, "?immutable=1");
+    (void)snprintf(uri + length, size - length, "?%s", query);
 }
 
-static int open_database(const char *path, bool is_unchanging, sqlite3 **ret_db)
+/* query NULL: the file is opened as usual. */
+static int open_database(const char *path, const char *query, sqlite3 **ret_db)
 {
-    char uri[3 * WEIRI_PLACE_SIZE + 30];
+    char uri[3 * WEIRI_PLACE_SIZE + 50];
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_NOFOLLOW;
-    if (!is_unchanging) {
+    if (query == NULL) {
         return sqlite3_open_v2(path, ret_db, flags | SQLITE_OPEN_READWRITE, NULL);
     }
-    write_uri(path, uri, sizeof(uri));
+    write_uri(path, query, uri, sizeof(uri));
     return sqlite3_open_v2(uri, ret_db, flags | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 }
 
-enum weir_status weiri_connection_open(struct weiri_connection *connection, const char *path,
-                                       enum weiri_connection_kind kind,
-                                       const struct weiri_broker_config *config,
-                                       struct weir_error *ret_error)
+static enum weir_status open_with(struct weiri_connection *connection, const char *path,
+                                  const char *query, enum weiri_connection_kind kind,
+                                  const struct weiri_broker_config *config,
+                                  struct weir_error *ret_error)
 {
-    memset(connection, 0, sizeof(*connection));
-    if (sqlite3_threadsafe() == 0) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP, "this SQLite was built for one thread only");
-    }
     /* SQLite opens the file without reading more than the page size; nothing else is read or
      * written before the header is known to be ours. */
     sqlite3 *db = NULL;
-    connection->is_immutable = is_immutable(path, kind);
-    int code = open_database(path, connection->is_immutable, &db);
+    int code = open_database(path, query, &db);
     enum weir_status status = WEIR_OK;
     if (code == SQLITE_OK) {
         code = configure(db, config->busy_ns);
@@ -173,12 +169,40 @@ enum weir_status weiri_connection_open(struct weiri_connection *connection, cons
             weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
     }
     connection->db = db;
-    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && !has_wal(path)) {
+    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER && !has(path, "-wal")) {
         status = weiri_schema_check_size(db, path, ret_error);
     }
     if (status == WEIR_OK) {
-        connection->has_made_log = !connection->is_immutable && !has_wal(path);
+        connection->has_made_log = query == NULL && !has(path, "-wal");
+        connection->is_for_one_call = query != NULL;
         status = set_up(connection, path, kind, config, ret_error);
+        if (status == WEIR_ENOTFOUND && has(path, "-wal") && !has(path, "-shm")) {
+            status = weiri_fail(ret_error, WEIR_EACCESS,
+                                "%s-shm, the index of its log, cannot be made, and without it the "
+                                "log cannot be read: copy the store and its log elsewhere",
+                                path);
+        }
+    }
+    return status;
+}
+
+enum weir_status weiri_connection_open(struct weiri_connection *connection, const char *path,
+                                       enum weiri_connection_kind kind,
+                                       const struct weiri_broker_config *config,
+                                       struct weir_error *ret_error)
+{
+    memset(connection, 0, sizeof(*connection));
+    if (sqlite3_threadsafe() == 0) {
+        return weiri_fail(ret_error, WEIR_ENOTSUP, "this SQLite was built for one thread only");
+    }
+    bool is_alone = is_immutable(path, kind);
+    enum weir_status status =
+        open_with(connection, path, is_alone ? "immutable=1" : NULL, kind, config, ret_error);
+    if (status == WEIR_ENOSPACE && kind == WEIRI_CONNECTION_READER && has(path, "-shm")) {
+        /* The first open has made the log and its index, empty. SQLite makes another index in
+         * memory from the log, where it may not write that one and nobody else uses it. */
+        (void)sqlite3_close(connection->db);
+        status = open_with(connection, path, "readonly_shm=1", kind, config, ret_error);
     }
     return status;
 }

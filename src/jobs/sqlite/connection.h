@@ -16,7 +16,7 @@
 struct weiri_connection {
     sqlite3 *db;
     bool has_made_log;                              /* there was no WAL before */
-    bool is_immutable;                              /* it would see no change of the file */
+    bool is_for_one_call;                           /* it is not kept: see connection.c */
     sqlite3_stmt *statements[WEIRI_SQL_STATEMENTS]; /* NULL until first run */
 };
 

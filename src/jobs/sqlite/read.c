@@ -78,7 +78,7 @@ void weiri_reader_close(struct weiri_store *store, struct weiri_connection *read
 void weiri_reader_give(struct weiri_store *store, struct weiri_connection *reader, bool is_good)
 {
     weiri_mutex_lock(&store->mutex);
-    bool is_kept = is_good && !reader->is_immutable && store->idle_reader == NULL;
+    bool is_kept = is_good && !reader->is_for_one_call && store->idle_reader == NULL;
     if (is_kept) {
         store->idle_reader = reader;
     }

@@ -150,6 +150,127 @@ TEST(mount, "a store on a read-only mount can be looked at, also one that was in
     small_disk_protect(false);
 }
 
+static void write_file(const char *path, const char *byte, size_t count)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    for (size_t i = 0; i < count; i++) {
+        CHECK_INT(write(fd, byte, 1), ==, 1);
+    }
+    (void)close(fd);
+}
+
+/* Nothing more can be written to the disk. */
+static void fill_disk(void)
+{
+    static const char bytes[4096];
+    int fd = open("disk/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    while (write(fd, bytes, sizeof(bytes)) > 0) {
+    }
+    (void)close(fd);
+}
+
+/* Puts a job by a process that is killed, so that its log and the log's index stay. */
+static void put_and_die(const char *path)
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        weir_broker *broker = jobs_store_open(path, &wall);
+        (void)jobs_put(broker, "t", "y", NULL);
+        _exit(0);
+    }
+    CHECK_INT(waitpid(child, NULL, 0), ==, child);
+}
+
+static void expect_look(const char *path, int ready)
+{
+    weir_broker *broker;
+    struct weir_error error = {""};
+    if (jobs_store_try_open(path, &wall, WEIR_BROKER_READ_ONLY, &broker, &error) != WEIR_OK) {
+        test_fail(__FILE__, __LINE__, "%s", error.text);
+    }
+    expect_counts(broker, ready);
+    weir_broker_close(broker);
+}
+
+/* How the log's index is left: as it was, gone, empty, or of random bytes. */
+enum index {
+    INDEX_LEFT,
+    INDEX_GONE,
+    INDEX_EMPTY,
+    INDEX_RANDOM
+};
+
+static void leave_index(const char *path, enum index index)
+{
+    if (index == INDEX_GONE) {
+        CHECK_INT(unlink(path), ==, 0);
+    } else if (index != INDEX_LEFT) {
+        write_file(path, "\xa5", index == INDEX_EMPTY ? 0 : 32768);
+    }
+}
+
+TEST(full, "a store on a full disk can be looked at, in use before or not, with its log")
+{
+    small_disk_mount((size_t)4 << 20);
+    weir_broker *broker = jobs_store_open("disk/jobs.db", &wall);
+    (void)jobs_put(broker, "t", "x", NULL);
+    weir_broker_close(broker);
+    fill_disk();
+    for (int i = 0; i < 2; i++) {
+        expect_look("disk/jobs.db", 1);
+        struct stat index;
+        CHECK_INT(stat("disk/jobs.db-shm", &index), ==, 0);
+        CHECK_INT(index.st_size, <, 4096);
+        CHECK_INT(index.st_mode & 0777, ==, 0600);
+    }
+    for (enum index index = INDEX_LEFT; index <= INDEX_RANDOM; index++) {
+        CHECK_INT(unlink("disk/filler"), ==, 0);
+        put_and_die("disk/jobs.db");
+        leave_index("disk/jobs.db-shm", index);
+        fill_disk();
+        for (int i = 0; i < 2; i++) {
+            expect_look("disk/jobs.db", (int)index + 2);
+        }
+    }
+    weir_broker *reader;
+    CHECK_STATUS(jobs_store_try_open("disk/jobs.db", &wall, WEIR_BROKER_READ_ONLY, &reader, NULL),
+                 WEIR_OK);
+    expect_counts(reader, 5);
+    CHECK_INT(unlink("disk/filler"), ==, 0);
+    broker = jobs_store_open("disk/jobs.db", &wall);
+    (void)jobs_put(broker, "t", "z", NULL);
+    expect_counts(reader, 6);
+    weir_broker_close(reader);
+    expect_counts(broker, 6);
+    weir_broker_close(broker);
+    CHECK_INT(access("disk/jobs.db-shm", F_OK), ==, -1);
+}
+
+TEST(protected_log,
+     "on a read-only mount a log is read with any index; without one, it is said why")
+{
+    small_disk_mount((size_t)4 << 20);
+    for (enum index index = INDEX_LEFT; index <= INDEX_RANDOM; index++) {
+        put_and_die("disk/jobs.db");
+        leave_index("disk/jobs.db-shm", index);
+        small_disk_protect(true);
+        if (index == INDEX_GONE) {
+            weir_broker *broker;
+            struct weir_error error = {""};
+            CHECK_STATUS(
+                jobs_store_try_open("disk/jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, &error),
+                WEIR_EACCESS);
+            CHECK(strstr(error.text, "jobs.db-shm, the index of its log, cannot be made") != NULL);
+        } else {
+            expect_look("disk/jobs.db", (int)index + 1);
+        }
+        small_disk_protect(false);
+    }
+}
+
 /* Looks at a store in a folder that may not be written, before, while and after it is in use. */
 static void look_without_permission(void)
 {
