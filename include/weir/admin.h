@@ -3,6 +3,7 @@
 #ifndef WEIR_ADMIN_H
 #define WEIR_ADMIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -149,6 +150,14 @@ typedef int weir_attempt_fn(const struct weir_attempt *attempt, void *arg);
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_attempts(weir_broker *broker, const char *id,
                                                               weir_attempt_fn *fn, void *arg,
                                                               struct weir_error *ret_error);
+
+/** Tells whether a job with an id was ever put: one that weir_broker_peek_id() does not find has
+ * ended or was removed then, and otherwise never was there. Errors: WEIR_EINVAL (NULL, malformed
+ * id), WEIR_ENOTSUP (a cluster does not know), WEIR_EFORKED, WEIR_ENOMEM, and those of the storage.
+ */
+WEIR_API WEIR_NODISCARD enum weir_status weir_broker_was_put(weir_broker *broker, const char *id,
+                                                             bool *ret_was_put,
+                                                             struct weir_error *ret_error);
 
 /** Why a job does not run now. */
 enum weir_why_reason {

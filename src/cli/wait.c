@@ -59,9 +59,14 @@ static int look_at(weir_broker *broker, const char *id, struct look *ret_look)
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "%s; expected an id that `weir put` printed", error.text);
     }
-    return status == WEIR_OK || status == WEIR_ENOTFOUND
-               ? EX_OK
-               : report_status(status, quote(id).text, &error);
+    bool was_put = true;
+    if (status == WEIR_ENOTFOUND) {
+        status = weir_broker_was_put(broker, id, &was_put, &error);
+        status = status == WEIR_ENOTSUP ? WEIR_OK : status; /* a cluster does not know */
+    }
+    return status != WEIR_OK ? report_status(status, quote(id).text, &error)
+           : was_put         ? EX_OK
+                             : report(EX_NOINPUT, "%s: no job had this id yet", quote(id).text);
 }
 
 static void pause_for(int64_t ns)

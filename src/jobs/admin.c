@@ -256,6 +256,22 @@ enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_
                : weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no attempts of jobs");
 }
 
+enum weir_status weir_broker_was_put(weir_broker *broker, const char *id, bool *ret_was_put,
+                                     struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status == WEIR_OK && (id == NULL || ret_was_put == NULL)) {
+        status =
+            weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "ret_was_put");
+    }
+    if (status != WEIR_OK) {
+        return status;
+    }
+    return broker->ops->was_put != NULL
+               ? broker->ops->was_put(broker->store, id, ret_was_put, ret_error)
+               : weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd does not tell which ids it gave");
+}
+
 static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_t duration_ns,
                                    struct weir_error *ret_error)
 {

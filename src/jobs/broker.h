@@ -213,6 +213,10 @@ struct weiri_broker_ops {
     enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
                              void *arg, struct weir_error *ret_error);
 
+    /* NULL: the backend does not know. */
+    enum weir_status (*was_put)(void *store, const char *id, bool *ret_was_put,
+                                struct weir_error *ret_error);
+
     /* NULL: the backend keeps no attempts. */
     enum weir_status (*attempts)(void *store, const char *id, weir_attempt_fn *fn, void *arg,
                                  struct weir_error *ret_error);

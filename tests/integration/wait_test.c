@@ -15,7 +15,8 @@ TEST(ended, "jobs that are gone end it with 0, a buried one with 1 and its reaso
     WEIR(0, "work", "-e", "t", "--", "true");
     WEIR(1, "work", "-e", "--attempts", "1", "bad", "--", "false");
     WEIR(0, "wait", "1", "3");
-    WEIR(0, "wait", "999");
+    WEIR(66, "wait", "4");
+    WEIR(66, "wait", "1", "99999");
     struct ended ended = program_run(WORDS("wait", "2", "1"));
     CHECK_INT(ended.code, ==, 1);
     CHECK_STRING(ended.err, "weir wait: \"2\": buried: \"attempt 1: exit status 1\"\n");

@@ -162,16 +162,42 @@ static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
     return status;
 }
 
+/* Reads an id, and opens a reading. */
+static enum weir_status open_for_id(struct weiri_store *store, const char *id, int64_t *ret_number,
+                                    struct weiri_reading *ret_reading, struct weir_error *ret_error)
+{
+    return weiri_number_parse(id, ret_number)
+               ? weiri_reading_open(store, ret_reading, ret_error)
+               : weiri_fail(ret_error, WEIR_EINVAL,
+                            "job id \"%.40s\" is no decimal number from 1 on", id);
+}
+
+enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_put,
+                                     struct weir_error *ret_error)
+{
+    int64_t number = 0;
+    int64_t last = 0;
+    struct weiri_reading reading;
+    enum weir_status status = open_for_id(arg, id, &number, &reading, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    status = weiri_reading_begin(&reading, ret_error);
+    if (status == WEIR_OK) {
+        int code = weiri_sql_number(reading.reader, WEIRI_SQL_LAST_PUT, NULL, 0, &last);
+        status = weiri_reading_end(&reading, code == SQLITE_DONE ? SQLITE_OK : code, ret_error);
+    }
+    weiri_reading_close(&reading);
+    *ret_was_put = status == WEIR_OK ? number <= last : *ret_was_put;
+    return status;
+}
+
 enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn, void *fn_arg,
                                      struct weir_error *ret_error)
 {
-    int64_t number;
-    if (!weiri_number_parse(id, &number)) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "job id \"%.40s\" is no decimal number from 1 on",
-                          id);
-    }
+    int64_t number = 0;
     struct weiri_reading reading;
-    enum weir_status status = weiri_reading_open(arg, &reading, ret_error);
+    enum weir_status status = open_for_id(arg, id, &number, &reading, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

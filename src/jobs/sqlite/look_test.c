@@ -57,6 +57,35 @@ TEST(slow, "a callback that takes long does not make the log grow")
     weir_broker_close(reader);
 }
 
+TEST(was_put, "an id tells whether it was given, whatever became of its job, and by whom")
+{
+    bool was_put = true;
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    CHECK_STATUS(weir_broker_was_put(broker, "1", &was_put, NULL), WEIR_OK);
+    CHECK(!was_put);
+    (void)jobs_put(broker, "t", "x", NULL);
+    (void)jobs_put(broker, "t", "x", NULL);
+    const char *const ids[] = {"1", "2"};
+    CHECK_STATUS(weir_broker_remove(broker, ids, 2, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_OK);
+    weir_broker_close(broker);
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_was_put(broker, "2", &was_put, NULL), WEIR_OK);
+    CHECK(was_put);
+    CHECK_STATUS(weir_broker_was_put(broker, "3", &was_put, NULL), WEIR_OK);
+    CHECK(!was_put);
+    CHECK_STATUS(weir_broker_was_put(broker, "x", &was_put, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_was_put(broker, NULL, &was_put, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_was_put(broker, "1", NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_was_put(NULL, "1", &was_put, NULL), WEIR_EINVAL);
+    weir_broker_close(broker);
+    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2", NULL, &broker, NULL),
+                 WEIR_OK);
+    CHECK_STATUS(weir_broker_was_put(broker, "1", &was_put, NULL), WEIR_ENOTSUP);
+    weir_broker_close(broker);
+}
+
 struct listing {
     weir_broker *broker;
     char text[32];

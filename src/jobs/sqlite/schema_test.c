@@ -36,6 +36,7 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
          "SEARCH jobs USING COVERING INDEX jobs_delayed (tube=? AND run_at>?)"},
         {WEIRI_SQL_PEEK_RESERVED, "SEARCH jobs USING INDEX jobs_reserved (tube=?)"},
         {WEIRI_SQL_LAST_JOB, "SEARCH jobs"},
+        {WEIRI_SQL_LAST_PUT, "SCAN sqlite_sequence"},
         {WEIRI_SQL_ADD_ATTEMPT, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_ATTEMPTS, "SEARCH attempts USING PRIMARY KEY (job=?)"},
         {WEIRI_SQL_LAST_OUTCOME, "SEARCH attempts USING PRIMARY KEY (job=?)"},

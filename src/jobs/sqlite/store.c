@@ -39,6 +39,7 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .pause = weiri_store_pause,
     .has_keys = true,
     .list = weiri_store_list,
+    .was_put = weiri_store_was_put,
     .attempts = weiri_store_attempts,
     .schedule_put = weiri_store_schedule_put,
     .schedule_change = weiri_store_schedule_change,

@@ -146,6 +146,8 @@ enum weir_status weiri_store_peek(void *store, const char *tube, enum weir_job_s
                                   struct weir_error *ret_error);
 enum weir_status weiri_store_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
                                      struct weir_error *ret_error);
+enum weir_status weiri_store_was_put(void *store, const char *id, bool *ret_was_put,
+                                     struct weir_error *ret_error);
 enum weir_status weiri_store_backup(void *store, const char *location,
                                     struct weir_error *ret_error);
 void weiri_store_let_go(void *store, struct weiri_reservation *reservation);
