@@ -47,9 +47,9 @@ static char *add_damage(struct damages *damages)
 
 /* --- what is in the file --- */
 
-/* SQLite's own check of pages and indexes. */
-static int check_pages(struct weiri_connection *reader, sqlite3_stmt *statement,
-                       struct damages *damages)
+/* A row that says itself what is wrong. */
+static int check_text(struct weiri_connection *reader, sqlite3_stmt *statement,
+                      struct damages *damages)
 {
     (void)reader;
     const char *text = (const char *)sqlite3_column_text(statement, 0);
@@ -59,30 +59,6 @@ static int check_pages(struct weiri_connection *reader, sqlite3_stmt *statement,
     if (strcmp(text, "ok") != 0) {
         (void)snprintf(add_damage(damages), sizeof(damages->texts[0]), "%s", text);
     }
-    return SQLITE_OK;
-}
-
-static int check_state(struct weiri_connection *reader, sqlite3_stmt *statement,
-                       struct damages *damages)
-{
-    (void)reader;
-    (void)snprintf(add_damage(damages), sizeof(damages->texts[0]),
-                   "job %lld is in no known state (%lld)",
-                   (long long)sqlite3_column_int64(statement, 0),
-                   (long long)sqlite3_column_int64(statement, 1));
-    return SQLITE_OK;
-}
-
-static int check_counts(struct weiri_connection *reader, sqlite3_stmt *statement,
-                        struct damages *damages)
-{
-    (void)reader;
-    const char *name = (const char *)sqlite3_column_text(statement, 0);
-    if (name == NULL) {
-        return SQLITE_NOMEM;
-    }
-    (void)snprintf(add_damage(damages), sizeof(damages->texts[0]),
-                   "the counts of tube %.100s are not those of its jobs", name);
     return SQLITE_OK;
 }
 
@@ -108,12 +84,15 @@ static const struct {
     const char *sql;
     int (*row)(struct weiri_connection *reader, sqlite3_stmt *statement, struct damages *damages);
 } contents[] = {
-    {"PRAGMA integrity_check(10)", check_pages},
-    {"SELECT id, state FROM jobs NOT INDEXED WHERE " WEIRI_STATE_UNKNOWN, check_state},
-    {"SELECT name FROM tubes t WHERE (delayed, ready, reserved, buried) IS NOT "
+    {"PRAGMA integrity_check(10)", check_text},
+    {"SELECT printf('job %d is in no known state (%d)', id, state) FROM jobs NOT INDEXED "
+     "WHERE " WEIRI_STATE_UNKNOWN,
+     check_text},
+    {"SELECT printf('the counts of tube %s are not those of its jobs', name) FROM tubes t "
+     "WHERE (delayed, ready, reserved, buried) IS NOT "
      "(" COUNT_OF("1", "jobs_delayed") ", " COUNT_OF("2", "jobs_ready") ", " COUNT_OF(
          "3", "jobs_reserved") ", " COUNT_OF("4", "jobs_buried") ")",
-     check_counts},
+     check_text},
     {"SELECT id FROM jobs NOT INDEXED", check_body},
 };
 
@@ -133,21 +112,6 @@ static int check_contents(struct weiri_connection *reader, size_t which, struct 
     }
     (void)sqlite3_finalize(statement);
     return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-/* When the newest job was put; 0: there is none. */
-static int read_newest(sqlite3 *db, int64_t *ret_created_ns)
-{
-    sqlite3_stmt *statement = NULL;
-    *ret_created_ns = 0;
-    int code = sqlite3_prepare_v2(db, "SELECT created FROM jobs ORDER BY id DESC LIMIT 1", -1,
-                                  &statement, NULL);
-    if (code == SQLITE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {
-        *ret_created_ns = sqlite3_column_int64(statement, 0);
-    }
-    (void)sqlite3_finalize(statement);
-    return code == SQLITE_ROW || code == SQLITE_DONE || (code & 0xff) == SQLITE_CORRUPT ? SQLITE_OK
-                                                                                        : code;
 }
 
 /* Each statement in a transaction of its own, so that the log can be restarted in between. */
@@ -177,8 +141,9 @@ static enum weir_status check_file(struct weiri_reading *reading, struct weiri_c
     if (status == WEIR_OK) {
         status = weiri_reading_begin(reading, ret_error);
         if (status == WEIR_OK) {
-            int code = read_newest(reading->reader->db, &created_ns);
-            status = weiri_reading_end(reading, code, ret_error);
+            int code = weiri_sql_number(reading->reader, WEIRI_SQL_NEWEST, NULL, 0, &created_ns);
+            bool is_told = code == SQLITE_DONE || (code & 0xff) == SQLITE_CORRUPT;
+            status = weiri_reading_end(reading, is_told ? SQLITE_OK : code, ret_error);
         }
     }
     int64_t back_ns = weiri_time_sub(created_ns, reading->now_ns);

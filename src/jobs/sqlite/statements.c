@@ -111,6 +111,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_LAST_JOB] = "SELECT coalesce(max(id), 0) FROM jobs",
     /* The largest id ever; no row: none. */
     [WEIRI_SQL_LAST_PUT] = "SELECT seq FROM sqlite_sequence WHERE name = 'jobs'",
+    [WEIRI_SQL_NEWEST] = "SELECT created FROM jobs ORDER BY id DESC LIMIT 1",
     [WEIRI_SQL_PAGE] = "SELECT id FROM jobs NOT INDEXED "
                        "WHERE id > ?1 AND id <= ?2 AND (?3 = 0 OR tube = ?3) "
                        "AND (?4 >> state) & 1 AND attempts >= ?5 AND created < ?6 ORDER BY id",

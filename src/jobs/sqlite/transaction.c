@@ -21,11 +21,6 @@
 #include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/write.h"
 
-/* Between two looks whether another program still writes, of which nothing notifies. */
-enum {
-    WRITER_WAIT_MS = 10
-};
-
 struct weir_transaction {
     weir_broker *broker;
     struct weiri_store store;     /* its writer is the program's connection */
@@ -226,7 +221,7 @@ static enum weir_status begin(weir_transaction *transaction, struct weir_error *
         status = weiri_write_end(store, code, false, ret_error, &transaction->remark);
         weiri_lock_file_unlock(&store->lock_file);
         if (status == WEIR_ETIMEDOUT && weiri_monotonic_now() < limit) {
-            (void)poll(NULL, 0, WRITER_WAIT_MS);
+            (void)poll(NULL, 0, 10); /* ms: nothing notifies of the end of a plain writer */
             status = weiri_write_lock(store, limit, ret_error, &transaction->remark);
         }
     }
