@@ -124,7 +124,7 @@ static void note_end(const struct weir_ended *ended, void *arg)
     CHECK(arg == &post);
     CHECK(ended->pool == post.pool && ended->envelope == parcel->envelope);
     CHECK(ended->runs > 0 || ended->dropped > 0);
-    CHECK(ended->runs > 0 || ended->status == WEIR_OK);
+    CHECK(ended->runs > 0 || ended->status == WEIR_ECANCELED);
     CHECK_INT(atomic_load(&parcel->released), ==, 0);
     (void)atomic_fetch_add_explicit(&parcel->told, 1, memory_order_relaxed);
 }
