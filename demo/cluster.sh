@@ -4,7 +4,7 @@
 #
 # The main job of the cluster: three beanstalkds and a Redis on loopback, jobs from weir and from a Go producer with the
 # conventions of go-queue's dq, worked off by weir and Go consumers, and by weir alone while a node, Redis and a worker are
-# killed. Ends with the ledger.
+# killed. Ends with the ledger, and with how late jobs began that were put one after another while things were killed.
 #
 #   demo/cluster.sh WEIR [JOBS]     WEIR: the program; JOBS: 5000 by default
 #
@@ -22,11 +22,13 @@ need beanstalkd redis-server
 
 go=
 go_pid=
+steady_pid=
+late_pid=
 workers=()
 # shellcheck disable=SC2317 # called by the trap
 finish() {
     local pid
-    for pid in "$go_pid" "${workers[@]:-}"; do
+    for pid in "$go_pid" "$steady_pid" "$late_pid" "${workers[@]:-}"; do
         end_process "$pid"
     done
     if [ -f "$folder/hung" ]; then
@@ -69,6 +71,29 @@ go_put() { # go_put FIRST COUNT
     fi
 }
 
+now() {
+    date +%s.%N
+}
+
+# shellcheck disable=SC2016 # expanded by the handler's shell
+timed='printf "%s %s\n" "$(date +%s.%N)" "$(cat)"'
+
+steady() { # puts a job twenty times a second, until $folder/over is there
+    local i
+    for ((i = 1; ; i++)); do
+        [ -e "$folder/over" ] && return
+        if "$weir" put -q late "late-$i" 2>>"$folder/weir.log"; then
+            echo "late-$i" >>"$folder/expected"
+            echo "$(now) late-$i" >>"$folder/due"
+        fi
+        sleep 0.05
+    done
+}
+
+fault() { # fault FIRST NAME: one that is over now
+    echo "$1 $(now) $2" >>"$folder/faults"
+}
+
 echo "== $half jobs, weir and Go share the tube, nothing is killed"
 if [ -n "$go" ]; then
     mkfifo "$folder/hold"
@@ -87,33 +112,50 @@ if [ -n "$go" ]; then
 fi
 
 echo "== $half jobs, a worker, a node and Redis are killed"
+"$weir" work -j 4 late -- sh -c "$timed" >>"$folder/runs" 2>>"$folder/weir.log" &
+late_pid=$!
+steady &
+steady_pid=$!
 go_put 10001 $((half / 2)) || status=1
 put 10001 $((half / 4)) || status=1
 "$weir" work -j 4 work -- sh -c "echo \$\$ >>$folder/hung; exec sleep 100" >/dev/null 2>&1 &
 hung=$!
 until [ -s "$folder/hung" ]; do sleep 0.05; done
+since=$(now)
 end_process "$hung"
+fault "$since" "worker killed"
 echo "   killed a worker with $(wc -l <"$folder/hung") jobs in hand"
 work "$folder/done.2"
 work "$folder/done.3"
 sleep 1
+since=$(now)
 end_process "${pids[0]}"
 echo "   killed node ${ports[0]}"
 put 20001 $((half / 4)) || status=1
 sleep 1
 start_node 0
+fault "$since" "node killed"
 echo "   node ${ports[0]} is back"
 sleep 1
+since=$(now)
 end_process "$redis_pid"
 echo "   killed Redis"
 sleep 2
 start_redis
+fault "$since" "Redis killed"
 echo "   Redis is back"
 for pid in "${workers[@]}"; do
     wait "$pid"
 done
 work "$folder/done.4" # what came back after the others had ended
 wait "${workers[-1]}" || status=1
+touch "$folder/over"
+wait "$steady_pid"
+"$weir" work -e -j 4 late -- sh -c "$timed" >>"$folder/runs" 2>>"$folder/weir.log" || status=1
+kill -TERM "$late_pid"
+wait "$late_pid"
+late_pid=
+cut -d ' ' -f 2 "$folder/runs" >"$folder/done.late"
 
 sort "$folder/expected" >"$folder/want"
 cat "$folder"/done.* | sort >"$folder/got"
@@ -121,6 +163,7 @@ lost=$(uniq "$folder/got" | comm -23 "$folder/want" - | wc -l)
 unexpected=$(uniq "$folder/got" | comm -13 "$folder/want" - | wc -l)
 doubled=$(uniq -d "$folder/got" | wc -l)
 echo "== $(wc -l <"$folder/want") jobs: lost $lost, unexpected $unexpected, doubled $doubled"
+"$here/tests/cluster/lateness.py" "$folder/due" "$folder/runs" "$folder/faults"
 "$weir" stats
 [ "$lost$unexpected$doubled" = 000 ] || status=1
 exit $status

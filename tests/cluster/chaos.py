@@ -3,13 +3,17 @@
 # SPDX-License-Identifier: MIT
 """Jobs on three beanstalkds and a Redis of which one at a time fails, and workers that are killed; ends with the ledger.
 
-Usage: tests/cluster/chaos.py WEIR SECONDS [JOBS [SEED]]     JOBS: 67 a second by default
+Usage: tests/cluster/chaos.py WEIR SECONDS [JOBS [SEED [FAULT]]]     JOBS: 67 a second by default; FAULT: of one kind only
 
 Every second or so one fault, over when the next begins: a node is killed, stopped, cut off (its proxy passes no byte), reset
 (its proxy breaks all connections), wiped (killed, its folder emptied); Redis is killed, stopped, flushed or left
 without memory; a worker is killed. Jobs are put all the while, some for later. At the end a last worker empties the tube, and each job that was accepted
 must have run: lost 0; nothing else may have: unexpected 0; and none twice: doubled 0, but for runs of a worker that was killed
 before it could tell Redis that the job is done, and jobs whose claim Redis lost when it was flushed. These are counted as explained.
+
+How late jobs began is told for each fault. Nothing may stand still: stalls 0, which are spans longer than half the time limit
+in which no run began though Redis was there and more jobs were due than the fault concerned: what a worker that was killed
+had claimed, or what all workers had claimed on a node that failed, of which they find other copies within two seconds.
 Exit status 77: beanstalkd or Redis is not installed.
 """
 import collections
@@ -26,6 +30,8 @@ import tempfile
 import threading
 import time
 
+import lateness
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "support"))
 from port import lease_port  # noqa: E402
 
@@ -33,7 +39,16 @@ NODES = 3
 CHUNK = 50
 TTR = 3
 LEASE = 5
-HANDLER = 'printf "%s %s\\n" "$(date +%s.%N)" "$(cat)"'
+TIME_LIMIT = 1
+SLOTS = 3
+WORKERS = 3
+# How long a fault keeps jobs after it is over: claims whose answers were lost, copies that were given back.
+AFTER = 2
+# While Redis answers that it has no memory copies go back for up to eight seconds.
+AFTER_FULL = 8
+# Jobs that a worker may have claimed: in hand, and reserved for its slots.
+CLAIMED = 2 * SLOTS
+HANDLER = 'read -r body; printf "%s %s\\n" "$(date +%s.%N)" "$body"'
 NODE_FAULTS = ["kill", "stop", "cut", "reset", "wipe"]
 REDIS_FAULTS = ["redis kill", "redis stop", "redis flush", "redis full"]
 
@@ -121,7 +136,7 @@ class Worker:
         self.killed = None
         chaos.workers.append(self)
         with open(self.path, "w") as output:
-            self.process = subprocess.Popen([chaos.weir, "work", "-j", "3", *options, "chaos", "--", "sh", "-c", HANDLER],
+            self.process = subprocess.Popen([chaos.weir, "work", "-j", str(SLOTS), *options, "chaos", "--", "sh", "-c", HANDLER],
                                             stdout=output, stderr=chaos.log, env=chaos.environment)
 
     def kill(self):
@@ -138,6 +153,10 @@ class Chaos:
         self.workers = []
         self.flushed = []
         self.redis_away = []  # (first, last) time
+        self.redis_back = []
+        self.spans = []  # (first, last, fault)
+        self.put_times = []
+        self.due = {}
         self.accepted = set()
         self.unknown = set()
         self.faults = collections.Counter()
@@ -153,7 +172,7 @@ class Chaos:
         for proxy in self.proxies:
             proxy.start()
         nodes = ",".join(f"127.0.0.1:{proxy.port}" for proxy in self.proxies)
-        self.environment = {**os.environ, "WEIR_BROKER": f"beanstalk://{nodes}/?time_limit=1s&late=0&lease={LEASE}s"
+        self.environment = {**os.environ, "WEIR_BROKER": f"beanstalk://{nodes}/?time_limit={TIME_LIMIT}s&late=0&lease={LEASE}s"
                                                          f"&claims=redis://127.0.0.1:{self.redis.port}"}
 
     def put(self, count, seconds):
@@ -162,11 +181,15 @@ class Chaos:
         number = 0
         while len(self.accepted) < count:
             names = [f"job-{number + i}" for i in range(CHUNK)]
-            delay = ["--delay", "1.3s"] if number // CHUNK % 3 == 0 else []
+            delay = 1.3 if number // CHUNK % 3 == 0 else 0
             number += CHUNK
-            done = subprocess.run([self.weir, "put", "--ttr", f"{TTR}s", *delay, "-l", "-q", "chaos"], input="\n".join(names),
+            at = time.time()
+            done = subprocess.run([self.weir, "put", "--ttr", f"{TTR}s", "--delay", f"{delay}s", "-l", "-q", "chaos"], input="\n".join(names),
                                   text=True, stdout=subprocess.DEVNULL, stderr=self.log, env=self.environment)
             (self.accepted if done.returncode == 0 else self.unknown).update(names)
+            self.put_times.append(time.time() - at)
+            if done.returncode == 0:
+                self.due.update((name, max(at + delay, time.time())) for name in names)
             time.sleep(max(0, began + seconds * len(self.accepted) / count - time.time()))
 
     def node_fault(self, kind, seconds):
@@ -213,13 +236,14 @@ class Chaos:
         else:
             self.flushed.append(time.time())
             self.redis_say(b"FLUSHALL")
-        # Clients come back after a pause that grows to 5 s, and workers ask again after one of the same kind.
-        self.redis_away.append((began, time.time() + 10))
+        self.redis_back.append(time.time())
+        self.redis_away.append((began, time.time() + (AFTER_FULL if kind == "redis full" else AFTER)))
 
-    def fail(self, until):
+    def fail(self, until, only):
         """One fault after the other. Redis is flushed in the last quarter only, so that until then no double is explained by
         it. A wiped node is the last: copies on it are gone, and no other may lose its own."""
         kinds = [kind for kind in NODE_FAULTS if kind != "wipe"] * 2 + REDIS_FAULTS + ["worker"] * 3
+        kinds = [only] if only is not None else kinds
         flush_from = until - (until - time.time()) / 4
         while time.time() < until:
             kind = random.choice(kinds)
@@ -227,6 +251,7 @@ class Chaos:
                 continue
             seconds = random.uniform(0.3, 2.5)
             self.faults[kind] += 1
+            began = time.time()
             if kind == "worker":
                 running = [worker for worker in self.workers if worker.killed is None]
                 random.choice(running).kill()
@@ -236,16 +261,18 @@ class Chaos:
                 self.redis_fault(kind, seconds)
             else:
                 self.node_fault(kind, seconds)
+            # Connections are made again, and jobs that waited begin, after the fault is over.
+            self.spans.append((began, time.time() + 0.5, kind))
             time.sleep(random.uniform(0.2, 1.0))
         self.faults["wipe"] += 1
         self.node_fault("wipe", 0.5)
 
-    def run(self, seconds, jobs):
-        for _ in range(3):
+    def run(self, seconds, jobs, only):
+        for _ in range(WORKERS):
             Worker(self)
         producer = threading.Thread(target=self.put, args=(jobs, seconds * 0.9))
         producer.start()
-        self.fail(time.time() + seconds)
+        self.fail(time.time() + seconds, only)
         producer.join()
         for worker in self.workers:
             if worker.killed is None:
@@ -265,6 +292,25 @@ class Chaos:
             return "a worker killed"
         return "Redis flushed" if any(first - LEASE - TTR < at < last for at in self.flushed) else None
 
+    def stalls(self, first_runs):
+        """Spans in which no run began though some could have."""
+        found = []
+        times = sorted(first_runs.values())
+        for last, following in zip(times, times[1:]):
+            if following - last <= TIME_LIMIT / 2:
+                continue
+            waiting = [at for body, at in self.due.items()
+                       if at < following - TIME_LIMIT / 2 and first_runs.get(body, following) >= following]
+            began = max(last, min(waiting, default=following))
+            is_excused = any(first < following and began < end for first, end in self.redis_away)
+            concerned = sum(1 for worker in self.workers
+                            if worker.killed is not None and began - TTR - LEASE < worker.killed < following)
+            if any(kind in NODE_FAULTS and first < following and began < end + AFTER for first, end, kind in self.spans):
+                concerned += WORKERS
+            if len(waiting) > concerned * CLAIMED and not is_excused:
+                found.append((began, following, len(waiting)))
+        return found
+
     def ledger(self):
         runs = collections.defaultdict(list)
         for worker in self.workers:
@@ -278,13 +324,26 @@ class Chaos:
         explained = collections.Counter(reason for reason in reasons.values() if reason is not None)
         lost = self.accepted - runs.keys()
         unexpected = runs.keys() - self.accepted - self.unknown
+        first_runs = {body: min(at for at, _ in all_of) for body, all_of in runs.items()}
+        stalls = self.stalls(first_runs)
+        lateness.print_table(lateness.by_fault(self.due, first_runs, self.spans))
+        print(f"puts of {CHUNK} jobs, in ms: p50 {lateness.percentile(self.put_times, 0.5) * 1000:.0f}, "
+              f"most {max(self.put_times) * 1000:.0f}")
+        nexts = [min((at for at in first_runs.values() if at >= back), default=back) - back for back in self.redis_back]
+        if nexts:
+            print(f"next run after Redis is back, in ms: p50 {lateness.percentile(nexts, 0.5) * 1000:.0f}, "
+                  f"most {max(nexts) * 1000:.0f}")
         print("faults:", ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.items())))
         print(f"{len(self.accepted)} jobs accepted, {len(self.unknown & runs.keys())} of {len(self.unknown)} ran of puts that failed")
         print(f"lost {len(lost)}, unexpected {len(unexpected)}, doubled {len(doubled)}; explained doubles: "
               + (", ".join(f"{reason} {count}" for reason, count in sorted(explained.items())) or "none"))
         for body in [*sorted(lost)[:5], *sorted(unexpected)[:5], *sorted(doubled)[:5]]:
             print(f"  {body}:", [(f"{at:.3f}", worker.path[-9:], worker.killed) for at, worker in sorted(runs[body], key=str)])
-        return not lost and not unexpected and not doubled
+        print(f"stalls {len(stalls)}")
+        for began, following, waiting in stalls[:5]:
+            names = [name for first, last, name in self.spans if first < following and began < last]
+            print(f"  {began:.3f}: nothing began for {following - began:.3f} s, {waiting} jobs waited; faults: {names}")
+        return not lost and not unexpected and not doubled and not stalls
 
     def end(self):
         for worker in self.workers:
@@ -303,13 +362,14 @@ def main():
             sys.exit(77)
     weir, seconds = os.path.realpath(sys.argv[1]), float(sys.argv[2])
     jobs = int(sys.argv[3]) if len(sys.argv) > 3 else round(seconds * 20000 / 300)
+    only = sys.argv[5] if len(sys.argv) > 5 else None
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.SystemRandom().randrange(10**9)
     random.seed(seed)
     print(f"chaos: {seconds:.0f} s, {jobs} jobs, seed {seed}", flush=True)
     folder = tempfile.mkdtemp()
     chaos = Chaos(weir, folder)
     try:
-        chaos.run(seconds, jobs)
+        chaos.run(seconds, jobs, only)
         is_good = chaos.ledger()
     finally:
         chaos.end()
