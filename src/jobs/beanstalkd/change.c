@@ -32,21 +32,21 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
     size_t others;
     bool is_reserved;
     enum weiri_claim_answer answer = revoke(copies);
-    /* While it runs its other copies are for a worker that dies. */
-    if (answer != WEIRI_CLAIM_BUSY) {
-        size_t away = weiri_copies_ask(copies, WEIRI_DELETE, NULL);
-        if (away > 0 && answer == WEIRI_CLAIM_AWAY) {
-            return weiri_copies_fail(copies, "may run still", ret_error);
-        }
-        /* The mark ends, and a buried copy stays for ever. */
-        if (away > 0 && copies->is_buried) {
-            return weiri_copies_fail(copies, "was removed, but a copy may stay buried", ret_error);
-        }
-        /* A mark that was set where a copy was found keeps the job from running, though a copy that
-         * is reserved cannot be deleted. */
-        if (weiri_copies_find(copies, WEIRI_DELETED) != NULL || answer == WEIRI_CLAIM_MINE) {
-            return WEIR_OK;
-        }
+    if (answer == WEIRI_CLAIM_BUSY) {
+        return WEIR_EBUSY; /* it runs; its other copies are for a worker that dies */
+    }
+    size_t away = weiri_copies_ask(copies, WEIRI_DELETE, NULL);
+    if (away > 0 && answer == WEIRI_CLAIM_AWAY) {
+        return weiri_copies_fail(copies, "may run still", ret_error);
+    }
+    /* The mark ends, and a buried copy stays for ever. */
+    if (away > 0 && copies->is_buried) {
+        return weiri_copies_fail(copies, "was removed, but a copy may stay buried", ret_error);
+    }
+    /* A mark that was set where a copy was found keeps the job from running, though a copy that is
+     * reserved cannot be deleted. */
+    if (weiri_copies_find(copies, WEIRI_DELETED) != NULL || answer == WEIRI_CLAIM_MINE) {
+        return WEIR_OK;
     }
     (void)weiri_copies_find_state(copies, reserved, 1, mask, &found, &others, &is_reserved);
     return is_reserved ? WEIR_EBUSY : WEIR_ENOTFOUND;
@@ -88,9 +88,8 @@ static enum weir_status bury_job(struct weiri_copies *copies, const char *reason
     if (held < found || answer != WEIRI_CLAIM_MINE) {
         /* Released without its delay: the run time in the body holds it back. */
         (void)weiri_copies_ask(copies, WEIRI_RELEASE, mask);
-        return away > 0 ? weiri_copies_fail(copies, "was not buried", ret_error)
-               : answer == WEIRI_CLAIM_AWAY
-                   ? weiri_copies_fail_redis(copies, "was not buried", ret_error)
+        return away > 0 || answer == WEIRI_CLAIM_AWAY
+                   ? weiri_copies_fail(copies, "was not buried", ret_error)
                    : WEIR_EBUSY;
     }
     return weiri_copies_ask(copies, WEIRI_BURY, mask) == 0

@@ -67,11 +67,23 @@ static void add_copies(struct weiri_copies *copies, char *ids)
     }
 }
 
+enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum weiri_claim_verb verb,
+                                           int64_t time_ms)
+{
+    copies->claim.verb = verb;
+    copies->claim.time_ms = time_ms;
+    enum weiri_claim_answer answer = weiri_cluster_claim(copies->cluster, &copies->claim);
+    if (answer == WEIRI_CLAIM_AWAY) {
+        (void)snprintf(copies->away, sizeof(copies->away), "Redis did not answer");
+    }
+    return answer;
+}
+
 bool weiri_copies_find_claim(struct weiri_copies *copies)
 {
     char ids[WEIR_JOB_ID_SIZE] = "";
     size_t prefix;
-    copies->claim = (struct weiri_claim){.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
+    copies->claim = (struct weiri_claim){.ret_copies = ids};
     copies->is_buried = false;
     if (copies->cluster->claims == NULL) {
         return true;
@@ -83,19 +95,11 @@ bool weiri_copies_find_claim(struct weiri_copies *copies)
     }
     (void)weiri_stamp_read(found->body, found->body_size, &copies->run_at_ns, &prefix);
     weiri_claim_key(found->body, found->body_size, copies->claim.key);
-    bool is_there = weiri_cluster_claim(copies->cluster, &copies->claim) != WEIRI_CLAIM_AWAY;
+    bool is_there = weiri_copies_claim(copies, WEIRI_CLAIM_LOOK, 0) != WEIRI_CLAIM_AWAY;
     copies->claim.ret_copies = NULL;
     copies->is_buried = ids[0] != '\0';
     add_copies(copies, ids);
     return is_there;
-}
-
-enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum weiri_claim_verb verb,
-                                           int64_t time_ms)
-{
-    copies->claim.verb = verb;
-    copies->claim.time_ms = time_ms;
-    return weiri_cluster_claim(copies->cluster, &copies->claim);
 }
 
 size_t weiri_copies_find_state(struct weiri_copies *copies, const char *const *states,
@@ -124,11 +128,4 @@ size_t weiri_copies_find_state(struct weiri_copies *copies, const char *const *s
         }
     }
     return away;
-}
-
-enum weir_status weiri_copies_fail_redis(struct weiri_copies *copies, const char *what,
-                                         struct weir_error *ret_error)
-{
-    (void)snprintf(copies->away, sizeof(copies->away), "Redis did not answer");
-    return weiri_copies_fail(copies, what, ret_error);
 }

@@ -45,9 +45,6 @@ size_t weiri_copies_find_state(struct weiri_copies *copies, const char *const *s
 /* WEIR_EUNKNOWN: the job, what is known, and who did not answer. */
 enum weir_status weiri_copies_fail(const struct weiri_copies *copies, const char *what,
                                    struct weir_error *ret_error);
-/* The same where Redis did not. */
-enum weir_status weiri_copies_fail_redis(struct weiri_copies *copies, const char *what,
-                                         struct weir_error *ret_error);
 
 /* Kicks a job by its id (kick.c). The queries are left as the kick's. */
 enum weir_status weiri_copies_kick(struct weiri_copies *copies, struct weir_error *ret_error);

@@ -147,6 +147,7 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
     switch (answer) {
     case WEIRI_CLAIM_MINE:
         copy->is_claimed = true;
+        weiri_copy_keep(copy);
         if (weiri_copy_is_alive(copy)) {
             admit(copy, (uint64_t)number);
         } else {
@@ -236,7 +237,8 @@ static void ask(struct weiri_copy *copy)
     copy->claim.token = ++cluster->claim_token;
     copy->claim.time_ms = weiri_copy_lease_ms(copy);
     copy->claim.done = claimed;
-    weiri_claims_push(cluster->claims, &copy->claim, weiri_monotonic_now());
+    copy->told_ns = weiri_monotonic_now();
+    weiri_claims_push(cluster->claims, &copy->claim, copy->told_ns);
 }
 
 void weiri_copy_claim(struct weiri_copy *copy)

@@ -17,7 +17,7 @@ enum weir_status weiri_copies_kick(struct weiri_copies *copies, struct weir_erro
     size_t others;
     bool is_reserved;
     if (!weiri_copies_find_claim(copies)) {
-        return weiri_copies_fail_redis(copies, "was not kicked", ret_error);
+        return weiri_copies_fail(copies, "was not kicked", ret_error);
     }
     size_t away = weiri_copies_find_state(copies, buried, 1, mask, &found, &others, &is_reserved);
     if (found == 0) {
@@ -28,7 +28,7 @@ enum weir_status weiri_copies_kick(struct weiri_copies *copies, struct weir_erro
     }
     bool has_claim = copies->claim.key[0] != '\0';
     if (has_claim && weiri_copies_claim(copies, WEIRI_CLAIM_FORGET, 0) == WEIRI_CLAIM_AWAY) {
-        return weiri_copies_fail_redis(copies, "was not kicked", ret_error);
+        return weiri_copies_fail(copies, "was not kicked", ret_error);
     }
     away += weiri_copies_ask(copies, WEIRI_KICK_JOB, mask);
     if (has_claim && is_reserved) {

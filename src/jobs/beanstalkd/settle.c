@@ -28,6 +28,12 @@ int64_t weiri_copy_lease_ms(const struct weiri_copy *copy)
     return weiri_time_add(copy->reservation->job.ttr_ns, lease) / WEIR_MS(1);
 }
 
+void weiri_copy_keep(struct weiri_copy *copy)
+{
+    copy->kept_ns =
+        copy->is_claimed ? weiri_time_add(copy->told_ns, WEIR_MS(weiri_copy_lease_ms(copy))) : 0;
+}
+
 void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *request,
                      void (*done)(struct weiri_command *, enum weiri_delivery,
                                   struct weiri_reply *))
@@ -97,10 +103,10 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
         send_event(copy);
         return;
     }
-    if (copy->is_over) {
-        weiri_copy_unhold(copy);
-        cluster->leaving--;
+    if (copy->is_over || delivery != WEIRI_ANSWERED) {
+        weiri_copy_unhold(copy); /* a reservation ends with its connection, too */
     }
+    cluster->leaving -= copy->is_over;
     bool is_taken = copy->is_taken;
     bool is_awaited = copy->is_awaited;
     weiri_mutex_lock(&cluster->mutex);
@@ -113,7 +119,11 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
         weiri_copy_forget(copy);
     } else if (is_awaited) {
         copy->is_awaited = false;
-        answer(copy, is_good ? WEIR_OK : WEIR_ELEASELOST);
+        if (is_good) {
+            weiri_copy_keep(copy);
+        }
+        bool is_kept = copy->event == WEIRI_JOB_TOUCH && weiri_monotonic_now() < copy->kept_ns;
+        answer(copy, is_good || is_kept ? WEIR_OK : WEIR_ELEASELOST);
         begin(copy);
     }
 }
@@ -192,6 +202,9 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
         tell_node(copy, copy->is_taken);
         return;
     }
+    if (told == WEIRI_CLAIM_MINE) {
+        weiri_copy_keep(copy);
+    }
     answer(copy, told == WEIRI_CLAIM_MINE ? WEIR_OK : WEIR_ELEASELOST);
     if (told == WEIRI_CLAIM_MINE || !is_touch) {
         tell_node(copy, false);
@@ -201,6 +214,7 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
 
 static void tell_claim(struct weiri_copy *copy)
 {
+    copy->told_ns = weiri_monotonic_now();
     if (!copy->is_claimed) {
         tell_node(copy, copy->is_taken);
         return;
@@ -209,8 +223,7 @@ static void tell_claim(struct weiri_copy *copy)
     copy->claim.time_ms =
         copy->event == WEIRI_JOB_TOUCH ? weiri_copy_lease_ms(copy) : (int64_t)copy->delay_s * 1000;
     copy->claim.done = claim_told;
-    weiri_claims_push(copy->lane->subscription->cluster->claims, &copy->claim,
-                      weiri_monotonic_now());
+    weiri_claims_push(copy->lane->subscription->cluster->claims, &copy->claim, copy->told_ns);
 }
 
 /* Begins the first settlement, if there is one. After the end of a reservation there is no other: a

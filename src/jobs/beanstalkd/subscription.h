@@ -63,6 +63,8 @@ struct weiri_copy {
     int64_t look_ns;  /* when to look at its claim again */
     int64_t touch_ns; /* when to touch it while it is early */
     int64_t ready_ns; /* since when it is here, then since when it is in the stock */
+    int64_t told_ns;  /* when claim and node were told something last */
+    int64_t kept_ns;  /* no other may begin before: what was confirmed last, by Redis or the node */
     struct weiri_command command;
     struct weiri_claim claim;
 
@@ -156,6 +158,8 @@ int64_t weiri_copy_touch_ns(const struct weiri_copy *copy);
 uint32_t weiri_copy_away_seconds(const struct weiri_copy *copy);
 /* How long a claim of a copy holds without being renewed. */
 int64_t weiri_copy_lease_ms(const struct weiri_copy *copy);
+/* Redis or the node has confirmed what it was told. */
+void weiri_copy_keep(struct weiri_copy *copy);
 
 /* Functions of struct weiri_broker_ops. */
 enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exchange,
