@@ -265,6 +265,64 @@ TEST(tells_of_a_node_that_is_away,
     place_close(&place);
 }
 
+/* Reserves the second node's only buried copy as another client; returns its connection. */
+static int hold_copy(const struct place *place, const char *id)
+{
+    char line[64];
+    char answer[64] = "";
+    const char *number = strrchr(id, '/') + 1;
+    int fd = connect_port(place->servers.node[1].port);
+    CHECK(fd >= 0);
+    int size = snprintf(line, sizeof(line), "reserve-job %s\r\n", number);
+    CHECK(write(fd, line, (size_t)size) == size);
+    CHECK(read(fd, answer, sizeof(answer) - 1) > 0);
+    CHECK(strncmp(answer, "RESERVED", 8) == 0);
+    return fd;
+}
+
+/* The part of an id that is on the second node. */
+static struct weir_job_id second_of(const struct place *place, const struct weir_job_id *id)
+{
+    char name[32];
+    struct weir_job_id part = {""};
+    (void)snprintf(name, sizeof(name), "127.0.0.1:%d/", place->servers.node[1].port);
+    const char *at = strstr(id->text, name);
+    CHECK(at != NULL);
+    (void)snprintf(part.text, sizeof(part.text), "%.*s", (int)strcspn(at, ","), at);
+    return part;
+}
+
+TEST(tells_of_a_worker, "a kick and a removal while a worker has a copy, which it may be about to "
+                        "bury, say so")
+{
+    for (int i = 0; i < 2; i++) {
+        struct place place;
+        struct runs runs = {.count = 0};
+        struct weir_error error;
+        struct weir_job_id id;
+        size_t count;
+        open_for(&place, CAUSE_STOP);
+        put_one(&place, "job", &id);
+        bury_by(&place, CAUSE_STOP, &runs);
+        int fd = hold_copy(&place, second_of(&place, &id).text);
+        if (i == 0) {
+            CHECK_STATUS(change(&place, weir_broker_remove_ids, &id, &error), WEIR_EUNKNOWN);
+            CHECK_PLACE(&place, 0, 0, 1, 0);
+        } else {
+            CHECK_STATUS(kick_tube(&place, 9, &count, &error), WEIR_EUNKNOWN);
+            CHECK_INT(count, ==, 1);
+            CHECK_PLACE(&place, 0, 2, 1, 0);
+        }
+        CHECK(strstr(error.text, "a worker has one") != NULL);
+        (void)close(fd);
+        struct runs again = {.count = 0};
+        consume(&place, &again, 25);
+        CHECK_INT(again.count, ==, i);
+        CHECK_PLACE(&place, 0, 0, 0, 0);
+        place_close(&place);
+    }
+}
+
 TEST(waits_for_redis, "without Redis nothing is kicked, and an operator is told")
 {
     struct place place;

@@ -20,36 +20,39 @@ static enum weiri_claim_answer revoke(struct weiri_copies *copies)
         return copies->away[0] != '\0' ? WEIRI_CLAIM_AWAY : WEIRI_CLAIM_DONE;
     }
     int64_t wait = weiri_time_sub(copies->run_at_ns, weiri_cluster_now(copies->cluster));
-    return weiri_copies_claim(copies, WEIRI_CLAIM_REVOKE,
-                              (wait > 0 ? wait / WEIR_MS(1) : 0) + TOMBSTONE_MS);
+    enum weiri_claim_answer answer = weiri_copies_claim(
+        copies, WEIRI_CLAIM_REVOKE, (wait > 0 ? wait / WEIR_MS(1) : 0) + TOMBSTONE_MS);
+    if (answer == WEIRI_CLAIM_MINE && copies->is_buried) {
+        (void)weiri_copies_find_claim(copies); /* adds those that were noted since */
+    }
+    return answer;
 }
 
 static enum weir_status remove_job(struct weiri_copies *copies, struct weir_error *ret_error)
 {
-    static const char *const reserved[] = {"reserved"};
-    bool mask[WEIRI_NODES_MAX] = {false};
+    bool mask[WEIRI_NODES_MAX];
     size_t found;
     size_t others;
-    bool is_reserved;
     enum weiri_claim_answer answer = revoke(copies);
     if (answer == WEIRI_CLAIM_BUSY) {
         return WEIR_EBUSY; /* it runs; its other copies are for a worker that dies */
     }
     size_t away = weiri_copies_ask(copies, WEIRI_DELETE, NULL);
+    /* A mark that was set where a copy was found keeps the job from running, though a copy that is
+     * reserved cannot be deleted. */
+    bool is_gone = weiri_copies_find(copies, WEIRI_DELETED) != NULL || answer == WEIRI_CLAIM_MINE;
     if (away > 0 && answer == WEIRI_CLAIM_AWAY) {
         return weiri_copies_fail(copies, "may run still", ret_error);
     }
+    bool is_reserved = false;
+    if (away == 0 && (copies->is_buried || !is_gone)) {
+        (void)weiri_copies_find_state(copies, "reserved", mask, &found, &others, &is_reserved);
+    }
     /* The mark ends, and a buried copy stays for ever. */
-    if (away > 0 && copies->is_buried) {
+    if (copies->is_buried && (away > 0 || is_reserved)) {
         return weiri_copies_fail(copies, "was removed, but a copy may stay buried", ret_error);
     }
-    /* A mark that was set where a copy was found keeps the job from running, though a copy that is
-     * reserved cannot be deleted. */
-    if (weiri_copies_find(copies, WEIRI_DELETED) != NULL || answer == WEIRI_CLAIM_MINE) {
-        return WEIR_OK;
-    }
-    (void)weiri_copies_find_state(copies, reserved, 1, mask, &found, &others, &is_reserved);
-    return is_reserved ? WEIR_EBUSY : WEIR_ENOTFOUND;
+    return is_gone ? WEIR_OK : is_reserved ? WEIR_EBUSY : WEIR_ENOTFOUND;
 }
 
 /* Reserves every copy, so that no worker can take one meanwhile, then buries each. A copy in a
@@ -57,13 +60,13 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
 static enum weir_status bury_job(struct weiri_copies *copies, const char *reason,
                                  struct weir_error *ret_error)
 {
-    static const char *const waiting[] = {"delayed", "ready"};
-    bool mask[WEIRI_NODES_MAX] = {false};
+    bool mask[WEIRI_NODES_MAX];
     size_t found;
     size_t others;
     bool is_reserved;
     (void)weiri_copies_find_claim(copies); /* without Redis it cannot be set aside either */
-    size_t away = weiri_copies_find_state(copies, waiting, 2, mask, &found, &others, &is_reserved);
+    size_t away =
+        weiri_copies_find_state(copies, "delayed ready", mask, &found, &others, &is_reserved);
     if (away > 0) {
         return weiri_copies_fail(copies, "was not buried", ret_error);
     }

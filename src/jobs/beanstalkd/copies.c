@@ -102,9 +102,8 @@ bool weiri_copies_find_claim(struct weiri_copies *copies)
     return is_there;
 }
 
-size_t weiri_copies_find_state(struct weiri_copies *copies, const char *const *states,
-                               size_t state_count, bool *mask, size_t *ret_found,
-                               size_t *ret_others, bool *ret_is_reserved)
+size_t weiri_copies_find_state(struct weiri_copies *copies, const char *states, bool *mask,
+                               size_t *ret_found, size_t *ret_others, bool *ret_is_reserved)
 {
     size_t away = weiri_copies_ask(copies, WEIRI_STATS_JOB, NULL);
     *ret_found = 0;
@@ -119,13 +118,16 @@ size_t weiri_copies_find_state(struct weiri_copies *copies, const char *const *s
             weiri_stats_text(query->body, query->body_size, "state", state, sizeof(state))) {
             (void)weiri_stats_number(query->body, query->body_size, "pri", &priority);
             copies->priorities[i] = (uint32_t)priority;
-            for (size_t s = 0; s < state_count; s++) {
-                mask[i] = mask[i] || strcmp(state, states[s]) == 0;
-            }
+            mask[i] = strstr(states, state) != NULL;
             *ret_found += mask[i];
             *ret_others += !mask[i];
             *ret_is_reserved = *ret_is_reserved || strcmp(state, "reserved") == 0;
         }
+    }
+    if (*ret_is_reserved && copies->is_buried) {
+        size_t used = strlen(copies->away);
+        (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%sa worker has one",
+                       used > 0 ? "; " : "");
     }
     return away;
 }

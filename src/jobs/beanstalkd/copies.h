@@ -37,11 +37,11 @@ bool weiri_copies_find_claim(struct weiri_copies *copies);
 /* Does something to the claim that was found. */
 enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum weiri_claim_verb verb,
                                            int64_t time_ms);
-/* Sets mask for the copies that are in one of these states, and counts them and the others. Returns
- * the number of nodes that did not answer. */
-size_t weiri_copies_find_state(struct weiri_copies *copies, const char *const *states,
-                               size_t state_count, bool *mask, size_t *ret_found,
-                               size_t *ret_others, bool *ret_is_reserved);
+/* Sets mask for the copies that are in one of the states that a text names, and counts them and the
+ * others. Returns the number of nodes that did not answer. A reserved copy of a buried job is told
+ * of like them: a worker may be about to bury it. */
+size_t weiri_copies_find_state(struct weiri_copies *copies, const char *states, bool *mask,
+                               size_t *ret_found, size_t *ret_others, bool *ret_is_reserved);
 /* WEIR_EUNKNOWN: the job, what is known, and who did not answer. */
 enum weir_status weiri_copies_fail(const struct weiri_copies *copies, const char *what,
                                    struct weir_error *ret_error);

@@ -11,33 +11,30 @@
  * job's claim is forgotten before it runs. The queries are left as the kick's. */
 enum weir_status weiri_copies_kick(struct weiri_copies *copies, struct weir_error *ret_error)
 {
-    static const char *const buried[] = {"buried"};
-    bool mask[WEIRI_NODES_MAX] = {false};
+    bool mask[WEIRI_NODES_MAX];
     size_t found;
     size_t others;
     bool is_reserved;
     if (!weiri_copies_find_claim(copies)) {
         return weiri_copies_fail(copies, "was not kicked", ret_error);
     }
-    size_t away = weiri_copies_find_state(copies, buried, 1, mask, &found, &others, &is_reserved);
+    size_t away = weiri_copies_find_state(copies, "buried", mask, &found, &others, &is_reserved);
     if (found == 0) {
         if (away > 0 && others == 0) {
             return weiri_copies_fail(copies, "was not found", ret_error);
         }
         return is_reserved ? WEIR_EBUSY : others > 0 ? WEIR_ESTATE : WEIR_ENOTFOUND;
     }
-    bool has_claim = copies->claim.key[0] != '\0';
-    if (has_claim && weiri_copies_claim(copies, WEIRI_CLAIM_FORGET, 0) == WEIRI_CLAIM_AWAY) {
-        return weiri_copies_fail(copies, "was not kicked", ret_error);
+    if (copies->claim.key[0] != '\0') {
+        /* Once the mark is gone no copy is noted: those that were since are found now. */
+        if (weiri_copies_claim(copies, WEIRI_CLAIM_FORGET, 0) == WEIRI_CLAIM_AWAY ||
+            !weiri_copies_find_claim(copies)) {
+            return weiri_copies_fail(copies, "was not kicked", ret_error);
+        }
+        away = weiri_copies_find_state(copies, "buried", mask, &found, &others, &is_reserved);
     }
     away += weiri_copies_ask(copies, WEIRI_KICK_JOB, mask);
-    if (has_claim && is_reserved) {
-        /* It may be on its way to being buried: a consumer asked before the claim was forgotten. */
-        size_t used = strlen(copies->away);
-        (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%sa worker has one",
-                       used > 0 ? "; " : "");
-        away++;
-    }
+    away += copies->is_buried && is_reserved;
     bool is_kicked = weiri_copies_find(copies, WEIRI_KICKED) != NULL;
     if (away > 0) {
         return weiri_copies_fail(
@@ -51,7 +48,6 @@ enum weir_status weiri_copies_kick(struct weiri_copies *copies, struct weir_erro
  * is buried, and a buried job's claim must be forgotten before it runs. */
 struct kick {
     struct weiri_copies copies;
-    struct weiri_queries peek;      /* for one command to all nodes */
     uint64_t left[WEIRI_NODES_MAX]; /* copies that were buried at first, on each node: those that
                                        are buried again meanwhile come after them */
     size_t kicked;
@@ -61,10 +57,11 @@ struct kick {
 /* Counts what is buried at first. */
 static void count_buried(struct kick *kick, const char *tube)
 {
+    struct weiri_queries *queries = &kick->copies.queries;
     const struct weiri_request stats = {.verb = WEIRI_STATS_TUBE, .tube = tube};
-    weiri_queries_ask(&kick->peek, WEIRI_ALL_NODES, &stats, NULL);
-    for (size_t i = 0; i < kick->peek.count; i++) {
-        const struct weiri_query *query = &kick->peek.query[i];
+    weiri_queries_ask(queries, WEIRI_ALL_NODES, &stats, NULL);
+    for (size_t i = 0; i < queries->count; i++) {
+        const struct weiri_query *query = &queries->query[i];
         if (query->kind == WEIRI_OK_BODY) {
             (void)weiri_stats_number(query->body, query->body_size, "current-jobs-buried",
                                      &kick->left[i]);
@@ -79,11 +76,11 @@ static void count_buried(struct kick *kick, const char *tube)
 static bool kick_first(struct kick *kick, size_t node, const char *tube)
 {
     struct weiri_copies *copies = &kick->copies;
+    const struct weiri_query *found = copies->queries.query;
     const struct weiri_request peek = {.verb = WEIRI_PEEK_BURIED};
     struct weir_error error = {""};
     struct weir_job_id id = {""};
-    weiri_queries_ask(&kick->peek, node, &peek, tube);
-    const struct weiri_query *found = kick->peek.query;
+    weiri_queries_ask(&copies->queries, node, &peek, tube);
     if (found->kind != WEIRI_FOUND) {
         return false;
     }
@@ -109,33 +106,23 @@ enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count,
                                     struct weir_error *ret_error)
 {
     struct kick kick = {.copies = {.cluster = store}};
-    size_t nodes = kick.copies.cluster->options.node_count;
-    enum weir_status status = weiri_queries_init(&kick.peek, store, nodes, ret_error);
+    enum weir_status status =
+        weiri_queries_init(&kick.copies.queries, store, WEIRI_NODES_MAX, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    status = weiri_queries_init(&kick.copies.queries, store, WEIRI_NODES_MAX, ret_error);
-    if (status == WEIR_OK) {
-        count_buried(&kick, tube);
-        for (size_t i = 0; i < nodes; i++) {
-            while (kick.left[i] > 0 && kick.kicked < count && kick_first(&kick, i, tube)) {
-            }
+    count_buried(&kick, tube);
+    for (size_t i = 0; i < kick.copies.cluster->options.node_count; i++) {
+        while (kick.left[i] > 0 && kick.kicked < count && kick_first(&kick, i, tube)) {
         }
-        weiri_queries_fini(&kick.copies.queries);
     }
-    weiri_queries_fini(&kick.peek);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    if (kick.unknown.text[0] != '\0' && kick.kicked == 0) {
-        return weiri_fail(ret_error, WEIR_EUNAVAILABLE, "no job was kicked: %.400s",
-                          kick.unknown.text);
-    }
-    if (ret_count != NULL) {
+    weiri_queries_fini(&kick.copies.queries);
+    bool is_all = kick.unknown.text[0] == '\0';
+    if (ret_count != NULL && (is_all || kick.kicked > 0)) {
         *ret_count = kick.kicked;
     }
-    return kick.unknown.text[0] == '\0'
-               ? WEIR_OK
-               : weiri_fail(ret_error, WEIR_EUNKNOWN, "%zu jobs were kicked, but not all: %.400s",
-                            kick.kicked, kick.unknown.text);
+    return is_all ? WEIR_OK
+                  : weiri_fail(ret_error, kick.kicked > 0 ? WEIR_EUNKNOWN : WEIR_EUNAVAILABLE,
+                               "%zu jobs were kicked, but not all: %.400s", kick.kicked,
+                               kick.unknown.text);
 }
