@@ -102,10 +102,22 @@ struct user {
     int before;
     int after;
     bool is_killed;
+    bool reopens; /* in between */
     pid_t pid;
     int ready[2]; /* pipes */
     int go[2];
 };
+
+/* Opens the store again, which the process may not do beside the broker that has the old log. */
+static weir_broker *reopen(weir_broker *broker)
+{
+    weir_broker *other;
+    struct weir_error error;
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, 0, &other, &error), WEIR_EIO);
+    CHECK(strstr(error.text, "close all its connections") != NULL);
+    weir_broker_close(broker);
+    return jobs_store_open("jobs.db", &wall);
+}
 
 static void run(const struct user *user)
 {
@@ -117,6 +129,7 @@ static void run(const struct user *user)
     user->meddle(broker);
     CHECK_INT(write(user->ready[1], &byte, 1), ==, 1);
     CHECK_INT(read(user->go[0], &byte, 1), ==, 1);
+    broker = user->reopens ? reopen(broker) : broker;
     put(broker, user->after);
     if (user->is_killed) {
         (void)raise(SIGKILL);
@@ -261,6 +274,19 @@ TEST(closed_after_removal, "a close puts no old log over the store, and removes 
     put_and_close(50);
     end_user(&user);
     CHECK_INT(ledger->acknowledged, ==, 53);
+    finish();
+}
+
+TEST(reopened, "the store is opened again once no broker of the process has the old log")
+{
+    struct user user = {.meddle = use_another, .before = 2, .after = 50, .is_killed = true};
+    skip_with_sanitizer();
+    user.reopens = true;
+    begin();
+    start_user(&user);
+    put_and_close(5);
+    end_user(&user);
+    CHECK_INT(ledger->acknowledged, ==, 58);
     finish();
 }
 

@@ -46,9 +46,9 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
     status = weiri_connection_open(&own->writer, own->path, WEIRI_CONNECTION_WRITER, own->config,
                                    ret_error);
     if (status == WEIR_OK) {
-        weiri_write_prepare(own);
-        own->log = store->log; /* connections of a process share what SQLite knows of the log */
-    } else {
+        status = weiri_write_prepare(own, ret_error);
+    }
+    if (status != WEIR_OK) {
         weiri_connection_close(&own->writer, false);
     }
     weiri_lock_file_unlock(&own->lock_file);

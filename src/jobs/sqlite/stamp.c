@@ -26,6 +26,13 @@ enum {
     FRAME_SIZE = FRAME_HEADER_SIZE + WEIRI_PAGE_SIZE
 };
 
+/* The index of the log, in shared memory (SQLite's WAL-mode file format, section 2.1). */
+enum {
+    INDEX_FRAMES = 16, /* their number, in the order of this machine */
+    INDEX_SALT = 32,   /* of the log, as its header has it */
+    INDEX_REGION = 32768
+};
+
 #define STAMPS (1 << WEIRI_STAMP_BITS)
 
 int weiri_stamp_load(struct weiri_store *store)
@@ -130,13 +137,18 @@ static void read_frames(int fd, const unsigned char *header, struct log_facts *f
     }
 }
 
-static void read_log(const char *path, struct log_facts *ret_facts)
+/* Only the log: closing a descriptor of the database would release SQLite's locks. */
+static int open_log(const char *path)
 {
     char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
     (void)snprintf(name, sizeof(name), "%s-wal", path);
+    return open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static void read_log(const char *path, struct log_facts *ret_facts)
+{
     *ret_facts = (struct log_facts){.is_there = false};
-    /* Only the log: closing a descriptor of the database would release SQLite's locks. */
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = open_log(path);
     struct stat facts;
     unsigned char header[LOG_HEADER_SIZE];
     if (fd < 0) {
@@ -177,4 +189,36 @@ enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir
                           path, distance(stamp, noted), path);
     }
     return WEIR_OK;
+}
+
+enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
+                                         struct weir_error *ret_error)
+{
+    sqlite3_file *file = NULL;
+    void volatile *region = NULL;
+    (void)sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    int code = file->pMethods->xShmMap(file, 0, INDEX_REGION, 0, &region);
+    if (code != SQLITE_OK || region == NULL) {
+        return weiri_sqlite_fail(ret_error, store->writer.db,
+                                 code == SQLITE_OK ? SQLITE_CANTOPEN : code, store->path);
+    }
+    unsigned char index[INDEX_SALT + SALT_SIZE];
+    for (size_t i = 0; i < sizeof(index); i++) {
+        index[i] = ((const unsigned char volatile *)region)[i];
+    }
+    uint32_t frames;
+    memcpy(&frames, index + INDEX_FRAMES, sizeof(frames));
+    unsigned char header[LOG_HEADER_SIZE] = {0};
+    int fd = open_log(store->path);
+    bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    /* Without frames the index may have the salt of the log's next use. */
+    return frames == 0 || (is_read && memcmp(index + INDEX_SALT, header + LOG_SALT, SALT_SIZE) == 0)
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_EIO,
+                            "%s-wal was removed or replaced while this process had it open: "
+                            "close all its connections to the store before you open it again",
+                            store->path);
 }

@@ -29,4 +29,10 @@ void weiri_stamp_forget(struct weiri_store *store);
 WEIR_NODISCARD enum weir_status weiri_stamp_check(const char *path, uint32_t noted,
                                                   struct weir_error *ret_error);
 
+/* Checks that what SQLite has in memory of the log is of the log at the path. All connections of a
+ * process share it; where others of this process have a log that was removed, a new one would write
+ * by the index of that one into the new log. Under the lock, once the writer has read. WEIR_EIO. */
+WEIR_NODISCARD enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
+                                                        struct weir_error *ret_error);
+
 #endif

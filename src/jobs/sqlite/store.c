@@ -133,8 +133,9 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
     enum weir_status status = weiri_connection_open(
         &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
     if (status == WEIR_OK) {
-        weiri_write_prepare(store);
-    } else {
+        status = weiri_write_prepare(store, ret_error);
+    }
+    if (status != WEIR_OK) {
         weiri_connection_close(&store->writer, store->writer.has_made_log &&
                                                    !weiri_lock_is_shared(store->lock_file.fd));
     }

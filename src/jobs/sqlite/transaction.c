@@ -110,9 +110,10 @@ static enum weir_status prepare(weir_transaction *transaction, struct weir_error
     if (status == WEIR_OK) {
         (void)sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         weiri_space_configure(db);
-        weiri_write_prepare(store);
+        status = weiri_write_prepare(store, ret_error);
         store->put_ns = INT64_MAX; /* a put is never cut */
-    } else {
+    }
+    if (status != WEIR_OK) {
         close_weir(transaction);
     }
     return status;

@@ -46,8 +46,12 @@ static struct weiri_file_id identify_log(const struct weiri_store *store)
     return weiri_file_identify(path);
 }
 
-void weiri_write_prepare(struct weiri_store *store)
+enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_error *ret_error)
 {
+    enum weir_status status = weiri_stamp_check_index(store, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
     store->checkpoint_pages = CHECKPOINT_PAGES;
     store->checkpoint_at = CHECKPOINT_PAGES;
     store->promote_max = PROMOTE_MAX;
@@ -61,6 +65,7 @@ void weiri_write_prepare(struct weiri_store *store)
     const char *pragma = is_memory ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL";
     (void)sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
     store->checkpointer = store->checkpointer == NULL ? store->writer.db : store->checkpointer;
+    return WEIR_OK;
 }
 
 void weiri_write_notify(struct weiri_store *store, const char *tube, bool is_about_emptiness)

@@ -18,8 +18,9 @@ struct weiri_remark {
 };
 void weiri_write_say(const struct weiri_store *store, const struct weiri_remark *remark);
 
-/* Prepares the store's writer. */
-void weiri_write_prepare(struct weiri_store *store);
+/* Prepares the store's writer, which has read, under the lock. */
+WEIR_NODISCARD enum weir_status weiri_write_prepare(struct weiri_store *store,
+                                                    struct weir_error *ret_error);
 
 /* When a call that begins now ends its waits: after the broker's time limit. A reading of
  * weiri_monotonic_now(). */
