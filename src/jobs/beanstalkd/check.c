@@ -12,12 +12,6 @@
 /* Between the two times that nodes are asked. */
 #define PAUSE_MS 1000
 
-/* A node's counters, as they were at one time. */
-struct counters {
-    uint64_t puts;
-    uint64_t records;
-};
-
 struct cluster_check {
     struct weiri_cluster *cluster;
     struct weiri_check *check;
@@ -80,42 +74,28 @@ static int check_node(const struct weir_node *node, void *arg)
     return check->is_over;
 }
 
-static void read_counters(struct weiri_queries *queries, struct counters *counters)
-{
-    const struct weiri_request request = {.verb = WEIRI_STATS};
-    weiri_queries_ask(queries, WEIRI_ALL_NODES, &request, NULL);
-    for (size_t i = 0; i < queries->count; i++) {
-        const struct weiri_query *query = &queries->query[i];
-        counters[i] = (struct counters){0, 0};
-        if (query->kind == WEIRI_OK_BODY) {
-            (void)weiri_stats_number(query->body, query->body_size, "total-jobs",
-                                     &counters[i].puts);
-            (void)weiri_stats_number(query->body, query->body_size, "binlog-records-written",
-                                     &counters[i].records);
-        }
-    }
-}
-
-/* After an error of its disk a node goes on without its binlog and keeps the index: then jobs are
- * put, and no record is written. */
+/* Asks nodes twice: one that has lost its binlog goes on, as weiri_facts_read() says. */
 static void check_records(const struct weiri_cluster *cluster, struct weiri_queries *queries,
                           struct weiri_check *check)
 {
-    struct counters before[WEIRI_NODES_MAX] = {{0, 0}};
-    struct counters after[WEIRI_NODES_MAX] = {{0, 0}};
-    read_counters(queries, before);
-    (void)poll(NULL, 0, PAUSE_MS);
-    read_counters(queries, after);
-    for (size_t i = 0; i < queries->count && !check->is_over; i++) {
-        uint64_t index = 0;
-        const struct weiri_query *query = &queries->query[i];
-        bool has_binlog =
-            query->kind == WEIRI_OK_BODY &&
-            weiri_stats_number(query->body, query->body_size, "binlog-current-index", &index) &&
-            index > 0;
-        if (has_binlog && before[i].puts > 0 && after[i].puts > before[i].puts &&
-            after[i].records == before[i].records) {
-            (void)weiri_find(check, "binlog", WEIR_FINDING_PROBLEM, cluster->options.nodes[i].text,
+    const struct weiri_request request = {.verb = WEIRI_STATS};
+    struct weiri_node_facts facts[WEIRI_NODES_MAX] = {{.max_job_size = 0}};
+    bool had_binlog[WEIRI_NODES_MAX] = {false};
+    for (int i = 0; i < 2; i++) {
+        (void)poll(NULL, 0, i * PAUSE_MS);
+        weiri_queries_ask(queries, WEIRI_ALL_NODES, &request, NULL);
+        for (size_t node = 0; node < queries->count; node++) {
+            const struct weiri_query *query = &queries->query[node];
+            had_binlog[node] = facts[node].has_binlog;
+            if (query->kind == WEIRI_OK_BODY) {
+                weiri_facts_read(query->body, query->body_size, &facts[node]);
+            }
+        }
+    }
+    for (size_t node = 0; node < queries->count && !check->is_over; node++) {
+        if (had_binlog[node] && !facts[node].has_binlog) {
+            (void)weiri_find(check, "binlog", WEIR_FINDING_PROBLEM,
+                             cluster->options.nodes[node].text,
                              "look at its disk, then start it anew",
                              "its binlog has stopped: jobs were put, and no record was written");
         }

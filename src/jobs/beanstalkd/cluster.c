@@ -86,7 +86,7 @@ static void checked(struct weiri_command *command, enum weiri_delivery delivery,
     struct weiri_node *node = WEIRI_CONTAINER(command, struct weiri_node, check);
     node->is_checked = false;
     if (delivery == WEIRI_ANSWERED && reply->kind == WEIRI_OK_BODY) {
-        weiri_conn_read_facts(&node->control, reply);
+        weiri_facts_read(reply->body, reply->body_size, &node->control.facts);
     }
 }
 

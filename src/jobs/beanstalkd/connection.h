@@ -147,8 +147,8 @@ void weiri_conn_ready(struct weiri_conn *conn, short events, char *buffer, size_
  * it is wanted. */
 void weiri_conn_close(struct weiri_conn *conn);
 
-/* Reads the body of `stats`. */
-void weiri_conn_read_facts(struct weiri_conn *conn, const struct weiri_reply *reply);
+/* Reads the body of `stats` into a node's facts, which are those of before. */
+void weiri_facts_read(const char *body, size_t size, struct weiri_node_facts *facts);
 
 /* Parts of a connection: connection.c, stream.c, resolve.c. */
 

@@ -371,7 +371,7 @@ static void say_stats(struct world *world, int puts, int records, int index)
     size_t used;
     weiri_parser_init(&parser, test_allocator(), 1000);
     CHECK_INT(weiri_parser_feed(&parser, bytes, strlen(bytes), &used), ==, WEIRI_PARSE_REPLY);
-    weiri_conn_read_facts(&world->conn, &parser.reply);
+    weiri_facts_read(parser.reply.body, parser.reply.body_size, &world->conn.facts);
     weiri_parser_fini(&parser);
 }
 

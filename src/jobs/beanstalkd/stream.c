@@ -15,7 +15,7 @@ static void greeted(struct weiri_conn *conn, const struct weiri_reply *reply)
 {
     conn->greeting = 0;
     if (reply->kind == WEIRI_OK_BODY) {
-        weiri_conn_read_facts(conn, reply);
+        weiri_facts_read(reply->body, reply->body_size, &conn->facts);
     } else if (conn->own.request.verb == WEIRI_WATCH &&
                strcmp(conn->config.watched, WEIRI_DEFAULT_TUBE) != 0) {
         conn->greeting = WEIRI_IGNORE;
@@ -45,30 +45,24 @@ static void own_done(struct weiri_command *command, enum weiri_delivery delivery
     }
 }
 
-void weiri_conn_read_facts(struct weiri_conn *conn, const struct weiri_reply *reply)
+void weiri_facts_read(const char *body, size_t size, struct weiri_node_facts *facts)
 {
-    struct weiri_node_facts facts = {.max_job_size = 0};
-    const struct weiri_node_facts *before = &conn->facts;
+    struct weiri_node_facts before = *facts;
     char draining[8];
     uint64_t index = 0;
-    (void)weiri_stats_text(reply->body, reply->body_size, "version", facts.version,
-                           sizeof(facts.version));
-    (void)weiri_stats_number(reply->body, reply->body_size, "max-job-size", &facts.max_job_size);
-    (void)weiri_stats_number(reply->body, reply->body_size, "total-jobs", &facts.puts);
-    (void)weiri_stats_number(reply->body, reply->body_size, "binlog-records-written",
-                             &facts.records);
-    facts.is_draining =
-        weiri_stats_text(reply->body, reply->body_size, "draining", draining, sizeof(draining)) &&
-        strcmp(draining, "true") == 0;
-    facts.has_binlog =
-        weiri_stats_number(reply->body, reply->body_size, "binlog-current-index", &index) &&
-        index > 0;
+    *facts = (struct weiri_node_facts){.max_job_size = 0};
+    (void)weiri_stats_text(body, size, "version", facts->version, sizeof(facts->version));
+    (void)weiri_stats_number(body, size, "max-job-size", &facts->max_job_size);
+    (void)weiri_stats_number(body, size, "total-jobs", &facts->puts);
+    (void)weiri_stats_number(body, size, "binlog-records-written", &facts->records);
+    facts->is_draining = weiri_stats_text(body, size, "draining", draining, sizeof(draining)) &&
+                         strcmp(draining, "true") == 0;
+    facts->has_binlog = weiri_stats_number(body, size, "binlog-current-index", &index) && index > 0;
     /* After an error of its disk a node goes on without its binlog and keeps the index: then jobs
      * are put, and no record is written. A node with fewer puts than before was started anew. */
-    if (facts.has_binlog && facts.puts >= before->puts && facts.records == before->records) {
-        facts.has_binlog = facts.puts == before->puts && before->has_binlog;
+    if (facts->has_binlog && facts->puts >= before.puts && facts->records == before.records) {
+        facts->has_binlog = facts->puts == before.puts && before.has_binlog;
     }
-    conn->facts = facts;
 }
 
 /* --- sending --- */
