@@ -49,6 +49,9 @@ struct weiri_broker_config {
 /* Between two tries of what failed, at most: of each server that is away, and of each worker whose
  * job cannot be settled meanwhile. The job after an outage waits for one of each. */
 #define WEIRI_RETRY_MAX_NS WEIR_MS(400)
+/* How long a server may take to accept a connection. The system sends a request that was lost again
+ * after pauses that double: a host that was cut off would be found late. */
+#define WEIRI_CONNECT_MAX_NS WEIR_SECONDS(1)
 /* How long to wait after so many failures in a row: 50 ms, doubled up to the maximum. A quarter of
  * it is at random, so that clients do not come back together. */
 int64_t weiri_retry_ns(uint32_t failures);

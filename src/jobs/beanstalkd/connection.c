@@ -101,9 +101,10 @@ void weiri_conn_fail_errno(struct weiri_conn *conn, int64_t now_ns, const char *
 
 /* --- connecting --- */
 
-static void begin_greeting(struct weiri_conn *conn)
+static void begin_greeting(struct weiri_conn *conn, int64_t now_ns)
 {
     conn->state = WEIRI_CONN_GREETING;
+    conn->step_limit_ns = weiri_time_add(now_ns, conn->config.time_limit_ns);
     conn->generation++;
     conn->greeting = conn->config.watched == NULL ? WEIRI_STATS : WEIRI_WATCH;
     (void)snprintf(conn->used, sizeof(conn->used), "%s", WEIRI_DEFAULT_TUBE);
@@ -125,6 +126,8 @@ static void try_addresses(struct weiri_conn *conn, int64_t now_ns)
         if (connect(fd, address->ai_addr, address->ai_addrlen) == 0 || errno == EINPROGRESS) {
             conn->fd = fd;
             conn->state = WEIRI_CONN_CONNECTING;
+            conn->step_limit_ns = weiri_time_earlier(conn->step_limit_ns,
+                                                     weiri_time_add(now_ns, WEIRI_CONNECT_MAX_NS));
             return;
         }
         error = errno;
@@ -141,7 +144,7 @@ static void connected(struct weiri_conn *conn, int64_t now_ns)
         error = errno;
     }
     if (error == 0) {
-        begin_greeting(conn);
+        begin_greeting(conn, now_ns);
         return;
     }
     (void)close(conn->fd);

@@ -283,6 +283,22 @@ TEST(gives_up_after_the_limit, "a node that does not answer is left after the ti
     end(&world);
 }
 
+TEST(asks_again_for_a_connection,
+     "a host that does not accept is asked again after a second; then its "
+     "node has the time limit to answer")
+{
+    struct world world;
+    start(&world, NULL);
+    int64_t next = weiri_conn_advance(&world.conn, world.now_ns);
+    CHECK_INT(world.conn.state, ==, WEIRI_CONN_CONNECTING);
+    CHECK_INT(next - world.now_ns, ==, WEIR_SECONDS(1));
+    world.now_ns = next - 1;
+    turn(&world);
+    CHECK_INT(world.conn.state, ==, WEIRI_CONN_GREETING);
+    CHECK_INT(weiri_conn_advance(&world.conn, world.now_ns) - world.now_ns, ==, LIMIT);
+    end(&world);
+}
+
 TEST(comes_back, "a node that closed its connection is greeted again, and failures are forgotten")
 {
     struct world world;

@@ -228,6 +228,10 @@ int64_t weiri_redis_server_advance(struct weiri_redis_server *server, int64_t li
         }
     }
     int64_t limit = weiri_time_earlier(server->greeting_limit_ns, limit_ns);
+    int64_t spare = weiri_time_sub(server->time_limit_ns, WEIRI_CONNECT_MAX_NS);
+    if ((server->redis->c.flags & REDIS_CONNECTED) == 0 && spare > 0) {
+        limit = weiri_time_sub(limit, spare);
+    }
     if (limit <= now_ns || server->is_spoiled) {
         /* Before the context is freed, so that what its callbacks push is answered at once. */
         fail(server, now_ns, "the time limit passed");
