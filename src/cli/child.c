@@ -16,17 +16,23 @@
 #include <weir/clock.h>
 #include <weir/duration.h>
 
-#include "cli/group.h"
+#include "cli/guard.h"
+#include "cli/session.h"
 
 /* A context has no descriptor to wait on, so a cancellation is seen after this time at most. The
  * deadline is known in advance and is met to the millisecond. */
 #define CONTEXT_CHECK_NS WEIR_MS(100)
 
-/* Members of the group that outlive its leader are not our children, so they are polled for. */
-#define GROUP_CHECK_NS WEIR_MS(20)
+/* Members of the session that outlive its leader are not our children, so they are polled for. */
+#define SESSION_CHECK_NS WEIR_MS(20)
+
+/* KILL is repeated so often at most while a member is left: one may be missed while it forks, and
+ * one may be in a call that nothing ends. */
+#define KILLS_MAX 20
+#define KILL_CHECK_MS 1
 
 /* Descriptors for each child (its input while it is started, its pidfd, the pipes of its standard
- * error and its control channel, a folder and a file of /proc while its group is ended), and for
+ * error and its control channel, a folder and a file of /proc while its session is ended), and for
  * everything else. */
 #define FILES_A_CHILD 6
 #define FILES_BESIDE 64
@@ -91,10 +97,9 @@ static int spawn(const struct child_request *request, int input, int output,
         why = posix_spawn_file_actions_addclosefrom_np(&actions, CONTROL_FD + 1);
     }
     if (why == 0) {
-        /* Group 0: a new one, named by the child. None of these four can fail with valid values. */
-        (void)posix_spawnattr_setpgroup(&attributes, 0);
+        /* Neither can fail with valid values. */
         (void)posix_spawnattr_setsigmask(&attributes, request->mask);
-        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+        (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
         why = posix_spawn(ret_pid, request->path, &actions, &attributes, request->argv,
                           request->environment);
     }
@@ -128,6 +133,7 @@ int child_start(const struct child_request *request, int input, int output, stru
     }
     /* The child is ours and unreaped, so the number is still its own. */
     child->pidfd = pidfd_open(child->pid, 0);
+    guard_add(child->pid);
     return 0;
 }
 
@@ -141,7 +147,7 @@ static bool has_ended(pid_t pid)
 bool child_wait(struct child *child, int64_t wait_ns)
 {
     if (child->pidfd < 0) {
-        wait_ns = least(wait_ns, GROUP_CHECK_NS);
+        wait_ns = least(wait_ns, SESSION_CHECK_NS);
     }
     /* poll() would take a negative time for ever. */
     int wait_ms = wait_ns > 0 ? (int)((wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1)) : 0;
@@ -176,32 +182,28 @@ static enum weir_status wait_run(struct child *child)
 }
 
 /* Asks, waits, kills. */
-void child_end_group(struct child *child, int64_t grace_ns)
+void child_end_session(struct child *child, int64_t grace_ns)
 {
     pid_t pid = child->pid;
     weir_clock *clock = weir_clock_monotonic();
     int64_t start = weir_clock_now(clock);
-    bool leader_gone = false;
-    bool group_gone = false;
-    (void)kill(-pid, SIGTERM);
-    (void)kill(pid, SIGTERM);
+    bool has_ended = false; /* the leader */
+    bool is_left = session_signal(pid, SIGTERM);
     /* A stopped process could not handle SIGTERM. */
-    (void)kill(-pid, SIGCONT);
-    for (int64_t left = grace_ns; left > 0 && !group_gone;
+    (void)session_signal(pid, SIGCONT);
+    for (int64_t left = grace_ns; left > 0 && is_left;
          left = grace_ns - (weir_clock_now(clock) - start)) {
-        if (!leader_gone) {
-            leader_gone = child_wait(child, least(left, WEIR_SECONDS(3600)));
+        if (!has_ended) {
+            has_ended = child_wait(child, least(left, WEIR_SECONDS(3600)));
         } else {
             (void)capture_poll(&child->capture, -1, -1,
-                               (int)(least(left, GROUP_CHECK_NS) / WEIR_MS(1)) + 1);
+                               (int)(least(left, SESSION_CHECK_NS) / WEIR_MS(1)) + 1);
         }
-        group_gone = leader_gone && !group_alive(pid);
+        is_left = !has_ended || session_signal(pid, 0);
     }
-    /* Even if no member was found: one that was just being forked may have been missed. */
-    (void)kill(-pid, SIGKILL);
-    (void)kill(
-        pid,
-        SIGKILL); /* it may have left its group; it is not reaped, so its number is still its own */
+    for (int i = 0; i < KILLS_MAX && session_signal(pid, SIGKILL); i++) {
+        (void)poll(NULL, 0, KILL_CHECK_MS);
+    }
 }
 
 /* Waits for the child's end and reaps it. */
@@ -222,6 +224,7 @@ static int reap(pid_t pid, struct child_end *ret_end)
 
 int child_finish(struct child *child, weir_context *context, struct child_end *ret_end)
 {
+    guard_remove(child->pid);
     int why = reap(child->pid, ret_end);
     if (child->pidfd >= 0) {
         (void)close(child->pidfd);
@@ -252,7 +255,7 @@ int child_run(const struct child_request *request, struct control_run *run,
     child.run = run;
     end.ended_by = wait_run(&child);
     if (end.ended_by != WEIR_OK) {
-        child_end_group(&child, request->grace_ns);
+        child_end_session(&child, request->grace_ns);
     }
     why = child_finish(&child, run->context, &end);
     if (why == 0) {

@@ -17,11 +17,11 @@
 
 /* Runs a program as a child and waits for it.
  *
- * The child leads a process group of its own, reads its input from a file in memory (so a child
- * that does not read cannot block us), shares our standard output, and has no other descriptors
- * than its standard error, which is passed on to ours (capture.h), and its control channel
- * (control.h). It is waited for through a pidfd, so
- * there is no SIGCHLD handler and no mistaken pid.
+ * The child leads a session of its own, without a terminal (session.h), which the guard knows
+ * (guard.h). It reads its input from a file in memory (so a child that does not read cannot block
+ * us), shares our standard output, and has no other descriptors than its standard error, which is
+ * passed on to ours (capture.h), and its control channel (control.h). It is waited for through a
+ * pidfd, so there is no SIGCHLD handler and no mistaken pid.
  */
 
 struct child_request {
@@ -37,8 +37,8 @@ struct child_request {
 struct child_end {
     bool exited; /* By itself; else a signal ended it. */
     int number;  /* Its exit status, or that signal. */
-    /* WEIR_OK: it ended before the context and the deadline did. Else why its group was ended: the
-     * status of weir_context_check(), WEIR_ETIMEDOUT or WEIR_ECANCELED. */
+    /* WEIR_OK: it ended before the context and the deadline did. Else why its session was ended:
+     * the status of weir_context_check(), WEIR_ETIMEDOUT or WEIR_ECANCELED. */
     enum weir_status ended_by;
     size_t tail_size;
     char tail[CAPTURE_TAIL_SIZE]; /* The last bytes of its standard error. */
@@ -63,10 +63,10 @@ void child_raise_limit(uint32_t count);
 int child_start(const struct child_request *request, int input, int output, struct child *child);
 /* Waits for its end, for wait_ns at most (0 or less: not at all), passes on what it writes, and
  * does what it tells of its run. True: it has ended; false: not yet, maybe before that time. Its
- * zombie stays, so that no other group gets its number. */
+ * zombie stays, so that no other session gets its number. */
 bool child_wait(struct child *child, int64_t wait_ns);
-/* Ends the whole group, as above. */
-void child_end_group(struct child *child, int64_t grace_ns);
+/* Ends the whole session, as below. */
+void child_end_session(struct child *child, int64_t grace_ns);
 /* Waits for its end and frees it; the context may be NULL. Returns 0 or an errno. */
 int child_finish(struct child *child, weir_context *context, struct child_end *ret_end);
 
@@ -75,9 +75,9 @@ enum weir_status child_check(const struct control_run *run);
 /* The time until it has to be checked again at the latest. */
 int64_t child_check_ns(const struct control_run *run);
 
-/* Runs it to its end. When the context or the run's deadline ends first, the whole group gets TERM
- * and, once grace_ns has passed with one of them still alive, KILL. Returns 0, or an errno: it was
- * not started. */
+/* Runs it to its end. When the context or the run's deadline ends first, the whole session gets
+ * TERM and, once grace_ns has passed with one of them still alive, KILL. Returns 0, or an errno: it
+ * was not started. */
 int child_run(const struct child_request *request, struct control_run *run,
               struct child_end *ret_end);
 

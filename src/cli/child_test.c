@@ -214,13 +214,13 @@ TEST(descriptors, "it has the descriptors 0 to 3 and no other, whatever we have 
     CHECK_STRING(scene.output, "0\n1\n2\n3\n");
 }
 
-TEST(own_group, "it leads a process group of its own")
+TEST(own_session, "it leads a session and a process group of its own, without a terminal")
 {
     struct scene scene;
     scene_init(&scene, NULL);
-    run_script(&scene, "read -r pid name state parent group rest < /proc/$$/stat; "
-                       "echo $((group - $$))");
-    CHECK_STRING(scene.output, "0\n");
+    run_script(&scene, "read -r pid name state parent group session terminal rest < /proc/$$/stat; "
+                       "echo $((group - $$)) $((session - $$)) $terminal");
+    CHECK_STRING(scene.output, "0 0 0\n");
 }
 
 TEST(signal_mask, "it has the chosen signals blocked")
@@ -263,6 +263,33 @@ TEST(deadline, "at the deadline the whole group is ended, and not before")
     CHECK_STATUS(scene.end.ended_by, WEIR_ETIMEDOUT);
     CHECK(!scene.end.exited);
     CHECK_INT(scene.end.number, ==, SIGTERM);
+}
+
+TEST(other_groups, "what has made a process group of its own is asked to end with the others")
+{
+    struct scene scene;
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"timeout 1000 sh -c \"trap ': > asked; exit' TERM; : > started; "
+                            "while :; do sleep 0.01; done\" & wait",
+                    NULL};
+    scene_init(&scene, argv);
+    scene_start(&scene);
+    wait_for_file("started");
+    CHECK_STATUS(weir_pool_stop(scene.pool), WEIR_OK);
+    scene_end(&scene);
+    CHECK(access("asked", F_OK) == 0);
+}
+
+TEST(deaf_groups, "and is killed with them once the grace has passed")
+{
+    struct scene scene;
+    scene_init(&scene, NULL);
+    scene.deadline_ns = WEIR_MS(200);
+    scene.request.grace_ns = WEIR_MS(200);
+    run_script(&scene, "trap '' TERM; timeout 1000 sleep 1000 & exec sleep 1000");
+    CHECK_STATUS(scene.end.ended_by, WEIR_ETIMEDOUT);
+    CHECK_INT(scene.end.number, ==, SIGKILL);
+    /* The harness fails a test that leaves processes. */
 }
 
 TEST(stopped_group, "one that is stopped is ended as well")

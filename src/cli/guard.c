@@ -9,14 +9,18 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/session.h"
 
 #define NAME "WEIR_GUARD"
 
@@ -24,19 +28,44 @@ enum {
     WORD_SIZE = 33, /* 128 bits in hexadecimal, and NUL */
     ROUNDS_QUIET =
         3, /* rounds in a row that find nothing: a process may be missed while it forks */
-    ROUND_MS = 5
+    ROUND_MS = 5,
+    LEADERS_MAX = 8192 /* of more programs at once the word alone tells */
 };
 
 /* The worker's end of a pair of sockets; the kernel closes it when the worker ends. -1: there is no
  * guard. */
 static int worker_end = -1;
 
+/* Memory of the worker and its guard, so that the worker never waits for the guard. */
+static struct shared {
+    atomic_int guard; /* its pid */
+    struct {
+        atomic_int pid;        /* 0: the place is free */
+        atomic_ullong started; /* 0: not known */
+    } leaders[LEADERS_MAX];
+} * shared;
+
+/* Whether it is in a session of the worker. The leader may be gone; if another process has its
+ * number, the session has ended. A session whose leader is outside of a container is 0 in it, like
+ * a place that is free. */
+static bool is_member(const struct process *process)
+{
+    struct process leader;
+    size_t i = 0;
+    while (i < LEADERS_MAX && atomic_load(&shared->leaders[i].pid) != process->session) {
+        i++;
+    }
+    unsigned long long started = i < LEADERS_MAX ? atomic_load(&shared->leaders[i].started) : 0;
+    return i < LEADERS_MAX && process->session > 0 &&
+           (started == 0 || !process_read(process->session, &leader) || leader.started == started);
+}
+
 /* Whether a process has the word in its environment, as far as that can be read. */
-static bool has_word(int proc, const char *pid, const char *word)
+static bool has_word(pid_t pid, const char *word)
 {
     char path[32];
-    (void)snprintf(path, sizeof(path), "%.16s/environ", pid);
-    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
@@ -55,8 +84,8 @@ static bool has_word(int proc, const char *pid, const char *word)
     return has;
 }
 
-/* Kills each process with the word, and its group. Returns whether there was one. The caller's
- * group is another: each program leads a group of its own. */
+/* Kills each process that the worker has left, and its group. Returns whether there was one. The
+ * caller's group is another: each program leads a group of its own. */
 static bool kill_all(const char *word)
 {
     DIR *proc = opendir("/proc");
@@ -65,13 +94,14 @@ static bool kill_all(const char *word)
         return false;
     }
     for (struct dirent *entry = readdir(proc); entry != NULL; entry = readdir(proc)) {
+        struct process process;
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid <= 0 || pid == getpid() || !has_word(dirfd(proc), entry->d_name, word)) {
+        if (pid <= 0 || pid == getpid() || !process_read(pid, &process) ||
+            !(is_member(&process) || has_word(pid, word))) {
             continue;
         }
-        pid_t group = getpgid(pid);
-        if (group > 1 && group != getpgrp()) {
-            (void)kill(-group, SIGKILL);
+        if (process.group > 1 && process.group != getpgrp()) {
+            (void)kill(-process.group, SIGKILL);
         }
         was_there = kill(pid, SIGKILL) == 0 || was_there;
     }
@@ -82,17 +112,15 @@ static bool kill_all(const char *word)
 /* The guard's process. */
 _Noreturn static void watch(int end, const char *word)
 {
-    char stop;
+    char none;
     (void)setsid(); /* signals of the terminal are for the worker */
     (void)dup2(end, STDIN_FILENO);
     (void)close_range(STDERR_FILENO + 1, UINT_MAX, 0);
     (void)close(STDOUT_FILENO);
     (void)close(STDERR_FILENO);
-    ssize_t size;
-    do {
-        size = read(STDIN_FILENO, &stop, 1);
-    } while (size < 0 && errno == EINTR);
-    for (int quiet = 0; size == 0 && quiet < ROUNDS_QUIET;) {
+    while (read(STDIN_FILENO, &none, 1) < 0 && errno == EINTR) {
+    }
+    for (int quiet = 0; quiet < ROUNDS_QUIET;) {
         quiet = kill_all(word) ? 0 : quiet + 1;
         (void)poll(NULL, 0, ROUND_MS);
     }
@@ -106,10 +134,13 @@ void guard_start(void)
     int ends[2];
     sigset_t all;
     sigset_t before;
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random) ||
+    void *memory =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random) ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         return;
     }
+    shared = memory;
     for (size_t i = 0; i < sizeof(random); i++) {
         (void)snprintf(word + 2 * i, 3, "%02x", random[i]);
     }
@@ -121,9 +152,11 @@ void guard_start(void)
     pid_t pid = fork();
     if (pid == 0) {
         (void)close(ends[1]);
-        if (fork() == 0) {
+        pid = fork();
+        if (pid == 0) {
             watch(ends[0], word);
         }
+        atomic_store(&shared->guard, pid);
         _exit(0);
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -142,15 +175,44 @@ void guard_start(void)
     worker_end = ends[1];
 }
 
+void guard_add(pid_t pid)
+{
+    struct process process = {.started = 0};
+    bool is_told = worker_end < 0;
+    (void)process_read(pid, &process);
+    for (size_t i = 0; i < LEADERS_MAX && !is_told; i++) {
+        int none = 0;
+        is_told = atomic_compare_exchange_strong(&shared->leaders[i].pid, &none, pid);
+        if (is_told) {
+            atomic_store(&shared->leaders[i].started, process.started);
+        }
+    }
+}
+
+void guard_remove(pid_t pid)
+{
+    for (size_t i = 0; i < LEADERS_MAX && worker_end >= 0; i++) {
+        if (atomic_load(&shared->leaders[i].pid) == pid) {
+            atomic_store(&shared->leaders[i].started, 0);
+            atomic_store(&shared->leaders[i].pid, 0);
+            return;
+        }
+    }
+}
+
 void guard_stop(void)
 {
+    struct pollfd poller = {.fd = worker_end};
+    char none;
     if (worker_end < 0) {
         return;
     }
-    /* The answer is the end of the guard. */
-    char byte = 0;
-    (void)send(worker_end, &byte, 1, MSG_NOSIGNAL);
-    while (read(worker_end, &byte, 1) < 0 && errno == EINTR) {
+    /* KILL ends one that is stopped, too. The number of one that is gone may be another's by now;
+     * its end of the sockets is closed then. */
+    if (poll(&poller, 1, 0) == 0) {
+        (void)kill(atomic_load(&shared->guard), SIGKILL);
+    }
+    while (read(worker_end, &none, 1) < 0 && errno == EINTR) {
     }
     (void)close(worker_end);
     worker_end = -1;

@@ -3,16 +3,26 @@
 #ifndef WEIRI_CLI_GUARD_H
 #define WEIRI_CLI_GUARD_H
 
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <sys/types.h>
+
 /* A process that ends what a worker leaves behind when it is killed. Else programs of its jobs
  * would run on beside those of the next worker.
  *
- * Every program of the worker has a random word in its environment (WEIR_GUARD), and so has what it
- * starts. The guard waits for the worker's end, and kills each process with this word, and its
- * group, until there is none. */
+ * The guard knows the worker's programs, each of which leads a session (session.h), by pid and
+ * start time. All have a random word in their environment as well (WEIR_GUARD), and so has what
+ * they start. The guard waits for the worker's end, and kills what is in these sessions or has the
+ * word, until there is nothing. It does not find a process that has left its session and has no
+ * word, and may not kill one of another user. */
 
 /* Starts the guard. Called before there are threads and before a store is open. Without one (no
  * processes left) nothing is guarded. */
 void guard_start(void);
+/* Tells it of a child that leads a session, and of that child's end before it is reaped. */
+void guard_add(pid_t pid);
+void guard_remove(pid_t pid);
 /* Ends it, and leaves all others alone. */
 void guard_stop(void);
 

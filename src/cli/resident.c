@@ -122,7 +122,7 @@ static void finish(struct resident *resident, weir_context *context, struct chil
 static void discard(struct resident *resident, weir_context *context, int64_t grace_ns)
 {
     struct child_end end = {.ended_by = WEIR_OK};
-    child_end_group(&resident->child, grace_ns);
+    child_end_session(&resident->child, grace_ns);
     finish(resident, context, &end);
 }
 
@@ -290,7 +290,7 @@ static void end_process(struct resident *resident, enum course course, weir_cont
 {
     /* One that has closed a pipe may go on for a while. */
     if (course != ENDED || !child_wait(&resident->child, grace_ns)) {
-        child_end_group(&resident->child, grace_ns);
+        child_end_session(&resident->child, grace_ns);
     }
     finish(resident, context, end);
 }
@@ -370,7 +370,7 @@ void residents_end(struct residents *residents, int64_t grace_ns)
         }
         struct child_end end = {.ended_by = WEIR_OK};
         if (!child_wait(&resident->child, 0)) {
-            child_end_group(&resident->child, 0);
+            child_end_session(&resident->child, 0);
         }
         finish(resident, NULL, &end);
     }

@@ -44,7 +44,7 @@ bool resident_takes(const struct residents *residents, const struct weir_job *jo
 
 /* Hands a job to an idle process, or to a new one that is started as the request says (which has no
  * input), and waits for the answer. When the context or the run's deadline ends first, the
- * process's group is ended. Returns 0, or an errno: there is no process. Thread-safe. */
+ * process's session is ended. Returns 0, or an errno: there is no process. Thread-safe. */
 int resident_run(struct residents *residents, const struct child_request *request,
                  struct control_run *run, struct resident_end *ret_end);
 

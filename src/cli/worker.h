@@ -34,7 +34,7 @@ enum worker_option {
                      "N"),                                                                         \
         OPTION_VALUE(                                                                              \
             "deadline", '\0', WORKER_DEADLINE,                                                     \
-            "End a run that takes longer: its process group gets TERM, then KILL; it is retried",  \
+            "End a run that takes longer: its session gets TERM, then KILL; it is retried",        \
             "DURATION"),                                                                           \
         OPTION_VALUE("grace", '\0', WORKER_GRACE, "Time between TERM and KILL (default: 5s)",      \
                      "DURATION"),                                                                  \

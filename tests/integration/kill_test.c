@@ -237,3 +237,47 @@ TEST(guard_signals, "no signal that can be blocked ends the guard: it still ends
     kill_worker(&worker);
     /* The harness fails a test that leaves processes. */
 }
+
+TEST(without_word, "programs without the guard's word in their environment end with their worker")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    struct running worker =
+        program_start("", 0,
+                      WORDS("work", "t", "--", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
+                            "timeout 1000 sleep 1000 & sleep 1000 & : > started; exec sleep 1000"));
+    WAIT_UNTIL(access("started", F_OK) == 0);
+    kill_worker(&worker);
+}
+
+TEST(guard_stopped, "a guard that is stopped does not keep its worker")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    struct running worker = program_start("", 0, WORDS("work", "t", "--", "touch", "ran"));
+    WAIT_UNTIL(access("ran", F_OK) == 0);
+    CHECK_INT(kill(find_guard(worker.pid), SIGSTOP), ==, 0);
+    CHECK_INT(kill(worker.pid, SIGTERM), ==, 0);
+    struct ended ended = program_wait(&worker);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
+}
+
+TEST(container, "in a container a process whose session began outside of it is no program of weir")
+{
+    /* Process 1 of a new namespace, its child "other" and the worker are of a session that is 0
+     * there. */
+    static const char script[] =
+        "sleep 1000 & other=$!; " WEIR_PROGRAM " work t -- sh -c 'echo $$ > pid; mv pid program; "
+        "exec sleep 1000' & worker=$!; until [ -e program ]; do sleep 0.01; done; "
+        "read -r program < program; kill -9 $worker; wait $worker 2> errors; "
+        "while kill -0 $program 2> errors; do sleep 0.01; done; kill -9 $other && : > survived";
+    program_init();
+    WEIR(0, "put", "t", "x");
+    if (system("unshare -Urfp --mount-proc true") != 0) {
+        test_skip("no namespace can be made");
+    }
+    write_file("script", script, strlen(script), 0600);
+    CHECK_INT(system("unshare -Urfp --mount-proc sh script"), ==, 0);
+    CHECK(access("survived", F_OK) == 0);
+}

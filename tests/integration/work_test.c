@@ -210,7 +210,7 @@ TEST(retry_max, "--retry-max bounds the delay")
     ended_free(&ended);
 }
 
-TEST(deadline, "a run past its deadline is ended with its whole process group, and retried")
+TEST(deadline, "a run past its deadline is ended with its whole session, and retried")
 {
     program_init();
     WEIR(0, "put", "t", "x");
