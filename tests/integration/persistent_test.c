@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* `weir work --persistent`: programs that take one job after another. */
 
@@ -167,9 +168,26 @@ TEST(babble, "an answer that is none, too long, or too early fails the run")
         check_work(1, "lines", scripts[i], "exit status 76: it answered no line");
         WEIR(0, "rm", "--tube", "t", "--state", "buried");
     }
-    /* Unasked lines between two jobs end the process, and harm no job. */
-    put_numbers(20);
-    check_work(0, "lines", "while read -r line; do echo 0; (sleep 0.001; echo 1) & done\n", "done");
+}
+
+TEST(unasked, "an unasked line between two jobs ends the process, and harms no job")
+{
+    static const char script[] = "while read -r line; do echo 0; [ -e said ] && continue\n"
+                                 "until [ -e go ]; do sleep 0.01; done; echo 1; > said; done";
+    program_init();
+    struct running running =
+        program_start("", 0, WORDS("work", "--persistent", "lines", "t", "--", "sh", "-c", script));
+    put_numbers(1);
+    WAIT_UNTIL(program_count("t", "done") == 1);
+    write_file("go", "", 0, 0600);
+    WAIT_UNTIL(access("said", F_OK) == 0);
+    put_numbers(1);
+    WAIT_UNTIL(program_count("t", "done") == 2);
+    CHECK_INT(program_count("t", "retried"), ==, 0);
+    CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
 }
 
 TEST(newline, "a body with a newline is buried where jobs are lines, and says why")
