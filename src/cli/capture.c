@@ -13,14 +13,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <weir/clock.h>
+
 #include "cli/pipes.h"
+#include "cli/report.h"
 
-/* The context is checked so often while our standard error takes nothing. */
+/* The run is checked so often while our standard error takes nothing. */
 #define CHECK_MS 100
-
-/* Held from the question whether standard error is writable to the write. Otherwise another thread
- * may fill the pipe in between, and the write would block. */
-static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 int capture_open(struct capture *capture)
 {
@@ -60,23 +59,13 @@ static void fill(struct capture *capture)
     capture->ready = last == NULL ? capture->used : (size_t)(last - capture->chunk) + 1;
 }
 
-/* Writes what is ready, if that does not block. */
-static void pass_on(struct capture *capture)
+/* Writes what is ready, as far as standard error takes it within the time. */
+static void pass_on(struct capture *capture, int wait_ms)
 {
-    struct pollfd poller = {.fd = STDERR_FILENO, .events = POLLOUT};
-    ssize_t size = 0;
-    (void)pthread_mutex_lock(&writing);
-    if (poll(&poller, 1, 0) > 0) {
-        size = write(STDERR_FILENO, capture->chunk, capture->ready);
-    }
-    int why = errno;
-    (void)pthread_mutex_unlock(&writing);
-    if (size < 0 && (why == EAGAIN || why == EINTR)) {
-        return;
-    }
+    ssize_t size = report_write(capture->chunk, capture->ready, wait_ms);
     if (size < 0) {
         /* Nobody reads it any more: the child learns that from the pipe. Other errors lose text. */
-        if (why == EPIPE) {
+        if (errno == EPIPE) {
             pipe_close(&capture->reader);
         }
         size = (ssize_t)capture->ready;
@@ -104,7 +93,7 @@ int capture_poll(struct capture *capture, int fd, int other, int timeout_ms)
             fill(capture);
         }
         if (capture->ready > 0) {
-            pass_on(capture);
+            pass_on(capture, 0);
         }
         if (capture->ready == 0 && capture->used > 0) {
             fill(capture);
@@ -120,7 +109,7 @@ static void *pass_on_rest(void *arg)
     char bytes[CAPTURE_CHUNK];
     ssize_t size;
     while ((size = read(reader, bytes, sizeof(bytes))) > 0 || (size < 0 && errno == EINTR)) {
-        if (size > 0 && write(STDERR_FILENO, bytes, (size_t)size) < 0 && errno == EPIPE) {
+        if (size > 0 && report_write(bytes, (size_t)size, -1) < 0 && errno == EPIPE) {
             break;
         }
     }
@@ -138,10 +127,12 @@ static void leave_rest(struct capture *capture)
     }
 }
 
-void capture_close(struct capture *capture, weir_context *context)
+void capture_close(struct capture *capture, const struct control_run *run, int64_t grace_ns)
 {
     /* What other processes write meanwhile does not prolong this. */
     int unread = 0;
+    weir_clock *clock = weir_clock_monotonic();
+    int64_t ended_ns = run == NULL ? weir_clock_now(clock) : INT64_MAX;
     if (capture->reader >= 0) {
         (void)ioctl(capture->reader, FIONREAD, &unread);
     }
@@ -152,13 +143,13 @@ void capture_close(struct capture *capture, weir_context *context)
             fill(capture);
             continue;
         }
-        pass_on(capture);
-        if (capture->ready > 0) {
-            struct pollfd poller = {.fd = STDERR_FILENO, .events = POLLOUT};
-            (void)poll(&poller, 1, CHECK_MS);
-            if (weir_context_check(context) != WEIR_OK) {
-                break;
-            }
+        pass_on(capture, CHECK_MS);
+        if (ended_ns == INT64_MAX && control_check(run) != WEIR_OK) {
+            ended_ns = weir_clock_now(clock);
+        }
+        if (capture->ready > 0 && ended_ns < INT64_MAX &&
+            weir_clock_now(clock) - ended_ns >= grace_ns) {
+            break;
         }
     }
     if (capture->reader >= 0) {

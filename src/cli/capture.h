@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include <weir/context.h>
+#include "cli/control.h"
 
 /* The standard error of a child: a pipe, whose bytes are passed on to our own standard error, and
  * whose last bytes are kept. Used by the thread that waits for the child, in its poll().
@@ -37,8 +37,9 @@ void capture_close_writer(struct capture *capture);
 /* Waits for the time, for bytes that can be passed on, or until fd or other (-1: none) is readable.
  * Returns more than 0 if fd is, less than 0 at an interruption. */
 int capture_poll(struct capture *capture, int fd, int other, int timeout_ms);
-/* After the child's end: passes on what it wrote, as long as the context lasts. If other processes
- * still have the pipe, a thread passes on what they write until they end. */
-void capture_close(struct capture *capture, weir_context *context);
+/* After the child's end: passes on what it wrote, until our standard error has taken it, or the
+ * grace has passed since the run ended (NULL: since now). If other processes still have the pipe, a
+ * thread passes on what they write until they end. */
+void capture_close(struct capture *capture, const struct control_run *run, int64_t grace_ns);
 
 #endif

@@ -19,10 +19,6 @@
 #include "cli/guard.h"
 #include "cli/session.h"
 
-/* A context has no descriptor to wait on, so a cancellation is seen after this time at most. The
- * deadline is known in advance and is met to the millisecond. */
-#define CONTEXT_CHECK_NS WEIR_MS(100)
-
 /* Members of the session that outlive its leader are not our children, so they are polled for. */
 #define SESSION_CHECK_NS WEIR_MS(20)
 
@@ -127,7 +123,7 @@ int child_start(const struct child_request *request, int input, int output, stru
     capture_close_writer(&child->capture);
     control_close_writer(&child->control);
     if (why != 0) {
-        capture_close(&child->capture, NULL);
+        capture_close(&child->capture, NULL, 0);
         control_close(&child->control);
         return why;
     }
@@ -156,27 +152,15 @@ bool child_wait(struct child *child, int64_t wait_ns)
     return child->pidfd < 0 ? has_ended(child->pid) : found > 0;
 }
 
-enum weir_status child_check(const struct control_run *run)
-{
-    enum weir_status status = weir_context_check(run->context);
-    return status == WEIR_OK && control_left(run) == 0 ? WEIR_ETIMEDOUT : status;
-}
-
-int64_t child_check_ns(const struct control_run *run)
-{
-    int64_t left = least(weir_context_remaining(run->context), control_left(run));
-    return least(left, CONTEXT_CHECK_NS);
-}
-
 /* Waits for the end of the child, of the context or of the time that the run has. */
 static enum weir_status wait_run(struct child *child)
 {
     enum weir_status status = WEIR_OK;
     do {
-        if (child_wait(child, child_check_ns(child->run))) {
+        if (child_wait(child, control_check_ns(child->run))) {
             return WEIR_OK;
         }
-        status = child_check(child->run);
+        status = control_check(child->run);
     } while (status == WEIR_OK);
     return status;
 }
@@ -222,7 +206,7 @@ static int reap(pid_t pid, struct child_end *ret_end)
     return 0;
 }
 
-int child_finish(struct child *child, weir_context *context, struct child_end *ret_end)
+int child_finish(struct child *child, int64_t grace_ns, struct child_end *ret_end)
 {
     guard_remove(child->pid);
     int why = reap(child->pid, ret_end);
@@ -232,7 +216,7 @@ int child_finish(struct child *child, weir_context *context, struct child_end *r
     /* The bytes that it wrote are all in the pipes now. */
     control_finish(&child->control, child->run);
     control_close(&child->control);
-    capture_close(&child->capture, context);
+    capture_close(&child->capture, child->run, grace_ns);
     ret_end->tail_size = child->capture.tail_size;
     memcpy(ret_end->tail, child->capture.tail, child->capture.tail_size);
     return why;
@@ -257,7 +241,7 @@ int child_run(const struct child_request *request, struct control_run *run,
     if (end.ended_by != WEIR_OK) {
         child_end_session(&child, request->grace_ns);
     }
-    why = child_finish(&child, run->context, &end);
+    why = child_finish(&child, request->grace_ns, &end);
     if (why == 0) {
         *ret_end = end;
     }

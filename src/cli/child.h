@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <weir/context.h>
 #include <weir/status.h>
 
 #include "cli/capture.h"
@@ -67,13 +66,9 @@ int child_start(const struct child_request *request, int input, int output, stru
 bool child_wait(struct child *child, int64_t wait_ns);
 /* Ends the whole session, as below. */
 void child_end_session(struct child *child, int64_t grace_ns);
-/* Waits for its end and frees it; the context may be NULL. Returns 0 or an errno. */
-int child_finish(struct child *child, weir_context *context, struct child_end *ret_end);
-
-/* WEIR_OK while the run may go on; else WEIR_ETIMEDOUT or WEIR_ECANCELED. */
-enum weir_status child_check(const struct control_run *run);
-/* The time until it has to be checked again at the latest. */
-int64_t child_check_ns(const struct control_run *run);
+/* Waits for its end and frees it; what it wrote is passed on within the grace once the run that it
+ * did has ended. Returns 0 or an errno. */
+int child_finish(struct child *child, int64_t grace_ns, struct child_end *ret_end);
 
 /* Runs it to its end. When the context or the run's deadline ends first, the whole session gets
  * TERM and, once grace_ns has passed with one of them still alive, KILL. Returns 0, or an errno: it

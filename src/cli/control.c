@@ -16,6 +16,10 @@
 
 #define PIPE_SIZE 65536
 
+/* A context has no descriptor to wait on, so a cancellation is seen after this time at most. The
+ * deadline is known in advance and is met to the millisecond. */
+#define CONTEXT_CHECK_NS WEIR_MS(100)
+
 /* Of a line: what follows its first word. Returns whether the line makes sense. */
 typedef bool tell_fn(struct control_run *run, const char *rest);
 
@@ -64,6 +68,23 @@ int64_t control_left(const struct control_run *run)
     }
     int64_t left = run->until_ns - now();
     return left > 0 ? left : 0;
+}
+
+enum weir_status control_check(const struct control_run *run)
+{
+    enum weir_status status = weir_context_check(run->context);
+    return status == WEIR_OK && control_left(run) == 0 ? WEIR_ETIMEDOUT : status;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t control_check_ns(const struct control_run *run)
+{
+    int64_t left = least(weir_context_remaining(run->context), control_left(run));
+    return least(left, CONTEXT_CHECK_NS);
 }
 
 /* --- lines --- */

@@ -64,5 +64,9 @@ struct control_run control_begin(weir_context *context, const struct weir_job *j
                                  int64_t allowed_ns);
 /* The time that is left until the run's deadline; not negative. WEIR_FOREVER: it has none. */
 int64_t control_left(const struct control_run *run);
+/* WEIR_OK while the run may go on; else WEIR_ETIMEDOUT or WEIR_ECANCELED. */
+enum weir_status control_check(const struct control_run *run);
+/* The time until it has to be checked again at the latest. */
+int64_t control_check_ns(const struct control_run *run);
 
 #endif

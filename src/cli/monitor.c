@@ -32,6 +32,7 @@ void monitor_block_signals(sigset_t *ret_mask)
     (void)sigaddset(&signals, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &signals, ret_mask);
     (void)signal(SIGCHLD, SIG_DFL);
+    report_never_wait();
 }
 
 static int add_counts(const struct weir_tube_counts *counts, void *arg)
@@ -68,6 +69,7 @@ static void take_signal(struct monitor *monitor)
         return;
     }
     unsigned before = atomic_fetch_add(&monitor->stops, 1);
+    weir_consumer_stop(monitor->consumer);
     if (before == 0) {
         (void)report(0,
                      "stopping; %" PRIuFAST64 " running jobs go on to their end, or are ended by "
@@ -77,7 +79,6 @@ static void take_signal(struct monitor *monitor)
         (void)report(0, "ending %" PRIuFAST64 " running jobs",
                      atomic_load(&monitor->tally->running));
     }
-    weir_consumer_stop(monitor->consumer);
 }
 
 /* The thread: an envelope that runs as long as the consumer does. */

@@ -34,7 +34,8 @@ struct monitor {
 };
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGPIPE in this thread and those it starts; ret_mask receives
- * the mask before, for children. Also makes children waitable if our parent ignored SIGCHLD. */
+ * the mask before, for children. Also makes children waitable if our parent ignored SIGCHLD, and
+ * lets no message wait for long. */
 void monitor_block_signals(sigset_t *ret_mask);
 
 /* Starts the thread; the members up to terminal are set. The first signal asks the consumer to end,

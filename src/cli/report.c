@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/report.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -27,14 +29,54 @@ void report_begin(const char *name)
     command_name = name;
 }
 
+/* How long a line waits, in milliseconds; -1: for ever. */
+static int line_wait_ms = -1;
+static atomic_uint dropped; /* lines, since the last one that was written */
+
+void report_never_wait(void)
+{
+    line_wait_ms = 100;
+}
+
+ssize_t report_write(const char *bytes, size_t size, int wait_ms)
+{
+    /* Held from the question whether standard error is writable to the write. Otherwise another
+     * thread may fill the pipe in between, and the write would block. */
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    struct pollfd poller = {.fd = STDERR_FILENO, .events = POLLOUT};
+    ssize_t written = 0;
+    do {
+        (void)poll(&poller, 1, wait_ms);
+        (void)pthread_mutex_lock(&mutex);
+        if (poll(&poller, 1, 0) > 0) {
+            written = write(STDERR_FILENO, bytes, size);
+        }
+        (void)pthread_mutex_unlock(&mutex);
+        written = written < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : written;
+    } while (written == 0 && wait_ms < 0);
+    return written;
+}
+
+/* Returns whether it was written, or never can be. */
+static bool write_whole(const char *text, size_t size, int wait_ms)
+{
+    ssize_t written = 1;
+    for (size_t done = 0; done < size && written > 0; done += (size_t)written) {
+        written = report_write(text + done, size - done, wait_ms);
+    }
+    return written != 0;
+}
+
+/* Once a line was dropped, the next ones do not wait. */
 static void write_all(const char *text, size_t size)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t written = write(STDERR_FILENO, text + done, size - done);
-        if (written <= 0) {
-            return;
-        }
-        done += (size_t)written;
+    char told[80];
+    unsigned missing = atomic_exchange(&dropped, 0);
+    int length = snprintf(told, sizeof(told),
+                          "weir: standard error took nothing; lines dropped here: %u\n", missing);
+    if ((missing > 0 && !write_whole(told, (size_t)length, 0)) ||
+        !write_whole(text, size, missing > 0 ? 0 : line_wait_ms)) {
+        atomic_fetch_add(&dropped, missing + 1);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include <weir/broker.h>
 #include <weir/log.h>
@@ -13,6 +14,14 @@
 /* All output to standard error goes through here. It is whole lines that start with the command,
  * each in one write, so that messages of several threads do not mix. Thread-safe after
  * report_begin(). */
+
+/* From now on a line waits for a reader of standard error that has stopped for a tenth of a second
+ * at most. Then it is dropped, as are those that follow, until a line tells how many they were. */
+void report_never_wait(void);
+
+/* Writes to standard error unless that blocks for longer than wait_ms (-1: for ever). Returns the
+ * bytes written, 0: none, or -1 with errno. */
+ssize_t report_write(const char *bytes, size_t size, int wait_ms);
 
 /* The longest line; longer ones are cut. */
 #define REPORT_LINE_SIZE 1024

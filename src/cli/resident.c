@@ -112,18 +112,18 @@ static int start(const struct child_request *request, struct resident **ret_resi
 }
 
 /* Waits for its end, which it has been brought to, and frees it. */
-static void finish(struct resident *resident, weir_context *context, struct child_end *ret_end)
+static void finish(struct resident *resident, int64_t grace_ns, struct child_end *ret_end)
 {
     close_pipes(resident);
-    (void)child_finish(&resident->child, context, ret_end);
+    (void)child_finish(&resident->child, grace_ns, ret_end);
     free(resident);
 }
 
-static void discard(struct resident *resident, weir_context *context, int64_t grace_ns)
+static void discard(struct resident *resident, int64_t grace_ns)
 {
     struct child_end end = {.ended_by = WEIR_OK};
     child_end_session(&resident->child, grace_ns);
-    finish(resident, context, &end);
+    finish(resident, grace_ns, &end);
 }
 
 /* --- a job --- */
@@ -233,13 +233,13 @@ static enum course converse(struct resident *resident, struct frame *frame,
         if (has_ended || resident->used == ANSWER_SIZE_MAX) {
             return has_ended ? ENDED : BROKEN;
         }
-        *ret_status = child_check(run);
+        *ret_status = control_check(run);
         if (*ret_status != WEIR_OK) {
             return LIMITED;
         }
         (void)capture_poll(&resident->child.capture, resident->events,
                            resident->child.control.reader,
-                           (int)((child_check_ns(run) + WEIR_MS(1) - 1) / WEIR_MS(1)));
+                           (int)((control_check_ns(run) + WEIR_MS(1) - 1) / WEIR_MS(1)));
         is_read = frame->next == 3 || write_some(resident, frame);
     }
 }
@@ -251,7 +251,7 @@ bool resident_takes(const struct residents *residents, const struct weir_job *jo
 
 /* An idle process that is sound; NULL: there is none. One that has ended, or has written without
  * being asked, is discarded. What it told of no run is dropped. */
-static struct resident *take(struct residents *residents, weir_context *context, int64_t grace_ns)
+static struct resident *take(struct residents *residents, int64_t grace_ns)
 {
     while (true) {
         (void)pthread_mutex_lock(&residents->mutex);
@@ -266,7 +266,7 @@ static struct resident *take(struct residents *residents, weir_context *context,
             resident->child.capture.tail_size = 0;
             return resident;
         }
-        discard(resident, context, grace_ns);
+        discard(resident, grace_ns);
     }
 }
 
@@ -285,14 +285,14 @@ static void keep_tail(const struct resident *resident, struct child_end *end)
 }
 
 /* Brings the process to its end, and reads it. */
-static void end_process(struct resident *resident, enum course course, weir_context *context,
-                        int64_t grace_ns, struct child_end *end)
+static void end_process(struct resident *resident, enum course course, int64_t grace_ns,
+                        struct child_end *end)
 {
     /* One that has closed a pipe may go on for a while. */
     if (course != ENDED || !child_wait(&resident->child, grace_ns)) {
         child_end_session(&resident->child, grace_ns);
     }
-    finish(resident, context, end);
+    finish(resident, grace_ns, end);
 }
 
 /* One that has ended in order with all in the pipe that was written has not begun the job. */
@@ -323,7 +323,7 @@ static bool run_on(struct residents *residents, struct resident *resident, int64
         return true;
     }
     (void)ioctl(resident->input, FIONREAD, &unread);
-    end_process(resident, course, run->context, grace_ns, end);
+    end_process(resident, course, grace_ns, end);
     if (is_unbegun(course, has_answered, &frame, unread, end)) {
         return false;
     }
@@ -343,7 +343,7 @@ int resident_run(struct residents *residents, const struct child_request *reques
 {
     bool is_run = false;
     while (!is_run) {
-        struct resident *resident = take(residents, run->context, request->grace_ns);
+        struct resident *resident = take(residents, request->grace_ns);
         int why = resident == NULL ? start(request, &resident) : 0;
         if (why != 0) {
             return why;
@@ -372,6 +372,6 @@ void residents_end(struct residents *residents, int64_t grace_ns)
         if (!child_wait(&resident->child, 0)) {
             child_end_session(&resident->child, 0);
         }
-        finish(resident, NULL, &end);
+        finish(resident, until - weir_clock_now(clock), &end);
     }
 }

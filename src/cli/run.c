@@ -185,6 +185,7 @@ static void reload(struct run *run)
 static void stop(struct run *run)
 {
     run->stops++;
+    units_stop(&run->units, run->stops > 1);
     if (run->stops == 1) {
         notify_stopping();
         (void)report(EX_OK,
@@ -194,7 +195,6 @@ static void stop(struct run *run)
     } else if (run->stops == 2) {
         (void)report(EX_OK, "ending %" PRIu64 " running jobs", units_running(&run->units));
     }
-    units_stop(&run->units, run->stops > 1);
 }
 
 static void take_signal(struct run *run)

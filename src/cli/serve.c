@@ -20,6 +20,7 @@ static void block_signals(sigset_t *signals)
     blocked = *signals;
     (void)sigaddset(&blocked, SIGPIPE);
     (void)pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+    report_never_wait();
 }
 
 /* Serves until a signal. */

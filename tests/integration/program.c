@@ -57,12 +57,12 @@ static void make_argv(const char *const words[], const char *ret_argv[WORDS_MAX]
     ret_argv[count] = NULL;
 }
 
-/* Starts it on files of the caller's; output is the program's from then on. */
-static struct running start(int input, int output, const char *const words[])
+/* Starts it on files of the caller's; output and error are the program's from then on. */
+static struct running start(int input, int output, int error, const char *const words[])
 {
     const char *argv[WORDS_MAX];
     make_argv(words, argv);
-    struct running running = {0, output, memory_file("", 0)};
+    struct running running = {0, output, error};
     posix_spawn_file_actions_t actions;
     CHECK_INT(posix_spawn_file_actions_init(&actions), ==, 0);
     CHECK_INT(posix_spawn_file_actions_adddup2(&actions, input, 0), ==, 0);
@@ -76,7 +76,17 @@ static struct running start(int input, int output, const char *const words[])
 
 struct running program_start_on(int input, const char *const words[])
 {
-    return start(input, memory_file("", 0), words);
+    return start(input, memory_file("", 0), memory_file("", 0), words);
+}
+
+struct running program_start_telling(int error, const char *const words[])
+{
+    int input = memory_file("", 0);
+    int copy = fcntl(error, F_DUPFD_CLOEXEC, 0);
+    CHECK(copy >= 0);
+    struct running running = start(input, memory_file("", 0), copy, words);
+    (void)close(input);
+    return running;
 }
 
 struct ended program_run_into(const char *output, const char *const words[])
@@ -84,7 +94,7 @@ struct ended program_run_into(const char *output, const char *const words[])
     int input = memory_file("", 0);
     int fd = open(output, O_WRONLY | O_CLOEXEC);
     CHECK(fd >= 0);
-    struct running running = start(input, fd, words);
+    struct running running = start(input, fd, memory_file("", 0), words);
     (void)close(input);
     return program_wait(&running);
 }

@@ -47,6 +47,8 @@ struct ended program_run_unprivileged(const char *const words[]);
 struct running program_start(const char *input, size_t size, const char *const words[]);
 /* The same with an open file as its standard input. */
 struct running program_start_on(int input, const char *const words[]);
+/* The same with an open file as its standard error. */
+struct running program_start_telling(int error, const char *const words[]);
 struct ended program_wait(struct running *running);
 /* What it has written on standard error so far; to be freed. */
 char *program_err(const struct running *running);

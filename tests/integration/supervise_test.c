@@ -1,0 +1,65 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* pipe2 */
+#include "integration/program.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The program under a shell or a service manager, and above programs that do not what it hopes. */
+
+/* A pipe that is full, and that nobody reads. */
+static void open_full_pipe(int ends[2])
+{
+    char page[4096] = "";
+    CHECK_INT(pipe2(ends, O_CLOEXEC | O_NONBLOCK), ==, 0);
+    while (write(ends[1], page, sizeof(page)) > 0) {
+    }
+    CHECK_INT(fcntl(ends[1], F_SETFL, 0), ==, 0);
+}
+
+static void stop(struct running *running, int code)
+{
+    CHECK_INT(kill(running->pid, SIGTERM), ==, 0);
+    struct ended ended = program_wait(running);
+    CHECK_INT(ended.code, ==, code);
+    ended_free(&ended);
+}
+
+TEST(unread, "a full standard error keeps neither a deadline, nor other jobs, nor a signal")
+{
+    static const char script[] = "echo said >&2; read -r line; [ $line = short ] || exec sleep "
+                                 "1000; > ran; exit 1";
+    int ends[2];
+    program_init();
+    open_full_pipe(ends);
+    WEIR(0, "put", "t", "long");
+    struct running running = program_start_telling(
+        ends[1], WORDS("work", "-v", "--deadline", "100ms", "--grace", "100ms", "--retry-delay",
+                       "1h", "t", "--", "sh", "-c", script));
+    WAIT_UNTIL(program_count("t", "delayed") == 1);
+    WEIR(0, "put", "t", "short");
+    WAIT_UNTIL(program_count("t", "delayed") == 2);
+    stop(&running, 0);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+TEST(unread_run, "nor does it keep a signal from `weir run`")
+{
+    static const char setup[] = "broker = \"sqlite:jobs.db\"\n"
+                                "consumer a { program = {touch, ran} }\n";
+    int ends[2];
+    program_init();
+    open_full_pipe(ends);
+    write_file("weir.conf", setup, strlen(setup), 0600);
+    struct running running = program_start_telling(ends[1], WORDS("run", "weir.conf"));
+    WEIR(0, "put", "a", "x");
+    WAIT_UNTIL(program_count("a", "done") == 1);
+    stop(&running, 0);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
