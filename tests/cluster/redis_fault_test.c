@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Redis without memory, stopped, flapping, flushed, evicting; an answer of it that is lost. */
+#include <sched.h>
+
 #include <weir/admin.h>
 
 #include "cluster/ledger.h"
@@ -378,5 +380,65 @@ TEST(tells_again_that_it_failed, "a job that failed while Redis hung runs again 
     CHECK_INT(world.ledger.all, ==, 2);
     CHECK_INT(world.ledger.attempts, ==, 2);
     CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
+    end(&world);
+}
+
+static atomic_bool may_end;
+static atomic_int begun;
+
+static int wait_for_word(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)atomic_fetch_add(&begun, 1);
+    while (!atomic_load(&may_end)) {
+        (void)sched_yield();
+    }
+    return ledger_handle(context, job, arg);
+}
+
+TEST(does_not_take_over_what_may_run, "where jobs run unclaimed, a claim whose answer never came "
+                                      "is not taken over while its job runs")
+{
+    struct world world;
+    struct proxy proxy;
+    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_body body = {"0", 1};
+    struct weir_error error;
+    struct timespec now;
+    char answer[16384];
+    weir_consumer *consumer;
+    begin_behind(&world, &proxy, NULL, "&claims_away=run&replicas=1");
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    put.run_at_ns = WEIR_SECONDS(now.tv_sec + 3);
+    put.ttr_ns = WEIR_SECONDS(3600);
+    /* Of one body and one time, so that they are two copies of one job. */
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &put, NULL, &error), WEIR_OK);
+    }
+    proxy.is_deaf = true;
+    atomic_store(&may_end, false);
+    options.handler = wait_for_word;
+    options.arg = &world.ledger;
+    options.workers = 2;
+    CHECK_STATUS(weir_consumer_new(world.broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    while (atomic_load(&begun) == 0) {
+        (void)sched_yield();
+    }
+    /* Redis has the claim, and the other copy asks for it, and is put off. */
+    redis_say(world.servers.redis.port, "CONFIG RESETSTAT", answer, sizeof(answer));
+    proxy.is_deaf = false;
+    redis_wait(world.servers.redis.port, "INFO commandstats", "cmdstat_evalsha:calls=");
+    while (jobs_counts(world.broker, "t").delayed != 1 && atomic_load(&begun) == 1) {
+    }
+    CHECK_INT(atomic_load(&begun), ==, 1);
+    atomic_store(&may_end, true);
+    while (world.ledger.all == 0) {
+        (void)sched_yield();
+    }
+    weir_consumer_stop(consumer);
+    ledger_wait(consumer);
+    CHECK_INT(world.ledger.all, ==, 1);
+    proxy_end(&proxy);
     end(&world);
 }

@@ -156,8 +156,9 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
         break;
     case WEIRI_CLAIM_BUSY:
         /* A claim of this broker that no copy has: its answer, or that to its return, never came.
-         */
-        if (copy->claim.own != 0 && weiri_copy_find_same(copy, has_claim) == NULL) {
+         * Where jobs run unclaimed, a copy may run that has none. */
+        if (copy->claim.own != 0 && !subscription_of(copy)->cluster->options.runs_unclaimed &&
+            weiri_copy_find_same(copy, has_claim) == NULL) {
             ask(copy);
         } else {
             look_later(copy, number);
