@@ -428,7 +428,8 @@ TEST(busy_handler, "a checkpoint after a commit leaves the program's busy handle
     close_outbox(&outbox);
 }
 
-static int flushes;
+static int flushes; /* of the log */
+static int writes;  /* to the database */
 
 static void count_flushes(enum fault_kind kind, bool is_log, sqlite3_int64 offset,
                           const void *bytes, int size)
@@ -437,6 +438,7 @@ static void count_flushes(enum fault_kind kind, bool is_log, sqlite3_int64 offse
     (void)bytes;
     (void)size;
     flushes += kind == FAULT_SYNC && is_log;
+    writes += kind == FAULT_WRITE && !is_log;
 }
 
 TEST(flushed, "a commit is flushed once, that of a table too; a rollback is not")
@@ -458,6 +460,30 @@ TEST(flushed, "a commit is flushed once, that of a table too; a rollback is not"
     CHECK_INT(flushes, ==, 2);
     fault.watch = NULL;
     close_outbox(&outbox);
+}
+
+TEST(unflushed, "with durability memory neither a commit nor its checkpoint flushes")
+{
+    fault_install();
+    weir_broker *broker = jobs_store_open("jobs.db?shared=1&durability=memory", &wall);
+    weir_transaction *transaction;
+    sqlite3 *db;
+    size_t size = (size_t)10 << 20;
+    char *bytes = calloc(1, size); /* more pages than a log may have without a checkpoint */
+    const struct weir_body bodies[] = {{bytes, size}, {bytes, size}};
+    CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
+    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, NULL), WEIR_OK);
+    fault.watch = count_flushes;
+    CHECK_STATUS(weir_transaction_begin(transaction, NULL), WEIR_OK);
+    CHECK_STATUS(weir_transaction_put(transaction, "t", bodies, 2, NULL, NULL, NULL), WEIR_OK);
+    CHECK_STATUS(weir_transaction_commit(transaction, NULL), WEIR_OK);
+    fault.watch = NULL;
+    CHECK_INT(writes, >, 4000);
+    CHECK_INT(flushes, ==, 0);
+    free(bytes);
+    weir_transaction_free(transaction);
+    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
+    weir_broker_close(broker);
 }
 
 TEST(failing,

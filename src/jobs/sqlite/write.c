@@ -65,6 +65,7 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
     const char *pragma = is_memory ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = NORMAL";
     (void)sqlite3_exec(store->writer.db, pragma, NULL, NULL, NULL);
     store->checkpointer = store->checkpointer == NULL ? store->writer.db : store->checkpointer;
+    (void)sqlite3_exec(store->checkpointer, pragma, NULL, NULL, NULL);
     return WEIR_OK;
 }
 
