@@ -194,6 +194,36 @@ TEST(tries_again_soon, "a Redis that is gone is looked for twice a second at lea
     end(&world);
 }
 
+static const struct weiri_claims *ending;
+static bool was_away;
+
+static void note_away(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)
+{
+    was_away = weiri_claims_away(ending) != NULL;
+    done(claim, answer, number);
+}
+
+TEST(is_away_when_a_claim_is, "a claim that is lost with its connection finds its server away")
+{
+    struct world world;
+    struct asked asked = {.claim = {.verb = WEIRI_CLAIM, .token = 1, .time_ms = LONG_MS}};
+    begin(&world, WEIR_SECONDS(20));
+    CHECK_INT(ask(&world, WEIRI_CLAIM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
+    ending = world.claims;
+    asked.claim.done = note_away;
+    weiri_claim_key("b", 1, asked.claim.key);
+    weiri_claims_push(world.claims, &asked.claim, weiri_monotonic_now());
+    turn(&world); /* it is sent */
+    server_end(&world.servers.redis);
+    while (asked.done == 0) {
+        turn(&world);
+    }
+    CHECK_INT(asked.answer, ==, WEIRI_CLAIM_AWAY);
+    CHECK(was_away);
+    end(&world);
+}
+
 /* How many times Redis refused a password. */
 static int refused_passwords(const struct world *world)
 {

@@ -217,10 +217,13 @@ const char *weiri_claims_away(const struct weiri_claims *claims)
 {
     const char *why = NULL;
     for (size_t i = 0; i < claims->server_count; i++) {
-        if (claims->servers[i].failures == 0) {
+        const struct weiri_redis_server *server = &claims->servers[i];
+        /* hiredis answers what was sent before it tells that the connection is gone. */
+        if (server->failures == 0 &&
+            (server->redis == NULL || (server->redis->c.flags & REDIS_DISCONNECTING) == 0)) {
             return NULL;
         }
-        why = claims->servers[i].why;
+        why = server->why;
     }
     return why;
 }
