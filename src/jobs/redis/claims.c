@@ -259,7 +259,6 @@ static struct weiri_redis_server *find_node(struct weiri_claims *claims,
     if (free != NULL) {
         free->failures = 0;
         free->retry_ns = 0;
-        free->was_away = false;
         weiri_redis_server_init(free, name, port);
     }
     return free;

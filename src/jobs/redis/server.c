@@ -61,12 +61,10 @@ static void fail(struct weiri_redis_server *server, int64_t now_ns, const char *
         }
         server->asked = 0;
     }
-    if (!server->was_away) {
-        server->was_away = true;
+    if (server->failures++ == 0) {
         weiri_broker_log(server->config, WEIR_LOG_WARNING, "Redis for claims%s%s is away: %s",
                          server->host[0] != '\0' ? " at " : "", server->host, server->why);
     }
-    server->failures++;
     server->retry_ns = weiri_time_add(now_ns, weiri_retry_ns(server->failures));
 }
 
@@ -125,10 +123,9 @@ static void on_script(redisAsyncContext *redis, void *answer, void *arg)
     on_step(redis, answer, arg);
     if (reply != NULL && !server->is_spoiled) {
         server->greeting_limit_ns = INT64_MAX;
-        server->failures = 0;
         server->asked = 0;
-        if (server->was_away) {
-            server->was_away = false;
+        if (server->failures > 0) {
+            server->failures = 0;
             weiri_broker_log(server->config, WEIR_LOG_INFO, "Redis for claims%s%s is back",
                              server->host[0] != '\0' ? " at " : "", server->host);
         }

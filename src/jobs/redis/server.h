@@ -30,7 +30,6 @@ struct weiri_redis_server {
     bool is_dropping;         /* by us: no failure */
     bool is_asking;           /* the connection is one to a sentinel */
     bool is_found;            /* a sentinel named the address */
-    bool was_away;            /* for the log */
     bool is_spoiled;          /* to be made anew */
     size_t sentinel;          /* to ask next */
     size_t asked;             /* sentinels asked in vain, one after the other */
