@@ -197,16 +197,10 @@ int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size)
     return S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
 }
 
-struct weiri_file_id weiri_file_identify(const char *path)
+uint64_t weiri_file_identify(const char *path)
 {
     struct stat facts;
-    return lstat(path, &facts) == 0 ? (struct weiri_file_id){facts.st_dev, facts.st_ino}
-                                    : (struct weiri_file_id){0, 0};
-}
-
-bool weiri_file_is_same(struct weiri_file_id a, struct weiri_file_id b)
-{
-    return a.device == b.device && a.inode == b.inode;
+    return lstat(path, &facts) == 0 ? facts.st_ino ^ (uint64_t)facts.st_dev << 40 : 0;
 }
 
 bool weiri_file_is_at(int fd, const char *path)

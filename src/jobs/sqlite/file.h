@@ -45,13 +45,8 @@ int weiri_file_publish(const char *path, const char *temporary, const void *byte
  * least PATH_MAX. */
 int weiri_file_resolve_folder(const char *folder, char *buffer, size_t size);
 
-/* Tells a file from one that took its place; all zero: none. */
-struct weiri_file_id {
-    uint64_t device;
-    uint64_t inode;
-};
-struct weiri_file_id weiri_file_identify(const char *path);
-bool weiri_file_is_same(struct weiri_file_id a, struct weiri_file_id b);
+/* A number of the file's device and inode, to tell it from one that took its place; 0: none. */
+uint64_t weiri_file_identify(const char *path);
 
 /* Whether the path names the open file. */
 bool weiri_file_is_at(int fd, const char *path);

@@ -4,7 +4,6 @@
  * each other by the lock file, as two processes do. */
 #include <sys/stat.h>
 
-#include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/repair.h"
@@ -31,29 +30,8 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
     if (weiri_store_init(own, store->path) != WEIR_OK) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    int error = weiri_lock_file_open(&own->lock_file, own->lock_path);
-    if (error != 0) {
-        weiri_store_fini(own);
-        return weiri_store_refuse_lock(store, error, ret_error);
-    }
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), own->config->busy_ns);
-    enum weir_status status = weiri_store_lock(own, limit, ret_error);
+    enum weir_status status = weiri_store_open_writer(own, true, ret_error);
     if (status != WEIR_OK) {
-        weiri_lock_file_close(&own->lock_file);
-        weiri_store_fini(own);
-        return status;
-    }
-    status = weiri_connection_open(&own->writer, own->path, WEIRI_CONNECTION_WRITER, own->config,
-                                   ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_write_prepare(own, ret_error);
-    }
-    if (status != WEIR_OK) {
-        weiri_connection_close(&own->writer, false);
-    }
-    weiri_lock_file_unlock(&own->lock_file);
-    if (status != WEIR_OK) {
-        weiri_lock_file_close(&own->lock_file);
         weiri_store_fini(own);
     }
     return status;

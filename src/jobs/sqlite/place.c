@@ -11,7 +11,6 @@
 #include "base/errno.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/file.h"
-#include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 
 static const char new_suffix[] = ".weir-new";
@@ -83,21 +82,6 @@ enum weir_status weiri_place_inspect(const char *path, bool must_exist, bool *re
                                                                                   : WEIR_ESCHEMA,
                           "%s %s: expected a regular file with one name", path, refusals[kind]);
     }
-}
-
-enum weir_status weiri_place_check_existing(const char *path, struct weir_error *ret_error)
-{
-    sqlite3 *db = NULL;
-    int code = sqlite3_open_v2(
-        path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    enum weir_status status = code == SQLITE_OK ? weiri_schema_check_header(db, path, ret_error)
-                                                : weiri_sqlite_fail(ret_error, db, code, path);
-    if (status == WEIR_OK && sqlite3_db_readonly(db, "main") != 0) {
-        status =
-            weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
-    }
-    (void)sqlite3_close(db);
-    return status;
 }
 
 enum weir_status weiri_place_make_file(const char *path, const char *boot,

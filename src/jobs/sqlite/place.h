@@ -22,11 +22,6 @@ WEIR_NODISCARD enum weir_status weiri_place_resolve(const char *location, char *
 WEIR_NODISCARD enum weir_status weiri_place_inspect(const char *path, bool must_exist,
                                                     bool *ret_exists, struct weir_error *ret_error);
 
-/* Checks that an existing file is a store that may be written. Called before any file is made
- * beside it. */
-WEIR_NODISCARD enum weir_status weiri_place_check_existing(const char *path,
-                                                           struct weir_error *ret_error);
-
 /* Checks that no log is there without its store. */
 WEIR_NODISCARD enum weir_status weiri_place_check_alone(const char *path,
                                                         struct weir_error *ret_error);

@@ -277,27 +277,6 @@ static int read_header(sqlite3 *db, unsigned char header[WEIRI_HEADER_SIZE],
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
 }
 
-enum weir_status weiri_schema_peek_user_version(const char *path, int *ret_user_version,
-                                                struct weir_error *ret_error)
-{
-    sqlite3 *db = NULL;
-    int code = sqlite3_open_v2(
-        path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
-    unsigned char header[WEIRI_HEADER_SIZE];
-    sqlite3_int64 size;
-    if (code == SQLITE_OK) {
-        code = read_header(db, header, &size);
-    }
-    enum weir_status status = WEIR_OK;
-    if (code == SQLITE_OK) {
-        *ret_user_version = weiri_schema_header_user_version(header);
-    } else {
-        status = weiri_sqlite_fail(ret_error, db, code, path);
-    }
-    (void)sqlite3_close(db);
-    return status;
-}
-
 enum weir_status weiri_schema_check_size(sqlite3 *db, const char *path,
                                          struct weir_error *ret_error)
 {
@@ -360,6 +339,28 @@ enum weir_status weiri_schema_check_header(sqlite3 *db, const char *path,
                           path, (unsigned)application, (unsigned)WEIRI_SCHEMA_APPLICATION);
     }
     return check_version(path, weiri_schema_header_user_version(header), ret_error);
+}
+
+enum weir_status weiri_schema_peek(const char *path, bool must_write, int *ret_user_version,
+                                   struct weir_error *ret_error)
+{
+    sqlite3 *db = NULL;
+    unsigned char header[WEIRI_HEADER_SIZE];
+    sqlite3_int64 size;
+    int code = sqlite3_open_v2(
+        path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    code = code == SQLITE_OK ? read_header(db, header, &size) : code;
+    enum weir_status status = code == SQLITE_OK ? weiri_schema_check_header(db, path, ret_error)
+                                                : weiri_sqlite_fail(ret_error, db, code, path);
+    if (status == WEIR_OK && must_write && sqlite3_db_readonly(db, "main") != 0) {
+        status =
+            weiri_fail(ret_error, WEIR_EACCESS, "%s is read-only: expected a writable store", path);
+    }
+    if (status == WEIR_OK) {
+        *ret_user_version = weiri_schema_header_user_version(header);
+    }
+    (void)sqlite3_close(db);
+    return status;
 }
 
 /* The object with this name and text; OBJECT_COUNT: none. */

@@ -86,6 +86,7 @@ struct log_facts {
     bool has_stamp; /* one of its frames is the first page */
     uint32_t first; /* the stamp of the first of these */
     int64_t frames; /* at most so many */
+    unsigned char salt[SALT_SIZE];
 };
 
 static uint32_t read_word(const unsigned char *bytes, bool is_big)
@@ -137,18 +138,13 @@ static void read_frames(int fd, const unsigned char *header, struct log_facts *f
     }
 }
 
-/* Only the log: closing a descriptor of the database would release SQLite's locks. */
-static int open_log(const char *path)
+static void read_log(const char *path, struct log_facts *ret_facts)
 {
     char name[WEIRI_PLACE_SIZE + sizeof("-wal")];
     (void)snprintf(name, sizeof(name), "%s-wal", path);
-    return open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-}
-
-static void read_log(const char *path, struct log_facts *ret_facts)
-{
     *ret_facts = (struct log_facts){.is_there = false};
-    int fd = open_log(path);
+    /* Only the log: closing a descriptor of the database would release SQLite's locks. */
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat facts;
     unsigned char header[LOG_HEADER_SIZE];
     if (fd < 0) {
@@ -157,6 +153,7 @@ static void read_log(const char *path, struct log_facts *ret_facts)
     if (fstat(fd, &facts) == 0 && facts.st_size > LOG_HEADER_SIZE &&
         pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header)) {
         ret_facts->is_there = true;
+        memcpy(ret_facts->salt, header + LOG_SALT, SALT_SIZE);
         ret_facts->frames = (facts.st_size - LOG_HEADER_SIZE) / FRAME_SIZE;
         read_frames(fd, header, ret_facts);
     }
@@ -166,7 +163,7 @@ static void read_log(const char *path, struct log_facts *ret_facts)
 enum weir_status weiri_stamp_check(const char *path, uint32_t noted, struct weir_error *ret_error)
 {
     int user_version = 0;
-    enum weir_status status = weiri_schema_peek_user_version(path, &user_version, ret_error);
+    enum weir_status status = weiri_schema_peek(path, false, &user_version, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -208,14 +205,10 @@ enum weir_status weiri_stamp_check_index(const struct weiri_store *store,
     }
     uint32_t frames;
     memcpy(&frames, index + INDEX_FRAMES, sizeof(frames));
-    unsigned char header[LOG_HEADER_SIZE] = {0};
-    int fd = open_log(store->path);
-    bool is_read = fd >= 0 && pread(fd, header, sizeof(header), 0) == (ssize_t)sizeof(header);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
+    struct log_facts log;
+    read_log(store->path, &log);
     /* Without frames the index may have the salt of the log's next use. */
-    return frames == 0 || (is_read && memcmp(index + INDEX_SALT, header + LOG_SALT, SALT_SIZE) == 0)
+    return frames == 0 || (log.is_there && memcmp(index + INDEX_SALT, log.salt, SALT_SIZE) == 0)
                ? WEIR_OK
                : weiri_fail(ret_error, WEIR_EIO,
                             "%s-wal was removed or replaced while this process had it open: "

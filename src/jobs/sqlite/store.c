@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/errno.h"
 #include "base/panic.h"
-#include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
@@ -22,6 +21,7 @@
 #include "jobs/sqlite/policies.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
+#include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/stamp.h"
 #include "jobs/sqlite/write.h"
@@ -142,10 +142,10 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
     return status;
 }
 
-static enum weir_status open_locked_file(struct weiri_store *store, struct weir_error *ret_error)
+static enum weir_status open_locked_file(struct weiri_store *store, bool must_exist,
+                                         struct weir_error *ret_error)
 {
     bool exists = false;
-    bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
     enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
     bool is_new = status == WEIR_OK && !exists;
     if (is_new) {
@@ -171,13 +171,14 @@ static enum weir_status open_locked_file(struct weiri_store *store, struct weir_
     return status;
 }
 
-static enum weir_status open_writer(struct weiri_store *store, struct weir_error *ret_error)
+enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
+                                         struct weir_error *ret_error)
 {
     bool exists = false;
-    bool must_exist = (store->config->flags & WEIR_BROKER_EXISTING) != 0;
     enum weir_status status = weiri_place_inspect(store->path, must_exist, &exists, ret_error);
-    if (status == WEIR_OK && exists) {
-        status = weiri_place_check_existing(store->path, ret_error);
+    int ignored;
+    if (status == WEIR_OK && exists) { /* before any file is made beside it */
+        status = weiri_schema_peek(store->path, true, &ignored, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -186,10 +187,9 @@ static enum weir_status open_writer(struct weiri_store *store, struct weir_error
     if (error != 0) {
         return weiri_store_refuse_lock(store, error, ret_error);
     }
-    int64_t limit = weiri_time_add(weiri_monotonic_now(), store->config->busy_ns);
-    status = weiri_store_lock(store, limit, ret_error);
+    status = weiri_store_lock(store, weiri_write_limit(store), ret_error);
     if (status == WEIR_OK) {
-        status = open_locked_file(store, ret_error);
+        status = open_locked_file(store, must_exist, ret_error);
         if (status != WEIR_OK && store->lock_file.is_made) {
             (void)unlink(store->lock_path);
         }
@@ -282,7 +282,9 @@ enum weir_status weiri_store_open(const char *location, const struct weiri_broke
         weiri_release(&config->allocator, store, sizeof(*store));
         return weiri_fail(ret_error, status, "out of memory");
     }
-    status = store->is_read_only ? open_reader(store, ret_error) : open_writer(store, ret_error);
+    bool must_exist = (config->flags & WEIR_BROKER_EXISTING) != 0;
+    status = store->is_read_only ? open_reader(store, ret_error)
+                                 : weiri_store_open_writer(store, must_exist, ret_error);
     if (status != WEIR_OK) {
         weiri_store_fini(store);
         weiri_release(&config->allocator, store, sizeof(*store));

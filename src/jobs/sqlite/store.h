@@ -12,7 +12,6 @@
 #include "base/sync.h"
 #include "jobs/broker.h"
 #include "jobs/sqlite/connection.h"
-#include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_file.h"
 
 /* An open store: one connection that writes, used by the leader (commit.h), and connections that
@@ -51,7 +50,7 @@ struct weiri_store {
     int changes_before;            /* of the connection, before the transaction */
     bool is_full;                  /* the transaction is made again, on a full disk */
     bool has_repaired;             /* its indexes */
-    struct weiri_file_id log;      /* the log that the writer has open */
+    uint64_t log;                  /* the identity of the log that the writer has open */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
     int64_t put_ns;                /* time after which a put is cut */
@@ -69,6 +68,10 @@ unsigned weiri_store_channel(const char *tube);
 /* The parts that need no file: config and memory (all zero) are there. WEIR_ENOMEM. */
 WEIR_NODISCARD enum weir_status weiri_store_init(struct weiri_store *store, const char *path);
 void weiri_store_fini(struct weiri_store *store);
+
+/* Opens the file to write, with its lock file. Closed by weiri_write_close(). */
+WEIR_NODISCARD enum weir_status weiri_store_open_writer(struct weiri_store *store, bool must_exist,
+                                                        struct weir_error *ret_error);
 
 /* The error of a failed weiri_lock_file_open(). */
 enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int error,

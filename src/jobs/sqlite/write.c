@@ -39,7 +39,7 @@ static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-static struct weiri_file_id identify_log(const struct weiri_store *store)
+static uint64_t identify_log(const struct weiri_store *store)
 {
     char path[WEIRI_PLACE_SIZE + sizeof("-wal")];
     (void)snprintf(path, sizeof(path), "%s-wal", store->path);
@@ -94,13 +94,16 @@ static void notify_channels(struct weiri_store *store)
 /* After a failed write or fsync the kernel may have dropped what it could not store and
  * report success the next time: any later acknowledgement of this handle could be wrong. */
 static void fail_for_good(struct weiri_store *store, const struct weir_error *error,
-                          struct weiri_remark *ret_remark)
+                          struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
     weiri_mutex_lock(&store->mutex);
     store->has_failed = true;
     weiri_mutex_unlock(&store->mutex);
     *ret_remark = (struct weiri_remark){WEIR_LOG_ERROR,
                                         "; nothing more is acknowledged: reopen the store", *error};
+    if (ret_error != NULL) {
+        *ret_error = *error;
+    }
 }
 
 bool weiri_write_has_failed(struct weiri_store *store)
@@ -132,7 +135,7 @@ void weiri_write_checkpoint(struct weiri_store *store, int mode, struct weiri_re
         struct weir_error error;
         (void)weiri_sqlite_fail(&error, db, code, store->path);
         if (weiri_sqlite_is_lasting(code)) {
-            fail_for_good(store, &error, ret_remark);
+            fail_for_good(store, &error, NULL, ret_remark);
         } else {
             store->checkpoint_at = store->wal_pages + store->checkpoint_pages;
             *ret_remark =
@@ -167,7 +170,7 @@ static bool has_moved(const struct weiri_store *store)
  * process' locks are none: at its close it takes itself for the last user. */
 static bool has_log_moved(const struct weiri_store *store)
 {
-    return !weiri_file_is_same(identify_log(store), store->log);
+    return identify_log(store) != store->log;
 }
 
 static enum weir_status refuse_moved(struct weiri_store *store, const char *suffix,
@@ -177,10 +180,7 @@ static enum weir_status refuse_moved(struct weiri_store *store, const char *suff
     enum weir_status status =
         weiri_fail(&error, WEIR_EIO, "%s%s is no longer there: it was removed or replaced",
                    store->path, suffix);
-    fail_for_good(store, &error, ret_remark);
-    if (ret_error != NULL) {
-        *ret_error = error;
-    }
+    fail_for_good(store, &error, ret_error, ret_remark);
     return status;
 }
 
@@ -258,7 +258,7 @@ enum weir_status weiri_write_end(struct weiri_store *store, int code, bool is_la
     enum weir_status status = weiri_sqlite_fail(&error, writer->db, code, store->path);
     WEIRI_ASSERT(status != WEIR_OK);
     if (weiri_sqlite_is_lasting(code) || (is_committing && status == WEIR_EIO)) {
-        fail_for_good(store, &error, ret_remark);
+        fail_for_good(store, &error, NULL, ret_remark);
     }
     if (sqlite3_get_autocommit(writer->db) == 0) {
         (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
@@ -283,10 +283,7 @@ enum weir_status weiri_write_flush(struct weiri_store *store, struct weir_error 
     }
     struct weir_error error;
     enum weir_status status = weiri_sqlite_fail(&error, db, code, store->path);
-    fail_for_good(store, &error, ret_remark);
-    if (ret_error != NULL) {
-        *ret_error = error;
-    }
+    fail_for_good(store, &error, ret_error, ret_remark);
     return status;
 }
 
