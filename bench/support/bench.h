@@ -55,6 +55,7 @@ extern const struct bench_measurement bench_glib[];
 extern const struct bench_measurement bench_hand_over[];
 extern const struct bench_measurement bench_libuv[];
 extern const struct bench_measurement bench_memory[];
+extern const struct bench_measurement bench_named[];
 extern const struct bench_measurement bench_one_put[];
 extern const struct bench_measurement bench_parallel[];
 extern const struct bench_measurement bench_pending[];
