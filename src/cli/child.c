@@ -165,6 +165,14 @@ static enum weir_status wait_run(struct child *child)
     return status;
 }
 
+bool child_ask(const struct child *child)
+{
+    bool is_left = session_signal(child->pid, SIGTERM);
+    /* A stopped process could not handle SIGTERM. */
+    (void)session_signal(child->pid, SIGCONT);
+    return is_left;
+}
+
 /* Asks, waits, kills. */
 void child_end_session(struct child *child, int64_t grace_ns)
 {
@@ -172,9 +180,7 @@ void child_end_session(struct child *child, int64_t grace_ns)
     weir_clock *clock = weir_clock_monotonic();
     int64_t start = weir_clock_now(clock);
     bool has_ended = false; /* the leader */
-    bool is_left = session_signal(pid, SIGTERM);
-    /* A stopped process could not handle SIGTERM. */
-    (void)session_signal(pid, SIGCONT);
+    bool is_left = child_ask(child);
     for (int64_t left = grace_ns; left > 0 && is_left;
          left = grace_ns - (weir_clock_now(clock) - start)) {
         if (!has_ended) {

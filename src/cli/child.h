@@ -64,6 +64,8 @@ int child_start(const struct child_request *request, int input, int output, stru
  * does what it tells of its run. True: it has ended; false: not yet, maybe before that time. Its
  * zombie stays, so that no other session gets its number. */
 bool child_wait(struct child *child, int64_t wait_ns);
+/* Asks the whole session to end, by TERM. Returns whether there was any of it. */
+bool child_ask(const struct child *child);
 /* Ends the whole session, as below. */
 void child_end_session(struct child *child, int64_t grace_ns);
 /* Waits for its end and frees it; what it wrote is passed on within the grace once the run that it

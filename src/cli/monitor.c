@@ -46,18 +46,19 @@ static int add_counts(const struct weir_tube_counts *counts, void *arg)
 
 static void show_progress(const struct monitor *monitor)
 {
-    const struct tally *tally = monitor->tally;
+    const struct tally *tally = &monitor->worker->tally;
+    const struct work_tubes *tubes = &monitor->worker->tubes;
     struct weir_tube_counts counts = {.ready = 0};
-    for (size_t i = 0; i < monitor->tubes->count; i++) {
-        if (weir_broker_tubes(monitor->broker, monitor->tubes->all[i].tube, add_counts, &counts,
-                              NULL) != WEIR_OK) {
+    for (size_t i = 0; i < tubes->count; i++) {
+        if (weir_broker_tubes(monitor->broker, tubes->all[i].tube, add_counts, &counts, NULL) !=
+            WEIR_OK) {
             return;
         }
     }
     report_progress(monitor->terminal,
                     "%s: %" PRIuFAST64 " done (%.0f/s), %" PRIuFAST64 " running, %" PRIu64
                     " ready, %" PRIu64 " delayed, %" PRIuFAST64 " retries, %" PRIu64 " buried",
-                    monitor->tubes->label, atomic_load(&tally->done), tally_rate(tally),
+                    tubes->label, atomic_load(&tally->done), tally_rate(tally),
                     atomic_load(&tally->running), counts.ready, counts.delayed,
                     atomic_load(&tally->retried), counts.buried);
 }
@@ -69,26 +70,24 @@ static void take_signal(struct monitor *monitor)
         return;
     }
     unsigned before = atomic_fetch_add(&monitor->stops, 1);
-    weir_consumer_stop(monitor->consumer);
+    uint_fast64_t running = atomic_load(&monitor->worker->tally.running);
+    worker_stop(monitor->worker, before > 0);
     if (before == 0) {
         (void)report(0,
                      "stopping; %" PRIuFAST64 " running jobs go on to their end, or are ended by "
                      "one more signal",
-                     atomic_load(&monitor->tally->running));
+                     running);
     } else if (before == 1) {
-        (void)report(0, "ending %" PRIuFAST64 " running jobs",
-                     atomic_load(&monitor->tally->running));
+        (void)report(0, "ending %" PRIuFAST64 " running jobs", running);
     }
 }
 
-/* The thread: an envelope that runs as long as the consumer does. */
-static int watch(weir_context *context, void *payload)
+static void *watch(void *arg)
 {
-    struct monitor *monitor = payload;
+    struct monitor *monitor = arg;
     int timeout = !monitor->progress ? -1 : monitor->terminal ? TERMINAL_MS : LINES_MS;
     struct pollfd pollers[] = {{.fd = monitor->signals, .events = POLLIN},
                                {.fd = monitor->end, .events = POLLIN}};
-    (void)context;
     while (pollers[1].revents == 0) {
         int count = poll(pollers, 2, timeout);
         if (count > 0 && pollers[0].revents != 0) {
@@ -98,13 +97,11 @@ static int watch(weir_context *context, void *payload)
             show_progress(monitor);
         }
     }
-    return WEIR_OK;
+    return NULL;
 }
 
-static void release(struct monitor *monitor)
+static void release(const struct monitor *monitor)
 {
-    weir_pool_free(monitor->pool);
-    weir_envelope_unref(monitor->envelope);
     if (monitor->signals >= 0) {
         (void)close(monitor->signals);
     }
@@ -117,27 +114,11 @@ enum weir_status monitor_start(struct monitor *monitor)
 {
     sigset_t signals;
     fill_signals(&signals);
-    monitor->pool = NULL;
-    monitor->envelope = NULL;
     monitor->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     monitor->end = eventfd(0, EFD_CLOEXEC);
     enum weir_status status = monitor->signals >= 0 && monitor->end >= 0 ? WEIR_OK : WEIR_EIO;
-    struct weir_pool_options pool = WEIR_POOL_OPTIONS_INIT;
-    pool.workers = 1;
-    if (status == WEIR_OK) {
-        status = weir_pool_new(&pool, &monitor->pool);
-    }
-    struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
-    envelope.payload = monitor;
-    envelope.invoke = watch;
-    if (status == WEIR_OK) {
-        status = weir_envelope_new(&envelope, &monitor->envelope);
-    }
-    if (status == WEIR_OK) {
-        status = weir_pool_send(monitor->pool, monitor->envelope);
-    }
-    if (status == WEIR_OK) {
-        status = weir_pool_start(monitor->pool);
+    if (status == WEIR_OK && pthread_create(&monitor->thread, NULL, watch, monitor) != 0) {
+        status = WEIR_ETHREAD;
     }
     if (status != WEIR_OK) {
         release(monitor);
@@ -148,6 +129,7 @@ enum weir_status monitor_start(struct monitor *monitor)
 void monitor_stop(struct monitor *monitor)
 {
     (void)eventfd_write(monitor->end, 1);
+    (void)pthread_join(monitor->thread, NULL);
     release(monitor);
     report_progress_end();
 }

@@ -3,24 +3,19 @@
 #ifndef WEIRI_CLI_MONITOR_H
 #define WEIRI_CLI_MONITOR_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include <weir/consumer.h>
-#include <weir/pool.h>
-
-#include "cli/tally.h"
-#include "cli/work_tubes.h"
+#include "cli/worker.h"
 
 /* Beside the workers of `weir work`: a thread that takes the signals and shows progress. There are
  * no signal handlers: the signals are blocked in all threads and read from a descriptor. */
 
 struct monitor {
-    weir_consumer *consumer;
+    struct worker *worker;
     weir_broker *broker;
-    const struct work_tubes *tubes;
-    const struct tally *tally;
     bool progress; /* Show the progress. */
     bool terminal; /* Standard error is one. */
 
@@ -29,8 +24,7 @@ struct monitor {
 
     int signals; /* Descriptor of the signals. */
     int end;     /* Descriptor that ends the monitor. */
-    weir_pool *pool;
-    weir_envelope *envelope;
+    pthread_t thread;
 };
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGPIPE in this thread and those it starts; ret_mask receives
@@ -38,7 +32,7 @@ struct monitor {
  * lets no message wait for long. */
 void monitor_block_signals(sigset_t *ret_mask);
 
-/* Starts the thread; the members up to terminal are set. The first signal asks the consumer to end,
+/* Starts the thread; the members up to terminal are set. The first signal asks the worker to end,
  * the next one cancels what runs. On failure there is nothing to stop. */
 enum weir_status monitor_start(struct monitor *monitor);
 

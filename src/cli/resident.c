@@ -20,6 +20,9 @@
 #define ANSWER_SIZE_MAX 1024
 #define HEAD_SIZE 512
 
+/* How often the end of all asks whether it is hurried. */
+#define HURRY_CHECK_NS WEIR_MS(100)
+
 struct resident {
     struct resident *next;
     struct child child;
@@ -365,8 +368,11 @@ void residents_end(struct residents *residents, int64_t grace_ns)
     while (residents->idle != NULL) {
         struct resident *resident = residents->idle;
         residents->idle = resident->next;
-        while (!child_wait(&resident->child, until - weir_clock_now(clock)) &&
-               weir_clock_now(clock) < until) {
+        while (weir_clock_now(clock) < until && !child_wait(&resident->child, HURRY_CHECK_NS)) {
+            bool is_hurried = atomic_exchange(&residents->is_hurried, false);
+            for (struct resident *i = resident; is_hurried && i != NULL; i = i->next) {
+                (void)child_ask(&i->child);
+            }
         }
         struct child_end end = {.ended_by = WEIR_OK};
         if (!child_wait(&resident->child, 0)) {

@@ -4,6 +4,7 @@
 #define WEIRI_CLI_RESIDENT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <weir/consumer.h>
 
@@ -30,7 +31,8 @@ enum resident_mode {
 struct residents {
     enum resident_mode mode;
     pthread_mutex_t mutex;
-    struct resident *idle; /* guarded by it */
+    struct resident *idle;  /* guarded by it */
+    atomic_bool is_hurried; /* set on any thread: residents_end() is to ask for their ends */
 };
 
 /* The end of a run. */
@@ -48,7 +50,8 @@ bool resident_takes(const struct residents *residents, const struct weir_job *jo
 int resident_run(struct residents *residents, const struct child_request *request,
                  struct control_run *run, struct resident_end *ret_end);
 
-/* Ends all, once none runs: closes their input, waits for the grace, and kills what is left. */
+/* Ends all, once none runs: closes their input, sends TERM if it is hurried, and kills what is left
+ * after the grace. */
 void residents_end(struct residents *residents, int64_t grace_ns);
 
 #endif

@@ -13,7 +13,7 @@
 static void *wait_for(void *arg)
 {
     struct unit *unit = arg;
-    unit->status = weir_consumer_wait(unit->worker.consumer, &unit->error);
+    unit->status = worker_wait(&unit->worker, &unit->error);
     atomic_store(&unit->has_ended, true);
     (void)eventfd_write(unit->ended, 1);
     return NULL;
@@ -78,7 +78,7 @@ static bool is_broken(struct unit *unit)
 static void ask(struct unit *unit)
 {
     if (!unit->is_asked && !is_broken(unit)) {
-        weir_consumer_stop(unit->worker.consumer);
+        worker_stop(&unit->worker, false);
     }
     unit->is_asked = true;
 }
@@ -120,7 +120,7 @@ void units_stop(struct units *units, bool is_cancel)
 {
     for (struct unit *unit = units->first; unit != NULL; unit = unit->next) {
         if (is_cancel) {
-            weir_consumer_stop(unit->worker.consumer);
+            worker_stop(&unit->worker, true);
         } else {
             ask(unit);
         }

@@ -176,19 +176,16 @@ static int work_on(struct work *work, const struct store *store)
         return report_status(status, worker->tubes.label, &error);
     }
     bool terminal = isatty(STDERR_FILENO) == 1;
-    struct monitor monitor = {.consumer = worker->consumer,
+    struct monitor monitor = {.worker = worker,
                               .broker = store->broker,
-                              .tubes = &worker->tubes,
-                              .tally = &worker->tally,
                               .progress = terminal || work->progress,
                               .terminal = terminal};
     status = monitor_start(&monitor);
     if (status != WEIR_OK) {
         return report_status(status, worker->tubes.label, &error);
     }
-    status = weir_consumer_wait(worker->consumer, &error);
+    status = worker_wait(worker, &error);
     monitor_stop(&monitor);
-    worker->tally.ended_ns = weir_clock_now(weir_clock_monotonic());
     int code = choose_exit_status(work, atomic_load(&monitor.stops), status, &error);
     int told = summarize(work);
     return code != EX_OK ? code : told;

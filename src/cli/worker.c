@@ -109,6 +109,22 @@ enum weir_status worker_start(struct worker *worker, weir_broker *broker, const 
     return status;
 }
 
+enum weir_status worker_wait(struct worker *worker, struct weir_error *error)
+{
+    enum weir_status status = weir_consumer_wait(worker->consumer, error);
+    worker->tally.ended_ns = weir_clock_now(weir_clock_monotonic());
+    residents_end(&worker->handler.residents, worker->handler.grace_ns);
+    return status;
+}
+
+void worker_stop(struct worker *worker, bool is_cancel)
+{
+    if (is_cancel) {
+        atomic_store(&worker->handler.residents.is_hurried, true);
+    }
+    weir_consumer_stop(worker->consumer);
+}
+
 void worker_end(struct worker *worker)
 {
     weir_consumer_free(worker->consumer);

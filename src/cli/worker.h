@@ -85,6 +85,12 @@ int worker_check(struct worker *worker, char **program, const char *place, const
 enum weir_status worker_start(struct worker *worker, weir_broker *broker, const char *url,
                               const sigset_t *mask, struct weir_error *error);
 
+/* Waits until the consumer has ended, and then its persistent programs. */
+enum weir_status worker_wait(struct worker *worker, struct weir_error *error);
+/* Asks it to end, on any thread: jobs that run go on to their end, or are cancelled, and programs
+ * that still end are asked as at a deadline. */
+void worker_stop(struct worker *worker, bool is_cancel);
+
 /* Frees the consumer, which is ended if it runs. */
 void worker_end(struct worker *worker);
 /* Frees it and all that was read. */

@@ -63,3 +63,71 @@ TEST(unread_run, "nor does it keep a signal from `weir run`")
     (void)close(ends[0]);
     (void)close(ends[1]);
 }
+
+/* Says when its input has ended, and goes on until it is told to end. */
+#define LATE "while read -r line; do echo 0; done; > eof; until [ -e go ]; do sleep 0.01; done"
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void put_one(const char *tube)
+{
+    int64_t done = program_count(tube, "done");
+    WEIR(0, "put", "-q", tube, "x");
+    WAIT_UNTIL(program_count(tube, "done") > done);
+}
+
+static void reload(const struct running *running, const char *setup, const char *said)
+{
+    write_file("weir.conf", setup, strlen(setup), 0600);
+    CHECK_INT(kill(running->pid, SIGHUP), ==, 0);
+    bool is_said = false;
+    while (!is_said) {
+        char *err = program_err(running);
+        is_said = strstr(err, said) != NULL;
+        free(err);
+        program_pause();
+    }
+}
+
+#define BROKER "broker = \"sqlite:jobs.db\"\n"
+
+TEST(reload_beside, "reloads and signals go on while persistent programs of a former set-up end")
+{
+    static const char setup[] = BROKER "consumer a { program = {sh, \"-c\", \"" LATE "\"}\n"
+                                       "persistent = lines\n grace = 1000s }\n";
+    program_init();
+    write_file("weir.conf", setup, strlen(setup), 0600);
+    struct running running = program_start("", 0, WORDS("run", "weir.conf"));
+    put_one("a");
+    reload(&running, BROKER "consumer b { program = {touch, ran} }\n", ": reloaded");
+    WAIT_UNTIL(is_there("eof"));
+    reload(&running, BROKER "consumer c { nonsense }\n", ": not reloaded");
+    write_file("go", "", 0, 0600);
+    stop(&running, 0);
+}
+
+/* A worker whose persistent program has been asked to end by the end of its input, and goes on. */
+static struct running start_ending(const char *script)
+{
+    program_init();
+    struct running running = program_start(
+        "", 0,
+        WORDS("work", "--grace", "1000s", "--persistent", "lines", "t", "--", "sh", "-c", script));
+    put_one("t");
+    CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
+    WAIT_UNTIL(is_there("eof"));
+    return running;
+}
+
+TEST(second_stop, "a second signal asks persistent programs that do not end, as a deadline does")
+{
+    struct running running = start_ending("trap '> asked; exit' TERM; " LATE);
+    CHECK_INT(kill(running.pid, SIGINT), ==, 0);
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 75);
+    ended_free(&ended);
+    CHECK(is_there("asked"));
+}
