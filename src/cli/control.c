@@ -61,6 +61,11 @@ struct control_run control_begin(weir_context *context, const struct weir_job *j
     return run;
 }
 
+void control_restart(struct control_run *run)
+{
+    set_deadline(run, run->allowed_ns);
+}
+
 int64_t control_left(const struct control_run *run)
 {
     if (run->until_ns == 0) {
@@ -103,7 +108,7 @@ static bool tell_progress(struct control_run *run, const char *rest)
 static bool tell_touch(struct control_run *run, const char *rest)
 {
     if (rest[0] == '\0') {
-        set_deadline(run, run->allowed_ns);
+        control_restart(run);
     }
     return rest[0] == '\0';
 }

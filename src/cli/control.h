@@ -62,6 +62,8 @@ void control_finish(struct control *control, struct control_run *run);
 /* Begins a run with a deadline after allowed_ns; 0: none. */
 struct control_run control_begin(weir_context *context, const struct weir_job *job,
                                  int64_t allowed_ns);
+/* The time of its deadline begins anew. */
+void control_restart(struct control_run *run);
 /* The time that is left until the run's deadline; not negative. WEIR_FOREVER: it has none. */
 int64_t control_left(const struct control_run *run);
 /* WEIR_OK while the run may go on; else WEIR_ETIMEDOUT or WEIR_ECANCELED. */

@@ -315,6 +315,7 @@ static bool run_on(struct residents *residents, struct resident *resident, int64
     struct child_end *end = &ret_end->child;
     bool has_answered = resident->has_answered;
     int unread = 0;
+    control_restart(run); /* the end of another process may have taken its time */
     resident->child.run = run;
     enum course course = converse(resident, &frame, run, &end->ended_by);
     if (course == ANSWERED && read_answer(resident, ret_end)) {

@@ -131,3 +131,21 @@ TEST(second_stop, "a second signal asks persistent programs that do not end, as 
     ended_free(&ended);
     CHECK(is_there("asked"));
 }
+
+TEST(pays_alone, "a job's time begins when it is given to a program, not at the end of another")
+{
+    static const char script[] =
+        "trap '' TERM; while read -r line; do echo 0; [ -e said ] && continue\n"
+        "until [ -e go ]; do sleep 0.01; done; echo 1; > said; exec sleep 1000; done";
+    program_init();
+    struct running running =
+        program_start("", 0,
+                      WORDS("work", "--deadline", "2s", "--grace", "3s", "--persistent", "lines",
+                            "t", "--", "sh", "-c", script));
+    put_one("t");
+    write_file("go", "", 0, 0600);
+    WAIT_UNTIL(is_there("said"));
+    put_one("t");
+    CHECK_INT(program_count("t", "retried"), ==, 0);
+    stop(&running, 0);
+}
