@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/notify.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +17,9 @@
 static struct sockaddr_un address; /* sun_family AF_UNSPEC: nobody is told */
 static socklen_t address_size;
 static int period_ms = -1;
+static bool is_owed; /* READY=1, without which a start fails: it is told again after a while */
+
+#define OWED_MS 100
 
 /* systemd asks for a sign of life at least so often; it gets twice as many. */
 static void read_period(void)
@@ -47,19 +51,23 @@ void notify_start(void)
     (void)unsetenv("WATCHDOG_PID");
 }
 
-static void tell(const char *text)
+/* False: the socket is full. Nothing waits for its reader. */
+static bool tell(const char *text)
 {
     int fd = address.sun_family == AF_UNIX ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    bool is_full = fd >= 0 &&
+                   sendto(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
+                          (const struct sockaddr *)&address, address_size) < 0 &&
+                   errno == EAGAIN;
     if (fd >= 0) {
-        (void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&address,
-                     address_size);
         (void)close(fd);
     }
+    return !is_full;
 }
 
 void notify_ready(void)
 {
-    tell("READY=1");
+    is_owed = !tell("READY=1");
 }
 
 void notify_reloading(void)
@@ -69,20 +77,25 @@ void notify_reloading(void)
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     (void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
                    (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    tell(text);
+    (void)tell(text);
 }
 
 void notify_stopping(void)
 {
-    tell("STOPPING=1");
+    (void)tell("STOPPING=1");
 }
 
 int notify_period_ms(void)
 {
-    return period_ms;
+    return is_owed ? OWED_MS : period_ms;
 }
 
 void notify_alive(void)
 {
-    tell("WATCHDOG=1");
+    if (is_owed) {
+        notify_ready();
+    }
+    if (period_ms >= 0) {
+        (void)tell("WATCHDOG=1");
+    }
 }

@@ -4,7 +4,7 @@
 #define WEIRI_CLI_NOTIFY_H
 
 /* What a service tells systemd (sd_notify(3)), as datagrams: a library for that would bring more
- * than it saves. Without $NOTIFY_SOCKET nothing is told. */
+ * than it saves. Without $NOTIFY_SOCKET nothing is told. No call waits for a reader. */
 
 /* Takes $NOTIFY_SOCKET and $WATCHDOG_USEC from the environment, so that programs which are started
  * do not have them. Called while there is one thread. */
@@ -14,7 +14,8 @@ void notify_ready(void);
 void notify_reloading(void);
 void notify_stopping(void);
 
-/* How often notify_alive() is to be called, in milliseconds; -1: not at all. */
+/* When notify_alive() is to be called again at the latest, in milliseconds; -1: at no time. It
+ * gives a sign of life where one was asked for. */
 int notify_period_ms(void);
 void notify_alive(void);
 

@@ -299,7 +299,8 @@ static bool hear(int fd, const char *expected)
     return strncmp(text, expected, strlen(expected)) == 0;
 }
 
-TEST(notifies, "systemd hears when it is ready, reloads, lives and stops; its programs do not")
+/* A socket of the service manager's. */
+static int open_manager(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -308,6 +309,12 @@ TEST(notifies, "systemd hears when it is ready, reloads, lives and stops; its pr
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%.64s/notify", folder);
     CHECK_INT(bind(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
     CHECK_INT(setenv("NOTIFY_SOCKET", address.sun_path, 1), ==, 0);
+    return fd;
+}
+
+TEST(notifies, "systemd hears when it is ready, reloads, lives and stops; its programs do not")
+{
+    int fd = open_manager();
     CHECK_INT(setenv("WATCHDOG_USEC", "100000", 1), ==, 0);
     static const char text[] = BROKER "consumer a { program = {sh, \"-c\", \"env > a.out\"} %s}\n";
     char setup[256];
@@ -330,6 +337,30 @@ TEST(notifies, "systemd hears when it is ready, reloads, lives and stops; its pr
     struct ended ended = program_wait(&running);
     CHECK_INT(ended.code, ==, 0);
     ended_free(&ended);
+    (void)close(fd);
+}
+
+TEST(manager_full, "a manager that reads nothing holds nothing up; later it hears what it needs")
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "notify"};
+    char text[64] = "";
+    int fd = open_manager();
+    int filler = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    CHECK_INT(connect(filler, (struct sockaddr *)&address, sizeof(address)), ==, 0);
+    while (send(filler, "full", 4, 0) == 4) {
+    }
+    struct running running = start(BROKER "consumer a { " PROGRAM " }\n");
+    put_numbers("a", 1, 1);
+    WAIT_UNTIL(count_lines("a.out") == 1);
+    reload(&running, BROKER "consumer b { " PROGRAM " }\n", ": reloaded");
+    while (strncmp(text, "READY=1", 7) != 0) {
+        CHECK_INT(recv(fd, text, sizeof(text), 0), >, 0);
+    }
+    stop(&running, 0);
+    CHECK(hear(fd, "STOPPING=1"));
+    /* No sign of life was asked for. */
+    CHECK_INT(recv(fd, text, sizeof(text), MSG_DONTWAIT), <, 0);
+    (void)close(filler);
     (void)close(fd);
 }
 
