@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -42,6 +43,17 @@ _Noreturn static void serve(pid_t child)
     _exit(code);
 }
 
+/* What was meant for process 1 is for this one. */
+static void rename_process(const char *name)
+{
+    char text[16];
+    const char *value = getenv(name);
+    (void)snprintf(text, sizeof(text), "%d", (int)getpid());
+    if (value != NULL && strcmp(value, "1") == 0) {
+        (void)setenv(name, text, 1);
+    }
+}
+
 void init_start(void)
 {
     sigset_t all;
@@ -51,12 +63,15 @@ void init_start(void)
     }
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, &before);
+    (void)signal(SIGCHLD, SIG_DFL); /* else no end of a child would be told */
     pid_t child = fork();
     if (child > 0) {
         serve(child);
     }
     (void)setpgid(0, 0); /* a terminal's signals come through process 1, once */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    rename_process("LISTEN_PID");
+    rename_process("WATCHDOG_PID");
     if (child < 0) {
         (void)report(EX_OSERR, "no process beside process 1: %s; orphans are not reaped",
                      strerror(errno));

@@ -446,3 +446,28 @@ TEST(process_1, "as process 1 of a container it reaps what loses its parent, and
     CHECK(strstr(err, "stopping; 0 running jobs") != NULL);
     free(err);
 }
+
+TEST(process_1_inherits, "as process 1 it takes what a manager left for it; SIGCHLD may be ignored")
+{
+    static const char words[] =
+        "export LISTEN_PID=1 LISTEN_FDS=1 WATCHDOG_PID=1 WATCHDOG_USEC=100000; "
+        "exec unshare --pid --fork --kill-child --mount-proc "
+        "sh -c \"trap '' CHLD; exec \\\"\\$0\\\" run weir.conf\" \"$0\"";
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "weir.sock"};
+    pid_t children[8];
+    program_init();
+    write_setup(BROKER "http { listen = \"systemd:\" }\n");
+    int manager = open_manager();
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_INT(bind(fd, (struct sockaddr *)&address, sizeof(address)), ==, 0);
+    CHECK_INT(listen(fd, 16), ==, 0);
+    pid_t shell = start_shell(words, fd);
+    await_answer("GET /livez", "");
+    CHECK(hear(manager, "READY=1"));
+    CHECK(hear(manager, "WATCHDOG=1"));
+    CHECK_INT(list_children(shell, children), ==, 1);
+    CHECK_INT(kill(children[0], SIGTERM), ==, 0);
+    CHECK_INT(end_shell(shell), ==, 0);
+    (void)close(manager);
+    (void)close(fd);
+}
