@@ -5,35 +5,15 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <weir/duration.h>
+#include <weir/clock.h>
 
 #include "cli/report.h"
 
 /* The time between two updates of the progress on a terminal, and between lines elsewhere. */
 #define TERMINAL_MS 250
 #define LINES_MS 1000
-
-static void fill_signals(sigset_t *signals)
-{
-    (void)sigemptyset(signals);
-    (void)sigaddset(signals, SIGINT);
-    (void)sigaddset(signals, SIGTERM);
-    (void)sigaddset(signals, SIGHUP);
-}
-
-void monitor_block_signals(sigset_t *ret_mask)
-{
-    sigset_t signals;
-    fill_signals(&signals);
-    /* The reader of our messages may end. The jobs go on, and the write fails. */
-    (void)sigaddset(&signals, SIGPIPE);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, ret_mask);
-    (void)signal(SIGCHLD, SIG_DFL);
-    report_never_wait();
-}
 
 static int add_counts(const struct weir_tube_counts *counts, void *arg)
 {
@@ -65,19 +45,20 @@ static void show_progress(const struct monitor *monitor)
 
 static void take_signal(struct monitor *monitor)
 {
-    struct signalfd_siginfo info;
-    if (read(monitor->signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+    int number = signals_read(&monitor->signals);
+    if (number == 0 ||
+        !signals_count(&monitor->signals, number, weir_clock_now(weir_clock_monotonic()))) {
         return;
     }
-    unsigned before = atomic_fetch_add(&monitor->stops, 1);
+    unsigned stops = monitor->signals.stops;
     uint_fast64_t running = atomic_load(&monitor->worker->tally.running);
-    worker_stop(monitor->worker, before > 0);
-    if (before == 0) {
+    worker_stop(monitor->worker, stops > 1);
+    if (stops == 1) {
         (void)report(0,
                      "stopping; %" PRIuFAST64 " running jobs go on to their end, or are ended by "
                      "one more signal",
                      running);
-    } else if (before == 1) {
+    } else if (stops == 2) {
         (void)report(0, "ending %" PRIuFAST64 " running jobs", running);
     }
 }
@@ -86,7 +67,7 @@ static void *watch(void *arg)
 {
     struct monitor *monitor = arg;
     int timeout = !monitor->progress ? -1 : monitor->terminal ? TERMINAL_MS : LINES_MS;
-    struct pollfd pollers[] = {{.fd = monitor->signals, .events = POLLIN},
+    struct pollfd pollers[] = {{.fd = monitor->signals.fd, .events = POLLIN},
                                {.fd = monitor->end, .events = POLLIN}};
     while (pollers[1].revents == 0) {
         int count = poll(pollers, 2, timeout);
@@ -100,36 +81,18 @@ static void *watch(void *arg)
     return NULL;
 }
 
-static void release(const struct monitor *monitor)
-{
-    if (monitor->signals >= 0) {
-        (void)close(monitor->signals);
-    }
-    if (monitor->end >= 0) {
-        (void)close(monitor->end);
-    }
-}
-
 enum weir_status monitor_start(struct monitor *monitor)
 {
-    sigset_t signals;
-    fill_signals(&signals);
-    monitor->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     monitor->end = eventfd(0, EFD_CLOEXEC);
-    enum weir_status status = monitor->signals >= 0 && monitor->end >= 0 ? WEIR_OK : WEIR_EIO;
-    if (status == WEIR_OK && pthread_create(&monitor->thread, NULL, watch, monitor) != 0) {
-        status = WEIR_ETHREAD;
+    if (monitor->signals.fd < 0 || monitor->end < 0) {
+        return WEIR_EIO;
     }
-    if (status != WEIR_OK) {
-        release(monitor);
-    }
-    return status;
+    return pthread_create(&monitor->thread, NULL, watch, monitor) == 0 ? WEIR_OK : WEIR_ETHREAD;
 }
 
 void monitor_stop(struct monitor *monitor)
 {
     (void)eventfd_write(monitor->end, 1);
     (void)pthread_join(monitor->thread, NULL);
-    release(monitor);
     report_progress_end();
 }

@@ -6,18 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sysexits.h>
 #include <unistd.h>
+
+#include <weir/clock.h>
 
 #include "cli/child.h"
 #include "cli/guard.h"
 #include "cli/init.h"
-#include "cli/monitor.h"
 #include "cli/notify.h"
 #include "cli/parts.h"
 #include "cli/report.h"
 #include "cli/schedule_entry.h"
+#include "cli/signals.h"
 #include "cli/unit.h"
 
 struct run {
@@ -26,8 +27,7 @@ struct run {
     struct store store;
     struct endpoint *endpoint; /* NULL: none */
     struct units units;
-    int signals;
-    unsigned stops;
+    struct signals signals;
     int code; /* the first failure */
 };
 
@@ -182,30 +182,30 @@ static void reload(struct run *run)
 
 /* --- running --- */
 
-static void stop(struct run *run)
+/* On a signal; 0: for another reason. */
+static void stop(struct run *run, int number)
 {
-    run->stops++;
-    units_stop(&run->units, run->stops > 1);
-    if (run->stops == 1) {
+    if (!signals_count(&run->signals, number, weir_clock_now(weir_clock_monotonic()))) {
+        return;
+    }
+    units_stop(&run->units, run->signals.stops > 1);
+    if (run->signals.stops == 1) {
         notify_stopping();
         (void)report(EX_OK,
                      "stopping; %" PRIu64 " running jobs go on to their end, or are ended by one "
                      "more signal",
                      units_running(&run->units));
-    } else if (run->stops == 2) {
+    } else if (run->signals.stops == 2) {
         (void)report(EX_OK, "ending %" PRIu64 " running jobs", units_running(&run->units));
     }
 }
 
 static void take_signal(struct run *run)
 {
-    struct signalfd_siginfo info;
-    if (read(run->signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
-        return;
-    }
-    if (info.ssi_signo != SIGHUP) {
-        stop(run);
-    } else if (run->stops == 0) {
+    int number = signals_read(&run->signals);
+    if (number != 0 && number != SIGHUP) {
+        stop(run, number);
+    } else if (number == SIGHUP && run->signals.stops == 0) {
         reload(run);
     }
 }
@@ -216,20 +216,20 @@ static void take_ended(struct run *run)
 {
     eventfd_t count;
     (void)eventfd_read(run->units.ended, &count);
-    int code = units_reap(&run->units, run->stops == 0 ? &run->setup : NULL);
+    int code = units_reap(&run->units, run->signals.stops == 0 ? &run->setup : NULL);
     fail(run, code);
     bool is_over = code != EX_UNAVAILABLE || run->units.first == NULL;
-    if (code != EX_OK && is_over && run->stops == 0) {
-        stop(run);
+    if (code != EX_OK && is_over && run->signals.stops == 0) {
+        stop(run, 0);
     }
 }
 
 static void serve(struct run *run)
 {
-    struct pollfd pollers[] = {{.fd = run->signals, .events = POLLIN},
+    struct pollfd pollers[] = {{.fd = run->signals.fd, .events = POLLIN},
                                {.fd = run->units.ended, .events = POLLIN}};
     notify_ready();
-    while (run->stops == 0 || run->units.first != NULL) {
+    while (run->signals.stops == 0 || run->units.first != NULL) {
         int count = poll(pollers, 2, notify_period_ms());
         notify_alive();
         if (count > 0 && pollers[0].revents != 0) {
@@ -243,14 +243,8 @@ static void serve(struct run *run)
 
 static int open_descriptors(struct run *run)
 {
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGHUP);
-    run->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     run->units.ended = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (run->signals < 0 || run->units.ended < 0) {
+    if (run->signals.fd < 0 || run->units.ended < 0) {
         return report_status(WEIR_EIO, "descriptors", NULL);
     }
     enum weir_status status = weir_metrics_new(NULL, &run->units.metrics);
@@ -274,7 +268,8 @@ static int run_checked(struct run *run)
     struct setup none = {.count = 0};
     guard_start();
     child_raise_limit(count_workers(&run->setup));
-    monitor_block_signals(&run->units.mask);
+    signals_block(&run->signals, true);
+    run->units.mask = run->signals.before;
     int code = open_descriptors(run);
     if (code == EX_OK) {
         code = open_endpoint(&run->setup, NULL, &run->endpoint);
@@ -290,10 +285,10 @@ static int run_checked(struct run *run)
         follow_schedules(run, &none);
         fail(run, units_follow(&run->units, &none, &run->setup));
         if (run->code != EX_OK) {
-            stop(run);
+            stop(run, 0);
         }
         serve(run);
-        code = run->code != EX_OK ? run->code : run->stops > 1 ? EX_TEMPFAIL : EX_OK;
+        code = run->code != EX_OK ? run->code : run->signals.stops > 1 ? EX_TEMPFAIL : EX_OK;
     }
     drop_endpoint(run->endpoint);
     weir_metrics_free(run->units.metrics);
@@ -305,7 +300,7 @@ static int run_checked(struct run *run)
 static int run_run(const struct command *command, int argc, char **argv)
 {
     static const char *const names[] = {"file"};
-    static struct run run = {.signals = -1};
+    static struct run run;
     struct arguments arguments;
     int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
     if (code == EX_OK && !arguments.helped) {

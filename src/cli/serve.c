@@ -1,35 +1,19 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <signal.h>
 #include <sysexits.h>
-
-#include <weir/duration.h>
 
 #include "cli/arguments.h"
 #include "cli/endpoint.h"
-#include "cli/report.h"
+#include "cli/signals.h"
 #include "cli/store.h"
-
-static void block_signals(sigset_t *signals)
-{
-    sigset_t blocked;
-    (void)sigemptyset(signals);
-    (void)sigaddset(signals, SIGINT);
-    (void)sigaddset(signals, SIGTERM);
-    (void)sigaddset(signals, SIGHUP);
-    blocked = *signals;
-    (void)sigaddset(&blocked, SIGPIPE);
-    (void)pthread_sigmask(SIG_BLOCK, &blocked, NULL);
-    report_never_wait();
-}
 
 /* Serves until a signal. */
 static int run_checked(struct endpoint *endpoint, const struct arguments *arguments)
 {
     struct store store = {.url = NULL};
-    sigset_t signals;
+    struct signals signals;
     int signal_number = 0;
-    block_signals(&signals);
+    signals_block(&signals, false);
     int code = endpoint_open(endpoint, NULL);
     if (code == EX_OK) {
         code = store_open(&store, arguments,
@@ -38,7 +22,7 @@ static int run_checked(struct endpoint *endpoint, const struct arguments *argume
     if (code == EX_OK) {
         code = endpoint_start(endpoint, &store);
     }
-    while (code == EX_OK && sigwait(&signals, &signal_number) != 0) {
+    while (code == EX_OK && sigwait(&signals.taken, &signal_number) != 0) {
     }
     endpoint_end(endpoint);
     store_close(&store);

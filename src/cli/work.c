@@ -47,7 +47,7 @@ static const struct poptOption work_options[] = {
 
 struct work {
     struct worker worker;
-    sigset_t mask;       /* Of the signals that were blocked before ours. */
+    struct signals signals;
     const char *summary; /* File, or NULL. */
     bool json;
     bool progress;
@@ -171,12 +171,14 @@ static int work_on(struct work *work, const struct store *store)
 {
     struct worker *worker = &work->worker;
     struct weir_error error = {""};
-    enum weir_status status = worker_start(worker, store->broker, store->url, &work->mask, &error);
+    enum weir_status status =
+        worker_start(worker, store->broker, store->url, &work->signals.before, &error);
     if (status != WEIR_OK) {
         return report_status(status, worker->tubes.label, &error);
     }
     bool terminal = isatty(STDERR_FILENO) == 1;
     struct monitor monitor = {.worker = worker,
+                              .signals = work->signals,
                               .broker = store->broker,
                               .progress = terminal || work->progress,
                               .terminal = terminal};
@@ -186,7 +188,7 @@ static int work_on(struct work *work, const struct store *store)
     }
     status = worker_wait(worker, &error);
     monitor_stop(&monitor);
-    int code = choose_exit_status(work, atomic_load(&monitor.stops), status, &error);
+    int code = choose_exit_status(work, monitor.signals.stops, status, &error);
     int told = summarize(work);
     return code != EX_OK ? code : told;
 }
@@ -198,7 +200,7 @@ static int run_checked(struct work *work, const struct arguments *arguments)
     init_start();
     guard_start();
     child_raise_limit(work->worker.options.workers);
-    monitor_block_signals(&work->mask);
+    signals_block(&work->signals, false);
     int code = store_open(&store, arguments, STORE_CHANGE);
     if (code == EX_OK) {
         code = work_on(work, &store);

@@ -239,7 +239,7 @@ TEST(stops, "one signal drains; a second one ends what runs, and gives it back u
                                           " grace = 100ms }\n");
     put_numbers("a", 1, 1);
     WAIT_UNTIL(program_count("a", "reserved") == 1);
-    CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
+    CHECK_INT(kill(running.pid, SIGINT), ==, 0);
     WAIT_UNTIL(times_said(&running, "stopping; 1 running jobs go on") == 1);
     stop(&running, 75);
     CHECK_INT(program_count("a", "ready"), ==, 1);

@@ -149,3 +149,23 @@ TEST(pays_alone, "a job's time begins when it is given to a program, not at the 
     CHECK_INT(program_count("t", "retried"), ==, 0);
     stop(&running, 0);
 }
+
+TEST(nohup, "a signal that was ignored at the start stays so; HUP still reloads `weir run`")
+{
+    static const char setup[] = BROKER "consumer a { program = {touch, ran} }\n";
+    program_init();
+    CHECK(signal(SIGHUP, SIG_IGN) != SIG_ERR);
+    struct running running = program_start("", 0, WORDS("work", "t", "--", "true"));
+    put_one("t");
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(kill(running.pid, SIGHUP), ==, 0);
+        put_one("t");
+    }
+    stop(&running, 0);
+    write_file("weir.conf", setup, strlen(setup), 0600);
+    running = program_start("", 0, WORDS("run", "weir.conf"));
+    put_one("a");
+    reload(&running, BROKER "consumer b { program = {touch, ran} }\n", ": reloaded");
+    CHECK(signal(SIGHUP, SIG_DFL) != SIG_ERR);
+    stop(&running, 0);
+}

@@ -314,7 +314,7 @@ TEST(forced_stop, "the second signal ends what runs, with its group; the job is 
                                            WORDS("work", "--attempts", "1", "t", "--", "sh", "-c",
                                                  ": > begun; sleep 1000 & sleep 1000"));
     WAIT_UNTIL(access("begun", F_OK) == 0);
-    CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
+    CHECK_INT(kill(running.pid, SIGINT), ==, 0);
     char *err = NULL;
     WAIT_UNTIL((free(err), err = program_err(&running), strstr(err, "stopping") != NULL));
     free(err);

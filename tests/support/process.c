@@ -85,6 +85,12 @@ _Noreturn static void run_child(const struct harness_pass *pass, pid_t runner, c
         _exit(HARNESS_EXIT_FAILED);
     }
     sigset_t waited = waited_signals();
+    /* A runner in the background of a shell has some of them ignored. */
+    for (int i = 1; i < NSIG; i++) {
+        if (sigismember(&waited, i) == 1) {
+            (void)signal(i, SIG_DFL);
+        }
+    }
     (void)sigprocmask(SIG_UNBLOCK, &waited, NULL);
     int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (chdir(folder) != 0 || input < 0 || dup2(input, STDIN_FILENO) < 0 ||
