@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,17 +19,6 @@
 
 /* The run is checked so often while our standard error takes nothing. */
 #define CHECK_MS 100
-
-int capture_open(struct capture *capture)
-{
-    *capture = (struct capture){.used = 0};
-    return pipe_open(&capture->reader, &capture->writer);
-}
-
-void capture_close_writer(struct capture *capture)
-{
-    pipe_close(&capture->writer);
-}
 
 static void keep_tail(struct capture *capture, const char *bytes, size_t size)
 {
@@ -75,20 +63,12 @@ static void pass_on(struct capture *capture, int wait_ms)
     memmove(capture->chunk, capture->chunk + size, capture->used);
 }
 
-int capture_poll(struct capture *capture, int fd, int other, int timeout_ms)
+void capture_poll(struct capture *capture, struct pollfd *pollers, size_t count, int timeout_ms)
 {
     bool is_writing = capture->ready > 0;
-    /* poll() leaves out negative descriptors. */
-    struct pollfd pollers[] = {
-        {.fd = fd, .events = POLLIN},
-        {.fd = is_writing ? STDERR_FILENO : capture->reader,
-         .events = is_writing ? POLLOUT : POLLIN},
-        {.fd = other, .events = POLLIN},
-    };
-    if (poll(pollers, 3, timeout_ms) < 0) {
-        return -1;
-    }
-    if (pollers[1].revents != 0) {
+    pollers[0] = (struct pollfd){.fd = is_writing ? STDERR_FILENO : capture->reader,
+                                 .events = is_writing ? POLLOUT : POLLIN};
+    if (poll(pollers, count, timeout_ms) > 0 && pollers[0].revents != 0) {
         if (!is_writing) {
             fill(capture);
         }
@@ -99,7 +79,6 @@ int capture_poll(struct capture *capture, int fd, int other, int timeout_ms)
             fill(capture);
         }
     }
-    return pollers[0].revents != 0;
 }
 
 /* A thread for a pipe that outlives its child. */
@@ -156,5 +135,4 @@ void capture_close(struct capture *capture, const struct control_run *run, int64
         leave_rest(capture);
     }
     pipe_close(&capture->reader);
-    pipe_close(&capture->writer);
 }

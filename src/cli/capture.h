@@ -3,6 +3,7 @@
 #ifndef WEIRI_CLI_CAPTURE_H
 #define WEIRI_CLI_CAPTURE_H
 
+#include <poll.h>
 #include <stddef.h>
 
 #include "cli/control.h"
@@ -21,8 +22,7 @@ enum {
 };
 
 struct capture {
-    int reader;   /* -1: it has ended */
-    int writer;   /* the child's; -1: closed */
+    int reader;   /* of the pipe, which does not block; -1: it has ended */
     size_t used;  /* bytes in chunk */
     size_t ready; /* the first of them, to be written next */
     char chunk[CAPTURE_CHUNK];
@@ -30,13 +30,8 @@ struct capture {
     char tail[CAPTURE_TAIL_SIZE];
 };
 
-/* Makes the pipe. Returns 0 or an errno. */
-int capture_open(struct capture *capture);
-/* Closes our copy of the child's end, once the child has its own. */
-void capture_close_writer(struct capture *capture);
-/* Waits for the time, for bytes that can be passed on, or until fd or other (-1: none) is readable.
- * Returns more than 0 if fd is, less than 0 at an interruption. */
-int capture_poll(struct capture *capture, int fd, int other, int timeout_ms);
+/* As poll(); the first of the descriptors is put in here, for bytes that can be passed on. */
+void capture_poll(struct capture *capture, struct pollfd *pollers, size_t count, int timeout_ms);
 /* After the child's end: passes on what it wrote, until our standard error has taken it, or the
  * grace has passed since the run ended (NULL: since now). If other processes still have the pipe, a
  * thread passes on what they write until they end. */

@@ -17,6 +17,7 @@
 #include <weir/duration.h>
 
 #include "cli/guard.h"
+#include "cli/pipes.h"
 #include "cli/session.h"
 
 /* Members of the session that outlive its leader are not our children, so they are polled for. */
@@ -64,8 +65,8 @@ static int input_open(const void *input, size_t size)
 }
 
 /* Returns 0 or an errno. */
-static int spawn(const struct child_request *request, int input, int output,
-                 const struct child *child, pid_t *ret_pid)
+static int spawn(const struct child_request *request, int input, int output, int error, int control,
+                 pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -78,16 +79,15 @@ static int spawn(const struct child_request *request, int input, int output,
         (void)posix_spawn_file_actions_destroy(&actions);
         return why;
     }
-    why = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    if (why == 0 && output >= 0) {
-        why = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    }
-    if (why == 0) {
-        why = posix_spawn_file_actions_adddup2(&actions, child->capture.writer, STDERR_FILENO);
-    }
-    /* The last one: any of the others may have its number here. */
-    if (why == 0) {
-        why = posix_spawn_file_actions_adddup2(&actions, child->control.writer, CONTROL_FD);
+    /* The control channel comes last: any of the others may have its number here. */
+    const int fds[][2] = {{input, STDIN_FILENO},
+                          {output, STDOUT_FILENO},
+                          {error, STDERR_FILENO},
+                          {control, CONTROL_FD}};
+    for (size_t i = 0; i < 4 && why == 0; i++) {
+        if (fds[i][0] >= 0) {
+            why = posix_spawn_file_actions_adddup2(&actions, fds[i][0], fds[i][1]);
+        }
     }
     if (why == 0) {
         why = posix_spawn_file_actions_addclosefrom_np(&actions, CONTROL_FD + 1);
@@ -111,20 +111,21 @@ static int64_t least(int64_t a, int64_t b)
 
 int child_start(const struct child_request *request, int input, int output, struct child *child)
 {
-    child->run = NULL;
-    child->control = (struct control){.reader = -1, .writer = -1};
-    int why = capture_open(&child->capture);
+    int error = -1;
+    int control = -1;
+    *child = (struct child){.control = {.reader = -1}};
+    int why = pipe_open(&child->capture.reader, &error);
     if (why == 0) {
-        why = control_open(&child->control);
+        why = pipe_open(&child->control.reader, &control);
     }
     if (why == 0) {
-        why = spawn(request, input, output, child, &child->pid);
+        why = spawn(request, input, output, error, control, &child->pid);
     }
-    capture_close_writer(&child->capture);
-    control_close_writer(&child->control);
+    pipe_close(&error);
+    pipe_close(&control);
     if (why != 0) {
-        capture_close(&child->capture, NULL, 0);
-        control_close(&child->control);
+        pipe_close(&child->capture.reader);
+        pipe_close(&child->control.reader);
         return why;
     }
     /* The child is ours and unreaped, so the number is still its own. */
@@ -145,11 +146,14 @@ bool child_wait(struct child *child, int64_t wait_ns)
     if (child->pidfd < 0) {
         wait_ns = least(wait_ns, SESSION_CHECK_NS);
     }
+    struct pollfd pollers[] = {{.fd = -1},
+                               {.fd = child->pidfd, .events = POLLIN},
+                               {.fd = child->control.reader, .events = POLLIN}};
     /* poll() would take a negative time for ever. */
-    int wait_ms = wait_ns > 0 ? (int)((wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1)) : 0;
-    int found = capture_poll(&child->capture, child->pidfd, child->control.reader, wait_ms);
+    capture_poll(&child->capture, pollers, 3,
+                 wait_ns > 0 ? (int)((wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1)) : 0);
     control_read(&child->control, child->run);
-    return child->pidfd < 0 ? has_ended(child->pid) : found > 0;
+    return child->pidfd < 0 ? has_ended(child->pid) : pollers[1].revents != 0;
 }
 
 /* Waits for the end of the child, of the context or of the time that the run has. */
@@ -186,8 +190,9 @@ void child_end_session(struct child *child, int64_t grace_ns)
         if (!has_ended) {
             has_ended = child_wait(child, least(left, WEIR_SECONDS(3600)));
         } else {
-            (void)capture_poll(&child->capture, -1, -1,
-                               (int)(least(left, SESSION_CHECK_NS) / WEIR_MS(1)) + 1);
+            struct pollfd poller;
+            capture_poll(&child->capture, &poller, 1,
+                         (int)(least(left, SESSION_CHECK_NS) / WEIR_MS(1)) + 1);
         }
         is_left = !has_ended || session_signal(pid, 0);
     }
@@ -221,7 +226,7 @@ int child_finish(struct child *child, int64_t grace_ns, struct child_end *ret_en
     }
     /* The bytes that it wrote are all in the pipes now. */
     control_finish(&child->control, child->run);
-    control_close(&child->control);
+    pipe_close(&child->control.reader);
     capture_close(&child->capture, child->run, grace_ns);
     ret_end->tail_size = child->capture.tail_size;
     memcpy(ret_end->tail, child->capture.tail, child->capture.tail_size);

@@ -23,23 +23,6 @@
 /* Of a line: what follows its first word. Returns whether the line makes sense. */
 typedef bool tell_fn(struct control_run *run, const char *rest);
 
-int control_open(struct control *control)
-{
-    *control = (struct control){.used = 0};
-    return pipe_open(&control->reader, &control->writer);
-}
-
-void control_close_writer(struct control *control)
-{
-    pipe_close(&control->writer);
-}
-
-void control_close(struct control *control)
-{
-    pipe_close(&control->reader);
-    pipe_close(&control->writer);
-}
-
 static int64_t now(void)
 {
     return weir_clock_now(weir_clock_monotonic());
@@ -81,15 +64,12 @@ enum weir_status control_check(const struct control_run *run)
     return status == WEIR_OK && control_left(run) == 0 ? WEIR_ETIMEDOUT : status;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 int64_t control_check_ns(const struct control_run *run)
 {
-    int64_t left = least(weir_context_remaining(run->context), control_left(run));
-    return least(left, CONTEXT_CHECK_NS);
+    int64_t of_context = weir_context_remaining(run->context);
+    int64_t left = control_left(run);
+    left = left < of_context ? left : of_context;
+    return left < CONTEXT_CHECK_NS ? left : CONTEXT_CHECK_NS;
 }
 
 /* --- lines --- */

@@ -27,7 +27,6 @@
 
 struct control {
     int reader;      /* ours, which does not block; -1: it has ended */
-    int writer;      /* the program's; -1: closed */
     bool is_skipped; /* the line that is being read is too long */
     size_t used;
     char line[CONTROL_LINE_SIZE];
@@ -45,12 +44,6 @@ struct control_run {
     char reason[WEIR_REASON_SIZE];
     char result[WEIR_REASON_SIZE];
 };
-
-/* Makes the pipe. Returns 0 or an errno. */
-int control_open(struct control *control);
-/* Closes our copy of the program's end, once the program has its own. */
-void control_close_writer(struct control *control);
-void control_close(struct control *control);
 
 /* Reads what there is, without blocking, and does what it says; run NULL: there is none, and the
  * lines are dropped. Reads no more than a pipe holds. */

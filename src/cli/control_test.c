@@ -9,6 +9,7 @@
 #include <weir/clock.h>
 #include <weir/duration.h>
 
+#include "cli/pipes.h"
 #include "support/harness.h"
 
 static const struct weir_job job = {.id = "17"};
@@ -16,14 +17,14 @@ static const struct weir_job job = {.id = "17"};
 /* Hands lines to a run that has a minute. */
 static struct control_run tell(const char *text)
 {
-    struct control control;
+    struct control control = {.used = 0};
+    int writer;
     struct control_run run = control_begin(NULL, &job, WEIR_SECONDS(60));
-    CHECK_INT(control_open(&control), ==, 0);
-    CHECK_INT(write(control.writer, text, strlen(text)), ==, (ssize_t)strlen(text));
-    control_close_writer(&control);
+    CHECK_INT(pipe_open(&control.reader, &writer), ==, 0);
+    CHECK_INT(write(writer, text, strlen(text)), ==, (ssize_t)strlen(text));
+    pipe_close(&writer);
     control_finish(&control, &run);
     CHECK_INT(control.reader, ==, -1);
-    control_close(&control);
     return run;
 }
 
@@ -111,13 +112,15 @@ TEST(long_line, "a line that is too long is told of, and the next one is read")
 
 TEST(nobody, "what is told while there is no run is dropped, and reading never blocks")
 {
-    struct control control;
-    CHECK_INT(control_open(&control), ==, 0);
+    struct control control = {.used = 0};
+    int writer;
+    CHECK_INT(pipe_open(&control.reader, &writer), ==, 0);
     control_read(&control, NULL);
-    CHECK_INT(write(control.writer, "bury x\n", 7), ==, 7);
+    CHECK_INT(write(writer, "bury x\n", 7), ==, 7);
     control_read(&control, NULL);
     CHECK_INT(control.used, ==, 0);
     CHECK(control.reader >= 0);
-    control_close(&control);
-    CHECK(control.reader == -1 && control.writer == -1);
+    pipe_close(&control.reader);
+    pipe_close(&writer);
+    CHECK(control.reader == -1 && writer == -1);
 }

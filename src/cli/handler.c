@@ -136,23 +136,13 @@ static void describe(const struct control_run *run, const struct resident_end *e
     (void)described; /* The context is that of the run. */
 }
 
-/* Of a run that succeeded. */
-static void describe_result(const struct control_run *run)
+/* Of a run that has no more to tell. */
+static void give_reason(weir_context *context, const char *reason)
 {
     struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
-    details.reason = run->result;
-    enum weir_status described = weir_job_describe(run->context, &details);
-    (void)described;
-}
-
-/* A job that no program of this kind can be given. */
-static int refuse_body(weir_context *context)
-{
-    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
-    details.reason = "its body has a newline, which --persistent lines cannot hand on";
+    details.reason = reason;
     enum weir_status described = weir_job_describe(context, &details);
     (void)described;
-    return WEIR_ESTOP;
 }
 
 /* The status of a run, from its program's end and what it told before. */
@@ -163,7 +153,7 @@ static int judge(const struct handler *handler, const struct control_run *run,
     bool has_succeeded = end->ended_by == WEIR_OK && end->exited && end->number == 0;
     if (has_succeeded && run->retry_ns == 0 && !run->is_buried) {
         if (run->result[0] != '\0') {
-            describe_result(run);
+            give_reason(run->context, run->result);
         }
         return WEIR_OK;
     }
@@ -190,7 +180,8 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
         return WEIR_ECANCELED;
     }
     if (!resident_takes(&handler->residents, job)) {
-        return refuse_body(context);
+        give_reason(context, "its body has a newline, which --persistent lines cannot hand on");
+        return WEIR_ESTOP;
     }
     char **environment = environment_new(is_persistent ? NULL : job, handler->broker);
     if (environment == NULL) {

@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <weir/clock.h>
 #include <weir/duration.h>
+
+#include "cli/pipes.h"
 
 #define ANSWER_SIZE_MAX 1024
 #define HEAD_SIZE 512
@@ -28,7 +29,6 @@ struct resident {
     struct child child;
     int input;  /* our ends of its pipes */
     int output; /* -1: it has closed it */
-    int events; /* an epoll of input while there is something to write, of output and the end */
     bool has_answered;
     char answer[ANSWER_SIZE_MAX];
     size_t used;
@@ -43,44 +43,17 @@ struct frame {
 
 /* --- starting and ending --- */
 
-static void close_pipes(struct resident *resident)
-{
-    int *const fds[] = {&resident->input, &resident->output, &resident->events};
-    for (size_t i = 0; i < 3; i++) {
-        if (*fds[i] >= 0) {
-            (void)close(*fds[i]);
-            *fds[i] = -1;
-        }
-    }
-}
-
-static int watch(const struct resident *resident, int operation, int fd, uint32_t events)
-{
-    struct epoll_event event = {.events = events, .data.fd = fd};
-    return epoll_ctl(resident->events, operation, fd, &event) == 0 ? 0 : errno;
-}
-
-/* Our ends do not block. Returns 0 or an errno. */
+/* Makes its pipes, whose ends that are ours do not block. Returns 0 or an errno. */
 static int open_pipes(struct resident *resident, int *ret_input, int *ret_output)
 {
     int input[2];
-    int output[2];
     if (pipe2(input, O_CLOEXEC) != 0) {
         return errno;
     }
     *ret_input = input[0];
     resident->input = input[1];
-    if (pipe2(output, O_CLOEXEC) != 0) {
-        return errno;
-    }
-    *ret_output = output[1];
-    resident->output = output[0];
-    resident->events = epoll_create1(EPOLL_CLOEXEC);
-    if (resident->events < 0 || fcntl(resident->input, F_SETFL, O_NONBLOCK) != 0 ||
-        fcntl(resident->output, F_SETFL, O_NONBLOCK) != 0) {
-        return errno;
-    }
-    return watch(resident, EPOLL_CTL_ADD, resident->output, EPOLLIN);
+    (void)fcntl(resident->input, F_SETFL, O_NONBLOCK);
+    return pipe_open(&resident->output, ret_output);
 }
 
 static int start(const struct child_request *request, struct resident **ret_resident)
@@ -91,24 +64,18 @@ static int start(const struct child_request *request, struct resident **ret_resi
     if (resident == NULL) {
         return ENOMEM;
     }
-    resident->input = resident->output = resident->events = -1;
+    resident->input = resident->output = -1;
     int why = open_pipes(resident, &input, &output);
     if (why == 0) {
         why = child_start(request, input, output, &resident->child);
     }
-    if (input >= 0) {
-        (void)close(input);
-    }
-    if (output >= 0) {
-        (void)close(output);
-    }
+    pipe_close(&input);
+    pipe_close(&output);
     if (why != 0) {
-        close_pipes(resident);
+        pipe_close(&resident->input);
+        pipe_close(&resident->output);
         free(resident);
         return why;
-    }
-    if (resident->child.pidfd >= 0) {
-        (void)watch(resident, EPOLL_CTL_ADD, resident->child.pidfd, EPOLLIN);
     }
     *ret_resident = resident;
     return 0;
@@ -117,7 +84,8 @@ static int start(const struct child_request *request, struct resident **ret_resi
 /* Waits for its end, which it has been brought to, and frees it. */
 static void finish(struct resident *resident, int64_t grace_ns, struct child_end *ret_end)
 {
-    close_pipes(resident);
+    pipe_close(&resident->input);
+    pipe_close(&resident->output);
     (void)child_finish(&resident->child, grace_ns, ret_end);
     free(resident);
 }
@@ -177,8 +145,7 @@ static void read_some(struct resident *resident)
     if (size > 0) {
         resident->used += (size_t)size;
     } else if (size == 0 && resident->output >= 0) {
-        (void)close(resident->output);
-        resident->output = -1;
+        pipe_close(&resident->output);
     }
 }
 
@@ -219,14 +186,8 @@ enum course {
 static enum course converse(struct resident *resident, struct frame *frame,
                             const struct control_run *run, enum weir_status *ret_status)
 {
-    bool is_watched = false; /* input */
     bool is_read = write_some(resident, frame);
     while (true) {
-        if (is_watched != (frame->next < 3)) {
-            is_watched = !is_watched;
-            (void)watch(resident, is_watched ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, resident->input,
-                        EPOLLOUT);
-        }
         /* Before the answer is read: what has ended by now has written all of it. */
         bool has_ended = !is_read || resident->output < 0 || child_wait(&resident->child, 0);
         read_some(resident);
@@ -240,9 +201,15 @@ static enum course converse(struct resident *resident, struct frame *frame,
         if (*ret_status != WEIR_OK) {
             return LIMITED;
         }
-        (void)capture_poll(&resident->child.capture, resident->events,
-                           resident->child.control.reader,
-                           (int)((control_check_ns(run) + WEIR_MS(1) - 1) / WEIR_MS(1)));
+        struct pollfd pollers[] = {
+            {.fd = -1},
+            {.fd = frame->next < 3 ? resident->input : -1, .events = POLLOUT},
+            {.fd = resident->output, .events = POLLIN},
+            {.fd = resident->child.pidfd, .events = POLLIN},
+            {.fd = resident->child.control.reader, .events = POLLIN},
+        };
+        capture_poll(&resident->child.capture, pollers, 5,
+                     (int)((control_check_ns(run) + WEIR_MS(1) - 1) / WEIR_MS(1)));
         is_read = frame->next == 3 || write_some(resident, frame);
     }
 }
@@ -319,7 +286,7 @@ static bool run_on(struct residents *residents, struct resident *resident, int64
     resident->child.run = run;
     enum course course = converse(resident, &frame, run, &end->ended_by);
     if (course == ANSWERED && read_answer(resident, ret_end)) {
-        (void)capture_poll(&resident->child.capture, -1, -1, 0);
+        (void)child_wait(&resident->child, 0); /* what it wrote before is this job's */
         control_finish(&resident->child.control, run);
         resident->child.run = NULL;
         keep_tail(resident, end);
@@ -363,8 +330,7 @@ void residents_end(struct residents *residents, int64_t grace_ns)
     weir_clock *clock = weir_clock_monotonic();
     int64_t until = weir_clock_now(clock) + grace_ns;
     for (struct resident *i = residents->idle; i != NULL; i = i->next) {
-        (void)close(i->input);
-        i->input = -1;
+        pipe_close(&i->input);
     }
     while (residents->idle != NULL) {
         struct resident *resident = residents->idle;

@@ -1,6 +1,5 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -191,13 +190,8 @@ static void stop(struct run *run, int number)
     units_stop(&run->units, run->signals.stops > 1);
     if (run->signals.stops == 1) {
         notify_stopping();
-        (void)report(EX_OK,
-                     "stopping; %" PRIu64 " running jobs go on to their end, or are ended by one "
-                     "more signal",
-                     units_running(&run->units));
-    } else if (run->signals.stops == 2) {
-        (void)report(EX_OK, "ending %" PRIu64 " running jobs", units_running(&run->units));
     }
+    signals_tell(&run->signals, units_running(&run->units));
 }
 
 static void take_signal(struct run *run)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/signals.h"
 
+#include <inttypes.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -49,4 +50,16 @@ bool signals_count(struct signals *signals, int number, int64_t now_ns)
         signals->first_ns = now_ns;
     }
     return true;
+}
+
+void signals_tell(const struct signals *signals, uint64_t running)
+{
+    if (signals->stops == 1) {
+        (void)report(0,
+                     "stopping; %" PRIu64 " running jobs go on to their end, or are ended by one "
+                     "more signal",
+                     running);
+    } else if (signals->stops == 2) {
+        (void)report(0, "ending %" PRIu64 " running jobs", running);
+    }
 }

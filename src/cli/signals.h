@@ -30,5 +30,7 @@ int signals_read(const struct signals *signals);
 /* Counts a signal that asks for an end. False: it is the first one once more. timeout(1) and
  * closing terminals send a signal to a process and to its group. */
 bool signals_count(struct signals *signals, int number, int64_t now_ns);
+/* Tells what the first one and the second one bring about. */
+void signals_tell(const struct signals *signals, uint64_t running);
 
 #endif

@@ -10,8 +10,8 @@
 
 #include "cli/histogram.h"
 
-/* The counts of `weir work` so far. Written by its workers and read by its monitor, without locks:
- * no counter depends on another. */
+/* The counts of `weir work` so far. Written by its workers and read by the main thread, without
+ * locks: no counter depends on another. */
 struct tally {
     /* Of weir_clock_monotonic(); set before the workers start, and after they have ended; until
      * then the end is now. */

@@ -4,20 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sysexits.h>
 
 #include "cli/parts.h"
 #include "cli/report.h"
-
-static void *wait_for(void *arg)
-{
-    struct unit *unit = arg;
-    unit->status = worker_wait(&unit->worker, &unit->error);
-    atomic_store(&unit->has_ended, true);
-    (void)eventfd_write(unit->ended, 1);
-    return NULL;
-}
 
 static void free_unit(struct unit *unit)
 {
@@ -35,18 +25,15 @@ static int start(struct units *units, const struct setup *setup, struct section 
         return report_status(WEIR_ENOMEM, section->title, NULL);
     }
     unit->section = section;
-    unit->ended = units->ended;
     int code = part_worker(setup, section, &unit->worker);
     if (code == EX_OK) {
         unit->worker.options.metrics = units->metrics;
         unit->worker.options.name = section->title;
         enum weir_status status = worker_start(&unit->worker, units->store->broker,
-                                               units->store->url, &units->mask, &unit->error);
-        if (status == WEIR_OK && pthread_create(&unit->waiter, NULL, wait_for, unit) != 0) {
-            status = WEIR_ETHREAD;
-        }
-        code = status == WEIR_OK ? EX_OK
-                                 : report_status(status, quote(section->title).text, &unit->error);
+                                               units->store->url, &units->mask, units->ended);
+        code = status == WEIR_OK
+                   ? EX_OK
+                   : report_status(status, quote(section->title).text, &unit->worker.error);
     }
     if (code != EX_OK) {
         free_unit(unit);
@@ -130,8 +117,9 @@ void units_stop(struct units *units, bool is_cancel)
 /* What one that has ended did. */
 static int result_of(struct unit *unit)
 {
-    if (unit->status != WEIR_OK) {
-        return report_status(unit->status, quote(unit->section->title).text, &unit->error);
+    if (unit->worker.status != WEIR_OK) {
+        return report_status(unit->worker.status, quote(unit->section->title).text,
+                             &unit->worker.error);
     }
     return is_broken(unit) ? EX_UNAVAILABLE : EX_OK; /* the handler said so */
 }
@@ -151,11 +139,10 @@ int units_reap(struct units *units, const struct setup *setup)
     struct unit *ended = NULL;
     for (struct unit **at = &units->first; *at != NULL;) {
         struct unit *unit = *at;
-        if (!atomic_load(&unit->has_ended)) {
+        if (!atomic_load(&unit->worker.has_ended)) {
             at = &unit->next;
             continue;
         }
-        (void)pthread_join(unit->waiter, NULL);
         *at = unit->next;
         unit->next = ended;
         ended = unit;

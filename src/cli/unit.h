@@ -18,11 +18,6 @@ struct unit {
     struct unit *next;
     struct section *section; /* the set-up's; its own while it leaves */
     struct worker worker;
-    pthread_t waiter;
-    int ended;               /* of the units */
-    enum weir_status status; /* of its end, with error */
-    struct weir_error error;
-    atomic_bool has_ended;
     bool is_leaving;  /* no longer in the set-up, or to be followed by a changed one */
     bool is_followed; /* by a unit of its name, if the set-up has one when it ends */
     bool is_asked;    /* to end */

@@ -2,11 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
@@ -18,10 +21,14 @@
 #include "cli/child.h"
 #include "cli/guard.h"
 #include "cli/init.h"
-#include "cli/monitor.h"
 #include "cli/report.h"
+#include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/worker.h"
+
+/* The time between two updates of the progress on a terminal, and between lines elsewhere. */
+#define TERMINAL_MS 250
+#define LINES_MS 1000
 
 /* The exit status if jobs were buried, with --until-empty. */
 #define EXIT_BURIED 1
@@ -134,15 +141,15 @@ static int check(struct work *work, const struct arguments *arguments, char **pr
 }
 
 /* The exit status at the end. */
-static int choose_exit_status(const struct work *work, unsigned stops, enum weir_status status,
-                              const struct weir_error *error)
+static int choose_exit_status(const struct work *work)
 {
+    unsigned stops = work->signals.stops;
     bool until_empty = (work->worker.options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;
     if (atomic_load(&work->worker.handler.broken) != 0) {
         return EX_UNAVAILABLE;
     }
-    if (status != WEIR_OK) {
-        return report_status(status, work->worker.tubes.label, error);
+    if (work->worker.status != WEIR_OK) {
+        return report_status(work->worker.status, work->worker.tubes.label, &work->worker.error);
     }
     if (stops > 1 || (stops == 1 && until_empty)) {
         return EX_TEMPFAIL;
@@ -166,29 +173,79 @@ static int summarize(const struct work *work)
     return code;
 }
 
-/* Runs the consumer to its end. The store is open. */
+/* --- running --- */
+
+static int add_counts(const struct weir_tube_counts *counts, void *arg)
+{
+    struct weir_tube_counts *sum = arg;
+    sum->ready += counts->ready;
+    sum->delayed += counts->delayed;
+    sum->buried += counts->buried;
+    return 0;
+}
+
+static void show_progress(const struct worker *worker, weir_broker *broker, bool terminal)
+{
+    const struct tally *tally = &worker->tally;
+    const struct work_tubes *tubes = &worker->tubes;
+    struct weir_tube_counts counts = {.ready = 0};
+    for (size_t i = 0; i < tubes->count; i++) {
+        if (weir_broker_tubes(broker, tubes->all[i].tube, add_counts, &counts, NULL) != WEIR_OK) {
+            return;
+        }
+    }
+    report_progress(terminal,
+                    "%s: %" PRIuFAST64 " done (%.0f/s), %" PRIuFAST64 " running, %" PRIu64
+                    " ready, %" PRIu64 " delayed, %" PRIuFAST64 " retries, %" PRIu64 " buried",
+                    tubes->label, atomic_load(&tally->done), tally_rate(tally),
+                    atomic_load(&tally->running), counts.ready, counts.delayed,
+                    atomic_load(&tally->retried), counts.buried);
+}
+
+static void take_signal(struct work *work)
+{
+    int number = signals_read(&work->signals);
+    if (number != 0 &&
+        signals_count(&work->signals, number, weir_clock_now(weir_clock_monotonic()))) {
+        uint64_t running = atomic_load(&work->worker.tally.running);
+        worker_stop(&work->worker, work->signals.stops > 1);
+        signals_tell(&work->signals, running);
+    }
+}
+
+/* Takes the signals and shows progress until the worker has ended. */
+static void attend(struct work *work, weir_broker *broker, int ended)
+{
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    int timeout = terminal ? TERMINAL_MS : work->progress ? LINES_MS : -1;
+    struct pollfd pollers[] = {{.fd = work->signals.fd, .events = POLLIN},
+                               {.fd = ended, .events = POLLIN}};
+    while (pollers[1].revents == 0) {
+        int count = poll(pollers, 2, timeout);
+        if (count > 0 && pollers[0].revents != 0) {
+            take_signal(work);
+        }
+        if (count == 0) {
+            show_progress(&work->worker, broker, terminal);
+        }
+    }
+    report_progress_end();
+}
+
+/* Runs the worker to its end. The store is open. */
 static int work_on(struct work *work, const struct store *store)
 {
     struct worker *worker = &work->worker;
-    struct weir_error error = {""};
-    enum weir_status status =
-        worker_start(worker, store->broker, store->url, &work->signals.before, &error);
-    if (status != WEIR_OK) {
-        return report_status(status, worker->tubes.label, &error);
+    int ended = eventfd(0, EFD_CLOEXEC);
+    enum weir_status status = WEIR_EIO;
+    if (work->signals.fd >= 0 && ended >= 0) {
+        status = worker_start(worker, store->broker, store->url, &work->signals.before, ended);
     }
-    bool terminal = isatty(STDERR_FILENO) == 1;
-    struct monitor monitor = {.worker = worker,
-                              .signals = work->signals,
-                              .broker = store->broker,
-                              .progress = terminal || work->progress,
-                              .terminal = terminal};
-    status = monitor_start(&monitor);
     if (status != WEIR_OK) {
-        return report_status(status, worker->tubes.label, &error);
+        return report_status(status, worker->tubes.label, &worker->error);
     }
-    status = worker_wait(worker, &error);
-    monitor_stop(&monitor);
-    int code = choose_exit_status(work, monitor.signals.stops, status, &error);
+    attend(work, store->broker, ended);
+    int code = choose_exit_status(work);
     int told = summarize(work);
     return code != EX_OK ? code : told;
 }

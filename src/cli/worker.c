@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sysexits.h>
 
 #include <weir/clock.h>
@@ -86,8 +87,20 @@ static int run_job(weir_context *context, const struct weir_job *job, void *arg)
     return status;
 }
 
+/* The thread that waits for the end. */
+static void *wait_for(void *arg)
+{
+    struct worker *worker = arg;
+    worker->status = weir_consumer_wait(worker->consumer, &worker->error);
+    worker->tally.ended_ns = weir_clock_now(weir_clock_monotonic());
+    residents_end(&worker->handler.residents, worker->handler.grace_ns);
+    atomic_store(&worker->has_ended, true);
+    (void)eventfd_write(worker->ended, 1);
+    return NULL;
+}
+
 enum weir_status worker_start(struct worker *worker, weir_broker *broker, const char *url,
-                              const sigset_t *mask, struct weir_error *error)
+                              const sigset_t *mask, int ended)
 {
     worker->options.handler = run_job;
     worker->options.after_run = count_run;
@@ -96,24 +109,22 @@ enum weir_status worker_start(struct worker *worker, weir_broker *broker, const 
     worker->options.tube_count = worker->tubes.count;
     worker->handler.broker = url;
     worker->handler.mask = mask;
+    worker->ended = ended;
     enum weir_status status =
-        weir_consumer_new(broker, NULL, &worker->options, &worker->consumer, error);
+        weir_consumer_new(broker, NULL, &worker->options, &worker->consumer, &worker->error);
     if (status == WEIR_OK) {
         worker->handler.consumer = worker->consumer;
         worker->tally.started_ns = weir_clock_now(weir_clock_monotonic());
-        status = weir_consumer_start(worker->consumer, error);
+        status = weir_consumer_start(worker->consumer, &worker->error);
+    }
+    if (status == WEIR_OK && pthread_create(&worker->waiter, NULL, wait_for, worker) != 0) {
+        status = WEIR_ETHREAD;
     }
     if (status != WEIR_OK) {
-        worker_end(worker);
+        weir_consumer_free(worker->consumer);
+        worker->consumer = NULL;
+        residents_end(&worker->handler.residents, 0);
     }
-    return status;
-}
-
-enum weir_status worker_wait(struct worker *worker, struct weir_error *error)
-{
-    enum weir_status status = weir_consumer_wait(worker->consumer, error);
-    worker->tally.ended_ns = weir_clock_now(weir_clock_monotonic());
-    residents_end(&worker->handler.residents, worker->handler.grace_ns);
     return status;
 }
 
@@ -127,9 +138,11 @@ void worker_stop(struct worker *worker, bool is_cancel)
 
 void worker_end(struct worker *worker)
 {
+    if (worker->consumer != NULL) {
+        (void)pthread_join(worker->waiter, NULL);
+    }
     weir_consumer_free(worker->consumer);
     worker->consumer = NULL;
-    residents_end(&worker->handler.residents, worker->handler.grace_ns);
 }
 
 void worker_free(struct worker *worker)

@@ -62,6 +62,11 @@ struct worker {
     struct tally tally;
     struct work_tubes tubes;
     weir_consumer *consumer;
+    pthread_t waiter;
+    int ended;             /* an eventfd that is told of its end */
+    atomic_bool has_ended; /* with the next two set */
+    enum weir_status status;
+    struct weir_error error;
 };
 
 #define WORKER_INIT                                                                                \
@@ -81,17 +86,14 @@ int worker_set(int option, const char *name, const char *text, void *arg);
 int worker_check(struct worker *worker, char **program, const char *place, const char *dashes);
 
 /* Makes the consumer and starts it; url is the broker's and mask the signals' for programs, both
- * borrowed until worker_free(). On failure there is no consumer. */
+ * borrowed until worker_free(). Its end, with that of its persistent programs, is told to ended, an
+ * eventfd. On failure there is no consumer. */
 enum weir_status worker_start(struct worker *worker, weir_broker *broker, const char *url,
-                              const sigset_t *mask, struct weir_error *error);
-
-/* Waits until the consumer has ended, and then its persistent programs. */
-enum weir_status worker_wait(struct worker *worker, struct weir_error *error);
+                              const sigset_t *mask, int ended);
 /* Asks it to end, on any thread: jobs that run go on to their end, or are cancelled, and programs
  * that still end are asked as at a deadline. */
 void worker_stop(struct worker *worker, bool is_cancel);
-
-/* Frees the consumer, which is ended if it runs. */
+/* Frees the consumer, which has ended or was not started. */
 void worker_end(struct worker *worker);
 /* Frees it and all that was read. */
 void worker_free(struct worker *worker);
