@@ -313,16 +313,6 @@ static int measure(struct bench *bench)
     return code;
 }
 
-static void remove_store(const char *path)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        char name[1024];
-        (void)snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
-        (void)unlink(name);
-    }
-}
-
 static int run_on(struct bench *bench, const struct arguments *arguments, const char *url)
 {
     static const char scheme[] = "sqlite:";
@@ -350,7 +340,7 @@ static int run_on(struct bench *bench, const struct arguments *arguments, const 
     }
     store_close(&bench->store);
     if (is_open && is_store) {
-        remove_store(bench->path);
+        store_remove(bench->path);
     }
     return code;
 }

@@ -21,6 +21,7 @@
 
 #include "cli/arguments.h"
 #include "cli/report.h"
+#include "cli/signals.h"
 #include "cli/store.h"
 #include "http/listen.h"
 #include "http/server.h"
@@ -210,12 +211,9 @@ static int run_page(struct demo *demo, const sigset_t *signals)
 
 static int remove_folder(const struct demo *demo)
 {
-    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        char path[PATH_SIZE + 20];
-        (void)snprintf(path, sizeof(path), "%s/jobs.db%s", demo->folder, suffixes[i]);
-        (void)unlink(path);
-    }
+    char path[PATH_SIZE + 20];
+    (void)snprintf(path, sizeof(path), "%s/jobs.db", demo->folder);
+    store_remove(path);
     return rmdir(demo->folder) == 0 ? EX_OK
                                     : report(EX_IOERR, "%s: cannot be removed: %s",
                                              quote(demo->folder).text, strerror(errno));
@@ -225,14 +223,8 @@ static int run_checked(struct demo *demo, const struct arguments *arguments)
 {
     const char *parent = getenv("TMPDIR");
     char url[PATH_SIZE + 20];
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGHUP);
-    sigset_t blocked = signals;
-    (void)sigaddset(&blocked, SIGPIPE);
-    (void)pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+    struct signals signals;
+    signals_block(&signals, false);
     parent = parent != NULL && parent[0] == '/' ? parent : "/tmp";
     int length = snprintf(demo->folder, sizeof(demo->folder), "%s/weir-demo-XXXXXX", parent);
     if (length < 0 || (size_t)length >= sizeof(demo->folder) || mkdtemp(demo->folder) == NULL) {
@@ -243,7 +235,7 @@ static int run_checked(struct demo *demo, const struct arguments *arguments)
     int code = store_open_url(&demo->store, arguments, url, "demo", STORE_CHANGE);
     if (code == EX_OK) {
         enum weir_status status = make_jobs(demo);
-        code = status == WEIR_OK ? run_page(demo, &signals)
+        code = status == WEIR_OK ? run_page(demo, &signals.taken)
                                  : report_status(status, "demo", &demo->error);
     }
     store_close(&demo->store);

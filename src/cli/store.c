@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "cli/report.h"
 
@@ -144,4 +145,14 @@ void store_close(struct store *store)
 {
     weir_broker_close(store->broker);
     free(store->url);
+}
+
+void store_remove(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        char name[1024];
+        (void)snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+        (void)unlink(name);
+    }
 }

@@ -36,4 +36,7 @@ int store_open_url(struct store *store, const struct arguments *arguments, const
                    const char *origin, enum store_use use);
 void store_close(struct store *store);
 
+/* Removes the files of a store that is closed. */
+void store_remove(const char *path);
+
 #endif

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sysexits.h>
 #include <term.h>
 #include <time.h>
@@ -21,6 +20,7 @@
 
 #include "cli/arguments.h"
 #include "cli/report.h"
+#include "cli/signals.h"
 #include "cli/store.h"
 #include "cli/top_model.h"
 #include "cli/top_running.h"
@@ -388,13 +388,8 @@ static void run_screen(struct top *top, int signals)
 static int run_checked(struct top *top, struct arguments *arguments)
 {
     struct store store;
-    sigset_t mask;
-    (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGINT);
-    (void)sigaddset(&mask, SIGTERM);
-    (void)sigaddset(&mask, SIGHUP);
-    (void)pthread_sigmask(SIG_BLOCK, &mask, NULL);
-    int signals = signalfd(-1, &mask, SFD_CLOEXEC);
+    struct signals signals;
+    signals_block(&signals, false);
     int code = store_open(&store, arguments, STORE_READ);
     if (code == EX_OK) {
         /* From here on standard error is the screen: warnings are shown in its last line. */
@@ -415,14 +410,14 @@ static int run_checked(struct top *top, struct arguments *arguments)
             (void)curs_set(0);
             (void)keypad(stdscr, true);
             (void)nodelay(stdscr, true);
-            run_screen(top, signals);
+            run_screen(top, signals.fd);
             (void)endwin();
             delscreen(screen);
             code = top->is_out_of_memory ? report_status(WEIR_ENOMEM, "tubes", NULL) : EX_OK;
         }
     }
     store_close(&store);
-    (void)close(signals);
+    (void)close(signals.fd);
     return code;
 }
 
