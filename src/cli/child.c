@@ -18,6 +18,7 @@
 
 #include "cli/guard.h"
 #include "cli/pipes.h"
+#include "cli/report.h"
 #include "cli/session.h"
 
 /* Members of the session that outlive its leader are not our children, so they are polled for. */
@@ -140,6 +141,17 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
+/* A program that is stopped is waited for, which looks like one that works. */
+static void tell_of_stop(const struct child *child)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (child->run != NULL && child->run->job != NULL &&
+        waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0) {
+        (void)report(0, "job %s: its program, process %d, is stopped by signal %d",
+                     child->run->job->id, (int)child->pid, info.si_status);
+    }
+}
+
 /* Without a descriptor it polls, since a child that runs already is not killed for that. */
 bool child_wait(struct child *child, int64_t wait_ns)
 {
@@ -153,6 +165,7 @@ bool child_wait(struct child *child, int64_t wait_ns)
     capture_poll(&child->capture, pollers, 3,
                  wait_ns > 0 ? (int)((wait_ns + WEIR_MS(1) - 1) / WEIR_MS(1)) : 0);
     control_read(&child->control, child->run);
+    tell_of_stop(child);
     return child->pidfd < 0 ? has_ended(child->pid) : pollers[1].revents != 0;
 }
 

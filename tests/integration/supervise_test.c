@@ -79,10 +79,8 @@ static void put_one(const char *tube)
     WAIT_UNTIL(program_count(tube, "done") > done);
 }
 
-static void reload(const struct running *running, const char *setup, const char *said)
+static void await_said(const struct running *running, const char *said)
 {
-    write_file("weir.conf", setup, strlen(setup), 0600);
-    CHECK_INT(kill(running->pid, SIGHUP), ==, 0);
     bool is_said = false;
     while (!is_said) {
         char *err = program_err(running);
@@ -90,6 +88,13 @@ static void reload(const struct running *running, const char *setup, const char 
         free(err);
         program_pause();
     }
+}
+
+static void reload(const struct running *running, const char *setup, const char *said)
+{
+    write_file("weir.conf", setup, strlen(setup), 0600);
+    CHECK_INT(kill(running->pid, SIGHUP), ==, 0);
+    await_said(running, said);
 }
 
 #define BROKER "broker = \"sqlite:jobs.db\"\n"
@@ -167,5 +172,20 @@ TEST(nohup, "a signal that was ignored at the start stays so; HUP still reloads 
     put_one("a");
     reload(&running, BROKER "consumer b { program = {touch, ran} }\n", ": reloaded");
     CHECK(signal(SIGHUP, SIG_DFL) != SIG_ERR);
+    stop(&running, 0);
+}
+
+TEST(stopped, "a program that is stopped is told of")
+{
+    program_init();
+    WEIR(0, "put", "-q", "t", "x");
+    struct running running =
+        program_start("", 0, WORDS("work", "t", "--", "sh", "-c", "echo $$ > pid; kill -STOP $$"));
+    await_said(&running, "job 1: its program, process ");
+    await_said(&running, " is stopped by signal 19\n");
+    char *pid = read_file("pid", NULL);
+    CHECK_INT(kill(atoi(pid), SIGCONT), ==, 0);
+    free(pid);
+    WAIT_UNTIL(program_count("t", "done") == 1);
     stop(&running, 0);
 }
