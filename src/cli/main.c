@@ -20,15 +20,12 @@
  * fails. */
 static bool open_standard_streams(void)
 {
-    int fd;
-    do {
-        fd = open("/dev/null", fcntl(STDIN_FILENO, F_GETFD) < 0 ? O_WRONLY : O_RDONLY);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd < 0) {
-        return false;
+    bool is_open = true;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && is_open; fd++) {
+        is_open = fcntl(fd, F_GETFD) >= 0 ||
+                  open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) == fd;
     }
-    (void)close(fd);
-    return true;
+    return is_open;
 }
 
 static int run(int argc, char **argv)
@@ -56,7 +53,8 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (!open_standard_streams()) {
-        return EX_OSFILE;
+        return report(EX_OSFILE, "/dev/null: %s; expected it for a standard stream that is closed",
+                      strerror(errno));
     }
     /* Only the character set: numbers and messages are the same in every locale. */
     (void)setlocale(LC_CTYPE, "");

@@ -254,15 +254,17 @@ static void keep_tail(const struct resident *resident, struct child_end *end)
     memcpy(end->tail, resident->child.capture.tail, end->tail_size);
 }
 
-/* Brings the process to its end, and reads it. */
-static void end_process(struct resident *resident, enum course course, int64_t grace_ns,
+/* Brings the process to its end, and reads it. Returns whether it had to be ended. */
+static bool end_process(struct resident *resident, enum course course, int64_t grace_ns,
                         struct child_end *end)
 {
-    /* One that has closed a pipe may go on for a while. */
-    if (course != ENDED || !child_wait(&resident->child, grace_ns)) {
+    /* One that has closed a pipe may go on for a while; what ends it then is no end of its own. */
+    bool is_left = course != ENDED || !child_wait(&resident->child, grace_ns);
+    if (is_left) {
         child_end_session(&resident->child, grace_ns);
     }
     finish(resident, grace_ns, end);
+    return is_left;
 }
 
 /* One that has ended in order with all in the pipe that was written has not begun the job. */
@@ -294,17 +296,20 @@ static bool run_on(struct residents *residents, struct resident *resident, int64
         return true;
     }
     (void)ioctl(resident->input, FIONREAD, &unread);
-    end_process(resident, course, grace_ns, end);
+    bool is_left = end_process(resident, course, grace_ns, end);
     if (is_unbegun(course, has_answered, &frame, unread, end)) {
         return false;
     }
-    bool is_silent = course == ENDED && end->exited && end->number == 0;
-    if (is_silent || course == ANSWERED || course == BROKEN) {
+    const char *reason = course == ANSWERED || course == BROKEN
+                             ? "it answered no line with an exit status, or too early"
+                         : course == ENDED && is_left ? "it closed its output without an answer"
+                         : course == ENDED && end->exited && end->number == 0
+                             ? "it ended without an answer"
+                             : NULL;
+    if (reason != NULL) {
         end->exited = true;
         end->number = RESIDENT_PROTOCOL;
-        (void)snprintf(ret_end->reason, sizeof(ret_end->reason), "%s",
-                       is_silent ? "it ended without an answer"
-                                 : "it answered no line with an exit status, or too early");
+        (void)snprintf(ret_end->reason, sizeof(ret_end->reason), "%s", reason);
     }
     return true;
 }

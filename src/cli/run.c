@@ -166,6 +166,7 @@ static void reload(struct run *run)
     struct setup before = run->setup;
     setup_keep(&before, &next);
     run->setup = next;
+    run->code = run->code == EX_UNAVAILABLE ? EX_OK : run->code; /* what was gone may be there */
     child_raise_limit(count_workers(&run->setup));
     if (endpoint != run->endpoint) {
         drop_endpoint(run->endpoint);

@@ -153,6 +153,14 @@ TEST(silent, "one that ends in order without an answer has not done the job")
     check_work(1, "lines", "read -r line; exit 0\n", "exit status 76: it ended without an answer");
 }
 
+TEST(closes, "one that closes its output and goes on is ended, and has not done the job")
+{
+    program_init();
+    put_numbers(1);
+    check_work(1, "lines", "read -r line; exec >&-; exec sleep 1000\n",
+               "exit status 76: it closed its output without an answer");
+}
+
 TEST(babble, "an answer that is none, too long, or too early fails the run")
 {
     static const char *const scripts[] = {

@@ -189,3 +189,34 @@ TEST(stopped, "a program that is stopped is told of")
     WAIT_UNTIL(program_count("t", "done") == 1);
     stop(&running, 0);
 }
+
+TEST(without_null, "/dev/null is needed for a closed stream alone, and missed aloud")
+{
+    static const char script[] =
+        "mount -t tmpfs none /dev && " WEIR_PROGRAM " --version && { " WEIR_PROGRAM
+        " --version <&- 2> said; [ $? = 72 ]; } && grep -q /dev/null: said";
+    program_init();
+    if (system("unshare -Urm true") != 0) {
+        test_skip("no namespace can be made");
+    }
+    write_file("script", script, strlen(script), 0600);
+    CHECK_INT(system("unshare -Urm sh script"), ==, 0);
+}
+
+TEST(mended, "a reload that brings a program back leaves no exit status of its absence")
+{
+    static const char setup[] = BROKER "consumer a { program = ./gone }\n"
+                                       "consumer b { program = {touch, ran} }\n";
+    program_init();
+    write_file("gone", "#!/bin/sh\n", 10, 0700);
+    write_file("weir.conf", setup, strlen(setup), 0600);
+    struct running running = program_start("", 0, WORDS("run", "weir.conf"));
+    put_one("a");
+    CHECK_INT(unlink("gone"), ==, 0);
+    WEIR(0, "put", "-q", "a", "x");
+    await_said(&running, "; stopping");
+    write_file("gone", "#!/bin/sh\n", 10, 0700);
+    reload(&running, setup, ": reloaded");
+    WAIT_UNTIL(program_count("a", "done") == 2);
+    stop(&running, 0);
+}
