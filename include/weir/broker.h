@@ -19,8 +19,10 @@ WEIR_BEGIN_DECLS
  * host; `beanstalk://NODE,NODE,...` is a cluster of beanstalkds, for many hosts.
  *
  * Every function is thread-safe except weir_broker_close(). A broker must not be used in a child
- * after fork(): WEIR_EFORKED, and nothing is touched. Functions read and write the disk, and so
- * block. Puts of several threads at the same time share one transaction and one flush.
+ * after fork(): WEIR_EFORKED, and nothing is touched. Nor may a child open a store where its parent
+ * had one open at the fork: SQLite takes the parent's locks for its own there. Fork (daemon(3),
+ * too) before you open a store, or exec. Functions read and write the disk, and so block. Puts of
+ * several threads at the same time share one transaction and one flush.
  *
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
@@ -93,8 +95,9 @@ enum weir_broker_flags {
  * path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission, read-only,
  * a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another version),
  * WEIR_ECORRUPT (damaged; its log is missing, or is another store's), WEIR_ENOSPACE, WEIR_ETIMEDOUT
- * (other processes' locks), WEIR_ENOTSUP (a network file system), WEIR_EIO, WEIR_ENOMEM,
- * WEIR_ERANGE, WEIR_ETOOBIG (options). On failure nothing is created or changed.
+ * (other processes' locks), WEIR_ENOTSUP (a network file system), WEIR_EFORKED (a child of a
+ * process that had a store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On
+ * failure nothing is created or changed.
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster; the names are those of struct
  * weir_cluster_options: `replicas`, `min_written`, `claims`, `time_limit`, `late` (0: none is),

@@ -273,7 +273,7 @@ enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
     }
     if (!weiri_broker_is_ours(broker)) {
         return weiri_fail(ret_error, WEIR_EFORKED,
-                          "the broker was opened by process %ld: open one in each process",
+                          "the broker was opened by process %ld: fork before you open one, or exec",
                           (long)broker->pid);
     }
     if (is_writing && (broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {

@@ -186,7 +186,7 @@ static enum weir_status check_broker(const weir_broker *broker, struct weir_erro
     }
     if (!weiri_broker_is_ours(broker)) {
         return weiri_fail(ret_error, WEIR_EFORKED,
-                          "the broker was opened by process %ld: open one in each process",
+                          "the broker was opened by process %ld: fork before you open one, or exec",
                           (long)broker->pid);
     }
     if ((broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {

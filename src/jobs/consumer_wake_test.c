@@ -196,6 +196,7 @@ TEST(end_together, "consumers of several processes that end when empty all do, b
         put.delay_ns = WEIR_MS(i);
         (void)jobs_put(scene.broker, "t", "x", &put);
     }
+    scene_close(&scene); /* a child may not open beside it */
     pid_t children[CHILDREN];
     for (int i = 0; i < CHILDREN; i++) {
         children[i] = fork();
@@ -203,6 +204,7 @@ TEST(end_together, "consumers of several processes that end when empty all do, b
             _exit(consume(report, WEIR_CONSUMER_UNTIL_EMPTY, -1));
         }
     }
+    scene_open(&scene);
     for (int i = 0; i < CHILDREN; i++) {
         expect_exit_0(children[i]);
     }

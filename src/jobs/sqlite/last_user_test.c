@@ -249,6 +249,33 @@ TEST(child_left, "a child that was forked beside an open broker is no user of th
     finish();
 }
 
+TEST(opened_in_child, "a child that was forked beside an open broker opens no store")
+{
+    begin();
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        static const uint32_t flags[] = {0, WEIR_BROKER_READ_ONLY};
+        for (int i = 0; i < 2; i++) {
+            weir_broker *own;
+            struct weir_error error;
+            CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, flags[i], &own, &error),
+                         WEIR_EFORKED);
+            CHECK(strstr(error.text, "fork before you open a store, or exec") != NULL);
+        }
+        weir_broker_close(broker);
+        _exit(0);
+    }
+    int status;
+    CHECK_INT(waitpid(child, &status, 0), ==, child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    put(broker, 1);
+    weir_broker_close(broker);
+    put_and_close(1); /* a child again */
+    finish();
+}
+
 TEST(read_by_another, "a second SQLite in the process that may only read loses no log either")
 {
     skip_with_sanitizer();

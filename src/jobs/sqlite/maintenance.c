@@ -27,10 +27,11 @@ static enum weir_status open_own(const struct weiri_store *store, struct weiri_s
                                  struct weir_error *ret_error)
 {
     own->config = store->config;
-    if (weiri_store_init(own, store->path) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    enum weir_status status = weiri_store_init(own, store->path, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
-    enum weir_status status = weiri_store_open_writer(own, true, ret_error);
+    status = weiri_store_open_writer(own, true, ret_error);
     if (status != WEIR_OK) {
         weiri_store_fini(own);
     }

@@ -234,8 +234,22 @@ static enum weir_status open_reader(struct weiri_store *store, struct weir_error
     return status;
 }
 
-enum weir_status weiri_store_init(struct weiri_store *store, const char *path)
+/* The stores that this process has open, or that its parent had at the fork. */
+static _Atomic int open_stores;
+static _Atomic int64_t opener;
+
+enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
+                                  struct weir_error *ret_error)
 {
+    store->owner = (int64_t)getpid();
+    if (open_stores > 0 && opener != store->owner) {
+        return weiri_fail(
+            ret_error, WEIR_EFORKED,
+            "%s: this process was forked while a store was open, and its SQLite takes "
+            "the locks of its parent for its own: fork before you open a store, or "
+            "exec",
+            path);
+    }
     const struct weir_allocator *allocator = &store->config->allocator;
     char lock_path[WEIRI_PLACE_SIZE + sizeof(lock_suffix)];
     (void)snprintf(lock_path, sizeof(lock_path), "%s%s", path, lock_suffix);
@@ -246,12 +260,13 @@ enum weir_status weiri_store_init(struct weiri_store *store, const char *path)
     if (store->path == NULL || store->lock_path == NULL) {
         weiri_release_string(allocator, store->path);
         weiri_release_string(allocator, store->lock_path);
-        return WEIR_ENOMEM;
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     weiri_list_init(&store->requests);
     weiri_list_init(&store->kept);
-    store->owner = (int64_t)getpid();
     store->is_read_only = (store->config->flags & WEIR_BROKER_READ_ONLY) != 0;
+    opener = store->owner;
+    open_stores++;
     return WEIR_OK;
 }
 
@@ -262,6 +277,7 @@ void weiri_store_fini(struct weiri_store *store)
     weiri_mutex_fini(&store->mutex);
     weiri_release_string(allocator, store->path);
     weiri_release_string(allocator, store->lock_path);
+    open_stores--;
 }
 
 enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
@@ -277,10 +293,10 @@ enum weir_status weiri_store_open(const char *location, const struct weiri_broke
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     store->config = config;
-    status = weiri_store_init(store, path);
+    status = weiri_store_init(store, path, ret_error);
     if (status != WEIR_OK) {
         weiri_release(&config->allocator, store, sizeof(*store));
-        return weiri_fail(ret_error, status, "out of memory");
+        return status;
     }
     bool must_exist = (config->flags & WEIR_BROKER_EXISTING) != 0;
     status = store->is_read_only ? open_reader(store, ret_error)

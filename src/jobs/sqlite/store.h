@@ -65,8 +65,10 @@ _Static_assert(WEIRI_CHANNELS <= 64, "a channel is a bit");
 /* The channel of a tube. */
 unsigned weiri_store_channel(const char *tube);
 
-/* The parts that need no file: config and memory (all zero) are there. WEIR_ENOMEM. */
-WEIR_NODISCARD enum weir_status weiri_store_init(struct weiri_store *store, const char *path);
+/* The parts that need no file: config and memory (all zero) are there. WEIR_ENOMEM; WEIR_EFORKED:
+ * SQLite knows by inode what locks its process has. A child inherits what it knows, and no lock. */
+WEIR_NODISCARD enum weir_status weiri_store_init(struct weiri_store *store, const char *path,
+                                                 struct weir_error *ret_error);
 void weiri_store_fini(struct weiri_store *store);
 
 /* Opens the file to write, with its lock file. Closed by weiri_write_close(). */

@@ -161,14 +161,12 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
     transaction->broker = broker;
     store->config = &broker->config;
     store->writer.db = connection;
-    status = weiri_store_init(store, ((const struct weiri_store *)broker->store)->path);
+    status = weiri_store_init(store, ((const struct weiri_store *)broker->store)->path, ret_error);
     if (status == WEIR_OK) {
         status = open_parts(transaction, ret_error);
         if (status != WEIR_OK) {
             weiri_store_fini(store);
         }
-    } else {
-        (void)weiri_fail(ret_error, status, "out of memory");
     }
     if (status != WEIR_OK) {
         weiri_release(allocator, transaction, sizeof(*transaction));
