@@ -49,6 +49,9 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * more than half of the target's `late` gets the present as its run time, in the source first: it
  * would be buried otherwise.
  *
+ * One move at a time leaves an SQLite store: another one is WEIR_EBUSY, and the error names the
+ * process.
+ *
  * Workers may go on meanwhile. A job that one of them takes from an SQLite source after it was put
  * into the target is taken back there. Where that is too late, it is counted in both, and may run
  * twice. One that is reserved in a cluster is not touched.
@@ -60,8 +63,9 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  *
  * Blocks. Thread-safe. fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the
  * counts, after a failure too. Errors: WEIR_EINVAL (NULL, tube, one broker as source and target),
- * WEIR_ETOOBIG (tube), WEIR_EFORKED, WEIR_EACCESS, and those of weir_broker_put() and
- * weir_broker_peek() that concern not one job but the broker; the move has ended there. */
+ * WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EFORKED, WEIR_EACCESS, and those of
+ * weir_broker_put() and weir_broker_peek() that concern not one job but the broker; the move has
+ * ended there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move(weir_broker *from, weir_broker *to,
                                                           const char *tube, weir_move_fn *fn,
                                                           void *arg,

@@ -206,6 +206,73 @@ TEST(ended_by_its_caller, "a move that its caller ends has moved what it had put
     weir_broker_close(to);
 }
 
+static int stop_self(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    (void)step;
+    (void)arg;
+    return counts->found == 1 && raise(SIGSTOP) != 0;
+}
+
+static void move_and_stop(void)
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    (void)move(from, to, stop_self, NULL);
+    weir_broker_close(from);
+    weir_broker_close(to);
+    _exit(0);
+}
+
+TEST(twice_at_once, "a move beside another one out of the same store is refused, and loses nothing")
+{
+    int status;
+    char name[64];
+    struct weir_error error;
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    fill(from);
+    weir_broker_close(from);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        move_and_stop();
+    }
+    CHECK_INT(waitpid(child, &status, WUNTRACED), ==, child);
+    CHECK(WIFSTOPPED(status));
+    from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    CHECK_STATUS(weir_broker_move(from, to, "t", NULL, NULL, NULL, &error), WEIR_EBUSY);
+    (void)snprintf(name, sizeof(name), "process %ld, which is stopped, moves", (long)child);
+    CHECK(strstr(error.text, name) != NULL);
+    while (!WIFEXITED(status)) { /* it stops at each step of its first job */
+        CHECK_INT(kill(child, SIGCONT), ==, 0);
+        CHECK_INT(waitpid(child, &status, WUNTRACED), ==, child);
+    }
+    CHECK_INT(WEXITSTATUS(status), ==, 0);
+    CHECK_INT(move(from, to, NULL, NULL).found, ==, 0);
+    CHECK_INT(tally_of(to).total, ==, JOBS);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
+static int move_too(enum weir_move_step step, const struct weir_move_counts *counts, void *arg)
+{
+    weir_broker **brokers = arg;
+    (void)step;
+    (void)counts;
+    CHECK_STATUS(weir_broker_move(brokers[0], brokers[1], "t", NULL, NULL, NULL, NULL), WEIR_EBUSY);
+    return 0;
+}
+
+TEST(twice_by_one_broker, "nor is one lost where both moves are of one broker")
+{
+    weir_broker *brokers[] = {jobs_store_open("from.db", &wall), jobs_store_open("to.db", &wall)};
+    fill(brokers[0]);
+    CHECK_INT(move(brokers[0], brokers[1], move_too, brokers).moved, ==, JOBS);
+    CHECK_INT(tally_of(brokers[1]).total, ==, JOBS);
+    weir_broker_close(brokers[0]);
+    weir_broker_close(brokers[1]);
+}
+
 /* Reserves a job of the source once the first job is in the target, and keeps it. */
 struct rival {
     weir_broker *from;

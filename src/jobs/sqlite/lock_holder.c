@@ -11,30 +11,34 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
-/* The byte that is locked. */
-static int control(int fd, int command, short type, struct flock *lock)
+#include "jobs/sqlite/file.h"
+
+/* start 0: the byte that users share. Else all bytes from there. */
+static int control(int fd, int command, short type, off_t start, struct flock *lock)
 {
-    *lock = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    *lock = (struct flock){
+        .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = start == 0 ? 1 : 0};
     return fcntl(fd, command, lock) == 0 ? 0 : errno;
 }
 
 int weiri_lock_share(int fd)
 {
     struct flock lock;
-    return control(fd, F_OFD_SETLK, F_RDLCK, &lock);
+    return control(fd, F_OFD_SETLK, F_RDLCK, 0, &lock);
 }
 
 void weiri_lock_unshare(int fd)
 {
     struct flock lock;
-    (void)control(fd, F_OFD_SETLK, F_UNLCK, &lock);
+    (void)control(fd, F_OFD_SETLK, F_UNLCK, 0, &lock);
 }
 
 bool weiri_lock_is_shared(int fd)
 {
     struct flock lock;
-    return control(fd, F_OFD_GETLK, F_WRLCK, &lock) != 0 || lock.l_type != F_UNLCK;
+    return control(fd, F_OFD_GETLK, F_WRLCK, 0, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 /* Whether the process is stopped: the state follows the name, which may have any bytes. */
@@ -93,4 +97,32 @@ struct weiri_lock_holder weiri_lock_holder_find(const char *path)
     (void)fclose(file);
     holder.is_stopped = holder.pid > 0 && is_stopped(holder.pid);
     return holder;
+}
+
+int weiri_lock_move_begin(const char *path, int *ret_fd, struct weiri_lock_holder *ret_holder)
+{
+    struct flock lock;
+    int fd;
+    bool ignored;
+    int error = weiri_file_open_private(path, &fd, &ignored);
+    if (error != 0) {
+        return error;
+    }
+    error = control(fd, F_OFD_SETLK, F_WRLCK, getpid(), &lock);
+    if (error == 0) {
+        *ret_fd = fd;
+        return 0;
+    }
+    bool is_held = control(fd, F_OFD_GETLK, F_WRLCK, 1, &lock) == 0 && lock.l_type != F_UNLCK;
+    ret_holder->pid = is_held ? (pid_t)lock.l_start : 0;
+    ret_holder->is_stopped = is_held && is_stopped(ret_holder->pid);
+    (void)close(fd);
+    return error;
+}
+
+void weiri_lock_move_end(int fd)
+{
+    struct flock lock;
+    (void)control(fd, F_OFD_SETLK, F_UNLCK, 1, &lock); /* a child that was forked has fd, too */
+    (void)close(fd);
 }

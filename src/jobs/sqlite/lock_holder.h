@@ -18,12 +18,19 @@ void weiri_lock_unshare(int fd);
  * connection to the store yet while the caller has the flock. */
 bool weiri_lock_is_shared(int fd);
 
-/* The process that has flock(2) on a file, as /proc tells. */
+/* A process that has a lock on a file. */
 struct weiri_lock_holder {
     pid_t pid;       /* 0: not known */
     bool is_stopped; /* by a signal or a debugger */
 };
 
+/* Who has flock(2), as /proc tells. */
 struct weiri_lock_holder weiri_lock_holder_find(const char *path);
+
+/* Takes the lock of moves out of a store: one has it, also of the opens of a process. It goes from
+ * the byte with the number of its process to the end of all bytes, and so tells who has it. Returns
+ * 0; EAGAIN: *ret_holder has it; or another number of errno.h. */
+int weiri_lock_move_begin(const char *path, int *ret_fd, struct weiri_lock_holder *ret_holder);
+void weiri_lock_move_end(int fd);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
+#include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/page.h"
 #include "jobs/sqlite/row.h"
 
@@ -176,15 +177,22 @@ enum weir_status weiri_store_move(void *arg, struct weiri_move *move, struct wei
 {
     struct weiri_store *store = arg;
     const struct weir_allocator *memory = &store->config->allocator;
+    /* Another move would delete what this one has put into the target, and this one would take that
+     * for a worker's deed, and take the only copy back. */
+    int lock;
+    enum weir_status status = weiri_store_begin_move(store, &lock, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
     struct batch *batch = weiri_alloc_zero(memory, 1, sizeof(*batch));
     if (batch == NULL) {
+        weiri_lock_move_end(lock);
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     batch->store = store;
     batch->move = move;
     weiri_page_init(&batch->page, store, move->tube);
     bool is_over = false;
-    enum weir_status status;
     do {
         status = read_batch(batch, ret_error);
         if (status == WEIR_OK && batch->count > 0) {
@@ -193,5 +201,6 @@ enum weir_status weiri_store_move(void *arg, struct weiri_move *move, struct wei
     } while (status == WEIR_OK && !batch->page.is_over && !is_over);
     weiri_page_fini(&batch->page);
     weiri_release(memory, batch, sizeof(*batch));
+    weiri_lock_move_end(lock);
     return status;
 }
