@@ -87,17 +87,10 @@ bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
         const struct weiri_query *query = &queries->query[i];
         is_known = is_known || query->kind == WEIRI_OK_BODY;
         for (size_t j = 0; j < sizeof(sums) / sizeof(sums[0]); j++) {
-            uint64_t number = 0;
-            if (query->kind == WEIRI_OK_BODY &&
-                weiri_stats_number(query->body, query->body_size, sums[j].name, &number)) {
-                *sums[j].sum += number;
-            }
+            *sums[j].sum += weiri_query_number(query, sums[j].name);
         }
-        uint64_t left = 0;
-        if (query->kind == WEIRI_OK_BODY &&
-            weiri_stats_number(query->body, query->body_size, "pause-time-left", &left)) {
-            pause = left > pause ? left : pause;
-        }
+        uint64_t left = weiri_query_number(query, "pause-time-left");
+        pause = left > pause ? left : pause;
     }
     if (pause > 0) {
         /* One for ever was for 2^32 seconds. */

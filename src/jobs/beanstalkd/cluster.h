@@ -140,6 +140,10 @@ void weiri_queries_fini(struct weiri_queries *queries);
 size_t weiri_query_node(const struct weiri_query *query);
 /* Writes "endpoint: what happened" behind what is in text. */
 void weiri_query_tell(const struct weiri_query *query, char *text, size_t size);
+/* The same of each that was not answered. Returns how many. */
+size_t weiri_queries_away(const struct weiri_queries *queries, char *text, size_t size);
+/* A number of the statistics that answer a query; 0: it has no such answer. */
+uint64_t weiri_query_number(const struct weiri_query *query, const char *name);
 /* Fails where no node answered: WEIR_EUNAVAILABLE. Logs each that did not. */
 enum weir_status weiri_queries_check(const struct weiri_queries *queries, const char *what,
                                      struct weir_error *ret_error);

@@ -10,7 +10,6 @@
 
 size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const bool *mask)
 {
-    size_t away = 0;
     weiri_queries_clear(&copies->queries);
     for (size_t i = 0; i < copies->count; i++) {
         if (mask == NULL || mask[i]) {
@@ -23,13 +22,7 @@ size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const
     if (mask == NULL) {
         copies->away[0] = '\0';
     }
-    for (size_t i = 0; i < copies->queries.count; i++) {
-        if (copies->queries.query[i].delivery != WEIRI_ANSWERED) {
-            weiri_query_tell(&copies->queries.query[i], copies->away, sizeof(copies->away));
-            away++;
-        }
-    }
-    return away;
+    return weiri_queries_away(&copies->queries, copies->away, sizeof(copies->away));
 }
 
 enum weir_status weiri_copies_fail(const struct weiri_copies *copies, const char *what,
@@ -112,12 +105,10 @@ size_t weiri_copies_find_state(struct weiri_copies *copies, const char *states, 
     for (size_t i = 0; i < copies->count; i++) {
         const struct weiri_query *query = &copies->queries.query[i];
         char state[16] = "";
-        uint64_t priority = 0;
         mask[i] = false;
         if (query->kind == WEIRI_OK_BODY &&
             weiri_stats_text(query->body, query->body_size, "state", state, sizeof(state))) {
-            (void)weiri_stats_number(query->body, query->body_size, "pri", &priority);
-            copies->priorities[i] = (uint32_t)priority;
+            copies->priorities[i] = (uint32_t)weiri_query_number(query, "pri");
             mask[i] = strstr(states, state) != NULL;
             *ret_found += mask[i];
             *ret_others += !mask[i];

@@ -61,14 +61,9 @@ static void count_buried(struct kick *kick, const char *tube)
     const struct weiri_request stats = {.verb = WEIRI_STATS_TUBE, .tube = tube};
     weiri_queries_ask(queries, WEIRI_ALL_NODES, &stats, NULL);
     for (size_t i = 0; i < queries->count; i++) {
-        const struct weiri_query *query = &queries->query[i];
-        if (query->kind == WEIRI_OK_BODY) {
-            (void)weiri_stats_number(query->body, query->body_size, "current-jobs-buried",
-                                     &kick->left[i]);
-        } else if (query->delivery != WEIRI_ANSWERED) {
-            weiri_query_tell(query, kick->unknown.text, sizeof(kick->unknown.text));
-        }
+        kick->left[i] = weiri_query_number(&queries->query[i], "current-jobs-buried");
     }
+    (void)weiri_queries_away(queries, kick->unknown.text, sizeof(kick->unknown.text));
 }
 
 /* Kicks the job of the first buried copy of a node. False: there is none, or its node or Redis did

@@ -57,10 +57,9 @@ static void hold(struct mover *mover, const struct at_hand *copy)
 {
     const struct weir_allocator *memory = &mover->cluster->config->allocator;
     if (mover->held_count == mover->held_capacity) {
-        size_t capacity = mover->held_capacity == 0 ? 16 : mover->held_capacity * 2;
-        void *grown = mover->held == NULL ? weiri_alloc_zero(memory, capacity, sizeof(*mover->held))
-                                          : weiri_resize(memory, mover->held, mover->held_capacity,
-                                                         capacity, sizeof(*mover->held));
+        size_t capacity = mover->held_capacity * 2 + 16;
+        void *grown =
+            weiri_resize(memory, mover->held, mover->held_capacity, capacity, sizeof(*mover->held));
         if (grown == NULL) {
             return;
         }
@@ -220,9 +219,7 @@ static enum weir_status move_next(struct mover *mover, enum weiri_verb peek, boo
     struct weiri_query *found = ask(mover, &request, mover->move->tube);
     *ret_is_more = found->kind == WEIRI_FOUND;
     if (!*ret_is_more) {
-        if (found->delivery != WEIRI_ANSWERED) {
-            weiri_query_tell(found, mover->away, sizeof(mover->away));
-        }
+        (void)weiri_queries_away(&mover->queries, mover->away, sizeof(mover->away));
         return WEIR_OK;
     }
     struct at_hand copy = {.id = found->id, .body = found->body, .body_size = found->body_size};
@@ -242,17 +239,12 @@ static enum weir_status move_node(struct mover *mover, struct weir_error *ret_er
     static const enum weiri_verb peeks[] = {WEIRI_PEEK_DELAYED, WEIRI_PEEK_READY};
     const struct weiri_request request = {.verb = WEIRI_STATS_TUBE, .tube = mover->move->tube};
     const struct weiri_query *stats = ask(mover, &request, NULL);
-    uint64_t counts[2] = {0, 0};
-    if (stats->kind == WEIRI_OK_BODY) {
-        (void)weiri_stats_number(stats->body, stats->body_size, "current-jobs-delayed", &counts[0]);
-        (void)weiri_stats_number(stats->body, stats->body_size, "current-jobs-ready", &counts[1]);
-    } else {
-        if (stats->delivery != WEIRI_ANSWERED) {
-            weiri_query_tell(stats, mover->away, sizeof(mover->away));
-        }
+    if (stats->kind != WEIRI_OK_BODY) {
+        (void)weiri_queries_away(&mover->queries, mover->away, sizeof(mover->away));
         return WEIR_OK; /* away, or it does not know the tube */
     }
-    uint64_t most = counts[0] + counts[1] + 1;
+    uint64_t most = weiri_query_number(stats, "current-jobs-delayed") +
+                    weiri_query_number(stats, "current-jobs-ready") + 1;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < 2; i++) {
         bool is_more = true;

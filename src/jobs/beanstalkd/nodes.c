@@ -7,31 +7,26 @@
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
 
-static uint64_t number_of(const struct weiri_query *query, const char *name)
+/* Reads what a node tells. node's texts are in facts. */
+static void read_answer(const struct weiri_query *query, struct weiri_node_facts *facts,
+                        struct weir_node *node)
 {
-    uint64_t number = 0;
-    (void)weiri_stats_number(query->body, query->body_size, name, &number);
-    return number;
-}
-
-static void read_facts(const struct weiri_query *query, struct weir_node *node)
-{
-    char draining[8] = "";
-    uint64_t oldest = number_of(query, "binlog-oldest-index");
-    uint64_t current = number_of(query, "binlog-current-index");
-    uint64_t uptime = number_of(query, "uptime");
-    (void)weiri_stats_text(query->body, query->body_size, "draining", draining, sizeof(draining));
-    node->state = strcmp(draining, "true") == 0 ? WEIR_NODE_DRAINING : WEIR_NODE_UP;
+    weiri_facts_read(query->body, query->body_size, facts);
+    uint64_t oldest = weiri_query_number(query, "binlog-oldest-index");
+    uint64_t current = weiri_query_number(query, "binlog-current-index");
+    uint64_t uptime = weiri_query_number(query, "uptime");
+    node->state = facts->is_draining ? WEIR_NODE_DRAINING : WEIR_NODE_UP;
+    node->version = facts->version;
     node->uptime_ns = WEIR_SECONDS(uptime > UINT32_MAX ? UINT32_MAX : uptime);
-    node->job_size_max = number_of(query, "max-job-size");
-    node->has_binlog = current > 0;
-    node->connections = (uint32_t)number_of(query, "current-connections");
+    node->job_size_max = facts->max_job_size;
+    node->has_binlog = current > 0; /* in facts it depends on an earlier answer */
+    node->connections = (uint32_t)weiri_query_number(query, "current-connections");
     node->binlog_files = current > 0 && oldest > 0 && oldest <= current ? current - oldest + 1 : 0;
-    node->binlog_records = number_of(query, "binlog-records-written");
-    node->delayed = number_of(query, "current-jobs-delayed");
-    node->ready = number_of(query, "current-jobs-ready");
-    node->reserved = number_of(query, "current-jobs-reserved");
-    node->buried = number_of(query, "current-jobs-buried");
+    node->binlog_records = facts->records;
+    node->delayed = weiri_query_number(query, "current-jobs-delayed");
+    node->ready = weiri_query_number(query, "current-jobs-ready");
+    node->reserved = weiri_query_number(query, "current-jobs-reserved");
+    node->buried = weiri_query_number(query, "current-jobs-buried");
 }
 
 /* Asks one that has answered before, so that the time is not that of connecting. */
@@ -44,7 +39,7 @@ static int tell_node(struct weiri_queries *queries, size_t index, const char *wh
                              .why = why,
                              .version = ""};
     char text[200] = "";
-    char version[32] = "";
+    struct weiri_node_facts facts = {.max_job_size = 0};
     if (why[0] == '\0') {
         int64_t start = weiri_monotonic_now();
         const struct weiri_request request = {.verb = WEIRI_STATS};
@@ -52,10 +47,7 @@ static int tell_node(struct weiri_queries *queries, size_t index, const char *wh
         weiri_queries_ask(queries, index, &request, NULL);
         if (query->kind == WEIRI_OK_BODY) {
             node.answer_ns = weiri_monotonic_now() - start;
-            read_facts(query, &node);
-            (void)weiri_stats_text(query->body, query->body_size, "version", version,
-                                   sizeof(version));
-            node.version = version;
+            read_answer(query, &facts, &node);
         } else {
             weiri_query_tell(query, text, sizeof(text));
             node.why = text;
@@ -141,15 +133,10 @@ enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t dura
                                                                           : (uint32_t)seconds};
     weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, NULL);
     status = WEIR_ENOTFOUND;
-    size_t away = 0;
     char text[400] = "";
+    size_t away = weiri_queries_away(&queries, text, sizeof(text));
     for (size_t i = 0; i < queries.count; i++) {
-        const struct weiri_query *query = &queries.query[i];
-        status = query->kind == WEIRI_PAUSED ? WEIR_OK : status;
-        if (query->delivery != WEIRI_ANSWERED) {
-            away++;
-            weiri_query_tell(query, text, sizeof(text));
-        }
+        status = queries.query[i].kind == WEIRI_PAUSED ? WEIR_OK : status;
     }
     if (away == queries.count) {
         status = weiri_fail(ret_error, WEIR_EUNAVAILABLE, "no node answered: %s", text);

@@ -156,21 +156,36 @@ void weiri_query_tell(const struct weiri_query *query, char *text, size_t size)
     }
 }
 
+size_t weiri_queries_away(const struct weiri_queries *queries, char *text, size_t size)
+{
+    size_t away = 0;
+    for (size_t i = 0; i < queries->count; i++) {
+        if (queries->query[i].delivery != WEIRI_ANSWERED) {
+            weiri_query_tell(&queries->query[i], text, size);
+            away++;
+        }
+    }
+    return away;
+}
+
+uint64_t weiri_query_number(const struct weiri_query *query, const char *name)
+{
+    uint64_t number = 0;
+    if (query->kind == WEIRI_OK_BODY) {
+        (void)weiri_stats_number(query->body, query->body_size, name, &number);
+    }
+    return number;
+}
+
 enum weir_status weiri_queries_check(const struct weiri_queries *queries, const char *what,
                                      struct weir_error *ret_error)
 {
     char text[400] = "";
-    size_t failed = 0;
-    for (size_t i = 0; i < queries->count; i++) {
-        if (queries->query[i].delivery != WEIRI_ANSWERED) {
-            weiri_query_tell(&queries->query[i], text, sizeof(text));
-            failed++;
-        }
-    }
-    if (failed > 0 && failed == queries->count) {
+    size_t away = weiri_queries_away(queries, text, sizeof(text));
+    if (away > 0 && away == queries->count) {
         return weiri_fail(ret_error, WEIR_EUNAVAILABLE, "%s: no node answered: %s", what, text);
     }
-    if (failed > 0) {
+    if (away > 0) {
         weiri_broker_log(queries->call.cluster->config, WEIR_LOG_WARNING,
                          "%s: what is on these nodes is not counted: %s", what, text);
     }
