@@ -35,9 +35,10 @@ typedef struct weir_consumer weir_consumer;
  * deadline, and when the reservation was lost. */
 typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, void *arg);
 
-/** Tells of each run after it, on the worker's thread. status is the handler's; run_ns how long it
- * ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason says
- * why a run failed.
+/** Tells of each run after it, on the worker's thread; on another of the consumer's, and later,
+ * where a server of a cluster is slow to answer the run's end. status is the handler's; run_ns how
+ * long it ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason
+ * says why a run failed.
  *
  * It also tells of each job that the store buried without a run, as WEIR_RUN_BURIED with run_ns 0,
  * on any thread of the consumer. status is WEIR_ELEASELOST (the last of its attempts ended with its

@@ -142,8 +142,9 @@ struct weiri_settlement {
                                    was */
     struct weiri_run_end end;   /* release and bury */
     enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
-    struct weiri_list link;     /* the backend's while the call lasts */
-    void *call;                 /* the backend's */
+    /* Of settle(): called once, with no lock held, on a thread of the backend's. */
+    void (*done)(struct weiri_settlement *settlement);
+    struct weiri_list link; /* the backend's while the call lasts */
 };
 
 /* Settles some reservations, then makes others, in one transaction. */
@@ -155,6 +156,7 @@ struct weiri_exchange {
     uint32_t group_limit;      /* 0: none */
     uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
+    bool is_hasty;             /* a worker's: is_empty is not asked for over a network */
     struct weiri_list *buried; /* NULL, or an empty list that receives the jobs which the backend
                                   buried in this call, whether or not it succeeds, as reservations
                                   without a body */
@@ -259,6 +261,12 @@ struct weiri_broker_ops {
      * after WEIR_EIO nobody knows. */
     enum weir_status (*exchange)(void *store, struct weiri_exchange *exchange,
                                  struct weir_error *ret_error);
+
+    /* Begins a settlement, and returns; its status may also be WEIR_EUNAVAILABLE: nothing has
+     * happened, and it may be begun again. It and what it points to stay until its done() is
+     * called. NULL: exchange() settles, in one transaction with what it reserves; else it has no
+     * settlements. */
+    void (*settle)(void *store, struct weiri_settlement *settlement);
 
     /* The holder of a reservation that is_keeping keeps it no longer, and may free it. Until then
      * no exchange of this store takes it for ended, whatever the wall clock says: it is touched. */

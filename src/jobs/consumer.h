@@ -11,6 +11,7 @@
 #include <weir/pool.h>
 
 #include "base/list.h"
+#include "base/park.h"
 #include "base/sync.h"
 #include "jobs/broker.h"
 #include "jobs/share.h"
@@ -23,6 +24,11 @@
  * jobs. The fetcher reserves jobs for free slots that no worker will fill, that is after the tube
  * was empty: it sleeps until the store notifies it. It also touches reservations after a third of
  * their TTR, all that are due in one transaction.
+ *
+ * A store of servers of which each job has its own (ops->settle) settles without a transaction.
+ * There a worker waits for the answer to its job's end for a moment, and leaves the rest of the end
+ * to the fetcher (settle.c); free slots are claimed after that. The fetcher does not wait for
+ * touches.
  *
  * There are as many slots as workers. Each slot is free or claimed: by a task, or by a transaction
  * that may reserve a job. Jobs are reserved for claimed slots only, so no job waits behind another
@@ -51,6 +57,15 @@ struct weiri_run_words {
     char tail[WEIR_TAIL_SIZE];
 };
 
+/* The next action for a task's job, after its run. */
+struct weiri_next_action {
+    struct weiri_settlement settlement;
+    int64_t delay_ns;
+    bool could_not_start; /* the handler returned WEIR_EAGAIN, and told no time */
+    const char *why;      /* why the run failed, a part of reason; NULL: it did not */
+    char reason[WEIR_REASON_SIZE];
+};
+
 /* A job from its reservation until it is settled. */
 struct weiri_task {
     weir_consumer *consumer;
@@ -58,7 +73,11 @@ struct weiri_task {
     weir_envelope *envelope;
     int64_t run_ns;               /* used by its worker: the duration of the handler's call */
     bool was_run;                 /* used by its worker */
+    int status;                   /* used by its worker: the handler's */
     struct weiri_run_words words; /* used by its worker */
+    /* Used by its worker, and by the fetcher once the worker left it. */
+    struct weiri_next_action action;
+    struct weiri_parker parker; /* set when the settlement of the action is told of */
 
     /* Guarded by the consumer's mutex. */
     struct weiri_list link;
@@ -68,9 +87,15 @@ struct weiri_task {
     int progress;           /* what the next touch writes: 1 + a percentage; 0: none */
     bool is_lost;           /* the reservation has ended, or the job has another one */
     bool is_settled;        /* the job was settled */
-    bool is_being_touched;  /* the fetcher reads the reservation */
+    bool is_being_touched;  /* the fetcher or the backend reads the reservation */
     bool is_being_canceled; /* the fetcher uses the context */
     bool is_canceled;
+    /* Where the broker has ops->settle. */
+    struct weiri_settlement touch; /* the backend's while is_being_touched */
+    bool is_ending;                /* the settlement of the action is the backend's */
+    bool is_left;                  /* its worker left its end to the fetcher */
+    uint32_t refusals;             /* of the end: WEIR_EUNAVAILABLE, in a row */
+    int64_t settle_ns;             /* when to try again then */
 };
 
 enum weiri_consumer_state {
@@ -111,13 +136,14 @@ struct weir_consumer {
     bool is_over WEIRI_GUARDED_BY(mutex);     /* reserve nothing more: stopped, empty, or failed */
     bool is_notified WEIRI_GUARDED_BY(mutex); /* the fetcher must check the state again */
     bool is_waiting WEIRI_GUARDED_BY(mutex);  /* the fetcher waits in the broker */
+    size_t settling WEIRI_GUARDED_BY(mutex);  /* settlements that the backend is to tell of */
     int64_t wake_ns WEIRI_GUARDED_BY(mutex);  /* the end of the fetcher's sleep at the latest */
     enum weir_status end_status WEIRI_GUARDED_BY(mutex);
     struct weir_error end_error WEIRI_GUARDED_BY(mutex);
 
     /* Statistics. Relaxed: they order nothing. */
     _Atomic uint64_t buried;      /* jobs that the broker buried for it without a run */
-    _Atomic uint64_t exchanges;   /* transactions of the fetcher */
+    _Atomic uint64_t exchanges;   /* transactions of the fetcher, and touches that it began */
     _Atomic uint64_t long_sleeps; /* sleeps that lasted for WEIRI_WAIT_MAX_NS */
     _Atomic uint64_t
         missed_wakes; /* those of them after which there was a job: a lost notification */
@@ -147,6 +173,25 @@ void weiri_fetcher_main(void *consumer);
  * weiri_fetcher_wake(), without the mutex. */
 bool weiri_fetcher_notify_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex);
 void weiri_fetcher_wake(weir_consumer *consumer);
+
+/* What follows a touch that was made. */
+void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settlement *touch);
+/* Tells of a run whose job was settled with a status. Without the mutex. */
+void weiri_task_report(struct weiri_task *task, enum weir_status settled);
+
+/* Settles one reservation, waiting for the answer. Without the mutex. */
+enum weir_status weiri_settle_alone(weir_consumer *consumer, struct weiri_settlement *settlement,
+                                    struct weir_error *ret_error);
+
+/* Of brokers with ops->settle (settle.c); all without the mutex. */
+
+/* Begins the touches that the fetcher has collected. */
+void weiri_touches_begin(weir_consumer *consumer, size_t count);
+/* Settles the task's job, on its worker. False: the end is not known after a moment, or Redis is
+ * away; the fetcher has the task then. */
+bool weiri_task_settle(struct weiri_task *task);
+/* Goes on with what workers left. Returns when to do so again. The fetcher's. */
+int64_t weiri_left_advance(weir_consumer *consumer);
 
 /* Ends the consumer: it reserves no more jobs. The first reason stays. */
 void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,

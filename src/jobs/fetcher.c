@@ -81,11 +81,12 @@ static int64_t collect_touches_locked(weir_consumer *consumer, int64_t now_ns, s
     struct weiri_list *end = &consumer->tasks;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
-        if (task->is_lost || task->is_settled) {
+        if (task->is_lost || task->is_settled || task->is_being_touched || task->is_ending) {
             continue;
         }
-        if (task->touch_ns <= now_ns) {
-            WEIRI_ASSERT(pass->touch_count < consumer->options.workers);
+        if (task->touch_ns <= now_ns && pass->touch_count == consumer->options.workers) {
+            next = now_ns; /* tasks that were left are touched beside those of all slots */
+        } else if (task->touch_ns <= now_ns) {
             task->is_being_touched = true;
             consumer->touches[pass->touch_count] =
                 (struct weiri_settlement){.reservation = task->reservation,
@@ -113,8 +114,8 @@ static bool begin_pass(weir_consumer *consumer, struct pass *pass)
     }
     weiri_mutex_lock(&consumer->mutex);
     consumer->is_notified = false;
-    bool is_done =
-        consumer->is_over && weiri_list_is_empty(&consumer->tasks) && consumer->claimed == 0;
+    bool is_done = consumer->is_over && weiri_list_is_empty(&consumer->tasks) &&
+                   consumer->claimed == 0 && consumer->settling == 0;
     if (!is_done) {
         pass->next_ns = collect_touches_locked(consumer, now, pass);
         size_t free_slots = consumer->is_over ? 0 : consumer->options.workers - consumer->claimed;
@@ -130,25 +131,32 @@ static bool begin_pass(weir_consumer *consumer, struct pass *pass)
     return !is_done;
 }
 
+void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settlement *touch)
+{
+    int64_t now = weiri_monotonic_now();
+    task->is_being_touched = false;
+    if (touch->status == WEIR_OK) {
+        bool is_told = task->progress == touch->progress;
+        int64_t third = task->reservation->job.ttr_ns / 3;
+        task->progress = is_told ? 0 : task->progress;
+        task->touched_ns = now;
+        task->touch_ns = weiri_time_add(now, is_told ? third : earlier(third, WEIRI_PROGRESS_NS));
+    } else {
+        /* Its worker may also have settled it meanwhile. Then is_lost is not read any more. */
+        task->is_lost = true;
+    }
+}
+
 /* Ends the use of the tasks that were touched, or were to be. */
 static void finish_touches(weir_consumer *consumer, struct pass *pass, bool was_made)
 {
-    int64_t now = weiri_monotonic_now();
     weiri_mutex_lock(&consumer->mutex);
     for (size_t i = 0; i < pass->touch_count; i++) {
         struct weiri_task *task = consumer->touched[i];
         task->is_being_touched = false;
-        if (was_made && consumer->touches[i].status == WEIR_OK) {
-            bool is_told = task->progress == consumer->touches[i].progress;
-            int64_t third = task->reservation->job.ttr_ns / 3;
-            task->progress = is_told ? 0 : task->progress;
-            task->touched_ns = now;
-            task->touch_ns =
-                weiri_time_add(now, is_told ? third : earlier(third, WEIRI_PROGRESS_NS));
-            pass->next_ns = earlier(pass->next_ns, task->touch_ns);
-        } else if (was_made) {
-            /* Its worker may also have settled it meanwhile. Then is_lost is not read any more. */
-            task->is_lost = true;
+        if (was_made) {
+            weiri_task_touched_locked(task, &consumer->touches[i]);
+            pass->next_ns = earlier(pass->next_ns, task->is_lost ? INT64_MAX : task->touch_ns);
         }
     }
     weiri_cond_broadcast(&consumer->changed);
@@ -356,6 +364,11 @@ static void run_passes(weir_consumer *consumer)
     struct pass pass;
     while (begin_pass(consumer, &pass)) {
         cancel_unwanted(consumer);
+        if (consumer->broker->ops->settle != NULL) {
+            weiri_touches_begin(consumer, pass.touch_count);
+            pass.touch_count = 0;
+            pass.next_ns = earlier(pass.next_ns, weiri_left_advance(consumer));
+        }
         if (pass.wanted > 0 || pass.touch_count > 0) {
             if (!touch_and_reserve(consumer, &pass)) {
                 continue;

@@ -11,15 +11,6 @@
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
 #define START_RETRY_NS WEIR_SECONDS(1)
 
-/* The next action for a task's job, after its run. */
-struct next_action {
-    struct weiri_settlement settlement;
-    int64_t delay_ns;
-    bool could_not_start; /* the handler returned WEIR_EAGAIN, and told no time */
-    const char *why;      /* why the run failed, a part of reason; NULL: it did not */
-    char reason[WEIR_REASON_SIZE];
-};
-
 /* The hook before stamps and handler. */
 static int begin(weir_context *context, weir_envelope *envelope, void *payload)
 {
@@ -78,12 +69,12 @@ static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
     return weiri_job_retry_delay(job->attempts, options->retry_base_ns, options->retry_max_ns);
 }
 
-static void choose_action(struct weiri_task *task, int status, struct next_action *ret_action)
+static void choose_action(struct weiri_task *task, int status)
 {
     weir_consumer *consumer = task->consumer;
     const struct weir_job *job = &task->reservation->job;
-    struct next_action *action = ret_action;
-    *action = (struct next_action){.settlement = {.reservation = task->reservation}};
+    struct weiri_next_action *action = &task->action;
+    *action = (struct weiri_next_action){.settlement = {.reservation = task->reservation}};
     weiri_mutex_lock(&consumer->mutex);
     bool is_stopping = consumer->stops > 0;
     weiri_mutex_unlock(&consumer->mutex);
@@ -167,10 +158,12 @@ static bool wait_to_retry(weir_consumer *consumer, uint32_t failures)
 
 /* Tries until the store answers, the consumer is stopped twice, or the store has failed for good.
  */
-static enum weir_status try_to_settle(struct weiri_task *task, struct next_action *action,
-                                      size_t wanted, struct weiri_exchange *ret_exchange)
+static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
+                                      struct weiri_exchange *ret_exchange)
 {
     weir_consumer *consumer = task->consumer;
+    struct weiri_next_action *action = &task->action;
+    bool is_settled = consumer->broker->ops->settle != NULL;
     for (uint32_t failures = 1;; failures++) {
         struct weiri_list buried;
         uint32_t mark;
@@ -179,11 +172,12 @@ static enum weir_status try_to_settle(struct weiri_task *task, struct next_actio
         *ret_exchange = (struct weiri_exchange){.tube = source->tube,
                                                 .buried = &buried,
                                                 .settlements = &action->settlement,
-                                                .settlement_count = 1,
+                                                .settlement_count = is_settled ? 0 : 1,
                                                 .wanted = wanted,
                                                 .group_limit = consumer->options.group_limit,
                                                 .attempts_max = consumer->options.attempts_max,
-                                                .is_keeping = true};
+                                                .is_keeping = true,
+                                                .is_hasty = true};
         struct weir_error error = {""};
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
@@ -191,7 +185,7 @@ static enum weir_status try_to_settle(struct weiri_task *task, struct next_actio
         weiri_consumer_tell_buried(consumer, &buried);
         if (status == WEIR_OK) {
             weiri_source_note(consumer, source, mark, ret_exchange);
-            return action->settlement.status;
+            return WEIR_OK;
         }
         weiri_list_init(&ret_exchange->reserved);
         ret_exchange->reserved_count = 0;
@@ -218,15 +212,15 @@ static enum weir_status try_to_settle(struct weiri_task *task, struct next_actio
     }
 }
 
-/* Settles the job and reserves the next ones. Where it cannot be settled, it is ready again after
- * its TTR. ret_claims is the number of slots claimed for the jobs in ret_exchange->reserved, with
- * the task's own. */
-static enum weir_status settle_and_fetch(struct weiri_task *task, struct next_action *action,
+/* Settles the job, unless that was begun, and reserves the next ones. Where it cannot be settled,
+ * it is ready again after its TTR. ret_claims is the number of slots claimed for the jobs in
+ * ret_exchange->reserved, with the task's own. */
+static enum weir_status settle_and_fetch(struct weiri_task *task,
                                          struct weiri_exchange *ret_exchange, size_t *ret_claims)
 {
-    size_t wanted = action->could_not_start ? 0 : claim_slots(task->consumer);
+    size_t wanted = task->action.could_not_start ? 0 : claim_slots(task->consumer);
     *ret_claims = wanted > 0 ? wanted : 1;
-    enum weir_status status = try_to_settle(task, action, wanted, ret_exchange);
+    enum weir_status status = try_to_settle(task, wanted, ret_exchange);
     weiri_rate_give_back(task->consumer, wanted - ret_exchange->reserved_count);
     return status;
 }
@@ -242,10 +236,10 @@ static void notify_of_free_slots(weir_consumer *consumer)
     weiri_mutex_unlock(&consumer->mutex);
 }
 
-static void report(struct weiri_task *task, const struct next_action *action, int status,
-                   enum weir_status settled)
+void weiri_task_report(struct weiri_task *task, enum weir_status settled)
 {
     weir_consumer *consumer = task->consumer;
+    const struct weiri_next_action *action = &task->action;
     const struct weir_job *job = &task->reservation->job;
     enum weir_run_outcome outcome = WEIR_RUN_LOST;
     if (settled == WEIR_OK) {
@@ -261,7 +255,7 @@ static void report(struct weiri_task *task, const struct next_action *action, in
     if (consumer->options.after_run != NULL) {
         struct weir_job told = *job;
         told.reason = action->why == NULL ? job->reason : action->why;
-        consumer->options.after_run(&told, outcome, status, task->run_ns,
+        consumer->options.after_run(&told, outcome, task->status, task->run_ns,
                                     outcome == WEIR_RUN_LOST ? 0 : action->delay_ns,
                                     consumer->options.arg);
     }
@@ -314,24 +308,33 @@ static void outcome(weir_envelope *envelope, int status, void *payload)
 {
     (void)envelope;
     struct weiri_task *task = payload;
-    struct next_action action;
     struct weiri_exchange exchange;
     size_t claims;
-    choose_action(task, status, &action);
-    enum weir_status settled = settle_and_fetch(task, &action, &exchange, &claims);
+    task->status = status;
+    choose_action(task, status);
+    bool is_left = task->consumer->broker->ops->settle != NULL && !weiri_task_settle(task);
+    enum weir_status settled = settle_and_fetch(task, &exchange, &claims);
     /* Set before the next jobs enter the list, so that no more tasks are touched than there are
-     * slots. */
-    weiri_mutex_lock(&task->consumer->mutex);
-    task->is_settled = true;
-    weiri_mutex_unlock(&task->consumer->mutex);
-    if (action.could_not_start) {
-        report(task, &action, status, settled);
+     * slots. What was left is the fetcher's. */
+    if (!is_left) {
+        settled = settled == WEIR_OK ? task->action.settlement.status : settled;
+        weiri_mutex_lock(&task->consumer->mutex);
+        task->is_settled = true;
+        weiri_mutex_unlock(&task->consumer->mutex);
+    }
+    if (task->action.could_not_start) {
+        if (!is_left) {
+            weiri_task_report(task, settled);
+        }
         pause_worker(task->consumer);
     }
     (void)weiri_tasks_start(task->consumer, &exchange.reserved, claims);
     notify_of_free_slots(task->consumer);
-    if (task->was_run && !action.could_not_start) {
-        report(task, &action, status, settled);
+    if (is_left) {
+        return;
+    }
+    if (task->was_run && !task->action.could_not_start) {
+        weiri_task_report(task, settled);
     }
     remove_task(task);
 }
@@ -409,11 +412,8 @@ static bool send_task(weir_consumer *consumer, struct weiri_task *task)
 static void return_job(weir_consumer *consumer, const struct weiri_reservation *reservation)
 {
     struct weiri_settlement settlement = {.reservation = reservation, .event = WEIRI_JOB_RETURN};
-    struct weiri_exchange exchange = {
-        .tube = reservation->job.tube, .settlements = &settlement, .settlement_count = 1};
     struct weir_error error = {""};
-    enum weir_status status =
-        consumer->broker->ops->exchange(consumer->broker->store, &exchange, &error);
+    enum weir_status status = weiri_settle_alone(consumer, &settlement, &error);
     weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
                      "tube %s: no memory to run job %s: %s", reservation->job.tube,
                      reservation->job.id, status == WEIR_OK ? "given back" : error.text);

@@ -4,6 +4,7 @@
  */
 #include <weir/consumer.h>
 
+#include "base/time.h"
 #include "cluster/servers.h"
 #include "support/jobs.h"
 
@@ -199,6 +200,86 @@ TEST(two_with_claims, "while two of three nodes are stopped the third's copies a
     wait_done(&world, 1);
     check_once(&world);
     end(&world);
+}
+
+TEST(without_claims, "without claims, too, a worker goes on while its job's node is stopped, also "
+                     "where runs fail: every copy on the others runs")
+{
+    for (int failures = 0; failures <= 1; failures++) {
+        struct world world;
+        begin(&world, "time_limit=1h", 1, failures);
+        put_all(&world, 0);
+        stop_during(&world, 1);
+        wait_done(&world, SERVER_NODES - 1);
+        signal_nodes(&world, SIGCONT);
+        wait_empty(&world);
+        int runs = 0;
+        for (int i = 0; i < JOBS; i++) {
+            CHECK_INT(world.done[i], >=, SERVER_NODES);
+            runs += world.tried[i];
+        }
+        end(&world);
+        CHECK_INT(world.ends[WEIR_RUN_DONE] + world.ends[WEIR_RUN_RETRY] +
+                      world.ends[WEIR_RUN_LOST],
+                  ==, runs);
+    }
+}
+
+TEST(failing, "runs that fail while the node of their copy is stopped are repeated from the others")
+{
+    struct world world;
+    begin(&world, "claims=REDIS&time_limit=1h", 1, 1);
+    put_all(&world, 0);
+    stop_during(&world, 1);
+    wait_done(&world, 1);
+    check_once(&world);
+    signal_nodes(&world, SIGCONT);
+    end(&world);
+}
+
+/* Puts a job on a node that is not stopped, as a client that is none of ours. */
+static void put_aside(const struct world *world, int number, int run_at)
+{
+    char bytes[64];
+    char answer[64];
+    char body[16];
+    int size = snprintf(body, sizeof(body), "%d/%d", run_at, number);
+    (void)snprintf(bytes, sizeof(bytes), "use t\r\nput 2 0 60 %d\r\n%s\r\n", size, body);
+    node_say(&world->servers, (world->first + 1) % SERVER_NODES, bytes, answer, sizeof(answer));
+}
+
+TEST(long_runs, "while a run of several TTRs has its copy on a stopped node, with claims and "
+                "without, a free worker runs what others have")
+{
+    static const char *const parts[] = {"late=0&time_limit=1h",
+                                        "late=0&time_limit=1h&claims=REDIS"};
+    for (size_t i = 0; i < 2; i++) {
+        struct world world;
+        begin(&world, parts[i], 1, 0);
+        world.workers = 1;
+        struct weir_body body = {"0", 1};
+        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        struct weir_error error;
+        options.ttr_ns = WEIR_SECONDS(1);
+        CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &options, NULL, &error), WEIR_OK);
+        consume(&world, 2);
+        while (world.ready == 0) {
+            pause_shortly();
+        }
+        signal_nodes(&world, SIGSTOP);
+        int64_t until = weiri_monotonic_now() + 2 * options.ttr_ns;
+        for (int run = 1; weiri_monotonic_now() < until; run++) {
+            int number = run % (JOBS - 1) + 1;
+            int before = world.done[number];
+            put_aside(&world, number, run);
+            while (world.done[number] == before) {
+                pause_shortly();
+            }
+        }
+        world.is_open = true;
+        signal_nodes(&world, SIGCONT);
+        end(&world);
+    }
 }
 
 TEST(closes,

@@ -55,21 +55,31 @@ bool weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *co
 static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
 {
     struct weiri_list calls;
+    struct weiri_list settlements;
     weiri_list_init(&calls);
+    weiri_list_init(&settlements);
     weiri_mutex_lock(&cluster->mutex);
     bool is_closing = cluster->is_closing;
     cluster->is_woken = false;
     weiri_list_move(&cluster->calls, &calls);
+    weiri_list_move(&cluster->settlements, &settlements);
     weiri_mutex_unlock(&cluster->mutex);
     while (!weiri_list_is_empty(&calls)) {
         struct weiri_call *call = WEIRI_CONTAINER(calls.next, struct weiri_call, link);
         weiri_list_remove(&call->link);
         call->begin(call, now_ns);
     }
+    while (!weiri_list_is_empty(&settlements)) {
+        struct weiri_settlement *settlement =
+            WEIRI_CONTAINER(settlements.next, struct weiri_settlement, link);
+        weiri_list_remove(&settlement->link);
+        weiri_copy_settle(settlement->reservation->backend, settlement);
+    }
     return !is_closing;
 }
 
-/* Wakes the threads whose calls were answered. A call may be gone once its parker is set. */
+/* Wakes the threads whose calls were answered, and tells of settlements. A call may be gone once
+ * its parker is set, and a settlement and its copy once it was told of. */
 static void wake_finished(struct weiri_cluster *cluster)
 {
     while (!weiri_list_is_empty(&cluster->finished)) {
@@ -77,6 +87,12 @@ static void wake_finished(struct weiri_cluster *cluster)
         weiri_list_remove(&call->link);
         weiri_parker_set(&call->parker);
         weiri_parker_wake(&call->parker);
+    }
+    while (!weiri_list_is_empty(&cluster->settled)) {
+        struct weiri_settlement *settlement =
+            WEIRI_CONTAINER(cluster->settled.next, struct weiri_settlement, link);
+        weiri_list_remove(&settlement->link);
+        settlement->done(settlement);
     }
 }
 
@@ -313,6 +329,8 @@ static enum weir_status open_cluster(struct weiri_cluster_options *options,
     cluster->wake_fd = -1;
     cluster->random = weiri_random_seed();
     weiri_list_init(&cluster->calls);
+    weiri_list_init(&cluster->settlements);
+    weiri_list_init(&cluster->settled);
     weiri_list_init(&cluster->subscriptions);
     weiri_list_init(&cluster->conns);
     weiri_list_init(&cluster->finished);
@@ -375,6 +393,7 @@ const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .move = weiri_cluster_move,
     .late = weiri_cluster_late,
     .exchange = weiri_cluster_exchange,
+    .settle = weiri_cluster_settle,
     .let_go = weiri_cluster_let_go,
     .mark = weiri_cluster_mark,
     .wait = weiri_cluster_wait,

@@ -45,6 +45,7 @@ struct weiri_cluster {
     struct weiri_cond changed; /* for waits: a subscription has more signals */
     /* Guarded by the mutex. */
     struct weiri_list calls WEIRI_GUARDED_BY(mutex);         /* handed in, not begun */
+    struct weiri_list settlements WEIRI_GUARDED_BY(mutex);   /* the same */
     struct weiri_list subscriptions WEIRI_GUARDED_BY(mutex); /* added to, never removed from */
     struct weiri_list buckets[WEIRI_BUCKETS]; /* the copies of all tubes, by their keys: a claim
                                                  names no tube */
@@ -56,6 +57,7 @@ struct weiri_cluster {
     struct weiri_list conns;
     size_t conn_count;
     struct weiri_list finished; /* calls whose threads are to be woken */
+    struct weiri_list settled;  /* settlements to tell of */
     uint64_t claim_token;       /* the last */
     size_t leaving;             /* copies whose end is decided, and not answered by their nodes */
     struct pollfd *polls;       /* the wake-up's, Redis', one for each connection */

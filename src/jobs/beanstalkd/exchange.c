@@ -68,37 +68,14 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
 
 /* --- exchange --- */
 
-struct settle_call {
-    struct weiri_call call;
-    struct weiri_exchange *exchange;
-};
-
-static void send_settlements(struct weiri_call *call, int64_t now_ns)
+void weiri_cluster_settle(void *store, struct weiri_settlement *settlement)
 {
-    struct weiri_exchange *exchange = WEIRI_CONTAINER(call, struct settle_call, call)->exchange;
-    (void)now_ns;
-    for (size_t i = 0, count = exchange->settlement_count; i < count; i++) {
-        struct weiri_settlement *settlement = &exchange->settlements[i];
-        settlement->call = call;
-        weiri_list_init(&settlement->link);
-        weiri_copy_settle(settlement->reservation->backend, settlement);
-    }
-}
-
-static enum weir_status settle(struct weiri_cluster *cluster, struct weiri_exchange *exchange,
-                               struct weir_error *ret_error)
-{
-    struct settle_call settle = {
-        .call = {.cluster = cluster, .begin = send_settlements, .left = exchange->settlement_count},
-        .exchange = exchange};
-    weiri_call_run(&settle.call);
-    for (size_t i = 0; i < exchange->settlement_count; i++) {
-        if (exchange->settlements[i].status == WEIR_EUNAVAILABLE) {
-            return weiri_fail(ret_error, WEIR_EUNAVAILABLE,
-                              "Redis for claims is away: what a job came to cannot be confirmed");
-        }
-    }
-    return WEIR_OK;
+    struct weiri_cluster *cluster = store;
+    weiri_list_init(&settlement->link);
+    weiri_mutex_lock(&cluster->mutex);
+    weiri_list_insert_before(&cluster->settlements, &settlement->link);
+    weiri_cluster_wake_locked(cluster);
+    weiri_mutex_unlock(&cluster->mutex);
 }
 
 /* Takes from the stock; what lacks is the demand. */
@@ -155,9 +132,9 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
     if (subscription == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    enum weir_status status = settle(cluster, exchange, ret_error);
-    if (status != WEIR_OK || exchange->wanted == 0) {
-        return status;
+    WEIRI_ASSERT(exchange->settlement_count == 0);
+    if (exchange->wanted == 0) {
+        return WEIR_OK;
     }
     int64_t now = weiri_monotonic_now();
     weiri_mutex_lock(&cluster->mutex);
@@ -166,8 +143,7 @@ enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exch
     }
     take_locked(cluster, subscription, exchange);
     bool is_watching = subscription->watchers > 0 && exchange->reserved_count == 0;
-    /* Not by a call that settles, since a worker waits for that. */
-    bool may_ask = is_watching && exchange->settlement_count == 0 && subscription->check_ns <= now;
+    bool may_ask = is_watching && !exchange->is_hasty && subscription->check_ns <= now;
     if (may_ask) {
         subscription->check_ns = weiri_time_add(now, CHECK_BUSY_NS);
     }

@@ -60,15 +60,15 @@ static uint32_t seconds_until(const struct weiri_copy *copy, int64_t run_at_ns)
     return seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
 }
 
-/* Answers the first settlement. The copy stays until the thread that waits is woken, at the end of
- * the round. */
+/* Answers the first settlement. It and the copy stay until that is told, at the end of the round.
+ */
 static void answer(struct weiri_copy *copy, enum weir_status status)
 {
     struct weiri_settlement *settlement =
         WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
     weiri_list_remove(&settlement->link);
     settlement->status = status;
-    weiri_call_answer(settlement->call);
+    weiri_list_insert_before(&copy->lane->subscription->cluster->settled, &settlement->link);
 }
 
 /* A copy that no consumer has was touched, or has left. */

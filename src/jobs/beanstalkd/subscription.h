@@ -164,6 +164,7 @@ void weiri_copy_keep(struct weiri_copy *copy);
 /* Functions of struct weiri_broker_ops. */
 enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exchange,
                                         struct weir_error *ret_error);
+void weiri_cluster_settle(void *store, struct weiri_settlement *settlement);
 void weiri_cluster_let_go(void *store, struct weiri_reservation *reservation);
 uint32_t weiri_cluster_mark(void *store, const char *tube);
 bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t count,

@@ -1,0 +1,202 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Settling by brokers of which each job has servers of its own (ops->settle). No thread waits for a
+ * server that is silent: touches are begun, and their answers come on a thread of the backend's; a
+ * worker leaves an end that is not answered soon to the fetcher. */
+#include <weir/envelope.h>
+
+#include "base/time.h"
+#include "jobs/consumer.h"
+
+/* How long a worker waits for the answer to its job's end. */
+#define PATIENCE_NS WEIR_MS(100)
+
+/* The last use of the consumer by a thread of the backend's: the fetcher ends, and the consumer can
+ * be freed, once all settlements were told of. */
+static void leave(weir_consumer *consumer, bool must_wake)
+{
+    if (must_wake) {
+        weiri_fetcher_wake(consumer);
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->settling--;
+    if (consumer->is_over) {
+        (void)weiri_fetcher_notify_locked(consumer);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+}
+
+static void touched(struct weiri_settlement *touch)
+{
+    struct weiri_task *task = WEIRI_CONTAINER(touch, struct weiri_task, touch);
+    weir_consumer *consumer = task->consumer;
+    weiri_mutex_lock(&consumer->mutex);
+    weiri_task_touched_locked(task, touch);
+    weiri_cond_broadcast(&consumer->changed);
+    bool must_wake = weiri_fetcher_notify_locked(consumer);
+    weiri_mutex_unlock(&consumer->mutex);
+    leave(consumer, must_wake);
+}
+
+void weiri_touches_begin(weir_consumer *consumer, size_t count)
+{
+    weiri_mutex_lock(&consumer->mutex);
+    consumer->settling += count;
+    weiri_mutex_unlock(&consumer->mutex);
+    atomic_fetch_add_explicit(&consumer->exchanges, count, memory_order_relaxed);
+    for (size_t i = 0; i < count; i++) {
+        struct weiri_task *task = consumer->touched[i];
+        task->touch = consumer->touches[i];
+        task->touch.done = touched;
+        consumer->broker->ops->settle(consumer->broker->store, &task->touch);
+    }
+}
+
+static void ended(struct weiri_settlement *settlement)
+{
+    struct weiri_task *task = WEIRI_CONTAINER(settlement, struct weiri_task, action.settlement);
+    weir_consumer *consumer = task->consumer;
+    struct weiri_parker *parker = &task->parker;
+    weiri_mutex_lock(&consumer->mutex);
+    task->is_ending = false;
+    if (settlement->status == WEIR_EUNAVAILABLE) {
+        task->refusals++;
+        task->settle_ns = weiri_time_add(weiri_monotonic_now(), weiri_retry_ns(task->refusals));
+    }
+    weiri_parker_set(parker);
+    bool must_wake = task->is_left && weiri_fetcher_notify_locked(consumer);
+    weiri_mutex_unlock(&consumer->mutex);
+    weiri_parker_wake(parker);
+    leave(consumer, must_wake);
+}
+
+static void begin_end(struct weiri_task *task)
+{
+    weir_consumer *consumer = task->consumer;
+    weiri_mutex_lock(&consumer->mutex);
+    task->is_ending = true;
+    consumer->settling++;
+    weiri_mutex_unlock(&consumer->mutex);
+    task->action.settlement.done = ended;
+    consumer->broker->ops->settle(consumer->broker->store, &task->action.settlement);
+}
+
+bool weiri_task_settle(struct weiri_task *task)
+{
+    weir_consumer *consumer = task->consumer;
+    int64_t limit = weiri_time_add(weiri_monotonic_now(), PATIENCE_NS);
+    weiri_parker_init(&task->parker);
+    begin_end(task);
+    while (!weiri_parker_is_set(&task->parker) && weiri_monotonic_now() < limit) {
+        weiri_parker_sleep(&task->parker, limit);
+    }
+    bool must_wake = false;
+    weiri_mutex_lock(&consumer->mutex);
+    bool is_known = !task->is_ending && !task->is_being_touched &&
+                    task->action.settlement.status != WEIR_EUNAVAILABLE;
+    if (is_known) {
+        task->is_settled = true;
+    } else {
+        task->is_left = true;
+        weir_envelope_ref(task->envelope);
+        must_wake = weiri_fetcher_notify_locked(consumer);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    if (must_wake) {
+        weiri_fetcher_wake(consumer);
+    }
+    return is_known;
+}
+
+static bool may_retry_locked(const weir_consumer *consumer, const struct weiri_task *task)
+    WEIRI_REQUIRES(consumer->mutex)
+{
+    return task->action.settlement.status == WEIR_EUNAVAILABLE && consumer->stops < 2 &&
+           consumer->end_status == WEIR_OK;
+}
+
+/* A task that was left of which the end is known, or is to be tried again now; NULL: none. */
+static struct weiri_task *find_left_locked(weir_consumer *consumer, int64_t now_ns,
+                                           int64_t *ret_next_ns) WEIRI_REQUIRES(consumer->mutex)
+{
+    struct weiri_list *end = &consumer->tasks;
+    *ret_next_ns = INT64_MAX;
+    for (struct weiri_list *link = end->next; link != end; link = link->next) {
+        struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
+        if (!task->is_left || task->is_ending || task->is_being_touched) {
+            continue;
+        }
+        if (!may_retry_locked(consumer, task) || task->settle_ns <= now_ns) {
+            return task;
+        }
+        *ret_next_ns = weiri_time_earlier(*ret_next_ns, task->settle_ns);
+    }
+    return NULL;
+}
+
+int64_t weiri_left_advance(weir_consumer *consumer)
+{
+    int64_t now = weiri_monotonic_now();
+    int64_t next;
+    struct weiri_task *task;
+    weiri_mutex_lock(&consumer->mutex);
+    while ((task = find_left_locked(consumer, now, &next)) != NULL) {
+        bool may_retry = may_retry_locked(consumer, task);
+        if (!may_retry) {
+            task->is_settled = true;
+            weiri_list_remove(&task->link);
+            consumer->is_notified = true; /* it may have been the last */
+        }
+        weiri_mutex_unlock(&consumer->mutex);
+        if (may_retry) {
+            if (weiri_retry_is_told(task->refusals)) {
+                weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
+                                 "tube %s: job %s ended and cannot be settled: Redis for claims is "
+                                 "away",
+                                 task->reservation->job.tube, task->reservation->job.id);
+            }
+            begin_end(task);
+        } else {
+            if (task->was_run) {
+                weiri_task_report(task, task->action.settlement.status);
+            }
+            weir_envelope_unref(task->envelope);
+        }
+        weiri_mutex_lock(&consumer->mutex);
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    return next;
+}
+
+/* A thread that waits. */
+struct alone {
+    struct weiri_settlement settlement;
+    struct weiri_parker parker;
+};
+
+static void answered(struct weiri_settlement *settlement)
+{
+    struct weiri_parker *parker = &WEIRI_CONTAINER(settlement, struct alone, settlement)->parker;
+    weiri_parker_set(parker);
+    weiri_parker_wake(parker);
+}
+
+enum weir_status weiri_settle_alone(weir_consumer *consumer, struct weiri_settlement *settlement,
+                                    struct weir_error *ret_error)
+{
+    const weir_broker *broker = consumer->broker;
+    if (broker->ops->settle == NULL) {
+        struct weiri_exchange exchange = {.tube = settlement->reservation->job.tube,
+                                          .settlements = settlement,
+                                          .settlement_count = 1};
+        return broker->ops->exchange(broker->store, &exchange, ret_error);
+    }
+    struct alone alone = {.settlement = *settlement};
+    alone.settlement.done = answered;
+    weiri_parker_init(&alone.parker);
+    broker->ops->settle(broker->store, &alone.settlement);
+    while (!weiri_parker_is_set(&alone.parker)) {
+        weiri_parker_sleep(&alone.parker, weiri_time_add(weiri_monotonic_now(), WEIRI_WAIT_MAX_NS));
+    }
+    return alone.settlement.status;
+}
