@@ -63,7 +63,8 @@ enum weir_run_outcome {
 /** "done", "retry", "buried", "lost", "returned"; "?" for anything else. */
 WEIR_API const char *weir_job_outcome_name(enum weir_run_outcome outcome);
 
-/** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster. */
+/** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster,
+ * where the number 0 is of a node that was sent the job and has not told whether it took it. */
 struct weir_job_id {
     char text[WEIR_JOB_ID_SIZE]; /**< NUL-terminated. */
 };

@@ -67,6 +67,7 @@ static bool begin_calls(struct weiri_cluster *cluster, int64_t now_ns)
     while (!weiri_list_is_empty(&calls)) {
         struct weiri_call *call = WEIRI_CONTAINER(calls.next, struct weiri_call, link);
         weiri_list_remove(&call->link);
+        weiri_list_insert_before(&cluster->running, &call->link);
         call->begin(call, now_ns);
     }
     while (!weiri_list_is_empty(&settlements)) {
@@ -136,7 +137,8 @@ static int64_t watch_nodes(struct weiri_cluster *cluster, int64_t now_ns)
         struct weiri_conn *conn = &node->control;
         tell_of_node(cluster, node);
         weiri_mutex_lock(&cluster->mutex);
-        node->is_suspect = conn->failures > 0 || conn->facts.is_draining || !conn->facts.has_binlog;
+        node->is_suspect = conn->failures > 0 || conn->is_silent || conn->facts.is_draining ||
+                           !conn->facts.has_binlog;
         weiri_mutex_unlock(&cluster->mutex);
         if (conn->state == WEIRI_CONN_UP && !node->is_checked && node->check_ns <= now_ns) {
             node->is_checked = true;
@@ -231,7 +233,8 @@ static void run(void *arg)
     struct weiri_cluster *cluster = arg;
     int64_t now = weiri_monotonic_now();
     while (begin_calls(cluster, now)) {
-        int64_t next = weiri_subscriptions_advance(cluster, now);
+        int64_t next = weiri_calls_advance(cluster, now);
+        next = weiri_time_earlier(next, weiri_subscriptions_advance(cluster, now));
         weiri_cluster_poll(cluster, now, weiri_time_earlier(next, watch_nodes(cluster, now)));
         now = weiri_monotonic_now();
     }
@@ -333,6 +336,7 @@ static enum weir_status open_cluster(struct weiri_cluster_options *options,
     weiri_list_init(&cluster->settled);
     weiri_list_init(&cluster->subscriptions);
     weiri_list_init(&cluster->conns);
+    weiri_list_init(&cluster->running);
     weiri_list_init(&cluster->finished);
     for (size_t i = 0; i < WEIRI_BUCKETS; i++) {
         weiri_list_init(&cluster->buckets[i]);

@@ -56,6 +56,7 @@ struct weiri_cluster {
     /* The cluster thread's. */
     struct weiri_list conns;
     size_t conn_count;
+    struct weiri_list running;  /* calls that wait for answers */
     struct weiri_list finished; /* calls whose threads are to be woken */
     struct weiri_list settled;  /* settlements to tell of */
     uint64_t claim_token;       /* the last */
@@ -85,6 +86,8 @@ struct weiri_call {
     struct weiri_cluster *cluster;
     /* On the cluster's thread: sends what the call is about. */
     void (*begin)(struct weiri_call *call, int64_t now_ns);
+    /* Does what is due while it waits, and returns when something will be. NULL: nothing is. */
+    int64_t (*advance)(struct weiri_call *call, int64_t now_ns);
     size_t left;
     struct weiri_parker parker; /* the other thread's; set once all answers are there */
 };
@@ -93,24 +96,27 @@ struct weiri_call {
 void weiri_call_run(struct weiri_call *call);
 /* On the cluster's thread: one answer came. The call may end with the round. */
 void weiri_call_answer(struct weiri_call *call);
+/* On the cluster's thread: advances the calls that wait. Returns when to do so again. */
+int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);
 
 #define WEIRI_STAMP_SIZE 24
 
 /* One copy of a job, as its id names it. */
 struct weiri_copy_id {
     size_t node;
-    uint64_t number;
+    uint64_t number; /* 0: a put was sent that the node did not answer in time */
 };
 
 /* A request to a node, and its answer. */
 struct weiri_query {
     struct weiri_command command;
-    enum weiri_delivery delivery;
-    enum weiri_reply_kind kind; /* 0 unless answered */
-    uint64_t id;                /* of the job; of WEIRI_JOB_TOO_BIG the node's limit */
-    char *body;                 /* taken; weiri_queries_fini() frees it */
+    enum weiri_delivery delivery; /* 0: not known yet */
+    enum weiri_reply_kind kind;   /* 0 unless answered */
+    uint64_t id;                  /* of the job; of WEIRI_JOB_TOO_BIG the node's limit */
+    char *body;                   /* taken; weiri_queries_fini() frees it */
     size_t body_size;
-    char why[96];                                   /* not sent or lost: why */
+    bool is_patient; /* its node was not silent when it was sent */
+    char why[96];    /* not sent or lost: why; set before it is sent: it is not to be */
     char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */
 };
 
@@ -120,6 +126,11 @@ struct weiri_queries {
     struct weiri_query *query;
     size_t count;
     size_t capacity;
+    /* Where it says so, answers that have not come 200 ms after the last one that did, or that only
+     * silent nodes owe, are not waited for. NULL: all are. */
+    bool (*is_enough)(const struct weiri_queries *queries);
+    size_t patient;   /* those that are not answered */
+    int64_t check_ns; /* when to ask that next */
 };
 
 /* Space for so many; WEIR_ENOMEM in words. */

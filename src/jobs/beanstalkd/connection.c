@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/broker.h"
@@ -51,6 +52,7 @@ static void drop(struct weiri_conn *conn)
     conn->state = WEIRI_CONN_DOWN;
     conn->writing = NULL;
     conn->is_own_sent = false;
+    conn->is_silent = false;
     conn->out_start = 0;
     conn->out_end = 0;
     conn->used[0] = '\0';
@@ -190,7 +192,55 @@ void weiri_conn_push(struct weiri_conn *conn, struct weiri_command *command, int
         limit = weiri_time_add(limit, WEIR_SECONDS(command->request.count));
     }
     command->limit_ns = weiri_time_add(now_ns, limit);
+    command->is_sent = false;
     weiri_list_insert_before(&conn->waiting, &command->link);
+}
+
+/* What a command that was left came to: nobody waits for it. */
+static void left(struct weiri_command *command, enum weiri_delivery delivery,
+                 struct weiri_reply *reply)
+{
+    (void)delivery;
+    (void)reply;
+    weiri_release(command->conn->config.allocator, command,
+                  sizeof(*command) + command->request.prefix_size);
+}
+
+void weiri_conn_leave(struct weiri_command *command)
+{
+    struct weiri_conn *conn = command->conn;
+    const struct weiri_request *request = &command->request;
+    conn->is_silent = true;
+    if (!command->is_sent) {
+        weiri_list_remove(&command->link);
+        command->done(command, WEIRI_NOT_SENT, NULL);
+        return;
+    }
+    /* The caller's bytes may not be written yet. */
+    size_t size = request->prefix_size + request->body_size;
+    struct weiri_command *copy = weiri_alloc(conn->config.allocator, sizeof(*copy) + size);
+    if (copy == NULL) {
+        return;
+    }
+    *copy = *command;
+    copy->done = left;
+    char *bytes = (char *)(copy + 1);
+    if (request->prefix_size > 0) {
+        memcpy(bytes, request->prefix, request->prefix_size);
+    }
+    if (request->body_size > 0) {
+        memcpy(bytes + request->prefix_size, request->body, request->body_size);
+    }
+    copy->request.prefix = bytes;
+    copy->request.prefix_size = size;
+    copy->request.body_size = 0;
+    weiri_list_init(&copy->link);
+    weiri_list_insert_before(&command->link, &copy->link);
+    weiri_list_remove(&command->link);
+    if (conn->writing == command) {
+        conn->writing = copy;
+    }
+    command->done(command, WEIRI_LOST, NULL);
 }
 
 /* The limit of the oldest command that is not answered. */

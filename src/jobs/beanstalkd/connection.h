@@ -41,6 +41,7 @@ struct weiri_command {
     const char *use; /* tube that must be used before; NULL: any */
     void *owner;     /* what done() may need to find */
     int64_t limit_ns;
+    bool is_sent; /* in part at least */
     /* reply: NULL unless answered; its body may be taken by setting it to NULL. */
     void (*done)(struct weiri_command *command, enum weiri_delivery delivery,
                  struct weiri_reply *reply);
@@ -94,6 +95,7 @@ struct weiri_conn {
     struct weiri_list link; /* the owner's */
     enum weiri_conn_state state;
     bool is_wanted;      /* the owner's: connect, and stay connected */
+    bool is_silent;      /* a command was left, and no reply has come since */
     uint32_t failures;   /* in a row; 0 again once the node has answered the greeting */
     uint32_t generation; /* counts connections: reservations end with theirs */
     int64_t retry_ns;
@@ -132,6 +134,9 @@ void weiri_conn_fini(struct weiri_conn *conn);
 
 /* Hands in a command. Where the node is known to be away it is done at once, as not sent. */
 void weiri_conn_push(struct weiri_conn *conn, struct weiri_command *command, int64_t now_ns);
+/* Waits for a command's answer no longer: it is done as not sent, or as lost, and then a copy of it
+ * goes on. Without memory for that it is waited for. */
+void weiri_conn_leave(struct weiri_command *command);
 
 /* Does what is due: connects, ends steps that took too long, encodes. Returns when to call again at
  * the latest. */

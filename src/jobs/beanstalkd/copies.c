@@ -15,7 +15,11 @@ size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const
         if (mask == NULL || mask[i]) {
             const struct weiri_request request = {
                 .verb = verb, .id = copies->ids[i].number, .priority = copies->priorities[i]};
-            (void)weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
+            struct weiri_query *query =
+                weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
+            if (request.id == 0) {
+                (void)snprintf(query->why, sizeof(query->why), "it did not answer the put");
+            }
         }
     }
     weiri_queries_run(&copies->queries);
@@ -53,8 +57,11 @@ static void add_copies(struct weiri_copies *copies, char *ids)
         size_t one = 0;
         bool is_new = weiri_id_parse(copies->cluster, text, added, &one, NULL) == WEIR_OK;
         for (size_t i = 0; i < copies->count; i++) {
-            is_new = is_new &&
-                     (copies->ids[i].node != added->node || copies->ids[i].number != added->number);
+            uint64_t number = copies->ids[i].number;
+            if (copies->ids[i].node == added->node && (number == added->number || number == 0)) {
+                copies->ids[i] = *added;
+                is_new = false;
+            }
         }
         copies->count += is_new;
     }

@@ -95,6 +95,11 @@ static void take_locked(struct weiri_cluster *cluster, struct weiri_subscription
     weiri_cluster_wake_locked(cluster);
 }
 
+static bool is_enough(const struct weiri_queries *queries)
+{
+    return queries->count > 0; /* those that are silent are away */
+}
+
 /* Asks all nodes whether the tube is empty, and says when to ask again. Each accepted job has
  * min_written copies, so where fewer nodes are away one copy is on a node that answered. */
 static enum weir_status check_emptiness(struct weiri_cluster *cluster,
@@ -109,6 +114,7 @@ static enum weir_status check_emptiness(struct weiri_cluster *cluster,
     if (status != WEIR_OK) {
         return status;
     }
+    queries.is_enough = is_enough;
     (void)weiri_cluster_count(&queries, exchange->tube, &counts);
     for (size_t i = 0; i < queries.count; i++) {
         away += queries.query[i].delivery != WEIRI_ANSWERED;

@@ -41,7 +41,8 @@ static bool read_copy(const struct weiri_cluster *cluster, const char *text, siz
         memcpy(name, tube, (size_t)(slash - tube));
         name[slash - tube] = '\0';
         ret_copy->node = i;
-        return slash[1] != '0' && weir_tube_check(name, NULL) == WEIR_OK &&
+        bool is_number = slash[1] != '0' || slash + 2 == end;
+        return is_number && weir_tube_check(name, NULL) == WEIR_OK &&
                weiri_number_read(slash + 1, (size_t)(end - slash) - 1, &ret_copy->number);
     }
     return false;

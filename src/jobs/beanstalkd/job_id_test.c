@@ -10,7 +10,8 @@ static struct weiri_cluster cluster = {
                 .node_count = 3}};
 
 TEST(reads_what_it_writes,
-     "an id holds its copies, also where a tube has slashes or looks like one")
+     "an id holds its copies, also one without a number, and where a tube has slashes or looks "
+     "like one")
 {
     static const char *const tubes[] = {"t", "a/b", "/", "a/7"};
     for (size_t i = 0; i < 4; i++) {
@@ -20,13 +21,13 @@ TEST(reads_what_it_writes,
         struct weir_error error;
         CHECK(weiri_id_add(&id, "h:11", tubes[i], 1));
         CHECK(weiri_id_add(&id, "h:1", tubes[i], UINT64_MAX));
-        CHECK(weiri_id_add(&id, "%2Frun%2Fb.sock", tubes[i], 20));
+        CHECK(weiri_id_add(&id, "%2Frun%2Fb.sock", tubes[i], 0));
         CHECK_STATUS(weiri_id_parse(&cluster, id.text, copies, &count, &error), WEIR_OK);
         CHECK_INT(count, ==, 3);
         CHECK_INT(copies[0].node, ==, 1);
         CHECK_INT(copies[1].node, ==, 0);
         CHECK_INT(copies[2].node, ==, 2);
-        CHECK(copies[0].number == 1 && copies[1].number == UINT64_MAX && copies[2].number == 20);
+        CHECK(copies[0].number == 1 && copies[1].number == UINT64_MAX && copies[2].number == 0);
     }
 }
 
@@ -44,7 +45,7 @@ TEST(refuses_bad_ids, "an id that no put of this cluster has made is refused, wi
         {"h:1/t", "offset 0"},
         {"h:1//1", "offset 0"},
         {"h:1/t/", "offset 0"},
-        {"h:1/t/0", "offset 0"},
+        {"h:1/t/00", "offset 0"},
         {"h:1/t/01", "offset 0"},
         {"h:1/t/-1", "offset 0"},
         {"h:1/t/1x", "offset 0"},

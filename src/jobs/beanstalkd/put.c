@@ -80,12 +80,34 @@ static void read_copies(const struct weiri_query *query, size_t replicas,
     }
 }
 
+/* The first job with fewer copies than it must have; their number: there is none. */
+static size_t find_short(const struct weiri_queries *puts)
+{
+    const struct weiri_cluster_options *options = &puts->call.cluster->options;
+    enum weiri_copy_state copies[WEIRI_NODES_MAX];
+    size_t job = 0;
+    for (; job < puts->count / options->replicas; job++) {
+        read_copies(&puts->query[job * options->replicas], options->replicas, copies);
+        if (weiri_quorum_judge(copies, options->replicas, options->min_written) !=
+            WEIRI_PUT_ACCEPTED) {
+            break;
+        }
+    }
+    return job;
+}
+
+static bool is_enough(const struct weiri_queries *puts)
+{
+    return find_short(puts) == puts->count / puts->call.cluster->options.replicas;
+}
+
 /* Takes back every copy of the call, in the memory of its queries, so that lack of memory cannot
  * leave one. Returns whether nothing of it can run any more. */
 static bool take_back(struct weiri_queries *puts)
 {
     bool is_all_gone = true;
     size_t kept = 0;
+    puts->is_enough = NULL;
     for (size_t i = 0, count = puts->count; i < count; i++) {
         const struct weiri_query *query = &puts->query[i];
         if (weiri_copy_has_id(query->delivery, query->kind)) {
@@ -131,21 +153,17 @@ static enum weir_status judge(struct put_call *call, struct weiri_queries *puts,
                               struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
     const struct weiri_cluster_options *options = &call->cluster->options;
-    enum weiri_copy_state copies[WEIRI_NODES_MAX];
-    for (size_t job = 0; job < call->put->count; job++) {
-        read_copies(&puts->query[job * options->replicas], options->replicas, copies);
-        if (weiri_quorum_judge(copies, options->replicas, options->min_written) !=
-            WEIRI_PUT_ACCEPTED) {
-            return refuse(call, puts, job, ret_error);
-        }
+    size_t first = find_short(puts);
+    if (first < call->put->count) {
+        return refuse(call, puts, first, ret_error);
     }
     for (size_t job = 0; job < call->put->count && ret_ids != NULL; job++) {
         ret_ids[job].text[0] = '\0';
         for (size_t i = 0; i < options->replicas; i++) {
             const struct weiri_query *query = &puts->query[job * options->replicas + i];
-            if (query->kind == WEIRI_INSERTED) {
+            if (query->kind == WEIRI_INSERTED || query->delivery == WEIRI_LOST) {
                 (void)weiri_id_add(&ret_ids[job], options->nodes[weiri_query_node(query)].text,
-                                   call->put->tube, query->id);
+                                   call->put->tube, query->kind == WEIRI_INSERTED ? query->id : 0);
             }
         }
     }
@@ -185,6 +203,7 @@ enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
     if (status != WEIR_OK) {
         return status;
     }
+    puts.is_enough = is_enough;
     for (size_t job = 0; job < put->count; job++) {
         call.request.body = put->bodies[job].data;
         call.request.body_size = put->bodies[job].size;

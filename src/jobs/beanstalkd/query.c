@@ -11,6 +11,9 @@
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
 
+/* How long what a call can do without is waited for. */
+#define PATIENCE_NS WEIR_MS(200)
+
 void weiri_call_run(struct weiri_call *call)
 {
     struct weiri_cluster *cluster = call->cluster;
@@ -32,29 +35,31 @@ void weiri_call_answer(struct weiri_call *call)
 {
     call->left--;
     if (call->left == 0) {
+        weiri_list_remove(&call->link);
         weiri_list_insert_before(&call->cluster->finished, &call->link);
     }
 }
 
-/* --- requests --- */
-
-static void send_queries(struct weiri_call *call, int64_t now_ns)
+int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns)
 {
-    struct weiri_queries *queries = WEIRI_CONTAINER(call, struct weiri_queries, call);
-    for (size_t i = 0, count = queries->count; i < count; i++) {
-        struct weiri_command *command = &queries->query[i].command;
-        weiri_conn_push(command->conn, command, now_ns);
+    int64_t next = INT64_MAX;
+    struct weiri_list *end = &cluster->running;
+    struct weiri_list *following;
+    for (struct weiri_list *link = end->next; link != end; link = following) {
+        struct weiri_call *call = WEIRI_CONTAINER(link, struct weiri_call, link);
+        following = link->next;
+        if (call->advance != NULL) {
+            next = weiri_time_earlier(next, call->advance(call, now_ns));
+        }
     }
+    return next;
 }
 
-enum weir_status weiri_queries_init(struct weiri_queries *queries, struct weiri_cluster *cluster,
-                                    size_t capacity, struct weir_error *ret_error)
+/* --- requests --- */
+
+static void plan_check(struct weiri_queries *queries, int64_t now_ns)
 {
-    *queries = (struct weiri_queries){.call = {.cluster = cluster, .begin = send_queries},
-                                      .capacity = capacity};
-    queries->query =
-        weiri_alloc_zero(&cluster->config->allocator, capacity, sizeof(*queries->query));
-    return queries->query != NULL ? WEIR_OK : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
+    queries->check_ns = weiri_time_add(now_ns, queries->patient > 0 ? PATIENCE_NS : 0);
 }
 
 static void answered(struct weiri_command *command, enum weiri_delivery delivery,
@@ -70,10 +75,62 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
         query->body = reply->body;
         query->body_size = reply->body_size;
         reply->body = NULL;
-    } else {
+    } else if (query->why[0] == '\0') {
         (void)snprintf(query->why, sizeof(query->why), "%.90s", command->conn->why);
     }
+    queries->patient -= query->is_patient;
+    plan_check(queries, weiri_monotonic_now());
     weiri_call_answer(&queries->call);
+}
+
+static void send_queries(struct weiri_call *call, int64_t now_ns)
+{
+    struct weiri_queries *queries = WEIRI_CONTAINER(call, struct weiri_queries, call);
+    size_t count = queries->count;
+    queries->patient = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct weiri_query *query = &queries->query[i];
+        query->is_patient = !query->command.conn->is_silent;
+        queries->patient += query->is_patient;
+    }
+    plan_check(queries, now_ns);
+    for (size_t i = 0; i < count; i++) {
+        struct weiri_query *query = &queries->query[i];
+        if (query->why[0] == '\0') {
+            weiri_conn_push(query->command.conn, &query->command, now_ns);
+        } else {
+            answered(&query->command, WEIRI_NOT_SENT, NULL);
+        }
+    }
+}
+
+/* Leaves what is not answered, once that is enough. */
+static int64_t hurry(struct weiri_call *call, int64_t now_ns)
+{
+    struct weiri_queries *queries = WEIRI_CONTAINER(call, struct weiri_queries, call);
+    if (queries->is_enough == NULL || queries->check_ns > now_ns) {
+        return queries->is_enough == NULL ? INT64_MAX : queries->check_ns;
+    }
+    queries->check_ns = INT64_MAX;
+    if (queries->is_enough(queries)) {
+        for (size_t i = 0, count = queries->count; i < count; i++) {
+            if (queries->query[i].delivery == 0) {
+                weiri_conn_leave(&queries->query[i].command);
+            }
+        }
+    }
+    return INT64_MAX;
+}
+
+enum weir_status weiri_queries_init(struct weiri_queries *queries, struct weiri_cluster *cluster,
+                                    size_t capacity, struct weir_error *ret_error)
+{
+    *queries = (struct weiri_queries){
+        .call = {.cluster = cluster, .begin = send_queries, .advance = hurry},
+        .capacity = capacity};
+    queries->query =
+        weiri_alloc_zero(&cluster->config->allocator, capacity, sizeof(*queries->query));
+    return queries->query != NULL ? WEIR_OK : weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
 }
 
 struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node,
@@ -81,8 +138,7 @@ struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node
 {
     WEIRI_ASSERT(queries->count < queries->capacity);
     struct weiri_query *query = &queries->query[queries->count++];
-    *query = (struct weiri_query){.delivery = WEIRI_NOT_SENT,
-                                  .command = {.conn = &queries->call.cluster->nodes[node].control,
+    *query = (struct weiri_query){.command = {.conn = &queries->call.cluster->nodes[node].control,
                                               .request = *request,
                                               .use = use,
                                               .owner = queries,

@@ -158,6 +158,7 @@ static void encode(struct weiri_conn *conn)
                 command->done(command, WEIRI_NOT_SENT, NULL);
                 continue;
             }
+            command->is_sent = true;
             weiri_list_insert_before(&conn->sent, &command->link);
             conn->writing = command;
             conn->written = 0;
@@ -201,6 +202,7 @@ static void answer(struct weiri_conn *conn, int64_t now_ns)
         return;
     }
     weiri_list_remove(&command->link);
+    conn->is_silent = false;
     enum weiri_reply_kind kind = reply->kind;
     enum weiri_verb verb = command->request.verb;
     bool is_own = command == &conn->own;
