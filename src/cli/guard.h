@@ -3,9 +3,6 @@
 #ifndef WEIRI_CLI_GUARD_H
 #define WEIRI_CLI_GUARD_H
 
-#include <stddef.h>
-#include <sys/types.h>
-
 #include <sys/types.h>
 
 /* A process that ends what a worker leaves behind when it is killed. Else programs of its jobs
@@ -15,7 +12,8 @@
  * start time. All have a random word in their environment as well (WEIR_GUARD), and so has what
  * they start. The guard waits for the worker's end, and kills what is in these sessions or has the
  * word, until there is nothing. It does not find a process that has left its session and has no
- * word, and may not kill one of another user. */
+ * word, nor a program that dropped the word before the worker could tell of it (guard_add()), and
+ * may not kill one of another user. */
 
 /* Starts the guard. Called before there are threads and before a store is open. Without one (no
  * processes left) nothing is guarded. */

@@ -153,7 +153,9 @@ int units_reap(struct units *units, const struct setup *setup)
         int result = result_of(unit);
         worker_end(&unit->worker); /* the metrics have one of a name */
         int followed = follow(units, setup, unit);
-        result = result != EX_OK ? result : followed;
+        /* A reload may come before the end of a unit whose program was gone. */
+        bool is_mended = unit->is_followed && is_broken(unit);
+        result = result != EX_OK && !is_mended ? result : followed;
         code = code == EX_OK || code == EX_UNAVAILABLE ? (result != EX_OK ? result : code) : code;
         free_unit(unit);
     }

@@ -242,11 +242,18 @@ TEST(without_word, "programs without the guard's word in their environment end w
 {
     program_init();
     WEIR(0, "put", "t", "x");
-    struct running worker =
-        program_start("", 0,
-                      WORDS("work", "t", "--", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
-                            "timeout 1000 sleep 1000 & sleep 1000 & : > started; exec sleep 1000"));
-    WAIT_UNTIL(access("started", F_OK) == 0);
+    struct running worker = program_start(
+        "", 0,
+        WORDS("work", "t", "--", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
+              "timeout 1000 sleep 1000 & sleep 1000 & echo started >&2; exec sleep 1000"));
+    /* What the program writes is passed on once the guard has been told of it. */
+    bool has_started = false;
+    while (!has_started) {
+        char *err = program_err(&worker);
+        has_started = strstr(err, "started") != NULL;
+        free(err);
+        program_pause();
+    }
     kill_worker(&worker);
 }
 
