@@ -43,19 +43,10 @@ _Noreturn static void serve(pid_t child)
     _exit(code);
 }
 
-/* What was meant for process 1 is for this one. */
-static void rename_process(const char *name)
-{
-    char text[16];
-    const char *value = getenv(name);
-    (void)snprintf(text, sizeof(text), "%d", (int)getpid());
-    if (value != NULL && strcmp(value, "1") == 0) {
-        (void)setenv(name, text, 1);
-    }
-}
-
 void init_start(void)
 {
+    static const char *const names[] = {"LISTEN_PID", "WATCHDOG_PID"}; /* meant for process 1 */
+    char number[16];
     sigset_t all;
     sigset_t before;
     if (getpid() != 1) {
@@ -70,8 +61,13 @@ void init_start(void)
     }
     (void)setpgid(0, 0); /* a terminal's signals come through process 1, once */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    rename_process("LISTEN_PID");
-    rename_process("WATCHDOG_PID");
+    (void)snprintf(number, sizeof(number), "%d", (int)getpid());
+    for (size_t i = 0; i < 2; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && strcmp(value, "1") == 0) {
+            (void)setenv(names[i], number, 1);
+        }
+    }
     if (child < 0) {
         (void)report(EX_OSERR, "no process beside process 1: %s; orphans are not reaped",
                      strerror(errno));

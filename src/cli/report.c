@@ -57,16 +57,6 @@ ssize_t report_write(const char *bytes, size_t size, int wait_ms)
     return written;
 }
 
-/* Returns whether it was written, or never can be. */
-static bool write_whole(const char *text, size_t size, int wait_ms)
-{
-    ssize_t written = 1;
-    for (size_t done = 0; done < size && written > 0; done += (size_t)written) {
-        written = report_write(text + done, size - done, wait_ms);
-    }
-    return written != 0;
-}
-
 /* Once a line was dropped, the next ones do not wait. */
 static void write_all(const char *text, size_t size)
 {
@@ -74,8 +64,13 @@ static void write_all(const char *text, size_t size)
     unsigned missing = atomic_exchange(&dropped, 0);
     int length = snprintf(told, sizeof(told),
                           "weir: standard error took nothing; lines dropped here: %u\n", missing);
-    if ((missing > 0 && !write_whole(told, (size_t)length, 0)) ||
-        !write_whole(text, size, missing > 0 ? 0 : line_wait_ms)) {
+    bool is_taken = missing == 0 || report_write(told, (size_t)length, 0) != 0;
+    for (size_t done = 0; is_taken && done < size;) {
+        ssize_t written = report_write(text + done, size - done, missing > 0 ? 0 : line_wait_ms);
+        is_taken = written != 0;
+        done = written >= 0 ? done + (size_t)written : size; /* an error takes it for good */
+    }
+    if (!is_taken) {
         atomic_fetch_add(&dropped, missing + 1);
     }
 }

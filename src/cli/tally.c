@@ -43,8 +43,9 @@ void tally_add(struct tally *tally, enum weir_run_outcome outcome, int64_t run_n
 
 double tally_seconds(const struct tally *tally)
 {
-    int64_t end = tally->ended_ns != 0 ? tally->ended_ns : weir_clock_now(weir_clock_monotonic());
-    int64_t passed = end - tally->started_ns;
+    int64_t ended = atomic_load(&tally->ended_ns);
+    int64_t passed =
+        (ended != 0 ? ended : weir_clock_now(weir_clock_monotonic())) - tally->started_ns;
     return (double)(passed > 0 ? passed : 1) / 1e9;
 }
 

@@ -16,7 +16,7 @@ struct tally {
     /* Of weir_clock_monotonic(); set before the workers start, and after they have ended; until
      * then the end is now. */
     int64_t started_ns;
-    int64_t ended_ns;
+    _Atomic int64_t ended_ns;
     atomic_uint_fast64_t running;
     atomic_uint_fast64_t done;
     atomic_uint_fast64_t retried;

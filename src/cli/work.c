@@ -245,6 +245,7 @@ static int work_on(struct work *work, const struct store *store)
         return report_status(status, worker->tubes.label, &worker->error);
     }
     attend(work, store->broker, ended);
+    worker_end(worker);
     int code = choose_exit_status(work);
     int told = summarize(work);
     return code != EX_OK ? code : told;
@@ -262,7 +263,6 @@ static int run_checked(struct work *work, const struct arguments *arguments)
     if (code == EX_OK) {
         code = work_on(work, &store);
     }
-    worker_end(&work->worker);
     store_close(&store);
     guard_stop();
     return code;
