@@ -235,6 +235,25 @@ void arguments_free(struct arguments *arguments)
     free(arguments->usage);
 }
 
+int arguments_run(const struct command *command, int argc, char **argv, option_fn *set,
+                  action_fn *act, void *arg)
+{
+    struct arguments arguments;
+    size_t count = 0;
+    int code = arguments_parse(&arguments, command, argc, argv, set, arg);
+    while (count < 2 && command->names[count] != NULL) {
+        count++;
+    }
+    if (code == EX_OK && !arguments.helped) {
+        if (count > 0 || command->operands[0] == '\0') {
+            code = arguments_expect(&arguments, command->names, count, command->optional);
+        }
+        code = code == EX_OK ? act(&arguments, arg) : code;
+    }
+    arguments_free(&arguments);
+    return code;
+}
+
 int arguments_expect(const struct arguments *arguments, const char *const *names, size_t count,
                      size_t optional)
 {

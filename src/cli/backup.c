@@ -10,11 +10,12 @@
 #include "cli/report.h"
 #include "cli/store.h"
 
-static int back_up(const struct arguments *arguments)
+static int back_up(struct arguments *arguments, void *arg)
 {
     struct store store;
     struct weir_error error = {""};
     const char *path = arguments->operands[0];
+    (void)arg;
     int code = store_open(&store, arguments, STORE_READ);
     if (code == EX_OK) {
         enum weir_status status = weir_broker_backup(store.broker, path, &error);
@@ -32,22 +33,13 @@ static int back_up(const struct arguments *arguments)
 
 static int run_backup(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"file"};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        if (code == EX_OK) {
-            code = back_up(&arguments);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, NULL, back_up, NULL);
 }
 
 const struct command command_backup = {
     .name = "backup",
     .operands = "FILE",
+    .names = {"file"},
     .summary = "copy a store, which may be in use, to a new file",
     .examples = "  weir backup /backup/jobs.db\n",
     .options = NULL,

@@ -364,34 +364,32 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     return EX_OK;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct bench *bench = arg;
+    struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART};
+    if (arguments->broker != NULL) {
+        return report(EX_USAGE, "--broker: %s: expected none beside the URL",
+                      quote(arguments->broker).text);
+    }
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    int code = run_on(bench, arguments, arguments->operands[0]);
+    scols_unref_table(bench->table);
+    free(bench->body);
+    return code;
+}
+
 static int run_bench(const struct command *command, int argc, char **argv)
 {
     static struct bench bench = {.time_ns = TIME_DEFAULT, .size = BODY_DEFAULT};
-    static const char *const names[] = {"url"};
-    struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &bench);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        if (code == EX_OK && arguments.broker != NULL) {
-            code = report(EX_USAGE, "--broker: %s: expected none beside the URL",
-                          quote(arguments.broker).text);
-        }
-        if (code == EX_OK) {
-            (void)sigaction(SIGINT, &action, NULL);
-            (void)sigaction(SIGTERM, &action, NULL);
-            code = run_on(&bench, &arguments, arguments.operands[0]);
-            scols_unref_table(bench.table);
-            free(bench.body);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &bench);
 }
 
 const struct command command_bench = {
     .name = "bench",
     .operands = "URL",
+    .names = {"url"},
     .summary = "measure what a broker does on this machine",
     .examples = "  weir bench sqlite:/srv/bench.db    a store made there, and removed\n"
                 "  weir bench beanstalk://a,b,c/      in a tube of its own\n",

@@ -38,6 +38,12 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     return matching_set(&bury->matching, option, name, text);
 }
 
+static int bury_jobs(struct arguments *arguments, void *arg)
+{
+    const struct bury *bury = arg;
+    return matching_run(&bury->matching, arguments, &bury->verb, bury->json);
+}
+
 static int run_bury(const struct command *command, int argc, char **argv)
 {
     struct bury bury = {.verb = {.what = IDS_BURY,
@@ -47,13 +53,7 @@ static int run_bury(const struct command *command, int argc, char **argv)
                                  .expected = "a job that is delayed or ready",
                                  .reason = "buried by hand"},
                         .matching = {.filter = WEIR_JOB_FILTER_INIT}};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &bury);
-    if (code == EX_OK && !arguments.helped) {
-        code = matching_run(&bury.matching, &arguments, &bury.verb, bury.json);
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, bury_jobs, &bury);
 }
 
 const struct command command_bury = {

@@ -3,14 +3,18 @@
 #ifndef WEIRI_CLI_COMMANDS_H
 #define WEIRI_CLI_COMMANDS_H
 
+#include <stddef.h>
+
 #include <popt.h>
 
 /* One row for each command. All else about it is in its file. */
 struct command {
-    const char *name;                 /* The word after `weir`. */
-    const char *operands;             /* For the usage line, e.g. "TUBE [BODY]". */
-    const char *summary;              /* One line, lower case, without a full stop. */
-    const char *examples;             /* Whole lines, each with its newline. */
+    const char *name;     /* The word after `weir`. */
+    const char *operands; /* For the usage line, e.g. "TUBE [BODY]"; "": it takes none. */
+    const char *names[2]; /* Of operands in messages; none: the command checks its operands. */
+    size_t optional;      /* So many operands, the last ones, may be left out. */
+    const char *summary;  /* One line, lower case, without a full stop. */
+    const char *examples; /* Whole lines, each with its newline. */
     const struct poptOption *options; /* Its own; --help and the like come from options.h. */
     /* argv[0] is the command's name. Returns the exit status, 0 or one of <sysexits.h>, after
      * saying why on standard error if it is not 0. */

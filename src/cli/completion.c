@@ -178,36 +178,31 @@ static void print_fish(void)
     }
 }
 
-static int run_completion(const struct command *command, int argc, char **argv)
+static int print(struct arguments *arguments, void *arg)
 {
-    static const char *const names[] = {"shell"};
     static const struct {
         const char *name;
         void (*print)(void);
     } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        size_t i = 0;
-        while (code == EX_OK && i < 3 && strcmp(shells[i].name, arguments.operands[0]) != 0) {
-            i++;
-        }
-        if (code == EX_OK && i == 3) {
-            code = report(EX_USAGE, "%s: expected bash, zsh or fish",
-                          quote(arguments.operands[0]).text);
-        } else if (code == EX_OK) {
+    (void)arg;
+    for (size_t i = 0; i < 3; i++) {
+        if (strcmp(shells[i].name, arguments->operands[0]) == 0) {
             shells[i].print();
-            code = fflush(stdout) == 0 && ferror(stdout) == 0 ? EX_OK : table_refuse();
+            return fflush(stdout) == 0 && ferror(stdout) == 0 ? EX_OK : table_refuse();
         }
     }
-    arguments_free(&arguments);
-    return code;
+    return report(EX_USAGE, "%s: expected bash, zsh or fish", quote(arguments->operands[0]).text);
+}
+
+static int run_completion(const struct command *command, int argc, char **argv)
+{
+    return arguments_run(command, argc, argv, NULL, print, NULL);
 }
 
 const struct command command_completion = {
     .name = "completion",
     .operands = "SHELL",
+    .names = {"shell"},
     .summary = "print a script that completes commands, for bash, zsh or fish",
     .examples = "  weir completion bash > ~/.local/share/bash-completion/completions/weir\n"
                 "  weir completion fish > ~/.config/fish/completions/weir.fish\n",

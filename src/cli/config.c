@@ -17,14 +17,10 @@ static const struct poptOption config_options[] = {
     POPT_TABLEEND,
 };
 
-static int act(const struct arguments *arguments, bool origin)
+static int act(struct arguments *arguments, void *arg)
 {
-    static const char *const names[] = {"action", "file"};
+    bool origin = *(const bool *)arg;
     struct setup setup;
-    int code = arguments_expect(arguments, names, 2, 0);
-    if (code != EX_OK) {
-        return code;
-    }
     bool is_show = strcmp(arguments->operands[0], "show") == 0;
     if (!is_show && strcmp(arguments->operands[0], "check") != 0) {
         return report(EX_USAGE, "%s: expected check or show", quote(arguments->operands[0]).text);
@@ -32,7 +28,7 @@ static int act(const struct arguments *arguments, bool origin)
     if (origin && !is_show) {
         return report(EX_USAGE, "--origin: expected it beside show");
     }
-    code = setup_read(arguments->operands[1], &setup);
+    int code = setup_read(arguments->operands[1], &setup);
     if (code == EX_OK) {
         code = parts_check(&setup);
     }
@@ -46,18 +42,13 @@ static int act(const struct arguments *arguments, bool origin)
 static int run_config(const struct command *command, int argc, char **argv)
 {
     bool origin = false;
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &origin);
-    if (code == EX_OK && !arguments.helped) {
-        code = act(&arguments, origin);
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, option_flag, act, &origin);
 }
 
 const struct command command_config = {
     .name = "config",
     .operands = "check|show FILE",
+    .names = {"action", "file"},
     .summary = "check or show a set-up for `weir run`",
     .examples = "  weir config check /etc/weir/weir.conf\n"
                 "  weir config show --origin weir.conf    every setting, and where it comes from\n",

@@ -127,11 +127,16 @@ static int print_times(const struct explain *explain, const weir_cron *cron)
     return EX_OK;
 }
 
-static int explain_text(struct explain *explain, const char *text)
+static int explain_text(struct arguments *arguments, void *arg)
 {
+    const struct explain *explain = arg;
+    const char *text = arguments->operands[1];
     struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
     struct weir_cron_error error = {.text = ""};
     weir_cron *cron = NULL;
+    if (strcmp(arguments->operands[0], "explain") != 0) {
+        return report(EX_USAGE, "%s: expected explain", quote(arguments->operands[0]).text);
+    }
     options.zone = explain->zone;
     options.flags = WEIR_CRON_SECONDS;
     enum weir_status status = weir_cron_new(text, &options, &cron, &error);
@@ -148,24 +153,14 @@ static int explain_text(struct explain *explain, const char *text)
 
 static int run_cron(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"explain", "expression"};
-    struct arguments arguments;
     struct explain explain = {.count = 5, .from_ns = moment_now(), .zone = getenv("TZ")};
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &explain);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 2, 0);
-        if (code == EX_OK && strcmp(arguments.operands[0], "explain") != 0) {
-            code = report(EX_USAGE, "%s: expected explain", quote(arguments.operands[0]).text);
-        }
-        code = code == EX_OK ? explain_text(&explain, arguments.operands[1]) : code;
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, explain_text, &explain);
 }
 
 const struct command command_cron = {
     .name = "cron",
     .operands = "explain EXPRESSION",
+    .names = {"explain", "expression"},
     .summary = "tell when a cron expression fires",
     .examples = "  weir cron explain '*/15 9-17 * * mon-fri'\n"
                 "  weir cron explain -n 3 --zone Europe/Berlin '30 2 * * *'\n",

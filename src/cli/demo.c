@@ -219,11 +219,16 @@ static int remove_folder(const struct demo *demo)
                                              quote(demo->folder).text, strerror(errno));
 }
 
-static int run_checked(struct demo *demo, const struct arguments *arguments)
+static int show(struct arguments *arguments, void *arg)
 {
+    struct demo *demo = arg;
     const char *parent = getenv("TMPDIR");
     char url[PATH_SIZE + 20];
     struct signals signals;
+    if (arguments->broker != NULL) {
+        return report(EX_USAGE, "--broker: %s: expected none, since a demo has its own",
+                      quote(arguments->broker).text);
+    }
     signals_block(&signals, false);
     parent = parent != NULL && parent[0] == '/' ? parent : "/tmp";
     int length = snprintf(demo->folder, sizeof(demo->folder), "%s/weir-demo-XXXXXX", parent);
@@ -246,18 +251,7 @@ static int run_checked(struct demo *demo, const struct arguments *arguments)
 static int run_demo(const struct command *command, int argc, char **argv)
 {
     static struct demo demo;
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, NULL, 0, 0);
-        if (code == EX_OK && arguments.broker != NULL) {
-            code = report(EX_USAGE, "--broker: %s: expected none, since a demo has its own",
-                          quote(arguments.broker).text);
-        }
-        code = code == EX_OK ? run_checked(&demo, &arguments) : code;
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, NULL, show, &demo);
 }
 
 const struct command command_demo = {

@@ -12,6 +12,7 @@
 #include <weir/duration.h>
 
 #include "cli/arguments.h"
+#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/store.h"
 #include "cli/table.h"
@@ -36,8 +37,8 @@ static const struct poptOption doctor_options[] = {
 };
 
 struct doctor {
-    weir_broker *broker;
     bool json;
+    weir_broker *broker;
     bool is_told; /* There was a finding, a note included. */
     bool has_problem;
     bool failed;
@@ -141,9 +142,7 @@ static int check_tube(const struct weir_tube_counts *counts, void *arg)
     }
     if (counts->ready > 0 && counts->reserved == 0 && counts->paused_until_ns == 0) {
         struct first first = read_first(doctor->broker, counts->tube, WEIR_JOB_READY);
-        struct timespec now = {0, 0};
-        (void)clock_gettime(CLOCK_REALTIME, &now);
-        int64_t age_ns = WEIR_SECONDS(now.tv_sec) + now.tv_nsec - first.run_at_ns;
+        int64_t age_ns = moment_now() - first.run_at_ns;
         if (first.run_at_ns > 0 && age_ns > IDLE_NS) {
             finding.name = "idle";
             finding.advice = "start a worker: `weir work TUBE -- PROGRAM`";
@@ -181,25 +180,23 @@ static int check(struct doctor *doctor)
     return doctor->has_problem ? EXIT_FOUND : EX_OK;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct doctor *doctor = arg;
+    struct store store;
+    arguments->log = keep_warning;
+    arguments->log_arg = doctor;
+    int code = store_open(&store, arguments, STORE_READ);
+    doctor->broker = store.broker;
+    code = code == EX_OK ? check(doctor) : code;
+    store_close(&store);
+    return code;
+}
+
 static int run_doctor(const struct command *command, int argc, char **argv)
 {
     struct doctor doctor = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &doctor.json);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, NULL, 0, 0);
-        if (code == EX_OK) {
-            struct store store;
-            arguments.log = keep_warning;
-            arguments.log_arg = &doctor;
-            code = store_open(&store, &arguments, STORE_READ);
-            doctor.broker = store.broker;
-            code = code == EX_OK ? check(&doctor) : code;
-            store_close(&store);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, option_flag, act, &doctor);
 }
 
 const struct command command_doctor = {

@@ -31,27 +31,27 @@ void help_overview(void)
                 stdout);
 }
 
+static int explain(struct arguments *arguments, void *arg)
+{
+    (void)arg;
+    if (arguments->count == 0) {
+        help_overview();
+        return EX_OK;
+    }
+    const struct command *about = command_find(arguments->operands[0]);
+    return about != NULL ? arguments_help(about) : EX_USAGE;
+}
+
 static int run_help(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"command"};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 1);
-        if (code == EX_OK && arguments.count == 0) {
-            help_overview();
-        } else if (code == EX_OK) {
-            const struct command *about = command_find(arguments.operands[0]);
-            code = about != NULL ? arguments_help(about) : EX_USAGE;
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, NULL, explain, NULL);
 }
 
 const struct command command_help = {
     .name = "help",
     .operands = "[COMMAND]",
+    .names = {"command"},
+    .optional = 1,
     .summary = "explain weir, or one of its commands",
     .examples = "  weir help work\n",
     .options = NULL,

@@ -102,23 +102,23 @@ static int run_tube(struct kick *kick, const struct arguments *arguments)
     return code;
 }
 
-static int run_kick(const struct command *command, int argc, char **argv)
+static int act(struct arguments *arguments, void *arg)
 {
     static const struct ids_verb verb = {.what = IDS_KICK,
                                          .plain = "kick",
                                          .done = "kicked",
                                          .states = IDS_BURIED,
                                          .expected = "a buried job"};
+    struct kick *kick = arg;
+    return kick->ids || kick->matching.first != 0
+               ? matching_run(&kick->matching, arguments, &verb, kick->json)
+               : run_tube(kick, arguments);
+}
+
+static int run_kick(const struct command *command, int argc, char **argv)
+{
     struct kick kick = {.matching = {.filter = WEIR_JOB_FILTER_INIT}, .limit = INT64_MAX};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &kick);
-    if (code == EX_OK && !arguments.helped) {
-        code = kick.ids || kick.matching.first != 0
-                   ? matching_run(&kick.matching, &arguments, &verb, kick.json)
-                   : run_tube(&kick, &arguments);
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &kick);
 }
 
 const struct command command_kick = {

@@ -27,8 +27,8 @@ static const struct poptOption log_options[] = {
 };
 
 struct log {
-    const char *id;
     bool json;
+    const char *id;
     bool has_failed; /* to print */
     bool has_attempts;
 };
@@ -128,29 +128,27 @@ static int print_attempts(struct log *log, weir_broker *broker)
     return log->has_failed ? table_refuse() : EX_OK;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct log *log = arg;
+    struct store store;
+    log->id = arguments->operands[0];
+    int code = store_open(&store, arguments, STORE_READ);
+    code = code == EX_OK ? print_attempts(log, store.broker) : code;
+    store_close(&store);
+    return code;
+}
+
 static int run_log(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"id"};
-    struct arguments arguments;
     struct log log = {.json = false};
-    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &log.json);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        if (code == EX_OK) {
-            struct store store;
-            log.id = arguments.operands[0];
-            code = store_open(&store, &arguments, STORE_READ);
-            code = code == EX_OK ? print_attempts(&log, store.broker) : code;
-            store_close(&store);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, option_flag, act, &log);
 }
 
 const struct command command_log = {
     .name = "log",
     .operands = "ID",
+    .names = {"id"},
     .summary = "show the attempts of a job, with the last lines of their errors",
     .examples = "  weir log 17\n"
                 "  weir log --json 17\n",

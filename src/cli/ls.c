@@ -168,34 +168,34 @@ static int list(struct ls *ls, weir_broker *broker)
     return code;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct ls *ls = arg;
+    struct store store = {0};
+    int code = EX_OK;
+    if (arguments->count > 0) {
+        ls->filter.tube = arguments->operands[0];
+        code = read_tube(ls->filter.tube);
+    } else if (ls->is_filtered) {
+        code = report(EX_USAGE, "no tube; expected one beside options for jobs");
+    }
+    code = code == EX_OK ? store_open(&store, arguments, STORE_READ) : code;
+    code = code == EX_OK ? list(ls, store.broker) : code;
+    store_close(&store);
+    return code;
+}
+
 static int run_ls(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"tube"};
     struct ls ls = {.filter = WEIR_JOB_FILTER_INIT, .limit = LIMIT_DEFAULT};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &ls);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 1);
-        if (code == EX_OK && arguments.count > 0) {
-            ls.filter.tube = arguments.operands[0];
-            code = read_tube(ls.filter.tube);
-        } else if (code == EX_OK && ls.is_filtered) {
-            code = report(EX_USAGE, "no tube; expected one beside options for jobs");
-        }
-        if (code == EX_OK) {
-            struct store store;
-            code = store_open(&store, &arguments, STORE_READ);
-            code = code == EX_OK ? list(&ls, store.broker) : code;
-            store_close(&store);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &ls);
 }
 
 const struct command command_ls = {
     .name = "ls",
     .operands = "[TUBE]",
+    .names = {"tube"},
+    .optional = 1,
     .summary = "list the tubes, or the jobs of one",
     .examples = "  weir ls\n"
                 "  weir ls img --state buried --older 1d\n"

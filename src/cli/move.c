@@ -172,17 +172,17 @@ static int move_over(struct move *move, const struct arguments *arguments)
     return code == EX_OK ? matching_apply(&move->matching, arguments, &verb, move->json) : code;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct move *move = arg;
+    bool is_over = move->to == NULL && move->from == NULL && arguments->count > 1;
+    return is_over ? move_over(move, arguments) : move_away(move, arguments);
+}
+
 static int run_move(const struct command *command, int argc, char **argv)
 {
     struct move move = {.matching = {.filter = WEIR_JOB_FILTER_INIT}};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &move);
-    if (code == EX_OK && !arguments.helped) {
-        bool is_over = move.to == NULL && move.from == NULL && arguments.count > 1;
-        code = is_over ? move_over(&move, &arguments) : move_away(&move, &arguments);
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &move);
 }
 
 const struct command command_move = {

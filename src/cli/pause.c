@@ -22,14 +22,19 @@ static const struct poptOption pause_options[] = {
     POPT_TABLEEND,
 };
 
+struct pause {
+    int64_t until_ns;    /* 0: not given. */
+    int64_t duration_ns; /* 0: the tube is resumed. */
+};
+
 /* The only option is a time. */
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
-    int64_t *until_ns = arg;
+    struct pause *pause = arg;
     int64_t now = moment_now();
     (void)option;
-    int code = read_moment(name, text, now, until_ns);
-    if (code == EX_OK && *until_ns <= now) {
+    int code = read_moment(name, text, now, &pause->until_ns);
+    if (code == EX_OK && pause->until_ns <= now) {
         return report(EX_USAGE, "%s: %s: has passed; expected a time after now", name,
                       quote(text).text);
     }
@@ -80,29 +85,23 @@ static int check(const struct arguments *arguments, int64_t until_ns, int64_t *d
     return code;
 }
 
-static int run(const struct command *command, int argc, char **argv, int64_t duration_ns)
+static int act(struct arguments *arguments, void *arg)
 {
-    struct arguments arguments;
-    int64_t until_ns = 0;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &until_ns);
-    if (code == EX_OK && !arguments.helped) {
-        code = check(&arguments, until_ns, &duration_ns);
-        if (code == EX_OK) {
-            code = change(&arguments, duration_ns);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    struct pause *pause = arg;
+    int code = check(arguments, pause->until_ns, &pause->duration_ns);
+    return code == EX_OK ? change(arguments, pause->duration_ns) : code;
 }
 
 static int run_pause(const struct command *command, int argc, char **argv)
 {
-    return run(command, argc, argv, WEIR_FOREVER);
+    struct pause pause = {.duration_ns = WEIR_FOREVER};
+    return arguments_run(command, argc, argv, set_option, act, &pause);
 }
 
 static int run_resume(const struct command *command, int argc, char **argv)
 {
-    return run(command, argc, argv, 0);
+    struct pause pause = {.duration_ns = 0};
+    return arguments_run(command, argc, argv, set_option, act, &pause);
 }
 
 const struct command command_pause = {

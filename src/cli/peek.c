@@ -113,20 +113,6 @@ static int print_jobs(struct peek *peek, const char *tube, weir_broker *broker)
     return job_view_print(&peek->view);
 }
 
-static int run_checked(struct peek *peek, const struct arguments *arguments)
-{
-    struct store store;
-    int code = store_open(&store, arguments, STORE_READ);
-    if (code == EX_OK) {
-        const char *tube = arguments->count > 0 ? arguments->operands[0] : NULL;
-        code = job_view_init(&peek->view) ? print_jobs(peek, tube, store.broker)
-                                          : report_status(WEIR_ENOMEM, "table", NULL);
-        job_view_fini(&peek->view);
-    }
-    store_close(&store);
-    return code;
-}
-
 static int check(const struct peek *peek, const struct arguments *arguments)
 {
     static const char *const names[] = {"tube"};
@@ -139,19 +125,26 @@ static int check(const struct peek *peek, const struct arguments *arguments)
     return code == EX_OK && wanted == 1 ? read_tube(arguments->operands[0]) : code;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct peek *peek = arg;
+    struct store store = {0};
+    int code = check(peek, arguments);
+    code = code == EX_OK ? store_open(&store, arguments, STORE_READ) : code;
+    if (code == EX_OK) {
+        const char *tube = arguments->count > 0 ? arguments->operands[0] : NULL;
+        code = job_view_init(&peek->view) ? print_jobs(peek, tube, store.broker)
+                                          : report_status(WEIR_ENOMEM, "table", NULL);
+        job_view_fini(&peek->view);
+    }
+    store_close(&store);
+    return code;
+}
+
 static int run_peek(const struct command *command, int argc, char **argv)
 {
     struct peek peek = {.limit = LIMIT_DEFAULT};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &peek);
-    if (code == EX_OK && !arguments.helped) {
-        code = check(&peek, &arguments);
-        if (code == EX_OK) {
-            code = run_checked(&peek, &arguments);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &peek);
 }
 
 const struct command command_peek = {

@@ -196,34 +196,31 @@ static bool is_change(const struct asked *asked)
     return merge(asked, &ignored);
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    const struct asked *asked = arg;
+    struct store store = {0};
+    const char *tube = arguments->operands[0];
+    int code = read_tube(tube);
+    code = code == EX_OK ? check(asked) : code;
+    if (code == EX_OK) {
+        code = store_open(&store, arguments, is_change(asked) ? STORE_CHANGE : STORE_READ);
+    }
+    code = code == EX_OK ? apply(&store, tube, asked) : code;
+    store_close(&store);
+    return code;
+}
+
 static int run_policy(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"tube"};
     struct asked asked = {.policy = WEIR_TUBE_POLICY_INIT};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &asked);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        if (code == EX_OK) {
-            code = read_tube(arguments.operands[0]);
-        }
-        if (code == EX_OK) {
-            code = check(&asked);
-        }
-        if (code == EX_OK) {
-            struct store store;
-            code = store_open(&store, &arguments, is_change(&asked) ? STORE_CHANGE : STORE_READ);
-            code = code == EX_OK ? apply(&store, arguments.operands[0], &asked) : code;
-            store_close(&store);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &asked);
 }
 
 const struct command command_policy = {
     .name = "policy",
     .operands = "TUBE",
+    .names = {"tube"},
     .summary = "keep done jobs of a tube, and say what becomes of late ones",
     .examples = "  weir policy mail                                   show it\n"
                 "  weir policy mail --archive 7d --archive-count 10000\n"

@@ -309,6 +309,23 @@ static int put_body(const char *body, struct batch *batch, struct store *store,
     return code == EX_OK ? batch_flush(batch, store->broker) : code;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct put *put = arg;
+    int code = check(put, arguments);
+    arguments->durability = put->durability;
+    if (code == EX_OK) {
+        struct store store = {0};
+        struct batch batch;
+        batch_init(&batch, put->tube, &put->options, put->output);
+        code = put->body == NULL ? put_input(put, &batch, &store, arguments)
+                                 : put_body(put->body, &batch, &store, arguments);
+        batch_fini(&batch);
+        store_close(&store);
+    }
+    return code;
+}
+
 int put_run(const struct command *command, int argc, char **argv, bool is_at)
 {
     struct put put = {.options = WEIR_PUT_OPTIONS_INIT,
@@ -316,23 +333,7 @@ int put_run(const struct command *command, int argc, char **argv, bool is_at)
                       .separator = '\n',
                       .is_at = is_at,
                       .now_ns = moment_now()};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &put);
-    if (code == EX_OK && !arguments.helped) {
-        code = check(&put, &arguments);
-        arguments.durability = put.durability;
-        if (code == EX_OK) {
-            struct store store = {0};
-            struct batch batch;
-            batch_init(&batch, put.tube, &put.options, put.output);
-            code = put.body == NULL ? put_input(&put, &batch, &store, &arguments)
-                                    : put_body(put.body, &batch, &store, &arguments);
-            batch_fini(&batch);
-            store_close(&store);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &put);
 }
 
 static int run_put(const struct command *command, int argc, char **argv)

@@ -35,8 +35,9 @@ static bool print(const struct weir_repair_counts *counts, bool json)
                   counts->jobs, counts->damaged, counts->orphans) >= 0;
 }
 
-static int repair(const struct arguments *arguments, bool json)
+static int repair(struct arguments *arguments, void *arg)
 {
+    bool json = *(const bool *)arg;
     struct store store;
     struct weir_error error = {""};
     struct weir_repair_counts counts = {0, 0, 0};
@@ -53,14 +54,7 @@ static int repair(const struct arguments *arguments, bool json)
 static int run_repair(const struct command *command, int argc, char **argv)
 {
     bool json = false;
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &json);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, NULL, 0, 0);
-        code = code == EX_OK ? repair(&arguments, json) : code;
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, option_flag, repair, &json);
 }
 
 const struct command command_repair = {

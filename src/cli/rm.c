@@ -17,6 +17,7 @@ static const struct poptOption rm_options[] = {
 
 /* Of rm and of revoke, which do the same and say so in their own words. */
 struct rm {
+    const struct ids_verb *verb;
     struct matching matching;
     bool json;
 };
@@ -32,16 +33,16 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     return matching_set(&rm->matching, option, name, text);
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    const struct rm *rm = arg;
+    return matching_run(&rm->matching, arguments, rm->verb, rm->json);
+}
+
 static int run(const struct command *command, int argc, char **argv, const struct ids_verb *verb)
 {
-    struct rm rm = {.matching = {.filter = WEIR_JOB_FILTER_INIT}};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &rm);
-    if (code == EX_OK && !arguments.helped) {
-        code = matching_run(&rm.matching, &arguments, verb, rm.json);
-    }
-    arguments_free(&arguments);
-    return code;
+    struct rm rm = {.verb = verb, .matching = {.filter = WEIR_JOB_FILTER_INIT}};
+    return arguments_run(command, argc, argv, set_option, act, &rm);
 }
 
 static int run_rm(const struct command *command, int argc, char **argv)

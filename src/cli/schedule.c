@@ -226,8 +226,9 @@ static int change(const struct arguments *arguments,
     return code;
 }
 
-static int act(struct schedule *schedule, const struct arguments *arguments)
+static int act(struct arguments *arguments, void *arg)
 {
+    struct schedule *schedule = arg;
     static const struct {
         const char *name;
         enum weir_status (*fn)(weir_broker *broker, const char *name, struct weir_error *error);
@@ -261,13 +262,7 @@ static int act(struct schedule *schedule, const struct arguments *arguments)
 static int run_schedule(const struct command *command, int argc, char **argv)
 {
     struct schedule schedule = {.options = WEIR_JOB_SCHEDULE_OPTIONS_INIT};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &schedule);
-    if (code == EX_OK && !arguments.helped) {
-        code = act(&schedule, &arguments);
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &schedule);
 }
 
 const struct command command_schedule = {

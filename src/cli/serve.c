@@ -8,8 +8,9 @@
 #include "cli/store.h"
 
 /* Serves until a signal. */
-static int run_checked(struct endpoint *endpoint, const struct arguments *arguments)
+static int serve(struct arguments *arguments, void *arg)
 {
+    struct endpoint *endpoint = arg;
     struct store store = {.url = NULL};
     struct signals signals;
     int signal_number = 0;
@@ -32,16 +33,7 @@ static int run_checked(struct endpoint *endpoint, const struct arguments *argume
 static int run_serve(const struct command *command, int argc, char **argv)
 {
     static struct endpoint endpoint = ENDPOINT_INIT;
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, endpoint_set, &endpoint);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, NULL, 0, 0);
-        if (code == EX_OK) {
-            code = run_checked(&endpoint, &arguments);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, endpoint_set, serve, &endpoint);
 }
 
 const struct command command_serve = {

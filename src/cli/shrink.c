@@ -23,8 +23,9 @@ static const struct poptOption shrink_options[] = {
     POPT_TABLEEND,
 };
 
-static int shrink(const struct arguments *arguments, bool json)
+static int shrink(struct arguments *arguments, void *arg)
 {
+    bool json = *(const bool *)arg;
     struct store store;
     struct weir_error error = {""};
     uint64_t before = 0;
@@ -47,14 +48,7 @@ static int shrink(const struct arguments *arguments, bool json)
 static int run_shrink(const struct command *command, int argc, char **argv)
 {
     bool json = false;
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &json);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, NULL, 0, 0);
-        code = code == EX_OK ? shrink(&arguments, json) : code;
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, option_flag, shrink, &json);
 }
 
 const struct command command_shrink = {

@@ -182,10 +182,12 @@ static int print_stats(struct stats *stats, const struct arguments *arguments, w
     return table_print(stats->table);
 }
 
-static int run_checked(struct stats *stats, const struct arguments *arguments)
+static int act(struct arguments *arguments, void *arg)
 {
-    struct store store;
-    int code = store_open(&store, arguments, STORE_READ);
+    struct stats *stats = arg;
+    struct store store = {0};
+    int code = arguments->count > 0 ? read_tube(arguments->operands[0]) : EX_OK;
+    code = code == EX_OK ? store_open(&store, arguments, STORE_READ) : code;
     if (code == EX_OK) {
         stats->table = table_new(columns, COLUMN_COUNT);
         stats->nodes = table_new(node_columns, NODE_COLUMN_COUNT);
@@ -201,26 +203,15 @@ static int run_checked(struct stats *stats, const struct arguments *arguments)
 
 static int run_stats(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"tube"};
     struct stats stats = {.json = false};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &stats.json);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 1);
-        if (code == EX_OK && arguments.count > 0) {
-            code = read_tube(arguments.operands[0]);
-        }
-        if (code == EX_OK) {
-            code = run_checked(&stats, &arguments);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, option_flag, act, &stats);
 }
 
 const struct command command_stats = {
     .name = "stats",
     .operands = "[TUBE]",
+    .names = {"tube"},
+    .optional = 1,
     .summary = "count the jobs of every tube, or of one; show the nodes of a cluster",
     .examples = "  weir stats\n"
                 "  weir stats --json img | jq .buried\n",

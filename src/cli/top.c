@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sysexits.h>
 #include <term.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <weir/admin.h>
@@ -19,6 +18,7 @@
 #include <weir/duration.h>
 
 #include "cli/arguments.h"
+#include "cli/moment.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/store.h"
@@ -104,18 +104,11 @@ static int keep_run_time(const struct weir_job *job, void *arg)
     return 1;
 }
 
-static int64_t wall_now(void)
-{
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return WEIR_SECONDS(now.tv_sec) + now.tv_nsec;
-}
-
 static int add_tube(const struct weir_tube_counts *counts, void *arg)
 {
     struct top *top = arg;
     int64_t run_at_ns = 0;
-    int64_t now_ns = wall_now();
+    int64_t now_ns = moment_now();
     bool is_known = counts->ready > 0 &&
                     weir_broker_peek(top->broker, counts->tube, WEIR_JOB_READY, 1, keep_run_time,
                                      &run_at_ns, NULL) == WEIR_OK &&
@@ -228,7 +221,7 @@ static void draw_tubes(const struct top *top, size_t space)
 static void draw_running(const struct top *top, size_t space)
 {
     char line[1024];
-    int64_t now_ns = wall_now();
+    int64_t now_ns = moment_now();
     (void)snprintf(line, sizeof(line), "weir top: %zu jobs run%s%s", top->running.count,
                    top->filter[0] != '\0' ? ", in tubes with " : "", top->filter);
     (void)mvaddnstr(0, 0, line, COLS);
@@ -385,10 +378,18 @@ static void run_screen(struct top *top, int signals)
     }
 }
 
-static int run_checked(struct top *top, struct arguments *arguments)
+static int act(struct arguments *arguments, void *arg)
 {
+    struct top *top = arg;
     struct store store;
     struct signals signals;
+    if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1) {
+        return report(EX_USAGE, "standard input and output: no terminal; expected one, or use "
+                                "`weir stats`");
+    }
+    arguments->log = keep_warning;
+    arguments->log_arg = top;
+    top->lock_wait_ns = arguments->lock_wait_ns;
     signals_block(&signals, false);
     int code = store_open(&store, arguments, STORE_READ);
     if (code == EX_OK) {
@@ -424,25 +425,10 @@ static int run_checked(struct top *top, struct arguments *arguments)
 static int run_top(const struct command *command, int argc, char **argv)
 {
     struct top top = {.interval_ns = INTERVAL_DEFAULT, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &top);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, NULL, 0, 0);
-        if (code == EX_OK && (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)) {
-            code = report(EX_USAGE, "standard input and output: no terminal; expected one, or use "
-                                    "`weir stats`");
-        }
-        if (code == EX_OK) {
-            arguments.log = keep_warning;
-            arguments.log_arg = &top;
-            top.lock_wait_ns = arguments.lock_wait_ns;
-            code = run_checked(&top, &arguments);
-        }
-    }
+    int code = arguments_run(command, argc, argv, set_option, act, &top);
     free(top.samples[0].rows);
     free(top.samples[1].rows);
     free(top.view.rows);
-    arguments_free(&arguments);
     return code;
 }
 

@@ -98,28 +98,29 @@ static int wait_for(weir_broker *broker, const char *id, int64_t limit_ns)
                : code;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    int64_t timeout_ns = *(const int64_t *)arg;
+    struct store store;
+    int buried = EX_OK;
+    if (arguments->count == 0) {
+        return report(EX_USAGE, "no id; expected %s", arguments->command->operands);
+    }
+    int code = store_open(&store, arguments, STORE_READ);
+    int64_t now_ns = weir_clock_now(weir_clock_monotonic());
+    int64_t limit_ns = timeout_ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + timeout_ns;
+    for (size_t i = 0; i < arguments->count && (code == EX_OK || code == EXIT_BURIED); i++) {
+        code = wait_for(store.broker, arguments->operands[i], limit_ns);
+        buried = code == EXIT_BURIED ? EXIT_BURIED : buried;
+    }
+    store_close(&store);
+    return code == EX_OK ? buried : code;
+}
+
 static int run_wait(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"id"};
-    struct arguments arguments;
     int64_t timeout_ns = INT64_MAX;
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &timeout_ns);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments.count == 0 ? arguments_expect(&arguments, names, 1, 0) : EX_OK;
-        struct store store = {0};
-        code = code == EX_OK ? store_open(&store, &arguments, STORE_READ) : code;
-        int64_t now_ns = weir_clock_now(weir_clock_monotonic());
-        int64_t limit_ns = timeout_ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + timeout_ns;
-        int buried = EX_OK;
-        for (size_t i = 0; i < arguments.count && (code == EX_OK || code == EXIT_BURIED); i++) {
-            code = wait_for(store.broker, arguments.operands[i], limit_ns);
-            buried = code == EXIT_BURIED ? EXIT_BURIED : buried;
-        }
-        code = code == EX_OK ? buried : code;
-        store_close(&store);
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, set_option, act, &timeout_ns);
 }
 
 const struct command command_wait = {

@@ -92,28 +92,26 @@ static int explain(const char *id, weir_broker *broker, bool json)
     return printed ? EX_OK : table_refuse();
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    const bool *json = arg;
+    struct store store;
+    int code = store_open(&store, arguments, STORE_READ);
+    code = code == EX_OK ? explain(arguments->operands[0], store.broker, *json) : code;
+    store_close(&store);
+    return code;
+}
+
 static int run_why(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"id"};
-    struct arguments arguments;
     bool json = false;
-    int code = arguments_parse(&arguments, command, argc, argv, option_flag, &json);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        if (code == EX_OK) {
-            struct store store;
-            code = store_open(&store, &arguments, STORE_READ);
-            code = code == EX_OK ? explain(arguments.operands[0], store.broker, json) : code;
-            store_close(&store);
-        }
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, option_flag, act, &json);
 }
 
 const struct command command_why = {
     .name = "why",
     .operands = "ID",
+    .names = {"id"},
     .summary = "tell why a job does not run, and when it can",
     .examples = "  weir why 17\n",
     .options = why_options,
