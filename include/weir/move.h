@@ -39,15 +39,16 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
 /** Moves the jobs of a tube that are delayed or ready when it begins. Reserved and buried ones
  * stay. Each job is put into the target durably before it is deleted from the source, so that none
  * is lost whenever the move ends or is killed; the job that was being moved is in both then. A move
- * that is repeated puts such a job again under the same identity, which is its tube, run time and
- * body: an SQLite target keeps one, and a cluster with claims runs it once. A cluster without
- * claims may run it again.
+ * that is repeated puts such a job again under the same identity: an SQLite target keeps one, and a
+ * cluster with claims runs it once. A cluster without claims may run it again. The identity of a
+ * job of an SQLite store is its number, when it was put, and a random number that the store got
+ * when it was made; that of a job of a cluster, its tube, run time and body.
  *
  * Body, run time, priority and TTR are kept. The id is a new one, attempts begin anew, and keys are
- * left. Jobs of an SQLite store may have equal bodies and run times, so each gets as many
- * nanoseconds as its number (less than a second) added to its run time. A job that is overdue by
- * more than half of the target's `late` gets the present as its run time, in the source first: it
- * would be buried otherwise.
+ * left. Jobs of SQLite stores may have equal bodies and run times, so each that goes to a cluster
+ * gets its number in nanoseconds and, by its store, up to 100 ms added to its run time. A job that
+ * is overdue by more than half of the target's `late` gets the present as its run time, in the
+ * source first: it would be buried otherwise.
  *
  * One move at a time leaves an SQLite store: another one is WEIR_EBUSY, and the error names the
  * process.

@@ -75,10 +75,11 @@ struct weiri_put {
     int64_t key_ns;      /* throttle: how long the key stays at least */
     enum weir_duplicate on_duplicate;
     bool is_at_once; /* no run time was asked for: it is the wall time of the call */
-    /* Not NULL: one job, and none where the tube has one of this run time, priority and body that
-     * is delayed, ready or reserved; its id is the result then. A backend that cannot look for it
-     * puts it: claims tell the same. */
-    bool *ret_was_there;
+    /* Not NULL: one job, which another broker has, and none where this one has one of this origin
+     * and body; its id is the result then. A backend that cannot look for it puts it: claims tell
+     * the same. */
+    const char *origin;
+    bool *ret_was_there; /* with an origin */
 };
 
 struct weiri_move;

@@ -105,14 +105,13 @@ TEST(kept, "a store keeps headers: for workers, looks, and puts that replace")
     weir_broker_close(broker);
 }
 
-TEST(moved, "a move to another store takes headers along, and tells equal jobs from others by them")
+TEST(moved, "a move to another store takes headers along, also beside an equal job without")
 {
     weir_broker *from = jobs_store_open("from.db", &wall);
     weir_broker *to = jobs_store_open("to.db", &wall);
     struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
     options.headers = SOME;
     (void)jobs_put(from, "t", "x", &options);
-    /* As the first one would be, if its headers did not count. */
     options.headers = NULL;
     options.run_at_ns = JOBS_WALL_START + 1;
     options.flags = WEIR_PUT_PAST_OK;

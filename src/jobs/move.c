@@ -16,8 +16,8 @@ bool weiri_move_step(struct weiri_move *move, enum weir_move_step step)
 }
 
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
-                                 struct weir_job_id *ret_id, enum weir_status *ret_status,
-                                 struct weir_error *ret_error)
+                                 const char *origin, struct weir_job_id *ret_id,
+                                 enum weir_status *ret_status, struct weir_error *ret_error)
 {
     const struct weir_body body = {job->body, job->body_size};
     bool was_there = false;
@@ -29,6 +29,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
                                   .priority = job->priority,
                                   .headers = job->headers,
                                   .group = job->group,
+                                  .origin = origin,
                                   .ret_was_there = &was_there};
     struct weir_error error = {""};
     enum weir_status status = WEIR_OK;

@@ -27,11 +27,15 @@ enum weiri_given {
     WEIRI_TARGET_FAILED
 };
 
-/* Puts a job into the target; job->run_at_ns is that of its identity. ret_id: its id there. The
- * counts are the caller's. ret_error: of WEIRI_TARGET_FAILED; ret_status too. */
+/* The longest origin, with its NUL. */
+#define WEIRI_ORIGIN_SIZE 256
+
+/* Puts a job into the target. A store knows it by its origin and body there, a cluster by its run
+ * time and body. ret_id: its id there. The counts are the caller's. ret_error: of
+ * WEIRI_TARGET_FAILED; ret_status too. */
 enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job *job,
-                                 struct weir_job_id *ret_id, enum weir_status *ret_status,
-                                 struct weir_error *ret_error);
+                                 const char *origin, struct weir_job_id *ret_id,
+                                 enum weir_status *ret_status, struct weir_error *ret_error);
 /* Deletes a job from the target again. False: it runs there, or nobody knows. */
 bool weiri_move_take_back(struct weiri_move *move, const struct weir_job_id *id);
 /* Logs why a job is left. */

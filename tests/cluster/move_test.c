@@ -4,6 +4,7 @@
 #include <weir/consumer.h>
 #include <weir/move.h>
 
+#include "base/time.h"
 #include "cluster/servers.h"
 #include "support/jobs.h"
 
@@ -30,14 +31,16 @@ static weir_broker *open_cluster(const struct servers *servers, const char *part
     return open_url(url);
 }
 
-/* Half of the jobs are for an hour later, and every two have the same body. */
+/* Half of the jobs are for an hour later, the others were due a minute ago, and every two have the
+ * same body. */
 static void fill(weir_broker *broker)
 {
     struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    options.flags = WEIR_PUT_PAST_OK;
     for (int i = 0; i < JOBS; i++) {
         char text[16];
         (void)snprintf(text, sizeof(text), "job %d", i / 2);
-        options.delay_ns = i % 2 == 0 ? 0 : WEIR_SECONDS(3600);
+        options.run_at_ns = weiri_wall_now() + WEIR_SECONDS(i % 2 == 0 ? -60 : 3600);
         (void)jobs_put(broker, "t", text, &options);
     }
 }
@@ -113,6 +116,28 @@ static void consume(weir_broker *broker, _Atomic int *runs, int expected)
     weir_consumer_stop(consumer);
     CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
     weir_consumer_free(consumer);
+}
+
+TEST(of_several_stores, "equal jobs of several stores are different jobs in a cluster")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *cluster = open_cluster(&servers, "claims=REDIS");
+    weir_broker *store = open_url("sqlite:all.db");
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    static const char *const urls[] = {"sqlite:a.db", "sqlite:b.db", "sqlite:c.db"};
+    options.run_at_ns = weiri_wall_now() + WEIR_SECONDS(3600);
+    for (size_t i = 0; i < 3; i++) {
+        weir_broker *from = open_url(urls[i]);
+        (void)jobs_put(from, "t", "nightly", &options);
+        CHECK_INT(move(from, cluster, NULL, NULL).moved, ==, 1);
+        weir_broker_close(from);
+    }
+    CHECK_INT(move(cluster, store, NULL, NULL).moved, ==, 3);
+    CHECK_COUNTS(store, "t", 3, 0, 0, 0);
+    weir_broker_close(store);
+    weir_broker_close(cluster);
+    servers_end(&servers);
 }
 
 TEST(there_and_back, "jobs go to a cluster and back: none is lost, none is doubled, all facts are "

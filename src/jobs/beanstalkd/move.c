@@ -5,6 +5,9 @@
  * node makes what was reserved ready again. */
 #include "jobs/move.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
@@ -148,7 +151,10 @@ static enum weir_status give(struct mover *mover, struct at_hand *copy,
 {
     enum weir_status status = WEIR_OK;
     struct weir_job_id id = {""};
-    enum weiri_given given = weiri_move_give(mover->move, &copy->job, &id, &status, ret_error);
+    char origin[WEIRI_ORIGIN_SIZE]; /* of all copies */
+    (void)snprintf(origin, sizeof(origin), "%s@%" PRId64, mover->move->tube, copy->job.run_at_ns);
+    enum weiri_given given =
+        weiri_move_give(mover->move, &copy->job, origin, &id, &status, ret_error);
     mover->is_over = !weiri_move_step(mover->move, WEIR_MOVE_PUT) || mover->is_over;
     if (given == WEIRI_GIVEN || given == WEIRI_GIVEN_AGAIN) {
         finish(mover, copy, given);

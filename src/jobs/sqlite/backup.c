@@ -30,13 +30,15 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
     return code == SQLITE_DONE ? end : code;
 }
 
-/* Gives the copy a stamp of its own, so that a log of the original is refused beside it; and a boot
- * that never is, so that its leases end when it is opened: their holders have the original. */
+/* Gives the copy a stamp of its own, so that a log of the original is refused beside it; a boot
+ * that never is, so that its leases end when it is opened: their holders have the original; and a
+ * number of its own, since both give numbers to jobs from now on. */
 static int make_own(sqlite3 *db)
 {
-    char sql[160];
+    char sql[256];
     (void)snprintf(sql, sizeof(sql),
-                   "BEGIN IMMEDIATE; UPDATE boots SET name = ''; PRAGMA user_version = %d; COMMIT",
+                   "BEGIN IMMEDIATE; UPDATE marks SET name = iif(id = 1, '', "
+                   "random() & 0x7fffffffffffffff); PRAGMA user_version = %d; COMMIT",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static int change(sqlite3 *db, const struct weiri_broker_config *config)
                             "WHERE state = 3",
                             NULL, NULL, NULL);
     if (code == SQLITE_OK) {
-        code = run(db, "INSERT OR REPLACE INTO boots(id, name) VALUES(1, ?1)", config);
+        code = run(db, "INSERT OR REPLACE INTO marks(id, name) VALUES(1, ?1)", config);
     }
     return code == SQLITE_DONE ? sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) : code;
 }
@@ -36,7 +36,7 @@ enum weir_status weiri_boot_begin(sqlite3 *db, const char *path,
                                   const struct weiri_broker_config *config,
                                   struct weir_error *ret_error)
 {
-    int code = run(db, "SELECT 1 FROM boots WHERE id = 1 AND name = ?1", config);
+    int code = run(db, "SELECT 1 FROM marks WHERE id = 1 AND name = ?1", config);
     if (code == SQLITE_DONE) {
         code = change(db, config);
     }

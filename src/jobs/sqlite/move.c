@@ -4,6 +4,9 @@
  * into the target one by one, and deleted in one transaction. */
 #include "jobs/move.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/time.h"
 #include "jobs/error.h"
@@ -27,7 +30,14 @@ struct batch {
     struct entry entries[WEIRI_PAGE_JOBS];
     size_t count;
     int64_t now_ns;
+    int64_t name; /* of the store */
 };
+
+static int run_name(struct weiri_store *store, void *arg)
+{
+    struct batch *batch = arg;
+    return weiri_sql_number(&store->writer, WEIRI_SQL_STORE, NULL, 0, &batch->name);
+}
 
 static enum weir_status read_batch(struct batch *batch, struct weir_error *ret_error)
 {
@@ -83,6 +93,15 @@ static enum weir_status restamp(struct batch *batch, struct weir_error *ret_erro
     return status;
 }
 
+/* Equal jobs of stores are different ones, which a cluster tells apart by their run times alone. So
+ * the number is added, as less than a second, and by the store up to 100 ms. */
+static int64_t spread(const struct batch *batch, int64_t number, int64_t run_at_ns)
+{
+    int64_t last_ns = INT64_MAX - WEIR_SECONDS(1);
+    int64_t sum = batch->name % WEIR_MS(100) + number % WEIR_SECONDS(1);
+    return (run_at_ns < last_ns ? run_at_ns : last_ns) + sum % WEIR_SECONDS(1);
+}
+
 /* Gives the jobs of a batch to the target, until one fails. */
 static enum weir_status give(struct batch *batch, bool *ret_is_over, struct weir_error *ret_error)
 {
@@ -96,9 +115,13 @@ static enum weir_status give(struct batch *batch, bool *ret_is_over, struct weir
             entry->given = WEIRI_NOT_GIVEN;
             continue;
         }
-        /* Equal jobs of a store are different ones: their numbers tell them apart. */
-        job->run_at_ns = weiri_time_add(job->run_at_ns, entry->job->number % WEIR_SECONDS(1));
-        entry->given = weiri_move_give(batch->move, job, &entry->id, &status, ret_error);
+        char origin[WEIRI_ORIGIN_SIZE];
+        (void)snprintf(origin, sizeof(origin), "%" PRId64 ".%" PRId64 ".%" PRId64, batch->name,
+                       entry->job->number, job->created_ns);
+        if (!batch->move->to->ops->has_keys) { /* it keeps no origins */
+            job->run_at_ns = spread(batch, entry->job->number, job->run_at_ns);
+        }
+        entry->given = weiri_move_give(batch->move, job, origin, &entry->id, &status, ret_error);
         *ret_is_over = !weiri_move_step(batch->move, WEIR_MOVE_PUT);
     }
     return status;
@@ -193,12 +216,13 @@ enum weir_status weiri_store_move(void *arg, struct weiri_move *move, struct wei
     batch->move = move;
     weiri_page_init(&batch->page, store, move->tube);
     bool is_over = false;
-    do {
+    status = weiri_commit(store, run_name, batch, ret_error);
+    while (status == WEIR_OK && !batch->page.is_over && !is_over) {
         status = read_batch(batch, ret_error);
         if (status == WEIR_OK && batch->count > 0) {
             status = move_batch(batch, &is_over, ret_error);
         }
-    } while (status == WEIR_OK && !batch->page.is_over && !is_over);
+    }
     weiri_page_fini(&batch->page);
     weiri_release(memory, batch, sizeof(*batch));
     weiri_lock_move_end(lock);

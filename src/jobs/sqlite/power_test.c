@@ -115,12 +115,15 @@ static void move_again(weir_broker *broker, weir_broker *other)
 {
     const struct weir_body body = {"moved", 5};
     bool was_there = false;
+    char origin[16];
+    (void)snprintf(origin, sizeof(origin), "%d", event_count);
     struct weir_job_id ids[2];
     const struct weiri_put one = {.tube = "t",
                                   .bodies = &body,
                                   .count = 1,
-                                  .run_at_ns = jobs_clocks_wall(&clocks) + event_count,
+                                  .run_at_ns = jobs_clocks_wall(&clocks),
                                   .ttr_ns = WEIR_SECONDS(60),
+                                  .origin = origin,
                                   .ret_was_there = &was_there};
     CHECK_STATUS(weiri_store_put(other->store, &one, &ids[0], NULL), WEIR_OK);
     CHECK_STATUS(weiri_store_put(broker->store, &one, &ids[1], NULL), WEIR_OK);

@@ -20,7 +20,7 @@ enum {
     CUT_JOBS = 100
 };
 
-/* Binds a body and its headers to these parameters, borrowed until unbind_body(). */
+/* Binds a body, its headers and its origin to these parameters, borrowed until unbind_body(). */
 static int bind_body(sqlite3_stmt *statement, int i, const struct weiri_put *put,
                      const struct weir_body *body)
 {
@@ -35,13 +35,16 @@ static int bind_body(sqlite3_stmt *statement, int i, const struct weiri_put *put
         code = has_headers ? sqlite3_bind_text(statement, i + 2, put->headers, -1, SQLITE_STATIC)
                            : sqlite3_bind_null(statement, i + 2);
     }
-    return code;
+    return code == SQLITE_OK && put->origin != NULL
+               ? sqlite3_bind_text(statement, i + 3, put->origin, -1, SQLITE_STATIC)
+               : code;
 }
 
 static void unbind_body(sqlite3_stmt *statement, int i)
 {
     (void)sqlite3_bind_null(statement, i + 1);
     (void)sqlite3_bind_null(statement, i + 2);
+    (void)sqlite3_bind_null(statement, i + 3);
 }
 
 /* which: adds or renews. */
@@ -82,19 +85,14 @@ static int set_group(struct weiri_store *store, int64_t number, const char *grou
     return code;
 }
 
-/* Looks for a job of the same run time, priority and body. SQLITE_ROW: found. */
-static int find_same(struct weiri_store *store, int64_t tube, const struct weiri_put *put,
-                     int64_t *ret_number)
+/* Looks for a job of the same origin, and so that another one that got its number, in a copy of
+ * the store, is not taken for it: of the same body. SQLITE_ROW: found. */
+static int find_same(struct weiri_store *store, const struct weiri_put *put, int64_t *ret_number)
 {
-    const struct weir_body *body = &put->bodies[0];
-    const int64_t values[] = {tube, put->run_at_ns, put->priority};
     sqlite3_stmt *statement;
     int code = weiri_sql_prepare(&store->writer, WEIRI_SQL_FIND_SAME, &statement);
-    for (int i = 0; i < 3 && code == SQLITE_OK; i++) {
-        code = sqlite3_bind_int64(statement, i + 1, values[i]);
-    }
     if (code == SQLITE_OK) {
-        code = bind_body(statement, 4, put, body);
+        code = bind_body(statement, 1, put, &put->bodies[0]);
     }
     if (code == SQLITE_OK) {
         code = sqlite3_step(statement);
@@ -102,7 +100,7 @@ static int find_same(struct weiri_store *store, int64_t tube, const struct weiri
             *ret_number = sqlite3_column_int64(statement, 0);
         }
         (void)sqlite3_reset(statement);
-        unbind_body(statement, 4);
+        unbind_body(statement, 1);
     }
     return code;
 }
@@ -183,8 +181,8 @@ int weiri_put_run(struct weiri_store *store, void *arg)
         code = weiri_tube_add(store, put->tube, &tube);
     }
     request->was_there = false;
-    if (code == SQLITE_OK && put->ret_was_there != NULL) {
-        code = find_same(store, tube, put, &request->numbers[0]);
+    if (code == SQLITE_OK && put->origin != NULL) {
+        code = find_same(store, put, &request->numbers[0]);
         request->was_there = code == SQLITE_ROW;
         if (code == SQLITE_ROW || code == SQLITE_DONE) {
             code = SQLITE_OK;
@@ -239,7 +237,7 @@ enum weir_status weiri_put_finish(const struct weiri_put_request *request,
         return weiri_fail(ret_error, WEIR_EBUSY, "job %" PRId64 " has the key \"%s\"",
                           request->numbers[0], put->key);
     }
-    if (put->ret_was_there != NULL) {
+    if (put->origin != NULL) {
         *put->ret_was_there = request->was_there;
     }
     for (size_t i = 0; i < put->count && ret_ids != NULL; i++) {

@@ -10,7 +10,7 @@
  * pages are left unused. */
 static const char forget[] = "PRAGMA writable_schema = ON; "
                              "DELETE FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL "
-                             "AND tbl_name IN ('jobs', 'keys', 'schedules'); "
+                             "AND tbl_name IN ('jobs', 'bodies', 'keys', 'schedules'); "
                              "PRAGMA writable_schema = RESET";
 
 /* No index has a job whose state is none, so nobody would find it again. A buried job has no key;

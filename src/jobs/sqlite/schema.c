@@ -20,7 +20,9 @@
  * SQLite counts those that are due without reading their rows.
  *
  * An archived job's lease is the wall time of its end. A tube's last is the latest run time of a
- * job that was put to run at once. Leases are times of the boot that boots names. A job's owner,
+ * job that was put to run at once. Leases are times of the boot that the first of marks names; the
+ * second is a random number of the store, with which the jobs that it gives to other stores are
+ * told apart. A body's origin is that of a job from another broker. A job's owner,
  * started and progress (NULL: none told) are those of its last reservation. The slot of an attempt
  * bounds the attempts of a job: a new one replaces an old one (statements.c). The job of a schedule
  * is that of its last firing.
@@ -64,13 +66,15 @@ static const struct {
                "id INTEGER PRIMARY KEY, "
                "checksum INTEGER NOT NULL, "
                "body BLOB NOT NULL, "
-               "headers TEXT"
+               "headers TEXT, "
+               "origin TEXT"
                ") STRICT"},
+    {"bodies_origin", "CREATE INDEX bodies_origin ON bodies(origin) WHERE origin IS NOT NULL"},
     {"jobs_delayed", "CREATE INDEX jobs_delayed ON jobs(tube, run_at, state) WHERE state = 1"},
     {"jobs_ready", "CREATE INDEX jobs_ready ON jobs(tube, priority, run_at) WHERE state = 2"},
     {"jobs_reserved", "CREATE INDEX jobs_reserved ON jobs(tube, lease) WHERE state = 3"},
     {"jobs_buried", "CREATE INDEX jobs_buried ON jobs(tube) WHERE state = 4"},
-    {"boots", "CREATE TABLE boots(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
+    {"marks", "CREATE TABLE marks(id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT"},
     {"pauses", "CREATE TABLE pauses("
                "tube INTEGER PRIMARY KEY, "
                "until INTEGER NOT NULL"
@@ -211,9 +215,9 @@ static int build(sqlite3 *db, const char *boot)
         code = sqlite3_exec(db, objects[i].sql, NULL, NULL, NULL);
     }
     if (code == SQLITE_OK) {
-        char pragmas[192];
+        char pragmas[256];
         (void)snprintf(pragmas, sizeof(pragmas),
-                       "INSERT INTO boots VALUES(1, '%.*s'); "
+                       "INSERT INTO marks VALUES(1, '%.*s'), (2, random() & 0x7fffffffffffffff); "
                        "PRAGMA application_id = %d; PRAGMA user_version = %d",
                        WEIRI_BOOT_SIZE, boot, WEIRI_SCHEMA_APPLICATION,
                        weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));

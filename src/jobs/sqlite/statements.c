@@ -39,7 +39,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_ADD_JOB] =
         "INSERT INTO jobs(tube, state, priority, run_at, ttr, attempts, created, lease, token, "
         "owner, reason) VALUES(?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, 0, '')",
-    [WEIRI_SQL_ADD_BODY] = "INSERT INTO bodies(id, checksum, body, headers) VALUES(?1, ?2, ?3, ?4)",
+    [WEIRI_SQL_ADD_BODY] =
+        "INSERT INTO bodies(id, checksum, body, headers, origin) VALUES(?1, ?2, ?3, ?4, ?5)",
     [WEIRI_SQL_LOAD] =
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token FROM jobs WHERE id = ?1",
     [WEIRI_SQL_SAVE] =
@@ -101,7 +102,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PEEK_BURIED] = "SELECT id FROM jobs INDEXED BY jobs_buried "
                               "WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
 
-    [WEIRI_SQL_BOOT] = "SELECT name FROM boots WHERE id = 1",
+    [WEIRI_SQL_BOOT] = "SELECT name FROM marks WHERE id = 1",
+    [WEIRI_SQL_STORE] = "SELECT CAST(name AS INTEGER) FROM marks WHERE id = 2",
     [WEIRI_SQL_COUNT_PAUSES] = "SELECT count(*) FROM pauses",
     [WEIRI_SQL_PAUSED] = "SELECT until FROM pauses WHERE tube = ?1",
     [WEIRI_SQL_PAUSE] = "INSERT INTO pauses(tube, until) VALUES(?1, ?2) "
@@ -119,14 +121,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PAGE_BURIED] =
         "SELECT id FROM jobs INDEXED BY jobs_buried WHERE state = 4 AND tube = ?3 "
         "AND id > ?1 AND id <= ?2 AND attempts >= ?5 AND created < ?6 ORDER BY id",
-    [WEIRI_SQL_FIND_SAME] =
-        "SELECT id FROM bodies WHERE checksum = ?4 AND body = ?5 AND headers IS ?6 AND id IN ("
-        "SELECT id FROM jobs INDEXED BY jobs_delayed "
-        "WHERE state = 1 AND tube = ?1 AND run_at = ?2 UNION ALL "
-        "SELECT id FROM jobs INDEXED BY jobs_ready "
-        "WHERE state = 2 AND tube = ?1 AND priority = ?3 AND run_at = ?2 UNION ALL "
-        "SELECT id FROM jobs INDEXED BY jobs_reserved "
-        "WHERE state = 3 AND tube = ?1 AND run_at = ?2)",
+    [WEIRI_SQL_FIND_SAME] = "SELECT id FROM bodies INDEXED BY bodies_origin "
+                            "WHERE checksum = ?1 AND body = ?2 AND headers IS ?3 AND origin = ?4",
 
     /* Slot 0 has the first attempt, the others the last ones. A job that was renewed has none. */
     [WEIRI_SQL_ADD_ATTEMPT] =
@@ -157,7 +153,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)",
     [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
     [WEIRI_SQL_RENEW_BODY] =
-        "UPDATE bodies SET checksum = ?2, body = ?3, headers = ?4 WHERE id = ?1",
+        "UPDATE bodies SET checksum = ?2, body = ?3, headers = ?4, origin = ?5 WHERE id = ?1",
 
     [WEIRI_SQL_SAVE_SCHEDULE] =
         "INSERT INTO schedules(tube, interval, first, priority, ttr, missed, tolerance, catch_up, "
