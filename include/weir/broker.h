@@ -95,7 +95,8 @@ enum weir_broker_flags {
  * path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission, read-only,
  * a symbolic link, more than one hard link), WEIR_ESCHEMA (not ours, or of another version),
  * WEIR_ECORRUPT (damaged; its log is missing, or is another store's), WEIR_ENOSPACE, WEIR_ETIMEDOUT
- * (other processes' locks), WEIR_ENOTSUP (a network file system), WEIR_EFORKED (a child of a
+ * (other processes' locks), WEIR_ENOTSUP (a network file system; a file that is mounted
+ * without its folder), WEIR_EFORKED (a child of a
  * process that had a store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On
  * failure nothing is created or changed.
  *

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* renameat2 */
+#define _GNU_SOURCE /* renameat2, statx */
 
 #include "jobs/sqlite/file.h"
 
@@ -19,6 +19,13 @@
 #define OPEN_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 #define PRIVATE_MODE 0600
 
+static bool is_mounted(const char *path)
+{
+    struct statx facts;
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &facts) == 0 &&
+           (facts.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind)
 {
     struct stat facts;
@@ -28,7 +35,9 @@ int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind)
         }
         *ret_kind = WEIRI_FILE_ABSENT;
     } else if (S_ISREG(facts.st_mode)) {
-        *ret_kind = facts.st_nlink == 1 ? WEIRI_FILE_REGULAR : WEIRI_FILE_LINKED;
+        *ret_kind = is_mounted(path)      ? WEIRI_FILE_MOUNTED
+                    : facts.st_nlink == 1 ? WEIRI_FILE_REGULAR
+                                          : WEIRI_FILE_LINKED;
     } else if (S_ISLNK(facts.st_mode)) {
         *ret_kind = WEIRI_FILE_SYMLINK;
     } else {

@@ -14,7 +14,8 @@
 enum weiri_file_kind {
     WEIRI_FILE_ABSENT,
     WEIRI_FILE_REGULAR,
-    WEIRI_FILE_LINKED, /* a regular file that has more than one name */
+    WEIRI_FILE_LINKED,  /* a regular file that has more than one name */
+    WEIRI_FILE_MOUNTED, /* a regular file that is mounted by itself, as far as the kernel tells */
     WEIRI_FILE_SYMLINK,
     WEIRI_FILE_FOLDER,
     WEIRI_FILE_OTHER /* a device, pipe or socket */

@@ -68,6 +68,12 @@ enum weir_status weiri_place_inspect(const char *path, bool must_exist, bool *re
         [WEIRI_FILE_OTHER] = "is no regular file",
     };
     switch (kind) {
+    case WEIRI_FILE_MOUNTED:
+        return weiri_fail(
+            ret_error, WEIR_ENOTSUP,
+            "%s is mounted by itself: mount its folder, since its log and its lock lie "
+            "beside it and must be those of all its users",
+            path);
     case WEIRI_FILE_REGULAR:
         *ret_exists = true;
         return WEIR_OK;

@@ -203,6 +203,23 @@ enum index {
     INDEX_RANDOM
 };
 
+TEST(mounted_alone, "a store that is mounted without its folder is refused, and nothing is made")
+{
+    small_disk_mount((size_t)4 << 20);
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    weir_broker_close(broker);
+    write_file("disk/app.db", "", 0);
+    CHECK_INT(mount("jobs.db", "disk/app.db", NULL, MS_BIND, NULL), ==, 0);
+    static const uint32_t flags[] = {0, WEIR_BROKER_READ_ONLY};
+    for (int i = 0; i < 2; i++) {
+        struct weir_error error;
+        CHECK_STATUS(jobs_store_try_open("disk/app.db", &wall, flags[i], &broker, &error),
+                     WEIR_ENOTSUP);
+        CHECK(strstr(error.text, "mount its folder") != NULL);
+        CHECK_INT(access("disk/app.db.lock", F_OK), ==, -1);
+    }
+}
+
 static void leave_index(const char *path, enum index index)
 {
     if (index == INDEX_GONE) {
