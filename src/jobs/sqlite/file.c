@@ -46,10 +46,22 @@ int weiri_file_inspect(const char *path, enum weiri_file_kind *ret_kind)
     return 0;
 }
 
+/* A program may have closed its standard streams: what it prints would go into the file. */
+static int open_above_streams(const char *path, int flags)
+{
+    int fd = open(path, flags, PRIVATE_MODE);
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        int low = fd;
+        fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        (void)close(low);
+    }
+    return fd;
+}
+
 /* The umask can only take from the mode that open() is given, so the mode is set once more. */
 int weiri_file_make_private(const char *path, int *ret_fd)
 {
-    int fd = open(path, OPEN_FLAGS | O_CREAT | O_EXCL, PRIVATE_MODE);
+    int fd = open_above_streams(path, OPEN_FLAGS | O_CREAT | O_EXCL);
     if (fd < 0) {
         return errno;
     }
@@ -81,7 +93,7 @@ int weiri_file_open_private(const char *path, int *ret_fd, bool *ret_is_new)
      * most 100 times. */
     int error = ENOENT;
     for (int i = 0; i < 100 && (error == ENOENT || error == EEXIST); i++) {
-        int fd = open(path, OPEN_FLAGS);
+        int fd = open_above_streams(path, OPEN_FLAGS);
         if (fd >= 0) {
             error = check_is_plain(fd);
             if (error != 0) {

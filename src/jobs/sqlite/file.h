@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 /* Files that only their owner may read or write. Links cannot redirect their making or opening.
+ * None has the number of a standard stream.
  *
  * Functions that return int return 0 or a number of errno.h; base/errno.h has the status of it. */
 

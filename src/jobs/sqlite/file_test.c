@@ -120,6 +120,23 @@ TEST(folders, "a folder is found through links, and anything else is none")
     CHECK_INT(weiri_file_resolve_folder("missing", there, sizeof(there)), ==, ENOENT);
 }
 
+TEST(above_streams, "no file gets the number of a standard stream that the program has closed")
+{
+    int fd[2];
+    bool is_new;
+    int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
+    CHECK(kept >= 0);
+    CHECK_INT(close(STDOUT_FILENO), ==, 0);
+    int made = weiri_file_open_private("lock", &fd[0], &is_new);
+    int opened = weiri_file_open_private("lock", &fd[1], &is_new);
+    CHECK_INT(dup2(kept, STDOUT_FILENO), ==, STDOUT_FILENO);
+    CHECK(made == 0 && opened == 0);
+    CHECK(fd[0] > STDERR_FILENO && fd[1] > STDERR_FILENO);
+    (void)close(fd[0]);
+    (void)close(fd[1]);
+    (void)close(kept);
+}
+
 TEST(is_at, "a file that was replaced is no longer at its path")
 {
     int fd;
