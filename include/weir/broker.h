@@ -89,7 +89,8 @@ enum weir_broker_flags {
  * here and in every call that has it.
  *
  * `sqlite:PATH`: the file is made where it does not exist (mode 0600; its folder must exist).
- * Beside it are PATH.lock, and while it is in use PATH-wal and PATH-shm. After PATH may follow
+ * Beside it are PATH.lock (with the mode of PATH, and its owner where root makes it), and while it
+ * is in use PATH-wal and PATH-shm. After PATH may follow
  * `?durability=full`, `normal` or `memory` (enum weir_durability; options->durability comes before
  * it), and `?shared=1` (WEIR_BROKER_SHARED), joined by `&`. Errors: WEIR_EINVAL (URL, options,
  * path), WEIR_ENOTFOUND (folder; file when it must exist), WEIR_EACCESS (no permission, read-only,

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -159,6 +160,21 @@ static void unmap(struct weiri_lock_page *page)
     (void)munmap(page, sizeof(*page));
 }
 
+/* Gives a new PATH.lock the mode of PATH and, if root makes it, its owner, as SQLite does with the
+ * log: a service that is not root must open what root has made. */
+static void adopt(int fd, const char *path)
+{
+    char store[PATH_MAX];
+    struct stat facts;
+    const char *suffix = strrchr(path, '.');
+    int length = suffix == NULL ? 0 : (int)(suffix - path);
+    (void)snprintf(store, sizeof(store), "%.*s", length, path);
+    if (lstat(store, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        (void)fchmod(fd, facts.st_mode & 0666);
+        (void)!(geteuid() == 0 ? fchown(fd, facts.st_uid, facts.st_gid) : 0);
+    }
+}
+
 int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
 {
     int fd;
@@ -168,6 +184,9 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
         return error;
     }
     struct weiri_lock_page *page = NULL;
+    if (is_new) {
+        adopt(fd, path);
+    }
     error = is_new ? 0 : check_content(fd);
     if (error == 0) {
         error = fill(fd);

@@ -40,7 +40,8 @@ struct weiri_lock_file {
 /* The number of channels. A tube is assigned to one by its hash. */
 #define WEIRI_CHANNELS 63
 
-/* Opens or makes the file (weiri_file_open_private()), and shares the lock of its users
+/* Opens or makes the file (weiri_file_open_private(); where it is PATH.lock and PATH is there, with
+ * the mode of that, and its owner if root makes it), and shares the lock of its users
  * (lock_holder.h) until it is closed. The path is borrowed as long.
  * Returns 0 or a number of errno.h: those of open(2); EBADMSG: another program's file. */
 int weiri_lock_file_open(struct weiri_lock_file *file, const char *path);

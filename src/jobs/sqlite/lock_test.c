@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* The lock file or the store itself is removed, replaced or cut short while it is open. */
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,25 @@ TEST(removed, "a commit holds the lock file that is at its path, though another 
     CHECK_INT(access("jobs.db.lock", F_OK), ==, 0);
     CHECK_INT(access("jobs.db-wal", F_OK), ==, -1);
     weiri_lock_file_close(&other);
+}
+
+TEST(of_root, "the lock file has the mode of the store, and its owner where root makes it")
+{
+    struct stat facts;
+    uid_t owner = geteuid() == 0 ? 65534 : geteuid();
+    weir_broker_close(jobs_store_open("jobs.db", &wall));
+    CHECK_INT(chmod("jobs.db", 0640), ==, 0);
+    CHECK_INT(chown("jobs.db", owner, (gid_t)-1), ==, 0);
+    CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(stat("jobs.db.lock", &facts), ==, 0);
+        CHECK_INT(facts.st_mode & 0777, ==, 0640);
+        CHECK_INT(facts.st_uid, ==, owner);
+        CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+        (void)jobs_put(broker, "t", "x", NULL); /* makes it again */
+    }
+    weir_broker_close(broker);
 }
 
 TEST(foreign, "what another program put in the lock file's place is refused, and goes on once gone")
