@@ -3,39 +3,32 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include <weir/admin.h>
-#include <weir/duration.h>
 
-#include "cli/arguments.h"
 #include "cli/job_view.h"
-#include "cli/moment.h"
+#include "cli/matching.h"
 #include "cli/report.h"
 #include "cli/store.h"
 
 enum ls_option {
     OPTION_AFTER = OPTION_OWN,
-    OPTION_ATTEMPTS,
     OPTION_BODY,
     OPTION_JSON,
-    OPTION_LIMIT,
-    OPTION_OLDER,
-    OPTION_STATE,
-    OPTION_TEXT
+    OPTION_LIMIT
 };
 
 #define LIMIT_DEFAULT 100
 
 static const struct poptOption ls_options[] = {
-    OPTION_VALUE("state", 's', OPTION_STATE,
+    OPTION_VALUE("state", 's', MATCHING_STATE,
                  "Only jobs that are delayed, ready, reserved or buried (default: all)", "STATE"),
-    OPTION_VALUE("text", 't', OPTION_TEXT, "Only jobs with this text in body or reason", "TEXT"),
-    OPTION_VALUE("attempts", '\0', OPTION_ATTEMPTS, "Only jobs with at least so many attempts",
+    OPTION_VALUE("text", 't', MATCHING_TEXT, "Only jobs with this text in body or reason", "TEXT"),
+    OPTION_VALUE("attempts", '\0', MATCHING_ATTEMPTS, "Only jobs with at least so many attempts",
                  "N"),
-    OPTION_VALUE("older", '\0', OPTION_OLDER, "Only jobs that were put so long ago", "DURATION"),
+    OPTION_VALUE("older", '\0', MATCHING_OLDER, "Only jobs that were put so long ago", "DURATION"),
     OPTION_VALUE("after", '\0', OPTION_AFTER, "Go on behind this job", "ID"),
     OPTION_VALUE("limit", 'n', OPTION_LIMIT, "At most so many jobs (default: 100)", "N"),
     OPTION_FLAG("body", '\0', OPTION_BODY, "Show bodies too, control characters escaped"),
@@ -44,7 +37,7 @@ static const struct poptOption ls_options[] = {
 };
 
 struct ls {
-    struct weir_job_filter filter;
+    struct matching matching;
     struct job_view view;
     int64_t limit;
     int64_t shown;
@@ -57,27 +50,10 @@ struct ls {
 static int set_option(int option, const char *name, const char *text, void *arg)
 {
     struct ls *ls = arg;
-    int64_t number = 0;
-    int code = EX_OK;
     ls->is_filtered = ls->is_filtered || option != OPTION_JSON;
     switch ((enum ls_option)option) {
-    case OPTION_STATE:
-        return read_state(name, text, &ls->filter.state);
-    case OPTION_TEXT:
-        ls->filter.text = text;
-        ls->filter.text_size = strlen(text);
-        return EX_OK;
-    case OPTION_ATTEMPTS:
-        code = read_number(name, text, 1, UINT32_MAX, &number);
-        ls->filter.attempts_min = (uint32_t)number;
-        return code;
-    case OPTION_OLDER:
-        code = read_duration(name, text, 0, &number);
-        number = moment_now() - number;
-        ls->filter.created_before_ns = number > 0 ? number : 1;
-        return code;
     case OPTION_AFTER:
-        ls->filter.after = text;
+        ls->matching.filter.after = text;
         return EX_OK;
     case OPTION_LIMIT:
         return read_number(name, text, 1, INT32_MAX, &ls->limit);
@@ -86,16 +62,16 @@ static int set_option(int option, const char *name, const char *text, void *arg)
         return EX_OK;
     case OPTION_JSON:
         ls->view.json = true;
-        break;
+        return EX_OK;
     }
-    return EX_OK;
+    return matching_set(&ls->matching, option, name, text);
 }
 
 static int show_tube(const struct weir_tube_counts *counts, void *arg)
 {
     struct ls *ls = arg;
     ls->has_tube = true;
-    ls->view.failed = ls->filter.tube != NULL ? false
+    ls->view.failed = ls->matching.filter.tube != NULL ? false
                       : ls->view.json ? !table_print_json(json_pack("{s:s}", "tube", counts->tube))
                                       : puts(counts->tube) < 0;
     return ls->view.failed ? 1 : 0;
@@ -119,7 +95,7 @@ static int show_progress(const char *id, void *arg)
     /* Jobs on the terminal show it already. */
     if ((!ls->view.json || isatty(STDOUT_FILENO) != 1) && report_progress_due()) {
         report_progress(true, "tube %s: %" PRId64 " jobs found up to %s",
-                        quote(ls->filter.tube).text, ls->shown, id);
+                        quote(ls->matching.filter.tube).text, ls->shown, id);
     }
     return 0;
 }
@@ -127,14 +103,14 @@ static int show_progress(const char *id, void *arg)
 static int list_jobs(struct ls *ls, weir_broker *broker)
 {
     struct weir_error error = {""};
-    ls->filter.step = show_progress;
-    enum weir_status status = weir_broker_list(broker, &ls->filter, show_job, ls, &error);
+    ls->matching.filter.step = show_progress;
+    enum weir_status status = weir_broker_list(broker, &ls->matching.filter, show_job, ls, &error);
     report_progress_end();
     if (status == WEIR_EINVAL) {
         return report(EX_USAGE, "--after: %s; expected an id that `weir put` printed", error.text);
     }
     if (status != WEIR_OK) {
-        return report_status(status, quote(ls->filter.tube).text, &error);
+        return report_status(status, quote(ls->matching.filter.tube).text, &error);
     }
     int code = job_view_print(&ls->view);
     if (code == EX_OK && ls->is_more) {
@@ -147,7 +123,7 @@ static int list_jobs(struct ls *ls, weir_broker *broker)
 static int list(struct ls *ls, weir_broker *broker)
 {
     struct weir_error error = {""};
-    const char *tube = ls->filter.tube;
+    const char *tube = ls->matching.filter.tube;
     enum weir_status status = weir_broker_tubes(broker, tube, show_tube, ls, &error);
     if (status != WEIR_OK) {
         return report_status(status, tube != NULL ? quote(tube).text : "tubes", &error);
@@ -174,8 +150,8 @@ static int act(struct arguments *arguments, void *arg)
     struct store store = {0};
     int code = EX_OK;
     if (arguments->count > 0) {
-        ls->filter.tube = arguments->operands[0];
-        code = read_tube(ls->filter.tube);
+        ls->matching.filter.tube = arguments->operands[0];
+        code = read_tube(ls->matching.filter.tube);
     } else if (ls->is_filtered) {
         code = report(EX_USAGE, "no tube; expected one beside options for jobs");
     }
@@ -187,7 +163,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run_ls(const struct command *command, int argc, char **argv)
 {
-    struct ls ls = {.filter = WEIR_JOB_FILTER_INIT, .limit = LIMIT_DEFAULT};
+    struct ls ls = {.matching = {.filter = WEIR_JOB_FILTER_INIT}, .limit = LIMIT_DEFAULT};
     return arguments_run(command, argc, argv, set_option, act, &ls);
 }
 
