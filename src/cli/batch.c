@@ -81,13 +81,11 @@ static bool print_id(const struct batch *batch, const char *id)
     if (batch->output == BATCH_IDS) {
         return puts(id) >= 0;
     }
-    if (batch->options->run_at_ns == 0) {
-        return table_print_json(json_pack("{s:s, s:s}", "id", id, "tube", batch->tube));
-    }
     char run_at[TIMESTAMP_SIZE];
     timestamp_write(batch->options->run_at_ns, run_at);
-    return table_print_json(
-        json_pack("{s:s, s:s, s:s}", "id", id, "tube", batch->tube, "run_at", run_at));
+    /* s*: NULL leaves it out. */
+    return table_print_json(json_pack("{s:s, s:s, s:s*}", "id", id, "tube", batch->tube, "run_at",
+                                      batch->options->run_at_ns != 0 ? run_at : NULL));
 }
 
 static int print_ids(const struct batch *batch, const struct weir_job_id *ids)

@@ -195,16 +195,10 @@ static bool print_count(const struct matching *matching, const struct ids_verb *
         return printf("%s %" PRIu64 " %s\n", name, count, count == 1 ? "job" : "jobs") >= 0;
     }
     enum weir_job_state state = matching->filter.state;
-    json_t *object = json_pack("{s:s}", "tube", matching->filter.tube);
-    json_t *more =
-        state == 0 ? json_object() : json_pack("{s:s}", "state", weir_job_state_name(state));
-    bool is_whole = object != NULL && json_object_update_new(object, more) == 0 &&
-                    json_object_set_new(object, name, json_integer((json_int_t)count)) == 0;
-    if (!is_whole) {
-        json_decref(object);
-        object = NULL;
-    }
-    return table_print_json(object);
+    /* s*: NULL leaves it out. */
+    return table_print_json(json_pack("{s:s, s:s*, s:I}", "tube", matching->filter.tube, "state",
+                                      state == 0 ? NULL : weir_job_state_name(state), name,
+                                      (json_int_t)count));
 }
 
 static int change_all(const struct matching *matching, const struct ids_verb *verb, bool json,
