@@ -95,8 +95,8 @@ static int open_broker(struct store *store, const struct arguments *arguments, c
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     options.log = arguments->log != NULL ? arguments->log : report_log;
     options.log_arg = arguments->log_arg;
-    options.busy_ns = store->lock_wait_ns;
-    options.durability = store->durability;
+    options.busy_ns = arguments->lock_wait_ns;
+    options.durability = arguments->durability;
     options.body_size_max = STORE_BODY_SIZE_MAX;
     options.flags = use == STORE_READ    ? WEIR_BROKER_READ_ONLY
                     : use == STORE_ALTER ? WEIR_BROKER_EXISTING
@@ -115,8 +115,6 @@ int store_open_url(struct store *store, const struct arguments *arguments, const
                    const char *origin, enum store_use use)
 {
     memset(store, 0, sizeof(*store));
-    store->lock_wait_ns = arguments->lock_wait_ns;
-    store->durability = arguments->durability;
     store->url = join(url, "", "");
     return store->url != NULL ? open_broker(store, arguments, origin, use)
                               : report_status(WEIR_ENOMEM, origin, NULL);
@@ -126,8 +124,6 @@ int store_open(struct store *store, const struct arguments *arguments, enum stor
 {
     const char *environment = getenv("WEIR_BROKER");
     memset(store, 0, sizeof(*store));
-    store->lock_wait_ns = arguments->lock_wait_ns;
-    store->durability = arguments->durability;
     if (arguments->broker != NULL) {
         return store_open_url(store, arguments, arguments->broker, from_option, use);
     }

@@ -22,8 +22,6 @@ enum store_use {
 
 struct store {
     char *url;
-    int64_t lock_wait_ns; /* 0: the library's default */
-    uint32_t durability;  /* 0: what the URL says */
     weir_broker *broker;
 };
 
