@@ -118,10 +118,14 @@ static int add_tube(const struct weir_tube_counts *counts, void *arg)
     return top->is_out_of_memory;
 }
 
+/* What the screen shows of the last reading. */
 static void make_view(struct top *top)
 {
     top->is_out_of_memory = top->is_out_of_memory ||
                             !top_view(&top->samples[top->last], top->filter, top->sort, &top->view);
+    if (top->is_running) {
+        top_running_read(&top->running, top->broker, &top->view);
+    }
 }
 
 static void read_broker(struct top *top)
@@ -145,9 +149,6 @@ static void read_broker(struct top *top)
     }
     top_rate(sample, &top->samples[before]);
     make_view(top);
-    if (top->is_running) {
-        top_running_read(&top->running, top->broker, &top->view);
-    }
 }
 
 /* --- the screen --- */
@@ -301,9 +302,6 @@ static void edit_filter(struct top *top, int key)
         top->filter[size + 1] = '\0';
     }
     make_view(top);
-    if (top->is_running) {
-        top_running_read(&top->running, top->broker, &top->view);
-    }
 }
 
 /* Does what a key is for. False: ends. */
