@@ -46,18 +46,12 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     return matching_set(&kick->matching, option, name, text);
 }
 
-static int keep_counts(const struct weir_tube_counts *counts, void *arg)
-{
-    *(struct weir_tube_counts *)arg = *counts;
-    return 1;
-}
-
 /* Kicks those that are buried now. A job that fails again meanwhile is not kicked twice. */
 static int kick_tube(const struct kick *kick, const char *tube, weir_broker *broker)
 {
     struct weir_tube_counts counts = {.tube = ""};
     struct weir_error error = {""};
-    enum weir_status status = weir_broker_tubes(broker, tube, keep_counts, &counts, &error);
+    enum weir_status status = weir_broker_tubes(broker, tube, store_keep_counts, &counts, &error);
     if (status == WEIR_OK && counts.tube[0] == '\0') {
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);

@@ -121,12 +121,6 @@ static int show_progress(const char *id, void *arg)
     return 0;
 }
 
-static int keep_counts(const struct weir_tube_counts *counts, void *arg)
-{
-    *(struct weir_tube_counts *)arg = *counts;
-    return 1;
-}
-
 /* A cluster lists no jobs: the first ones of a state are changed until so many as there were are
  * not in it any more. */
 static enum weir_status walk_cluster(struct pass *pass, const struct weir_tube_counts *counts)
@@ -207,7 +201,8 @@ static int change_all(const struct matching *matching, const struct ids_verb *ve
     struct weir_tube_counts counts = {.tube = ""};
     struct pass pass = {.matching = matching, .verb = verb, .broker = broker};
     const char *tube = matching->filter.tube;
-    enum weir_status status = weir_broker_tubes(broker, tube, keep_counts, &counts, &pass.error);
+    enum weir_status status =
+        weir_broker_tubes(broker, tube, store_keep_counts, &counts, &pass.error);
     if (status == WEIR_OK && counts.tube[0] == '\0') {
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                       quote(tube).text);

@@ -68,25 +68,19 @@ static int show(const struct weir_job *job, void *arg)
     return job_view_show(&peek->view, job);
 }
 
-static int note_tube(const struct weir_tube_counts *counts, void *arg)
-{
-    (void)counts;
-    *(bool *)arg = true;
-    return 1;
-}
-
 /* Where there are no jobs to show, a tube that never was is told from one that is empty. */
 static int check_tube(const char *tube, weir_broker *broker)
 {
     struct weir_error error = {""};
-    bool is_known = false;
-    enum weir_status status = weir_broker_tubes(broker, tube, note_tube, &is_known, &error);
+    struct weir_tube_counts counts = {.tube = ""};
+    enum weir_status status = weir_broker_tubes(broker, tube, store_keep_counts, &counts, &error);
     if (status != WEIR_OK) {
         return report_status(status, quote(tube).text, &error);
     }
-    return is_known ? EX_OK
-                    : report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
-                             quote(tube).text);
+    return counts.tube[0] != '\0'
+               ? EX_OK
+               : report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
+                        quote(tube).text);
 }
 
 static int print_jobs(struct peek *peek, const char *tube, weir_broker *broker)

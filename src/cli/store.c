@@ -143,6 +143,12 @@ void store_close(struct store *store)
     free(store->url);
 }
 
+int store_keep_counts(const struct weir_tube_counts *counts, void *arg)
+{
+    *(struct weir_tube_counts *)arg = *counts;
+    return 1;
+}
+
 void store_remove(const char *path)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};

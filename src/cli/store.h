@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir/admin.h>
 #include <weir/broker.h>
 
 #include "cli/arguments.h"
@@ -33,6 +34,9 @@ int store_open(struct store *store, const struct arguments *arguments, enum stor
 int store_open_url(struct store *store, const struct arguments *arguments, const char *url,
                    const char *origin, enum store_use use);
 void store_close(struct store *store);
+
+/* A weir_broker_tubes() callback: keeps the first counts in a struct weir_tube_counts. */
+int store_keep_counts(const struct weir_tube_counts *counts, void *arg);
 
 /* Removes the files of a store that is closed. */
 void store_remove(const char *path);
