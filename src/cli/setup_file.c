@@ -94,9 +94,10 @@ static const char *text_to_keep(const struct setting_kind *kind, const char *tex
 }
 
 /* Copies the values of an option. False: no memory; what was copied is the setting's. */
-static bool copy_texts(struct setting *setting, cfg_opt_t *option)
+static bool copy_texts(struct setting *setting, cfg_opt_t *option, unsigned line)
 {
     unsigned count = cfg_opt_size(option);
+    setting->line = line;
     setting->texts = calloc((size_t)count + 1, sizeof(*setting->texts));
     for (unsigned i = 0; setting->texts != NULL && i < count; i++) {
         const char *given = cfg_opt_getnstr(option, i);
@@ -155,12 +156,7 @@ static int take_setting(cfg_t *cfg, cfg_opt_t *option)
     } else {
         setting = add_setting(section, kind);
     }
-    if (setting == NULL) {
-        fail_memory();
-        return -1;
-    }
-    setting->line = (unsigned)cfg->line;
-    if (!copy_texts(setting, option)) {
+    if (setting == NULL || !copy_texts(setting, option, (unsigned)cfg->line)) {
         fail_memory();
         return -1;
     }
