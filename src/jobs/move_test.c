@@ -146,6 +146,24 @@ TEST(of_several_stores, "equal jobs of several stores stay different jobs, also 
     weir_broker_close(to);
 }
 
+TEST(clock_was_ahead, "ready jobs that were put by a clock ahead, and after such a one, stay ready")
+{
+    weir_broker *from = jobs_store_open("from.db", &wall);
+    weir_broker *to = jobs_store_open("to.db", &wall);
+    jobs_wall_step(&wall, WEIR_SECONDS(86400));
+    (void)jobs_put(from, "t", "first", NULL);
+    jobs_wall_step(&wall, -WEIR_SECONDS(86400));
+    (void)jobs_put(from, "t", "second", NULL);
+    CHECK_COUNTS(from, "t", 0, 2, 0, 0);
+    CHECK_INT(move(from, to, NULL, NULL).moved, ==, 2);
+    CHECK_COUNTS(to, "t", 0, 2, 0, 0);
+    struct weiri_reservation *job = jobs_reserve_one(to, "t");
+    CHECK_INT(job->job.body_size, ==, strlen("first"));
+    jobs_free_one(to, job);
+    weir_broker_close(from);
+    weir_broker_close(to);
+}
+
 TEST(of_a_copy, "a job of a backup is not the one that got the same number in the original")
 {
     struct weir_error error;

@@ -51,8 +51,15 @@ static enum weir_status read_batch(struct batch *batch, struct weir_error *ret_e
     return status;
 }
 
-/* Gives jobs that are long overdue the present as their run time. The store keeps it, so that a
- * repeated move finds the same. */
+/* Whether a job gets the present as its run time: it is long overdue; or it is ready and was put
+ * when the clock was ahead, or after such a job, and would be delayed in the target. */
+static bool is_misdated(const struct batch *batch, const struct weir_job *job)
+{
+    return job->run_at_ns < batch->move->oldest_ns ||
+           (job->state == WEIR_JOB_READY && job->run_at_ns > batch->now_ns);
+}
+
+/* The store keeps the new run time, so that a repeated move finds the same. */
 static int run_restamp(struct weiri_store *store, void *arg)
 {
     struct batch *batch = arg;
@@ -62,7 +69,7 @@ static int run_restamp(struct weiri_store *store, void *arg)
     for (size_t i = 0; i < batch->count && code == SQLITE_OK; i++) {
         struct weiri_row row;
         enum weir_status ignored;
-        if (batch->entries[i].job->job.run_at_ns >= batch->move->oldest_ns) {
+        if (!is_misdated(batch, &batch->entries[i].job->job)) {
             continue;
         }
         code = weiri_row_load(store, batch->entries[i].job->number, &row);
@@ -78,17 +85,17 @@ static int run_restamp(struct weiri_store *store, void *arg)
 static enum weir_status restamp(struct batch *batch, struct weir_error *ret_error)
 {
     bool is_needed = false;
+    batch->now_ns = weiri_store_now(batch->store);
     for (size_t i = 0; i < batch->count; i++) {
-        is_needed = is_needed || batch->entries[i].job->job.run_at_ns < batch->move->oldest_ns;
+        is_needed = is_needed || is_misdated(batch, &batch->entries[i].job->job);
     }
     if (!is_needed) {
         return WEIR_OK;
     }
-    batch->now_ns = weiri_store_now(batch->store);
     enum weir_status status = weiri_commit(batch->store, run_restamp, batch, ret_error);
     for (size_t i = 0; i < batch->count && status == WEIR_OK; i++) {
         struct weir_job *job = &batch->entries[i].job->job;
-        job->run_at_ns = job->run_at_ns < batch->move->oldest_ns ? batch->now_ns : job->run_at_ns;
+        job->run_at_ns = is_misdated(batch, job) ? batch->now_ns : job->run_at_ns;
     }
     return status;
 }
