@@ -50,6 +50,7 @@ static void disturb(void *arg)
         } else {
             add_with(&p->f, 0, 0, WEIR_ADD_SUPERSEDE);
         }
+        (void)sched_yield(); /* three threads may share a processor with others */
     }
 }
 
@@ -69,6 +70,8 @@ static void consume(struct published *p)
             CHECK_STATUS(weir_queue_done(p->f.queue, &work), WEIR_OK);
         } else if (seen < added) {
             add(&p->f, 0); /* what was added has been taken out */
+        } else {
+            (void)sched_yield();
         }
     }
 }
