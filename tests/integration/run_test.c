@@ -113,8 +113,8 @@ TEST(reloads, "a reload adds, removes and changes consumers; no job is lost or r
     struct running running =
         start(BROKER "consumer same { " PROGRAM " }\n"
                      "consumer changed { " PROGRAM " }\n"
-                     "consumer removed { program = {sh, \"-c\", \"sleep 1; cat >> removed.out;"
-                     " echo >> removed.out\"} }\n");
+                     "consumer removed { program = {sh, \"-c\", \"until [ -e go ]; do sleep 0.02;"
+                     " done; cat >> removed.out; echo >> removed.out\"} }\n");
     put_numbers("same", 1, 5);
     put_numbers("changed", 1, 5);
     put_numbers("removed", 1, 2);
@@ -130,6 +130,8 @@ TEST(reloads, "a reload adds, removes and changes consumers; no job is lost or r
     WAIT_UNTIL(count_lines("same.out") == 9 && count_lines("changed.out") == 9 &&
                count_lines("added.out") == 5);
     /* What ran when its consumer was removed goes on to its end; nothing else of its tube runs. */
+    CHECK_INT(program_count("removed", "reserved"), ==, 1);
+    write_file("go", "", 0, 0600);
     WAIT_UNTIL(count_lines("removed.out") == 1);
     stop(&running, 0);
     CHECK_INT(count_lines("removed.out"), ==, 1);
@@ -142,8 +144,9 @@ TEST(changed_drains, "the successor of a changed consumer starts once the old on
                      "jobs at once do not add up")
 {
     static const char text[] =
-        BROKER "consumer a { program = {sh, \"-c\", \"mkdir held || echo two >> wrong; sleep 0.3;"
-               " rmdir held; echo >> a.out\"}\n%s }\n";
+        BROKER "consumer a { program = {sh, \"-c\", \"mkdir held || echo two >> wrong;"
+               " until [ -e go ]; do sleep 0.02; done; sleep 0.3; rmdir held; echo >> a.out\"}\n"
+               "%s }\n";
     char first[512];
     char second[512];
     (void)snprintf(first, sizeof(first), text, "");
@@ -152,6 +155,7 @@ TEST(changed_drains, "the successor of a changed consumer starts once the old on
     put_numbers("a", 1, 4);
     WAIT_UNTIL(program_count("a", "reserved") == 1);
     reload(&running, second, ": reloaded");
+    write_file("go", "", 0, 0600);
     WAIT_UNTIL(count_lines("a.out") == 4);
     stop(&running, 0);
     CHECK_INT(count_lines("wrong"), ==, 0);
