@@ -169,28 +169,15 @@ TEST(last_attempt,
     CHECK_INT(program_count("t", "buried"), ==, 1);
 }
 
-/* What a program writes is passed on once the guard has been told of it. A file that it made would
- * be there before, and the guard would not know what has dropped the word. */
-static void await_started(const struct running *worker)
-{
-    bool has_started = false;
-    while (!has_started) {
-        char *err = program_err(worker);
-        has_started = strstr(err, "started") != NULL;
-        free(err);
-        program_pause();
-    }
-}
-
 TEST(leftovers, "the programs of a killed worker end with it, and all that they started")
 {
     static const char script[] =
         "sleep 1000 & setsid sleep 1000 & (trap '' TERM HUP; env -i sleep 1000) & "
-        "echo started >&2; exec sleep 1000";
+        "touch started; exec sleep 1000";
     program_init();
     WEIR(0, "put", "t", "x");
     struct running worker = program_start("", 0, WORDS("work", "t", "--", "sh", "-c", script));
-    await_started(&worker);
+    WAIT_UNTIL(access("started", F_OK) == 0);
     CHECK_INT(kill(worker.pid, SIGKILL), ==, 0);
     struct ended ended = program_wait(&worker);
     CHECK_INT(ended.signal, ==, SIGKILL);
@@ -259,7 +246,14 @@ TEST(without_word, "programs without the guard's word in their environment end w
         "", 0,
         WORDS("work", "t", "--", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c",
               "timeout 1000 sleep 1000 & sleep 1000 & echo started >&2; exec sleep 1000"));
-    await_started(&worker);
+    /* What the program writes is passed on once the guard has been told of it. */
+    bool has_started = false;
+    while (!has_started) {
+        char *err = program_err(&worker);
+        has_started = strstr(err, "started") != NULL;
+        free(err);
+        program_pause();
+    }
     kill_worker(&worker);
 }
 
