@@ -1,10 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Operators' commands for jobs by id: remove, kick, bury. */
+/* Operators' commands for jobs: remove, kick, bury. */
 #include <stdio.h>
 
 #include "base/time.h"
 #include "jobs/beanstalkd/copies.h"
+#include "jobs/error.h"
 
 /* How long the mark of a revoked job outlives its run time. */
 #define TOMBSTONE_MS (INT64_C(24) * 3600 * 1000)
@@ -30,9 +31,6 @@ static enum weiri_claim_answer revoke(struct weiri_copies *copies)
 
 static enum weir_status remove_job(struct weiri_copies *copies, struct weir_error *ret_error)
 {
-    bool mask[WEIRI_NODES_MAX];
-    size_t found;
-    size_t others;
     enum weiri_claim_answer answer = revoke(copies);
     if (answer == WEIRI_CLAIM_BUSY) {
         return WEIR_EBUSY; /* it runs; its other copies are for a worker that dies */
@@ -46,7 +44,8 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
     }
     bool is_reserved = false;
     if (away == 0 && (copies->is_buried || !is_gone)) {
-        (void)weiri_copies_find_state(copies, "reserved", mask, &found, &others, &is_reserved);
+        (void)weiri_copies_find_state(copies, "reserved");
+        is_reserved = copies->is_reserved;
     }
     /* The mark ends, and a buried copy stays for ever. */
     if (copies->is_buried && (away > 0 || is_reserved)) {
@@ -55,47 +54,79 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
     return is_gone ? WEIR_OK : is_reserved ? WEIR_EBUSY : WEIR_ENOTFOUND;
 }
 
+/* No copy that answers is in a state that was looked for, or a worker has one. */
+static enum weir_status why_not_found(const struct weiri_copies *copies)
+{
+    return copies->is_reserved ? WEIR_EBUSY : copies->others > 0 ? WEIR_ESTATE : WEIR_ENOTFOUND;
+}
+
+/* The command for one job also kicks delayed ones, so that its state is asked for first. A buried
+ * job's claim is forgotten before it runs. The queries are left as the kick's. */
+static enum weir_status kick_job(struct weiri_copies *copies, struct weir_error *ret_error)
+{
+    if (!weiri_copies_find_claim(copies)) {
+        return weiri_copies_fail(copies, "was not kicked", ret_error);
+    }
+    size_t away = weiri_copies_find_state(copies, "buried");
+    if (copies->found == 0) {
+        if (away > 0 && copies->others == 0) {
+            return weiri_copies_fail(copies, "was not found", ret_error);
+        }
+        return why_not_found(copies);
+    }
+    if (copies->claim.key[0] != '\0') {
+        /* Once the mark is gone no copy is noted: those that were since are found now. */
+        if (weiri_copies_claim(copies, WEIRI_CLAIM_FORGET, 0) == WEIRI_CLAIM_AWAY ||
+            !weiri_copies_find_claim(copies)) {
+            return weiri_copies_fail(copies, "was not kicked", ret_error);
+        }
+        away = weiri_copies_find_state(copies, "buried");
+    }
+    away += weiri_copies_ask(copies, WEIRI_KICK_JOB, copies->is_found);
+    away += copies->is_buried && copies->is_reserved;
+    bool is_kicked = weiri_copies_find(copies, WEIRI_KICKED) != NULL;
+    if (away > 0) {
+        return weiri_copies_fail(
+            copies, is_kicked ? "was kicked, but a copy may stay buried" : "may have been kicked",
+            ret_error);
+    }
+    return is_kicked ? WEIR_OK : WEIR_ENOTFOUND;
+}
+
 /* Reserves every copy, so that no worker can take one meanwhile, then buries each. A copy in a
  * worker's hands, or a claim, means that the job runs: the others are released then. */
 static enum weir_status bury_job(struct weiri_copies *copies, const char *reason,
                                  struct weir_error *ret_error)
 {
-    bool mask[WEIRI_NODES_MAX];
-    size_t found;
-    size_t others;
-    bool is_reserved;
     (void)weiri_copies_find_claim(copies); /* without Redis it cannot be set aside either */
-    size_t away =
-        weiri_copies_find_state(copies, "delayed ready", mask, &found, &others, &is_reserved);
-    if (away > 0) {
+    if (weiri_copies_find_state(copies, "delayed ready") > 0) {
         return weiri_copies_fail(copies, "was not buried", ret_error);
     }
-    if (is_reserved || found == 0) {
-        return is_reserved ? WEIR_EBUSY : others > 0 ? WEIR_ESTATE : WEIR_ENOTFOUND;
+    if (copies->is_reserved || copies->found == 0) {
+        return why_not_found(copies);
     }
-    away = weiri_copies_ask(copies, WEIRI_RESERVE_JOB, mask);
-    size_t held = 0;
+    size_t away = weiri_copies_ask(copies, WEIRI_RESERVE_JOB, copies->is_found);
+    bool held[WEIRI_NODES_MAX] = {false};
+    size_t held_count = 0;
     for (size_t i = 0, q = 0; i < copies->count; i++) {
-        if (mask[i]) {
-            mask[i] = copies->queries.query[q++].kind == WEIRI_RESERVED;
-            held += mask[i];
-        }
+        held[i] = copies->is_found[i] && copies->queries.query[q++].kind == WEIRI_RESERVED;
+        held_count += held[i];
     }
     enum weiri_claim_answer answer = WEIRI_CLAIM_MINE;
-    if (held == found && copies->claim.key[0] != '\0') {
+    if (held_count == copies->found && copies->claim.key[0] != '\0') {
         (void)snprintf(copies->claim.reason, sizeof(copies->claim.reason), "%s",
                        reason == NULL ? "" : reason);
         copies->claim.copies = copies->id;
         answer = weiri_copies_claim(copies, WEIRI_CLAIM_ASIDE, 0);
     }
-    if (held < found || answer != WEIRI_CLAIM_MINE) {
+    if (held_count < copies->found || answer != WEIRI_CLAIM_MINE) {
         /* Released without its delay: the run time in the body holds it back. */
-        (void)weiri_copies_ask(copies, WEIRI_RELEASE, mask);
+        (void)weiri_copies_ask(copies, WEIRI_RELEASE, held);
         return away > 0 || answer == WEIRI_CLAIM_AWAY
                    ? weiri_copies_fail(copies, "was not buried", ret_error)
                    : WEIR_EBUSY;
     }
-    return weiri_copies_ask(copies, WEIRI_BURY, mask) == 0
+    return weiri_copies_ask(copies, WEIRI_BURY, held) == 0
                ? WEIR_OK
                : weiri_copies_fail(copies, "may have been buried on some nodes only", ret_error);
 }
@@ -116,15 +147,92 @@ enum weir_status weiri_cluster_change(void *store, const struct weiri_change *ch
     }
     for (size_t i = 0; i < change->count; i++) {
         copies.id = change->ids[i];
-        status = weiri_id_parse(store, copies.id, copies.ids, &copies.count, ret_error);
-        if (status == WEIR_OK) {
-            status = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, ret_error)
-                     : change->event == WEIRI_JOB_KICK
-                         ? weiri_copies_kick(&copies, ret_error)
-                         : bury_job(&copies, change->reason, ret_error);
-        }
-        change->statuses[i] = status;
+        (void)weiri_id_parse(store, copies.id, copies.ids, &copies.count, NULL);
+        change->statuses[i] = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, ret_error)
+                              : change->event == WEIRI_JOB_KICK
+                                  ? kick_job(&copies, ret_error)
+                                  : bury_job(&copies, change->reason, ret_error);
     }
     weiri_queries_fini(&copies.queries);
     return WEIR_OK;
+}
+
+/* --- kick of a tube --- */
+
+/* A tube whose jobs are kicked one by one: the command for many would kick delayed ones where none
+ * is buried, and a buried job's claim must be forgotten before it runs. */
+struct kick {
+    struct weiri_copies copies;
+    uint64_t left[WEIRI_NODES_MAX]; /* copies that were buried at first, on each node: those that
+                                       are buried again meanwhile come after them */
+    size_t kicked;
+    struct weir_error unknown; /* of the first job of which a copy may stay buried */
+};
+
+/* Counts what is buried at first. */
+static void count_buried(struct kick *kick, const char *tube)
+{
+    struct weiri_queries *queries = &kick->copies.queries;
+    const struct weiri_request stats = {.verb = WEIRI_STATS_TUBE, .tube = tube};
+    weiri_queries_ask(queries, WEIRI_ALL_NODES, &stats, NULL);
+    for (size_t i = 0; i < queries->count; i++) {
+        kick->left[i] = weiri_query_number(&queries->query[i], "current-jobs-buried");
+    }
+    (void)weiri_queries_away(queries, kick->unknown.text, sizeof(kick->unknown.text));
+}
+
+/* Kicks the job of the first buried copy of a node. False: there is none, or its node or Redis did
+ * not answer. */
+static bool kick_first(struct kick *kick, size_t node, const char *tube)
+{
+    struct weiri_copies *copies = &kick->copies;
+    const struct weiri_query *found = copies->queries.query;
+    const struct weiri_request peek = {.verb = WEIRI_PEEK_BURIED};
+    struct weir_error error = {""};
+    struct weir_job_id id = {""};
+    weiri_queries_ask(&copies->queries, node, &peek, tube);
+    if (found->kind != WEIRI_FOUND) {
+        return false;
+    }
+    (void)weiri_id_add(&id, copies->cluster->options.nodes[node].text, tube, found->id);
+    copies->id = id.text;
+    copies->ids[0] = (struct weiri_copy_id){node, found->id};
+    copies->count = 1;
+    enum weir_status status = kick_job(copies, &error);
+    bool is_kicked = weiri_copies_find(copies, WEIRI_KICKED) != NULL;
+    kick->kicked += is_kicked;
+    kick->left[node]--;
+    for (size_t i = 0; i < copies->queries.count && is_kicked; i++) {
+        size_t other = weiri_query_node(&copies->queries.query[i]);
+        kick->left[other] -= other != node && kick->left[other] > 0;
+    }
+    if (status == WEIR_EUNKNOWN && kick->unknown.text[0] == '\0') {
+        kick->unknown = error;
+    }
+    return is_kicked || status != WEIR_EUNKNOWN;
+}
+
+enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count, size_t *ret_count,
+                                    struct weir_error *ret_error)
+{
+    struct kick kick = {.copies = {.cluster = store}};
+    enum weir_status status =
+        weiri_queries_init(&kick.copies.queries, store, WEIRI_NODES_MAX, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    count_buried(&kick, tube);
+    for (size_t i = 0; i < kick.copies.cluster->options.node_count; i++) {
+        while (kick.left[i] > 0 && kick.kicked < count && kick_first(&kick, i, tube)) {
+        }
+    }
+    weiri_queries_fini(&kick.copies.queries);
+    bool is_all = kick.unknown.text[0] == '\0';
+    if (ret_count != NULL && (is_all || kick.kicked > 0)) {
+        *ret_count = kick.kicked;
+    }
+    return is_all ? WEIR_OK
+                  : weiri_fail(ret_error, kick.kicked > 0 ? WEIR_EUNKNOWN : WEIR_EUNAVAILABLE,
+                               "%zu jobs were kicked, but not all: %.400s", kick.kicked,
+                               kick.unknown.text);
 }

@@ -102,27 +102,26 @@ bool weiri_copies_find_claim(struct weiri_copies *copies)
     return is_there;
 }
 
-size_t weiri_copies_find_state(struct weiri_copies *copies, const char *states, bool *mask,
-                               size_t *ret_found, size_t *ret_others, bool *ret_is_reserved)
+size_t weiri_copies_find_state(struct weiri_copies *copies, const char *states)
 {
     size_t away = weiri_copies_ask(copies, WEIRI_STATS_JOB, NULL);
-    *ret_found = 0;
-    *ret_others = 0;
-    *ret_is_reserved = false;
+    copies->found = 0;
+    copies->others = 0;
+    copies->is_reserved = false;
     for (size_t i = 0; i < copies->count; i++) {
         const struct weiri_query *query = &copies->queries.query[i];
         char state[16] = "";
-        mask[i] = false;
+        copies->is_found[i] = false;
         if (query->kind == WEIRI_OK_BODY &&
             weiri_stats_text(query->body, query->body_size, "state", state, sizeof(state))) {
             copies->priorities[i] = (uint32_t)weiri_query_number(query, "pri");
-            mask[i] = strstr(states, state) != NULL;
-            *ret_found += mask[i];
-            *ret_others += !mask[i];
-            *ret_is_reserved = *ret_is_reserved || strcmp(state, "reserved") == 0;
+            copies->is_found[i] = strstr(states, state) != NULL;
+            copies->found += copies->is_found[i];
+            copies->others += !copies->is_found[i];
+            copies->is_reserved = copies->is_reserved || strcmp(state, "reserved") == 0;
         }
     }
-    if (*ret_is_reserved && copies->is_buried) {
+    if (copies->is_reserved && copies->is_buried) {
         size_t used = strlen(copies->away);
         (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%sa worker has one",
                        used > 0 ? "; " : "");
