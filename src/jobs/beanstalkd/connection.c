@@ -46,8 +46,7 @@ static void drop(struct weiri_conn *conn)
         (void)close(conn->fd);
         conn->fd = -1;
     }
-    weiri_addresses_free(conn->addresses);
-    conn->addresses = NULL;
+    weiri_resolver_free(&conn->resolver);
     conn->address = NULL;
     conn->state = WEIRI_CONN_DOWN;
     conn->writing = NULL;
@@ -79,11 +78,11 @@ void weiri_conn_fini(struct weiri_conn *conn)
 {
     conn->is_wanted = false;
     drop(conn);
-    weiri_resolver_end(&conn->resolver);
+    (void)weiri_resolver_wait(&conn->resolver);
+    weiri_resolver_free(&conn->resolver);
     weiri_parser_fini(&conn->parser);
 }
 
-/* Closes the connection, to be made again after a pause. */
 void weiri_conn_fail(struct weiri_conn *conn, int64_t now_ns, const char *what, const char *why)
 {
     (void)snprintf(conn->why, sizeof(conn->why), "%s%s%s", what, why[0] != '\0' ? ": " : "", why);
@@ -112,10 +111,9 @@ static void begin_greeting(struct weiri_conn *conn, int64_t now_ns)
     (void)snprintf(conn->used, sizeof(conn->used), "%s", WEIRI_DEFAULT_TUBE);
 }
 
-/* Tries the addresses from conn->address on. */
-static void try_addresses(struct weiri_conn *conn, int64_t now_ns)
+/* Tries the addresses from conn->address on. error: of the one before. */
+static void try_addresses(struct weiri_conn *conn, int64_t now_ns, int error)
 {
-    int error = 0;
     for (; conn->address != NULL; conn->address = conn->address->ai_next) {
         const struct addrinfo *address = conn->address;
         int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -152,11 +150,7 @@ static void connected(struct weiri_conn *conn, int64_t now_ns)
     (void)close(conn->fd);
     conn->fd = -1;
     conn->address = conn->address->ai_next;
-    if (conn->address != NULL) {
-        try_addresses(conn, now_ns);
-    } else {
-        weiri_conn_fail_errno(conn, now_ns, "cannot connect", error);
-    }
+    try_addresses(conn, now_ns, error);
 }
 
 static void begin(struct weiri_conn *conn, int64_t now_ns)
@@ -170,13 +164,13 @@ static void begin(struct weiri_conn *conn, int64_t now_ns)
 
 static void take_addresses(struct weiri_conn *conn, int64_t now_ns)
 {
-    int error = weiri_resolver_take(&conn->resolver, &conn->addresses);
+    int error = weiri_resolver_wait(&conn->resolver);
     if (error != 0) {
         weiri_conn_fail(conn, now_ns, "cannot resolve the name", gai_strerror(error));
         return;
     }
-    conn->address = conn->addresses;
-    try_addresses(conn, now_ns);
+    conn->address = conn->resolver.addresses;
+    try_addresses(conn, now_ns, 0);
 }
 
 /* --- the side of the loop --- */

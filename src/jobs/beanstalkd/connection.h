@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/un.h>
 
 #include "base/list.h"
 #include "base/sync.h"
@@ -84,6 +85,8 @@ struct weiri_resolver {
     struct weiri_thread thread;
     const struct weiri_endpoint *endpoint;
     struct addrinfo *addresses;
+    struct addrinfo path_address; /* the only one of a path */
+    struct sockaddr_un path_name;
     int error;
     int wake_fd;
     bool is_running;
@@ -105,7 +108,6 @@ struct weiri_conn {
 
     int fd;
     struct weiri_resolver resolver;
-    struct addrinfo *addresses;
     struct addrinfo *address; /* the one being tried */
 
     struct weiri_list waiting; /* commands that are not encoded */
@@ -170,11 +172,9 @@ void weiri_conn_receive(struct weiri_conn *conn, char *buffer, size_t size, int6
  * thread could be had. */
 bool weiri_resolver_begin(struct weiri_resolver *resolver, const struct weiri_endpoint *endpoint,
                           int wake_fd);
-/* Takes the addresses: weiri_addresses_free(). Returns 0 or an error of getaddrinfo(). */
-int weiri_resolver_take(struct weiri_resolver *resolver, struct addrinfo **ret_addresses);
-/* Waits for a thread that still runs, and frees what it found. */
-void weiri_resolver_end(struct weiri_resolver *resolver);
-/* Takes NULL. */
-void weiri_addresses_free(struct addrinfo *addresses);
+/* Waits for a thread that still runs. Returns 0 or an error of getaddrinfo(). */
+int weiri_resolver_wait(struct weiri_resolver *resolver);
+/* Frees the addresses, if there are any; does nothing while a thread runs. */
+void weiri_resolver_free(struct weiri_resolver *resolver);
 
 #endif

@@ -2,63 +2,42 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/beanstalkd/connection.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-/* The address of a unix socket in the shape of getaddrinfo(); ai_protocol tells the two apart. */
-struct unix_address {
-    struct addrinfo info;
-    struct sockaddr_un name;
-};
-
-#define IS_OURS (-1)
-
-void weiri_addresses_free(struct addrinfo *addresses)
+/* The address of a unix socket in the shape of getaddrinfo(). */
+static int take_path(struct weiri_resolver *resolver)
 {
-    if (addresses != NULL && addresses->ai_protocol == IS_OURS) {
-        free(addresses);
-    } else if (addresses != NULL) {
-        freeaddrinfo(addresses);
-    }
-}
-
-static int make_unix_address(const char *path, struct addrinfo **ret_addresses)
-{
-    struct unix_address *address = calloc(1, sizeof(*address));
-    if (address == NULL) {
-        return EAI_MEMORY;
-    }
-    address->name.sun_family = AF_UNIX;
+    struct sockaddr_un *name = &resolver->path_name;
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
     /* The length was checked with the URL. */
-    (void)strncpy(address->name.sun_path, path, sizeof(address->name.sun_path) - 1);
-    address->info = (struct addrinfo){.ai_family = AF_UNIX,
-                                      .ai_socktype = SOCK_STREAM,
-                                      .ai_protocol = IS_OURS,
-                                      .ai_addrlen = sizeof(address->name),
-                                      .ai_addr = (struct sockaddr *)&address->name};
-    *ret_addresses = &address->info;
+    (void)strncpy(name->sun_path, resolver->endpoint->path, sizeof(name->sun_path) - 1);
+    resolver->path_address = (struct addrinfo){.ai_family = AF_UNIX,
+                                               .ai_socktype = SOCK_STREAM,
+                                               .ai_addrlen = sizeof(*name),
+                                               .ai_addr = (struct sockaddr *)name};
+    resolver->addresses = &resolver->path_address;
     return 0;
 }
 
-static int look_up(const struct weiri_endpoint *endpoint, int flags,
-                   struct addrinfo **ret_addresses)
+static int look_up(struct weiri_resolver *resolver, int flags)
 {
     const struct addrinfo hints = {
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV};
-    return getaddrinfo(endpoint->host, endpoint->port, &hints, ret_addresses);
+    const struct weiri_endpoint *endpoint = resolver->endpoint;
+    struct addrinfo *found;
+    int error = getaddrinfo(endpoint->host, endpoint->port, &hints, &found);
+    resolver->addresses = error == 0 ? found : NULL;
+    return error;
 }
 
 static void resolve(void *arg)
 {
     struct weiri_resolver *resolver = arg;
-    resolver->error = look_up(resolver->endpoint, 0, &resolver->addresses);
+    resolver->error = look_up(resolver, 0);
     atomic_store(&resolver->is_done, true);
-    uint64_t one = 1;
-    ssize_t ignored = write(resolver->wake_fd, &one, sizeof(one));
-    (void)ignored;
+    (void)eventfd_write(resolver->wake_fd, 1);
 }
 
 bool weiri_resolver_begin(struct weiri_resolver *resolver, const struct weiri_endpoint *endpoint,
@@ -69,41 +48,33 @@ bool weiri_resolver_begin(struct weiri_resolver *resolver, const struct weiri_en
     }
     resolver->endpoint = endpoint;
     resolver->wake_fd = wake_fd;
-    resolver->addresses = NULL;
-    if (endpoint->path != NULL) {
-        resolver->error = make_unix_address(endpoint->path, &resolver->addresses);
-    } else {
-        resolver->error = look_up(endpoint, AI_NUMERICHOST, &resolver->addresses);
-    }
-    bool is_name = endpoint->path == NULL && resolver->error == EAI_NONAME;
+    resolver->error =
+        endpoint->path != NULL ? take_path(resolver) : look_up(resolver, AI_NUMERICHOST);
+    bool is_name = resolver->error == EAI_NONAME;
     atomic_store(&resolver->is_done, !is_name);
     if (is_name) {
-        resolver->addresses = NULL;
         resolver->is_running =
             weiri_thread_start(&resolver->thread, "weir-resolve", resolve, resolver) == WEIR_OK;
-        return resolver->is_running;
     }
-    return true;
+    return resolver->is_running || !is_name;
 }
 
-int weiri_resolver_take(struct weiri_resolver *resolver, struct addrinfo **ret_addresses)
+int weiri_resolver_wait(struct weiri_resolver *resolver)
 {
     if (resolver->is_running) {
         weiri_thread_join(&resolver->thread);
         resolver->is_running = false;
     }
-    int error = resolver->error;
-    *ret_addresses = error == 0 ? resolver->addresses : NULL;
-    resolver->addresses = NULL;
-    resolver->error = EAI_AGAIN;
-    return error;
+    return resolver->error;
 }
 
-void weiri_resolver_end(struct weiri_resolver *resolver)
+void weiri_resolver_free(struct weiri_resolver *resolver)
 {
-    struct addrinfo *addresses = NULL;
-    if (resolver->is_running || resolver->addresses != NULL) {
-        (void)weiri_resolver_take(resolver, &addresses);
-        weiri_addresses_free(addresses);
+    if (resolver->is_running) {
+        return;
     }
+    if (resolver->addresses != NULL && resolver->addresses != &resolver->path_address) {
+        freeaddrinfo(resolver->addresses);
+    }
+    resolver->addresses = NULL;
 }
