@@ -7,6 +7,7 @@
 
 #include "base/park.h"
 #include "base/sync.h"
+#include "base/time.h"
 #include "jobs/beanstalkd/cluster_options.h"
 #include "jobs/beanstalkd/connection.h"
 #include "jobs/beanstalkd/mac.h"
@@ -74,6 +75,19 @@ void weiri_cluster_wake_locked(struct weiri_cluster *cluster) WEIRI_REQUIRES(clu
 void weiri_cluster_poll(struct weiri_cluster *cluster, int64_t now_ns, int64_t next_ns);
 /* The cluster thread's: adds a connection to those that it drives. False for lack of memory. */
 bool weiri_cluster_add_conn(struct weiri_cluster *cluster, struct weiri_conn *conn);
+
+/* Whole seconds as a request has them: rounded down, at least 0, at most what its 32 bits hold. */
+static inline uint32_t weiri_seconds(int64_t duration_ns)
+{
+    int64_t seconds = duration_ns > 0 ? duration_ns / WEIR_SECONDS(1) : 0;
+    return seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
+}
+
+/* The same rounded up. */
+static inline uint32_t weiri_seconds_up(int64_t duration_ns)
+{
+    return weiri_seconds(weiri_time_add(duration_ns, WEIR_SECONDS(1) - 1));
+}
 
 static inline int64_t weiri_cluster_now(const struct weiri_cluster *cluster)
 {

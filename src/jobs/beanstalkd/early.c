@@ -34,9 +34,7 @@ static void clock_told(struct weiri_claim *claim, enum weiri_claim_answer answer
     bool is_right = answer == WEIRI_CLAIM_MINE && apart <= WEIRI_CLOCKS_APART_NS &&
                     apart >= -WEIRI_CLOCKS_APART_NS;
     int64_t left = is_right ? left_ns(copy) : weiri_time_earlier(left_ns(copy), UNSURE_NS);
-    int64_t seconds = left > 0 ? left / WEIR_SECONDS(1) : 0;
-    weiri_copy_leave(copy, WEIRI_JOB_RELEASE,
-                     seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds);
+    weiri_copy_leave(copy, WEIRI_JOB_RELEASE, weiri_seconds(left));
 }
 
 /* A node makes a copy ready less than a second before its run time. One that lies further ahead was

@@ -75,14 +75,12 @@ static void hold(struct mover *mover, const struct at_hand *copy)
 static void release_held(struct mover *mover)
 {
     for (size_t i = 0; i < mover->held_count; i++) {
-        int64_t now = weiri_cluster_now(mover->cluster);
-        int64_t wait = mover->held[i].run_at_ns > now ? mover->held[i].run_at_ns - now : 0;
-        int64_t delay = wait / WEIR_SECONDS(1);
+        const struct held *held = &mover->held[i];
+        int64_t wait = weiri_time_sub(held->run_at_ns, weiri_cluster_now(mover->cluster));
         const struct weiri_request request = {.verb = WEIRI_RELEASE,
-                                              .id = mover->held[i].id,
-                                              .priority = mover->held[i].priority,
-                                              .delay_s = delay > UINT32_MAX ? UINT32_MAX
-                                                                            : (uint32_t)delay};
+                                              .id = held->id,
+                                              .priority = held->priority,
+                                              .delay_s = weiri_seconds(wait)};
         (void)ask(mover, &request, NULL);
     }
     mover->held_count = 0;

@@ -126,11 +126,8 @@ enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t dura
     if (status != WEIR_OK) {
         return status;
     }
-    int64_t seconds = duration_ns / WEIR_SECONDS(1) + (duration_ns % WEIR_SECONDS(1) != 0);
-    const struct weiri_request request = {.verb = WEIRI_PAUSE_TUBE,
-                                          .tube = tube,
-                                          .delay_s = seconds > UINT32_MAX ? UINT32_MAX
-                                                                          : (uint32_t)seconds};
+    const struct weiri_request request = {
+        .verb = WEIRI_PAUSE_TUBE, .tube = tube, .delay_s = weiri_seconds_up(duration_ns)};
     weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, NULL);
     status = WEIR_ENOTFOUND;
     char text[400] = "";
