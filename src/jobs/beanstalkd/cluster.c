@@ -3,12 +3,10 @@
 /* Opening and closing a cluster, and its thread. */
 #include "jobs/beanstalkd/cluster.h"
 
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/panic.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
@@ -26,9 +24,7 @@ void weiri_cluster_wake_locked(struct weiri_cluster *cluster)
     weiri_mutex_assert_held(&cluster->mutex);
     if (!cluster->is_woken) {
         cluster->is_woken = true;
-        uint64_t one = 1;
-        ssize_t ignored = write(cluster->wake_fd, &one, sizeof(one));
-        (void)ignored;
+        (void)eventfd_write(cluster->wake_fd, 1);
     }
 }
 
@@ -190,9 +186,8 @@ static void serve_polls(struct weiri_cluster *cluster)
     int64_t now = weiri_monotonic_now();
     const struct pollfd *one = cluster->polls;
     if (one->revents != 0) {
-        uint64_t drained;
-        ssize_t ignored = read(cluster->wake_fd, &drained, sizeof(drained));
-        (void)ignored;
+        eventfd_t drained;
+        (void)eventfd_read(cluster->wake_fd, &drained);
     }
     if (cluster->claims != NULL) {
         weiri_claims_ready(cluster->claims, one + 1, cluster->claim_polls);

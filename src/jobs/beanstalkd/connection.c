@@ -4,7 +4,6 @@
 #include "jobs/beanstalkd/connection.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/panic.h"
 #include "base/time.h"
 #include "jobs/broker.h"
 

@@ -81,7 +81,6 @@ static void write_mac(const struct weiri_keys *keys, size_t key, const char *tub
                       const char *stamp, size_t stamp_size, const void *body, size_t body_size,
                       char ret_mac[WEIRI_MAC_SIZE])
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char hash[crypto_auth_hmacsha256_BYTES];
     crypto_auth_hmacsha256_state state;
     (void)crypto_auth_hmacsha256_init(&state, keys->key[key], keys->size[key]);
@@ -93,11 +92,9 @@ static void write_mac(const struct weiri_keys *keys, size_t key, const char *tub
     (void)crypto_auth_hmacsha256_final(&state, hash);
     sodium_memzero(&state, sizeof(state));
     memcpy(ret_mac, PREFIX, sizeof(PREFIX) - 1);
-    for (size_t i = 0; i < sizeof(hash); i++) {
-        ret_mac[sizeof(PREFIX) - 1 + 2 * i] = digits[hash[i] >> 4];
-        ret_mac[sizeof(PREFIX) + 2 * i] = digits[hash[i] & 15];
-    }
-    ret_mac[WEIRI_MAC_SIZE - 1] = ':';
+    char *digits = ret_mac + sizeof(PREFIX) - 1;
+    (void)sodium_bin2hex(digits, 2 * sizeof(hash) + 1, hash, sizeof(hash));
+    ret_mac[WEIRI_MAC_SIZE - 1] = ':'; /* in place of its NUL */
 }
 
 void weiri_mac_write(const struct weiri_keys *keys, const char *tube, const char *stamp,

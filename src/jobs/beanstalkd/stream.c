@@ -65,6 +65,14 @@ void weiri_facts_read(const char *body, size_t size, struct weiri_node_facts *fa
     }
 }
 
+/* The socket refused to send or to receive. It may have no space, or nothing, yet. */
+static void refused(struct weiri_conn *conn, int64_t now_ns, const char *what)
+{
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+        weiri_conn_fail_errno(conn, now_ns, what, errno);
+    }
+}
+
 /* --- sending --- */
 
 static struct weiri_command *own_command(struct weiri_conn *conn, enum weiri_verb verb,
@@ -176,9 +184,7 @@ void weiri_conn_send(struct weiri_conn *conn, int64_t now_ns)
         ssize_t count = send(conn->fd, conn->out + conn->out_start, conn->out_end - conn->out_start,
                              MSG_NOSIGNAL);
         if (count < 0) {
-            if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-                weiri_conn_fail_errno(conn, now_ns, "cannot send", errno);
-            }
+            refused(conn, now_ns, "cannot send");
             return;
         }
         conn->out_start += (size_t)count;
@@ -222,9 +228,7 @@ void weiri_conn_receive(struct weiri_conn *conn, char *buffer, size_t size, int6
         return;
     }
     if (count < 0) {
-        if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-            weiri_conn_fail_errno(conn, now_ns, "cannot receive", errno);
-        }
+        refused(conn, now_ns, "cannot receive");
         return;
     }
     size_t at = 0;

@@ -3,8 +3,6 @@
 /* Reserving for subscriptions, on the cluster's thread. */
 #include "jobs/beanstalkd/subscription.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/time.h"
 
