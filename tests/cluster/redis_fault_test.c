@@ -13,7 +13,17 @@ struct world {
     struct servers servers;
     struct ledger ledger;
     weir_broker *broker;
+    weir_broker *producer; /* waits for every node: each job has all its copies, and is put once */
 };
+
+static const char redis_is_away[] = "Redis for claims at 127.0.0.1 is away";
+
+static void open_producer(struct world *world)
+{
+    char url[512];
+    servers_url(&world->servers, "time_limit=1h", url, sizeof(url));
+    world->producer = ledger_open(&world->ledger, url);
+}
 
 /* word: of lines of the log that are counted from the first on. */
 static void begin_with(struct world *world, const char *const *options, const char *parts,
@@ -28,16 +38,19 @@ static void begin_with(struct world *world, const char *const *options, const ch
     redis_start_with(&world->servers.redis, options);
     servers_url(&world->servers, parts, url, sizeof(url));
     world->broker = ledger_open(&world->ledger, url);
+    open_producer(world);
 }
 
+/* No step ends by its time limit. */
 static void begin(struct world *world)
 {
-    begin_with(world, NULL, "claims=REDIS&time_limit=500ms", NULL);
+    begin_with(world, NULL, "claims=REDIS&time_limit=1h", NULL);
 }
 
 static void end(struct world *world)
 {
     weir_broker_close(world->broker);
+    weir_broker_close(world->producer);
     servers_end(&world->servers);
 }
 
@@ -53,7 +66,7 @@ static void set_memory(const struct world *world, const char *limit)
 /* All copies have been asked about, and were given back to their nodes. */
 static void wait_until_delayed(const struct world *world)
 {
-    while (jobs_counts(world->broker, "t").delayed != (uint64_t)JOBS * SERVER_NODES) {
+    while (jobs_counts(world->producer, "t").delayed != (uint64_t)JOBS * SERVER_NODES) {
     }
 }
 
@@ -63,14 +76,14 @@ TEST(waits_while_redis_is_full,
 {
     struct world world;
     begin(&world);
-    ledger_put(world.broker, 0, JOBS);
+    ledger_put(world.producer, 0, JOBS);
     set_memory(&world, "1");
     atomic_store(&world.ledger.word, "OOM");
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     wait_until_delayed(&world);
     CHECK_INT(world.ledger.all, ==, 0);
     CHECK_INT(world.ledger.words, >=, JOBS);
-    atomic_store(&world.ledger.word, "is away");
+    atomic_store(&world.ledger.word, redis_is_away);
     world.ledger.words = 0;
     set_memory(&world, "0");
     ledger_wait(consumer);
@@ -83,8 +96,8 @@ TEST(waits_while_redis_is_stopped, "while Redis hangs no job runs and none is lo
                                    "once")
 {
     struct world world;
-    begin_with(&world, NULL, "claims=REDIS&time_limit=500ms", "is away");
-    ledger_put(world.broker, 0, JOBS);
+    begin_with(&world, NULL, "claims=REDIS&time_limit=500ms", redis_is_away);
+    ledger_put(world.producer, 0, JOBS);
     CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     while (world.ledger.words == 0) {
@@ -92,7 +105,7 @@ TEST(waits_while_redis_is_stopped, "while Redis hangs no job runs and none is lo
         (void)nanosleep(&pause, NULL);
     }
     /* What was reserved until then is given back. */
-    while (jobs_counts(world.broker, "t").ready != (uint64_t)JOBS * SERVER_NODES) {
+    while (jobs_counts(world.producer, "t").ready != (uint64_t)JOBS * SERVER_NODES) {
     }
     CHECK_INT(world.ledger.all, ==, 0);
     CHECK(kill(world.servers.redis.pid, SIGCONT) == 0);
@@ -128,6 +141,7 @@ static void begin_behind(struct world *world, struct proxy *proxy, const char *c
                    parts);
     servers_url(&world->servers, all, url, sizeof(url));
     world->broker = ledger_open(&world->ledger, url);
+    open_producer(world);
     CHECK_STATUS(weir_broker_nodes(world->broker, ignore_node, NULL, &error), WEIR_OK);
 }
 
@@ -158,7 +172,7 @@ TEST(reserves_nothing_without_redis,
     begin_behind(&world, &proxy, keeping, "&lease=1s");
     server_end(&world.servers.redis);
     wait_refused(&proxy, 2);
-    ledger_put(world.broker, 0, JOBS);
+    ledger_put(world.producer, 0, JOBS);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     wait_refused(&proxy, 3);
     CHECK_INT(reserves(&world.servers), ==, 0);
@@ -197,10 +211,10 @@ TEST(closes_without_claims, "a broker that is closed while Redis is asked for cl
     struct world world;
     char answer[64];
     begin_with(&world, NULL, "claims=REDIS&time_limit=5s", NULL);
-    ledger_put(world.broker, 0, 1);
+    ledger_put(world.producer, 0, 1);
     CHECK(kill(world.servers.redis.pid, SIGSTOP) == 0);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
-    while (jobs_counts(world.broker, "t").reserved != SERVER_NODES) {
+    while (jobs_counts(world.producer, "t").reserved != SERVER_NODES) {
     }
     weir_consumer_stop(consumer);
     ledger_wait(consumer);
@@ -219,7 +233,7 @@ TEST(survives_a_redis_that_flaps, "a Redis that is killed again and again, and k
 {
     struct world world;
     begin_with(&world, keeping, "claims=REDIS&time_limit=500ms", NULL);
-    ledger_put(world.broker, 0, JOBS);
+    ledger_put(world.producer, 0, JOBS);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     for (int runs = 1; runs <= JOBS; runs += JOBS / 4) {
         while (world.ledger.all < runs) {
@@ -239,10 +253,10 @@ TEST(loads_its_script_again, "a script that Redis forgot is loaded again, and jo
     struct world world;
     char answer[64];
     begin(&world);
-    ledger_put(world.broker, 0, JOBS / 2);
+    ledger_put(world.producer, 0, JOBS / 2);
     ledger_consume(world.broker, &world.ledger);
     redis_say(world.servers.redis.port, "SCRIPT FLUSH", answer, sizeof(answer));
-    ledger_put(world.broker, JOBS / 2, JOBS);
+    ledger_put(world.producer, JOBS / 2, JOBS);
     ledger_consume(world.broker, &world.ledger);
     ledger_check(&world.ledger);
     end(&world);
@@ -254,7 +268,7 @@ TEST(doubles_only_what_it_forgot, "when Redis loses all claims no job is lost, a
     struct world world;
     char answer[64];
     begin(&world);
-    ledger_put(world.broker, 0, JOBS);
+    ledger_put(world.producer, 0, JOBS);
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     while (world.ledger.all < JOBS / 2) {
         const struct timespec pause = {0, 1000000};
@@ -277,7 +291,7 @@ TEST(warns_of_eviction, "a Redis that may evict claims is told of in the log, an
     for (int i = 0; i < 2; i++) {
         struct world world;
         begin_with(&world, i == 0 ? options : NULL, "claims=REDIS", "maxmemory-policy allkeys-lru");
-        ledger_put(world.broker, 0, JOBS);
+        ledger_put(world.producer, 0, JOBS);
         ledger_consume(world.broker, &world.ledger);
         ledger_check(&world.ledger);
         CHECK_INT(world.ledger.words, ==, i == 0 ? 1 : 0);
@@ -294,7 +308,7 @@ static weir_consumer *lose_an_answer(struct world *world, struct proxy *proxy, i
     char answer[64];
     options.ttr_ns = ttr_ns;
     proxy->is_deaf = true;
-    CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, &options, NULL, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(world->producer, "t", &body, 1, &options, NULL, &error), WEIR_OK);
     weir_consumer *consumer = ledger_start(world->broker, &world->ledger);
     do {
         redis_say(world->servers.redis.port, "DBSIZE", answer, sizeof(answer));
@@ -361,10 +375,10 @@ TEST(tells_again_that_it_failed, "a job that failed while Redis hung runs again 
     struct weir_body body = {"0", 1};
     struct weir_error error;
     weir_consumer *consumer;
-    begin_with(&world, NULL, "claims=REDIS&time_limit=500ms", "is away");
+    begin_with(&world, NULL, "claims=REDIS&time_limit=500ms", redis_is_away);
     stopped = &world;
     put.ttr_ns = WEIR_SECONDS(3600);
-    CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &put, NULL, &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(world.producer, "t", &body, 1, &put, NULL, &error), WEIR_OK);
     options.handler = fail_without_redis;
     options.arg = &world.ledger;
     options.retry_base_ns = WEIR_MS(1);
@@ -413,7 +427,7 @@ TEST(does_not_take_over_what_may_run, "where jobs run unclaimed, a claim whose a
     put.ttr_ns = WEIR_SECONDS(3600);
     /* Of one body and one time, so that they are two copies of one job. */
     for (int i = 0; i < 2; i++) {
-        CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &put, NULL, &error), WEIR_OK);
+        CHECK_STATUS(weir_broker_put(world.producer, "t", &body, 1, &put, NULL, &error), WEIR_OK);
     }
     proxy.is_deaf = true;
     atomic_store(&may_end, false);
@@ -429,7 +443,7 @@ TEST(does_not_take_over_what_may_run, "where jobs run unclaimed, a claim whose a
     redis_say(world.servers.redis.port, "CONFIG RESETSTAT", answer, sizeof(answer));
     proxy.is_deaf = false;
     redis_wait(world.servers.redis.port, "INFO commandstats", "cmdstat_evalsha:calls=");
-    while (jobs_counts(world.broker, "t").delayed != 1 && atomic_load(&begun) == 1) {
+    while (jobs_counts(world.producer, "t").delayed != 1 && atomic_load(&begun) == 1) {
     }
     CHECK_INT(atomic_load(&begun), ==, 1);
     atomic_store(&may_end, true);
