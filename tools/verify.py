@@ -57,7 +57,8 @@ RECORDS = ROOT / "tests/verified"
 LOGS = ROOT / "build/verify"
 FIGURES_MOST = 8
 # Without what the make that called this was told: `make verify ARGS=planted`.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("ARGS", "MAKEFLAGS", "MAKEOVERRIDES")}
+OF_MAKE = ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
 
 
 def git(*words):
