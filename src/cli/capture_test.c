@@ -19,6 +19,7 @@
 struct scene {
     const char *script;
     int64_t deadline_ns;
+    int64_t grace_ns;
     int why;
     struct child_end end;
     sigset_t mask;
@@ -32,7 +33,7 @@ static int run_child(weir_context *context, void *payload)
                                           .argv = argv,
                                           .environment = environ,
                                           .input = "",
-                                          .grace_ns = WEIR_SECONDS(30),
+                                          .grace_ns = scene->grace_ns,
                                           .mask = &scene->mask};
     struct control_run run = control_begin(context, NULL, 0);
     scene->why = child_run(&request, &run, &scene->end);
@@ -53,6 +54,7 @@ static void run_on(struct scene *scene, int error)
     (void)sigemptyset(&pipes);
     (void)sigaddset(&pipes, SIGPIPE);
     CHECK_INT(pthread_sigmask(SIG_BLOCK, &pipes, NULL), ==, 0);
+    scene->grace_ns = scene->grace_ns > 0 ? scene->grace_ns : WEIR_SECONDS(30);
     options.workers = 1;
     envelope_options.invoke = run_child;
     envelope_options.payload = scene;
@@ -122,7 +124,8 @@ TEST(stalled, "a reader that has stopped puts off neither the deadline nor the k
 {
     struct scene scene = {.script = "head -c 5000 /dev/zero | tr '\\0' x >&2; echo all >&2; "
                                     "exec sleep 1000",
-                          .deadline_ns = WEIR_MS(300)};
+                          .deadline_ns = WEIR_MS(300),
+                          .grace_ns = WEIR_SECONDS(1)};
     int ends[2];
     char page[4096] = {0};
     CHECK_INT(pipe2(ends, O_CLOEXEC), ==, 0);
