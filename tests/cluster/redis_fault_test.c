@@ -13,7 +13,7 @@ struct world {
     struct servers servers;
     struct ledger ledger;
     weir_broker *broker;
-    weir_broker *producer; /* waits for every node: each job has all its copies, and is put once */
+    weir_broker *producer; /* needs every node: each job has all its copies, and is put once */
 };
 
 static const char redis_is_away[] = "Redis for claims at 127.0.0.1 is away";
@@ -21,7 +21,7 @@ static const char redis_is_away[] = "Redis for claims at 127.0.0.1 is away";
 static void open_producer(struct world *world)
 {
     char url[512];
-    servers_url(&world->servers, "time_limit=1h", url, sizeof(url));
+    servers_url(&world->servers, "min_written=3&time_limit=1h", url, sizeof(url));
     world->producer = ledger_open(&world->ledger, url);
 }
 
