@@ -77,7 +77,7 @@ static int keep_priority(const struct weir_job *job, void *arg)
 TEST(by_id, "a job's copies are buried, kicked and removed by its id, on nodes with claims and "
             "without")
 {
-    static const char *const parts[] = {"", "claims=REDIS"};
+    static const char *const parts[] = {"min_written=3", "min_written=3&claims=REDIS"};
     struct servers servers;
     servers_start(&servers);
     for (size_t i = 0; i < 2; i++) {
@@ -134,7 +134,7 @@ TEST(revokes_what_is_held_back,
     struct servers servers;
     int fds[SERVER_NODES];
     servers_start(&servers);
-    weir_broker *broker = open_on(&servers, "claims=REDIS");
+    weir_broker *broker = open_on(&servers, "min_written=3&claims=REDIS");
     struct weir_job_id id = put(broker, 0);
     for (int i = 0; i < SERVER_NODES; i++) {
         fds[i] = hold_copy(&servers, i);

@@ -94,12 +94,12 @@ TEST(costs_others_little,
      "a consumer whose clock is an hour behind gives a job back for five seconds, "
      "and says so once; another runs it")
 {
-    check_wrong_clock("claims=REDIS", 1);
+    check_wrong_clock("min_written=3&claims=REDIS", 1);
 }
 
 TEST(costs_others_little_without_claims, "so it does without claims, where each copy runs")
 {
-    check_wrong_clock("", SERVER_NODES);
+    check_wrong_clock("min_written=3", SERVER_NODES);
 }
 
 /* Puts a job for later, makes a copy of it ready, and returns for how long it is given back. */
@@ -127,13 +127,13 @@ TEST(goes_back_for_what_is_left,
      "a job that somebody made ready early goes back for what is left where "
      "Redis' clock agrees; that is no wrong clock")
 {
-    long long delay = delay_of_early("claims=REDIS");
+    long long delay = delay_of_early("min_written=3&claims=REDIS");
     CHECK(delay > 900 && delay < 1000);
 }
 
 TEST(goes_back_for_a_moment, "where there is no Redis to ask it goes back for five seconds")
 {
-    CHECK_INT(delay_of_early(""), ==, 5);
+    CHECK_INT(delay_of_early("min_written=3"), ==, 5);
 }
 
 TEST(leaves_attempts,
@@ -175,7 +175,8 @@ TEST(is_found, "a check compares the clock of its host with Redis'")
     for (int i = 0; i < 2; i++) {
         struct ledger ledger;
         int count = 0;
-        weir_broker *broker = open_with(&servers, "claims=REDIS", offsets[i], &ledger);
+        weir_broker *broker =
+            open_with(&servers, "min_written=3&claims=REDIS", offsets[i], &ledger);
         CHECK_STATUS(weir_broker_check(broker, keep_clock, &count, NULL), WEIR_OK);
         CHECK_INT(count, ==, i);
         weir_broker_close(broker);

@@ -71,7 +71,9 @@ static inline void place_start(struct place *place, enum place_kind kind, const 
         char all[128];
         servers_start(&place->servers);
         place->copies = SERVER_NODES;
-        (void)snprintf(all, sizeof(all), "%s%sclaims=REDIS", parts, parts[0] == '\0' ? "" : "&");
+        /* All copies are counted: no put leaves out a node that is slow. */
+        (void)snprintf(all, sizeof(all), "%s%smin_written=3&claims=REDIS", parts,
+                       parts[0] == '\0' ? "" : "&");
         servers_url(&place->servers, all, place->url, sizeof(place->url));
     }
 }
