@@ -241,13 +241,13 @@ TEST(stops, "a second signal ends the process that runs; its job comes back unco
 
 TEST(deaf, "programs that go on after the end of their input are all killed once the grace is over")
 {
+    static const char script[] =
+        "trap '' TERM; read -r line; > began.$line; until [ -e began.1 ] && [ -e began.2 ]; do "
+        "sleep 0.01; done; echo 0; exec sleep 1000";
     program_init();
     put_numbers(2);
-    struct ended ended = WEIR_EXPECT(
-        0, "work", "-e", "-j", "2", "--grace", "200ms", "--persistent", "lines", "t", "--", "sh",
-        "-c",
-        "trap '' TERM; read -r line; > began.$line; until [ -e began.1 ] && [ -e began.2 ]; do "
-        "sleep 0.01; done; echo 0; exec sleep 1000");
+    struct ended ended = WEIR_EXPECT(0, "work", "-e", "-j", "2", "--grace", "200ms", "--persistent",
+                                     "lines", "t", "--", "sh", "-c", script);
     CHECK(strstr(ended.err, "2 jobs done") != NULL);
     ended_free(&ended);
 }

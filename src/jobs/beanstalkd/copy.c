@@ -137,7 +137,8 @@ uint32_t weiri_copy_away_seconds(const struct weiri_copy *copy)
 {
     bool are_away = weiri_claims_away(subscription_of(copy)->cluster->claims) != NULL;
     uint32_t reserves = copy->reservation->job.attempts;
-    return are_away ? 1 : (uint32_t)weiri_time_shift(1, reserves, 2 * AWAY_SECONDS_MAX) / 2;
+    return are_away ? 1
+                    : (uint32_t)weiri_time_shift(1, reserves, INT64_C(2) * AWAY_SECONDS_MAX) / 2;
 }
 
 static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)

@@ -94,7 +94,8 @@ static void settled(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(command, struct weiri_copy, command);
-    struct weiri_cluster *cluster = copy->lane->subscription->cluster;
+    const struct weiri_lane *lane = WEIRI_CONTAINER(command->conn, struct weiri_lane, conn);
+    struct weiri_cluster *cluster = lane->subscription->cluster;
     bool is_good = delivery == WEIRI_ANSWERED &&
                    (reply->kind == WEIRI_DELETED || reply->kind == WEIRI_RELEASED ||
                     reply->kind == WEIRI_BURIED || reply->kind == WEIRI_TOUCHED);

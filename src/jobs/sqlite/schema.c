@@ -349,7 +349,7 @@ enum weir_status weiri_schema_peek(const char *path, bool must_write, int *ret_u
                                    struct weir_error *ret_error)
 {
     sqlite3 *db = NULL;
-    unsigned char header[WEIRI_HEADER_SIZE];
+    unsigned char header[WEIRI_HEADER_SIZE] = {0};
     sqlite3_int64 size;
     int code = sqlite3_open_v2(
         path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
