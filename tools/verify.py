@@ -14,6 +14,7 @@ goes to build/verify/STAGE.log.
 """
 import datetime
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -56,6 +57,8 @@ TESTED = {"clang": "clang", "tsan-schedules": "tsan", "tsan-clang": "tsan-clang"
 RECORDS = ROOT / "tests/verified"
 LOGS = ROOT / "build/verify"
 FIGURES_MOST = 8
+# What cmake and ninja say of a build.
+BUILDING = re.compile(r"-- |ninja: |\[\d+/\d+\] |Preset CMake variables|  [A-Z_]+=\"")
 # Without what the make that called this was told: `make verify ARGS=planted`.
 OF_MAKE = ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
@@ -99,7 +102,8 @@ def figures(name, output):
     if name in TESTED:
         output = subprocess.run([ROOT / "tools/count_tests.py", ROOT / "build" / TESTED[name]], capture_output=True,
                                 text=True, check=False).stdout
-    return [line.rstrip() for line in output.split("\n") if line.strip()][-FIGURES_MOST:]
+    lines = output.replace(f"{ROOT}/", "").split("\n")
+    return [line.rstrip() for line in lines if line.strip() and not BUILDING.match(line)][-FIGURES_MOST:]
 
 
 def run(name, target):
