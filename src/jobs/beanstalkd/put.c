@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/panic.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"

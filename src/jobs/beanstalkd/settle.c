@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/panic.h"
 #include "base/time.h"
 
 static const struct {
@@ -172,7 +171,7 @@ static void delete_others(const struct weiri_copy *done)
 }
 
 /* What Redis says of a claim decides: a consumer is answered, and the node is told without it. A
- * job that Redis knows as done or buried is deleted or buried by whoever finds a copy. */
+ * job that Redis knows as done or buried is deleted or buried by the finder of a copy. */
 static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, int64_t number)
 {
     struct weiri_copy *copy = WEIRI_CONTAINER(claim, struct weiri_copy, claim);

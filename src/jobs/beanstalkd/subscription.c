@@ -285,7 +285,7 @@ void weiri_subscriptions_end(struct weiri_cluster *cluster)
     empty_stock(cluster, now);
     /* Where claims that were asked for come in, their copies go back too. A claim that stays keeps
      * the job from other consumers for its lease, and those of dq take the job for done. A node
-     * that has not heard of an end makes the copy ready, and whoever finds it asks Redis. */
+     * that has not heard of an end makes the copy ready, and its finder asks Redis. */
     while (is_owed(cluster) && now < limit) {
         weiri_cluster_poll(cluster, now, limit);
         now = weiri_monotonic_now();
