@@ -109,10 +109,11 @@ enum weir_broker_flags {
  *
  * A call on a cluster that too few nodes answered, and that did nothing, is WEIR_EUNAVAILABLE; one
  * that may have been done is WEIR_EUNKNOWN. Of a put: with claims it is safe to put the same body
- * again at the same run_at_ns while that lies ahead. Counts are of copies, on the nodes that
- * answered. Peeks show the first job of each state of each node. What beanstalkd cannot do is
- * WEIR_ENOTSUP: to show reserved jobs, and priorities below -2. TTRs are whole seconds, rounded up.
- * Why a job was buried is shown with claims only. */
+ * into the same tube again at the same run_at_ns while that lies ahead. Each tube adds less than a
+ * millisecond of its own to run_at_ns, so that equal jobs of several tubes are different ones.
+ * Counts are of copies, on the nodes that answered. Peeks show the first job of each state of each
+ * node. What beanstalkd cannot do is WEIR_ENOTSUP: to show reserved jobs, and priorities below -2.
+ * TTRs are whole seconds, rounded up. Why a job was buried is shown with claims only. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           const struct weir_broker_options *options,
                                                           weir_broker **ret_broker,

@@ -78,7 +78,9 @@ struct weir_job {
     size_t body_size;   /**< Their count. */
     int64_t created_ns; /**< When it was put. */
     int64_t run_at_ns;  /**< When it may run, or may run again. Of a job put to run at once it
-                             is not before that of an earlier one of its tube. */
+                             is not before that of an earlier one of its tube. Of a cluster: up to
+                             1 ms after what was asked for (weir_broker_open()), or before a put to
+                             run at once. */
     int64_t ttr_ns;     /**< How long one reservation lasts without a touch. */
     int32_t priority;   /**< Smaller is more urgent; 0 is usual. */
     uint32_t attempts;  /**< Reservations so far, this one included. */

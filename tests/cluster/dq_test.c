@@ -106,3 +106,61 @@ TEST(revokes_in_any_tube, "(D10) a job of a tube with a slash in its name is rev
     CHECK_COUNTS(world.broker, "a/b/1", 0, 0, 0, 0);
     end(&world);
 }
+
+/* Of each tube, by its name's last letter. */
+struct seen {
+    int64_t asked_ns;
+    _Atomic int runs[3];
+    _Atomic int wrong; /* earlier than asked, or told of another time than a millisecond later */
+};
+
+static int see(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct seen *seen = arg;
+    struct timespec now;
+    (void)context;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    bool is_right = WEIR_SECONDS(now.tv_sec) + now.tv_nsec >= seen->asked_ns &&
+                    job->run_at_ns >= seen->asked_ns &&
+                    job->run_at_ns - seen->asked_ns < WEIR_MS(1);
+    (void)atomic_fetch_add(&seen->runs[job->tube[strlen(job->tube) - 1] - 'a'], 1);
+    (void)atomic_fetch_add(&seen->wrong, !is_right);
+    return WEIR_OK;
+}
+
+TEST(keeps_tubes_apart,
+     "(D16) equal jobs of three tubes at one time are three jobs, each runs once, "
+     "and none early; the same put again is the same job")
+{
+    static const struct weir_tube_weight tubes[] = {
+        {"fleet/a", 1, 0}, {"fleet/b", 1, 0}, {"fleet/c", 1, 0}};
+    struct world world;
+    struct weir_body body = {"nightly", 7};
+    struct weir_error error;
+    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct timespec now;
+    begin(&world, "claims=REDIS");
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    options.run_at_ns = WEIR_SECONDS(now.tv_sec + 2);
+    for (int i = 0; i < 6; i++) {
+        CHECK_STATUS(
+            weir_broker_put(world.broker, tubes[i % 3].tube, &body, 1, &options, NULL, &error),
+            WEIR_OK);
+    }
+    struct seen seen = {.asked_ns = options.run_at_ns};
+    struct weir_consumer_options consuming = WEIR_CONSUMER_OPTIONS_INIT;
+    consuming.handler = see;
+    consuming.arg = &seen;
+    consuming.tubes = tubes;
+    consuming.tube_count = 3;
+    consuming.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    weir_consumer *consumer = NULL;
+    CHECK_STATUS(weir_consumer_new(world.broker, NULL, &consuming, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    ledger_wait(consumer);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(seen.runs[i], ==, 1);
+    }
+    CHECK_INT(seen.wrong, ==, 0);
+    end(&world);
+}

@@ -179,6 +179,34 @@ TEST(there_and_back, "jobs go to a cluster and back: none is lost, none is doubl
     servers_end(&servers);
 }
 
+TEST(with_one_redis,
+     "jobs go from nodes to others whose claims are in the same Redis, and back: each "
+     "runs once")
+{
+    struct servers servers;
+    servers_start(&servers);
+    weir_broker *ends[2];
+    for (int i = 0; i < 2; i++) {
+        char url[128];
+        (void)snprintf(url, sizeof(url),
+                       "beanstalk://127.0.0.1:%d/?replicas=1&claims=redis://127.0.0.1:%d",
+                       servers.node[i].port, servers.redis.port);
+        ends[i] = open_url(url);
+    }
+    fill(ends[0]);
+    CHECK_INT(move(ends[0], ends[1], NULL, NULL).moved, ==, JOBS);
+    CHECK_INT(move(ends[1], ends[0], NULL, NULL).moved, ==, JOBS);
+    _Atomic int runs[JOBS / 2] = {0};
+    consume(ends[0], runs, JOBS / 2);
+    for (int body = 0; body < JOBS / 2; body++) {
+        CHECK_INT(runs[body], ==, 1);
+    }
+    CHECK_COUNTS(ends[0], "t", JOBS / 2, 0, 0, 0);
+    weir_broker_close(ends[0]);
+    weir_broker_close(ends[1]);
+    servers_end(&servers);
+}
+
 TEST(killed_on_the_way_there, "a move to a cluster that is killed at any step and repeated runs "
                               "each job once")
 {

@@ -6,8 +6,8 @@
 #
 #   tests/interop/run.sh WEIR [JOBS]     WEIR: the program; JOBS: of the shared tube, 5000 by default
 #
-# Go's jobs are run by weir, weir's by Go, and both kinds by both kinds of consumer: each job exactly once. Exit status 77:
-# something that it needs is not installed.
+# Go's jobs are run by weir, weir's by Go, both kinds by both kinds of consumer, and equal jobs of three tubes by each:
+# each job exactly once. Exit status 77: something that it needs is not installed.
 set -u
 
 weir=$(realpath "$1")
@@ -82,6 +82,22 @@ start_go to-go "$folder/b.out"
 weir_consume to-go "$folder/b.none" # finds what is left: nothing of it is Go's to lose
 end_go
 judge "weir's jobs, run by Go and weir" "$folder/b" "$folder/b.out" "$folder/b.none"
+
+lines same 100 >"$folder/d"
+at=@$(($(date +%s) + 4))
+for tube in same-go same-weir same-both; do
+    "$weir" put -l -q --at "$at" "$tube" <"$folder/d" || status=1
+done
+start_go same-go "$folder/d.go"
+weir_consume same-weir "$folder/d.weir"
+weir_consume same-go "$folder/d.none"
+end_go
+start_go same-both "$folder/d.both"
+weir_consume same-both "$folder/d.rest"
+end_go
+judge "equal jobs at one time, of a tube that Go runs" "$folder/d" "$folder/d.go" "$folder/d.none"
+judge "of one that weir runs" "$folder/d" "$folder/d.weir"
+judge "of one that both run" "$folder/d" "$folder/d.both" "$folder/d.rest"
 
 half=$((jobs / 2))
 { lines weir $half && lines go $half; } >"$folder/c"
