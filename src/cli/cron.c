@@ -153,7 +153,9 @@ static int explain_text(struct arguments *arguments, void *arg)
 
 static int run_cron(const struct command *command, int argc, char **argv)
 {
-    struct explain explain = {.count = 5, .from_ns = moment_now(), .zone = getenv("TZ")};
+    const char *zone = getenv("TZ");
+    zone = zone != NULL && zone[0] == '\0' ? "UTC" : zone; /* as the system's calls take it */
+    struct explain explain = {.count = 5, .from_ns = moment_now(), .zone = zone};
     return arguments_run(command, argc, argv, set_option, explain_text, &explain);
 }
 

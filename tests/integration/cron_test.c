@@ -29,6 +29,9 @@ TEST(explain, "the next times of an expression are told in its zone, with change
     CHECK_INT(setenv("TZ", "Asia/Tokyo", 1), ==, 0);
     check(WORDS("cron", "explain", "-n", "1", "--from", "2026-10-24T12:00:00Z", "0 0 * * *"),
           "Sun 2026-10-25 00:00:00 +09:00  in 3h\n");
+    CHECK_INT(setenv("TZ", "", 1), ==, 0); /* as POSIX has it, UTC */
+    check(WORDS("cron", "explain", "-n", "1", "--from", "2026-10-24T12:00:00Z", "0 0 * * *"),
+          "Sun 2026-10-25 00:00:00 +00:00  in 12h\n");
     check(WORDS("cron", "explain", "-n", "1", "--json", "--from", "@0", "-z", "UTC", "@every 90s"),
           "{\"at\":\"1970-01-01T00:01:30.000000000Z\",\"local\":\"Thu 1970-01-01 00:01:30 "
           "+00:00\",\"clocks_changed_ns\":0}\n");
