@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 
 #include <confuse.h>
@@ -307,16 +308,20 @@ static void parse(const char *text)
     }
 }
 
-/* The whole file with a NUL behind, to be freed. NULL: errno says why. */
+/* The whole file with a NUL behind, to be freed. NULL: errno says why. A pipe is not opened: it may
+ * have no writer, and a reload would find it empty. */
 static char *read_text(const char *path)
 {
+    struct stat facts;
+    bool is_other = stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
     char *text = calloc(1, FILE_SIZE_MAX + 1);
-    FILE *file = text != NULL ? fopen(path, "re") : NULL;
+    FILE *file = text != NULL && !is_other ? fopen(path, "re") : NULL;
     size_t size = file != NULL ? fread(text, 1, FILE_SIZE_MAX, file) : 0;
-    int why = file == NULL || ferror(file) != 0 ? errno
-              : size == FILE_SIZE_MAX           ? EFBIG
-              : strlen(text) < size             ? EILSEQ /* a NUL */
-                                                : 0;
+    int why = is_other                            ? ENOTSUP
+              : file == NULL || ferror(file) != 0 ? errno
+              : size == FILE_SIZE_MAX             ? EFBIG
+              : strlen(text) < size               ? EILSEQ /* a NUL */
+                                                  : 0;
     if (file != NULL) {
         (void)fclose(file);
     }
@@ -334,7 +339,10 @@ int setup_read(const char *path, struct setup *ret_setup)
     char *text = read_text(path);
     if (text == NULL) {
         return report(EX_NOINPUT, "%s: %s; expected a file as weir.conf(5) describes it",
-                      quote(path).text, errno == EILSEQ ? "it has a byte 0" : strerror(errno));
+                      quote(path).text,
+                      errno == EILSEQ    ? "it has a byte 0"
+                      : errno == ENOTSUP ? "it is no regular file"
+                                         : strerror(errno));
     }
     reading = (struct reading){.setup = ret_setup};
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) {

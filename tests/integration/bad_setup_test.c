@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Faults of the file of `weir run`: each is named with file and line and with what was expected,
@@ -165,6 +166,21 @@ TEST(when_it_runs, "what shows only once it runs: the broker, a schedule's times
         CHECK(strstr(ended.err, place) != NULL);
         CHECK(strstr(ended.err, rows[i].fault.value) != NULL);
         CHECK(strstr(ended.err, rows[i].fault.expected) != NULL);
+        ended_free(&ended);
+    }
+}
+
+TEST(no_file, "a pipe is refused, not waited for")
+{
+    static const char *const commands[][4] = {
+        {"config", "check", "pipe"}, {"config", "show", "pipe"}, {"run", "pipe"}};
+    program_init();
+    CHECK_INT(mkfifo("pipe", 0600), ==, 0);
+    for (size_t i = 0; i < 3; i++) {
+        struct ended ended = program_run(commands[i]);
+        CHECK_INT(ended.code, ==, 66);
+        CHECK(strstr(ended.err, "\"pipe\": it is no regular file; expected a file as "
+                                "weir.conf(5) describes it") != NULL);
         ended_free(&ended);
     }
 }
