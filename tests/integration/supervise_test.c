@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The program under a shell or a service manager, and above programs that do not what it hopes. */
@@ -219,4 +222,41 @@ TEST(mended, "a reload that brings a program back leaves no exit status of its a
     reload(&running, setup, ": reloaded");
     WAIT_UNTIL(program_count("a", "done") == 2);
     stop(&running, 0);
+}
+
+TEST(headers_too_long, "headers that a program cannot be given cost their job, and no other")
+{
+    enum {
+        PIECE = 100000,
+        STACK = 8 << 20,
+        LEFT = 2500
+    };
+    static const struct rlimit limit = {STACK, STACK};
+    static char header[4000] = "a=";
+    static char value[PIECE];
+    program_init();
+    memset(header + 2, 'x', sizeof(header) - 3);
+    WEIR(0, "put", "-q", "--header", header, "t", "x");
+    WEIR(0, "put", "-q", "--header", "a=b", "t", "x");
+    /* A quarter of the stack's limit is for words and environment, a pointer each included. */
+    size_t left = STACK / 4 - LEFT;
+    for (char **i = environ; *i != NULL; i++) {
+        left -= strlen(*i) + 1 + sizeof(char *);
+    }
+    memset(value, 'x', sizeof(value) - 1);
+    for (int i = 0; left > 200; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "FILL%03d", i);
+        size_t beside = strlen(name) + 2 + sizeof(char *);
+        size_t size = left - beside < PIECE ? left - beside : PIECE - 1;
+        value[size] = '\0';
+        CHECK_INT(setenv(name, value, 1), ==, 0);
+        left -= size + beside;
+    }
+    CHECK_INT(setrlimit(RLIMIT_STACK, &limit), ==, 0);
+    struct ended ended = WEIR_EXPECT(1, "work", "-e", "t", "--", "touch", "ran");
+    CHECK(strstr(ended.err, "job 1: buried after run 1: its headers and the environment are longer "
+                            "than a program may be given") != NULL);
+    CHECK(strstr(ended.err, "t: 1 jobs done") != NULL);
+    ended_free(&ended);
 }
