@@ -88,7 +88,8 @@ static void block_size_signal(void)
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 
-/* Opens store->url. */
+/* Opens store->url. The wait for a lock may be long: meanwhile TERM and INT end the program,
+ * whatever it makes of them later. */
 static int open_broker(struct store *store, const struct arguments *arguments, const char *origin,
                        enum store_use use)
 {
@@ -102,8 +103,15 @@ static int open_broker(struct store *store, const struct arguments *arguments, c
                     : use == STORE_ALTER ? WEIR_BROKER_EXISTING
                                          : 0;
     struct weir_error error = {""};
+    sigset_t ends;
+    sigset_t before;
     block_size_signal();
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)sigaddset(&ends, SIGINT);
+    (void)pthread_sigmask(SIG_UNBLOCK, &ends, &before);
     enum weir_status status = weir_broker_open(store->url, &options, &store->broker, &error);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (status == WEIR_OK) {
         return EX_OK;
     }

@@ -260,3 +260,35 @@ TEST(headers_too_long, "headers that a program cannot be given cost their job, a
     CHECK(strstr(ended.err, "t: 1 jobs done") != NULL);
     ended_free(&ended);
 }
+
+/* Whether a process has a file of this name open. */
+static bool has_open(pid_t pid, const char *name)
+{
+    char command[128];
+    (void)snprintf(command, sizeof(command), "ls -l /proc/%d/fd 2> errors | grep -q '%s$'",
+                   (int)pid, name);
+    return system(command) == 0;
+}
+
+TEST(waits_for_lock, "TERM ends what waits for a store that another process has locked")
+{
+    static const char *const commands[][10] = {
+        {"work", "--lock-wait", "1h", "t", "--", "true", NULL},
+        {"serve", "--lock-wait", "1h", "-l", "unix:weir.sock", NULL},
+        {"run", "weir.conf", NULL}};
+    static const char setup[] = BROKER "lock-wait = 1h\nconsumer t { program = true }\n";
+    program_init();
+    WEIR(0, "put", "t", "x");
+    write_file("weir.conf", setup, strlen(setup), 0600);
+    int fd = open("jobs.db.lock", O_RDWR | O_CLOEXEC);
+    CHECK_INT(flock(fd, LOCK_EX), ==, 0);
+    for (size_t i = 0; i < 3; i++) {
+        struct running running = program_start("", 0, commands[i]);
+        WAIT_UNTIL(has_open(running.pid, "jobs.db.lock"));
+        CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
+        struct ended ended = program_wait(&running);
+        CHECK_INT(ended.signal, ==, SIGTERM);
+        ended_free(&ended);
+    }
+    (void)close(fd);
+}
