@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -56,6 +57,8 @@ int main(int argc, char **argv)
         return report(EX_OSFILE, "/dev/null: %s; expected it for a standard stream that is closed",
                       strerror(errno));
     }
+    /* Else folders and files that are made would be of no use to their owner. */
+    (void)umask(umask(0) & 077);
     /* Only the character set: numbers and messages are the same in every locale. */
     (void)setlocale(LC_CTYPE, "");
     int code = run(argc, argv);

@@ -292,3 +292,30 @@ TEST(waits_for_lock, "TERM ends what waits for a store that another process has 
     }
     (void)close(fd);
 }
+
+static void succeed_unprivileged(const char *const words[])
+{
+    struct ended ended = program_run_unprivileged(words);
+    if (ended.code != 0) {
+        test_fail(__FILE__, __LINE__, "weir %s: exit status %d\n%s", words[0], ended.code,
+                  ended.err);
+    }
+    ended_free(&ended);
+}
+
+TEST(masked, "what is made under a mask that takes all from its owner is of use to its owner")
+{
+    struct stat facts;
+    program_init();
+    CHECK_INT(unsetenv("WEIR_BROKER"), ==, 0);
+    mode_t usual = umask(0777);
+    for (int i = 0; i < 2; i++) {
+        succeed_unprivileged(WORDS("put", "-q", "t", "x"));
+        succeed_unprivileged(WORDS("work", "-e", "--summary", "sum", "t", "--", "true"));
+    }
+    (void)umask(usual); /* files written at the process' end, coverage counts, must stay writable */
+    CHECK_INT(stat("sum", &facts), ==, 0);
+    CHECK_INT(facts.st_mode & 0777, ==, 0600);
+    CHECK_INT(stat("state/weir", &facts), ==, 0);
+    CHECK_INT(facts.st_mode & 0777, ==, 0700);
+}
