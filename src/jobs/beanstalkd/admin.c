@@ -174,7 +174,7 @@ static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_q
             job.reason = look.reason;
         }
         job.tube = facts.tube;
-        job.body = found->body + prefix;
+        job.body = found->body == NULL ? "" : found->body + prefix;
         job.body_size = found->body_size - prefix;
         *ret_is_over = fn(&job, arg) != 0;
     }

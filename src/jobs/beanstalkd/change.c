@@ -18,7 +18,8 @@ static enum weiri_claim_answer revoke(struct weiri_copies *copies)
         return WEIRI_CLAIM_AWAY;
     }
     if (copies->claim.key[0] == '\0') {
-        return copies->away[0] != '\0' ? WEIRI_CLAIM_AWAY : WEIRI_CLAIM_DONE;
+        bool may_be = copies->away[0] != '\0' || weiri_copies_find(copies, WEIRI_FOUND) != NULL;
+        return may_be ? WEIRI_CLAIM_AWAY : WEIRI_CLAIM_DONE;
     }
     int64_t wait = weiri_time_sub(copies->run_at_ns, weiri_cluster_now(copies->cluster));
     enum weiri_claim_answer answer = weiri_copies_claim(

@@ -200,7 +200,7 @@ size_t weiri_stamp_write(int64_t run_at_ns, char text[WEIRI_STAMP_SIZE]);
 /* False: these bytes do not begin so. ret_size: of the number and the slash. */
 bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, size_t *ret_size);
 /* Reads what precedes the user's bytes: a run time, and a MAC where the cluster has keys. Returns
- * NULL, or why the body is none of ours. */
+ * NULL, or why the body is none of ours. body: NULL where it was skipped. */
 const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tube, const char *body,
                             size_t size, int64_t *ret_run_at_ns, size_t *ret_prefix_size);
 

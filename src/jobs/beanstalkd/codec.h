@@ -95,7 +95,8 @@ struct weiri_reply {
     uint64_t id;
     uint64_t count;
     char tube[WEIR_TUBE_SIZE_MAX + 1];
-    /* RESERVED, FOUND, OK. NUL-terminated beyond body_size. */
+    /* RESERVED, FOUND, OK. NUL-terminated beyond body_size. NULL: a job's that is too long, and was
+     * skipped. */
     char *body;
     size_t body_size;
 };
@@ -128,10 +129,11 @@ struct weiri_parser {
     struct weiri_reply reply;
     size_t line_size;
     size_t body_used; /* of the body and its CR LF */
+    size_t skip;      /* what is left of a body that is too long, and its CR LF */
     char line[WEIRI_LINE_SIZE];
 };
 
-/* body_size_max: a longer body is refused before memory is asked for. */
+/* body_size_max: no memory is asked for a longer body. A job's is skipped, others are refused. */
 void weiri_parser_init(struct weiri_parser *parser, const struct weir_allocator *allocator,
                        size_t body_size_max);
 void weiri_parser_fini(struct weiri_parser *parser);

@@ -226,7 +226,7 @@ TEST(refuses_bad_replies, "bytes that are no reply are refused, however they are
         {"RESERVED 1 \r\n", 0},
         {"RESERVED 0 1\r\nx\r\n", 0},
         {"RESERVED 1 -1\r\n", 0},
-        {"RESERVED 1 1001\r\n", 0},
+        {"OK 1001\r\n", 0},
         {"RESERVED 1 2147483648\r\n", 0},
         {"RESERVED 1 18446744073709551615\r\n", 0},
         {"RESERVED 1 2\r\nabc\r\n", 0},
@@ -272,6 +272,30 @@ TEST(refuses_an_endless_line, "a line that never ends is refused within its boun
     CHECK_INT(weiri_parser_feed(&parser, line, sizeof(line), &used), ==, WEIRI_PARSE_BAD);
     CHECK_INT(test_allocated_blocks(), ==, 0);
     weiri_parser_fini(&parser);
+}
+
+TEST(skips_a_long_body, "a job that is longer than allowed is told without its body, whatever the "
+                        "pieces, and the reply behind it is read")
+{
+    char bytes[32 + BODY_MAX + 1];
+    int start = snprintf(bytes, sizeof(bytes), "RESERVED 7 %d\r\n", BODY_MAX + 1);
+    memset(bytes + start, '\n', BODY_MAX + 1);
+    size_t size = (size_t)start + BODY_MAX + 1;
+    memcpy(bytes + size, "\r\n", 2);
+    for (size_t split = 1; split < size + 2; split++) {
+        struct weiri_parser parser;
+        size_t used;
+        weiri_parser_init(&parser, test_allocator(), BODY_MAX);
+        CHECK_INT(weiri_parser_feed(&parser, bytes, split, &used), ==, WEIRI_PARSE_MORE);
+        CHECK_INT(weiri_parser_feed(&parser, bytes + split, size + 2 - split, &used), ==,
+                  WEIRI_PARSE_REPLY);
+        CHECK_INT(parser.reply.kind, ==, WEIRI_RESERVED);
+        CHECK(parser.reply.id == 7 && parser.reply.body == NULL && parser.reply.body_size == 0);
+        CHECK_INT(test_allocated_blocks(), ==, 0);
+        weiri_parser_next(&parser);
+        CHECK_INT(weiri_parser_feed(&parser, "DELETED\r\n", 9, &used), ==, WEIRI_PARSE_REPLY);
+        weiri_parser_fini(&parser);
+    }
 }
 
 TEST_OOM(lacks_memory_for_a_body, "a body that no memory is there for is told, and nothing leaks")

@@ -227,7 +227,7 @@ TEST(drops_a_node_that_breaks_the_protocol, "a reply that does not fit ends the 
                                           "DELETED\r\nDELETED\r\nDELETED\r\n",
                                           "BAD_FORMAT\r\n",
                                           "\r\n",
-                                          "RESERVED 1 2000\r\n"};
+                                          "OK 2000\r\n"};
     for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
         struct world world;
         struct sent sent[2];

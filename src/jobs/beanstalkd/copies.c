@@ -90,7 +90,7 @@ bool weiri_copies_find_claim(struct weiri_copies *copies)
     }
     (void)weiri_copies_ask(copies, WEIRI_PEEK, NULL);
     const struct weiri_query *found = weiri_copies_find(copies, WEIRI_FOUND);
-    if (found == NULL) {
+    if (found == NULL || found->body == NULL) {
         return true;
     }
     (void)weiri_stamp_read(found->body, found->body_size, &copies->run_at_ns, &prefix);

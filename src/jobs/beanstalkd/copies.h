@@ -35,7 +35,8 @@ size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const
 const struct weiri_query *weiri_copies_find(const struct weiri_copies *copies,
                                             enum weiri_reply_kind kind);
 /* Learns the job's claim from a copy that answers, and adds the copies that Redis knows to be
- * buried. False: Redis did not answer. Without claims, and where no copy answers, there is none. */
+ * buried. False: Redis did not answer. Without claims, where no copy answers, and for a body that
+ * is too long to be read there is none. */
 bool weiri_copies_find_claim(struct weiri_copies *copies);
 /* Does something to the claim that was found. */
 enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum weiri_claim_verb verb,

@@ -306,7 +306,9 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     if (copy->reservation == NULL) {
         return false;
     }
-    memcpy(body, reply->body + prefix_size, size);
+    if (size > 0) {
+        memcpy(body, reply->body + prefix_size, size);
+    }
     copy->reservation->job.run_at_ns = run_at_ns;
     copy->reservation->number = (int64_t)(reply->id & INT64_MAX);
     copy->reservation->token = copy->generation;

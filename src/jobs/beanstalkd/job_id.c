@@ -91,6 +91,9 @@ bool weiri_stamp_read(const char *body, size_t size, int64_t *ret_run_at_ns, siz
 const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tube, const char *body,
                             size_t size, int64_t *ret_run_at_ns, size_t *ret_prefix_size)
 {
+    if (body == NULL) {
+        return "its body is longer than this broker's body_size_max";
+    }
     if (!weiri_stamp_read(body, size, ret_run_at_ns, ret_prefix_size)) {
         return "its body does not begin with a run time and a slash";
     }

@@ -61,6 +61,7 @@ void weiri_parser_next(struct weiri_parser *parser)
     parser->reply = (struct weiri_reply){0};
     parser->line_size = 0;
     parser->body_used = 0;
+    parser->skip = 0;
 }
 
 void weiri_parser_fini(struct weiri_parser *parser)
@@ -74,11 +75,16 @@ static enum weiri_parse refuse(struct weiri_parser *parser, const char *why)
     return WEIRI_PARSE_BAD;
 }
 
-/* Asks for a body's memory once its size is known to be allowed. */
+/* Asks for a body's memory once its size is known to be allowed. A job that is too long must not
+ * keep others from being had. */
 static enum weiri_parse begin_body(struct weiri_parser *parser, uint64_t size)
 {
-    if (size > parser->body_size_max) {
+    if (size > parser->body_size_max && (parser->reply.id == 0 || size > INT32_MAX)) {
         return refuse(parser, "a body longer than allowed");
+    }
+    if (size > parser->body_size_max) {
+        parser->skip = (size_t)size + 2;
+        return WEIRI_PARSE_MORE;
     }
     parser->reply.body = weiri_alloc(parser->allocator, WEIRI_BODY_BLOCK((size_t)size));
     if (parser->reply.body == NULL) {
@@ -190,6 +196,17 @@ static enum weiri_parse feed_body(struct weiri_parser *parser, const char *bytes
     return WEIRI_PARSE_REPLY;
 }
 
+static enum weiri_parse skip_body(struct weiri_parser *parser, const char *bytes, size_t size,
+                                  size_t *ret_used)
+{
+    size_t count = size < parser->skip ? size : parser->skip;
+    parser->skip -= count;
+    *ret_used = count;
+    return parser->skip > 0           ? WEIRI_PARSE_MORE
+           : bytes[count - 1] == '\n' ? WEIRI_PARSE_REPLY
+                                      : refuse(parser, "a body longer than its size");
+}
+
 enum weiri_parse weiri_parser_feed(struct weiri_parser *parser, const char *bytes, size_t size,
                                    size_t *ret_used)
 {
@@ -197,7 +214,9 @@ enum weiri_parse weiri_parser_feed(struct weiri_parser *parser, const char *byte
     enum weiri_parse result = WEIRI_PARSE_MORE;
     while (used < size && result == WEIRI_PARSE_MORE) {
         size_t count = 1;
-        if (parser->reply.body == NULL) {
+        if (parser->skip > 0) {
+            result = skip_body(parser, bytes + used, size - used, &count);
+        } else if (parser->reply.body == NULL) {
             result = feed_line(parser, bytes[used]);
         } else {
             result = feed_body(parser, bytes + used, size - used, &count);

@@ -14,6 +14,8 @@
 #define POLL_NS WEIR_MS(20)
 /* A copy whose node does not tell of it for so long is not expected to come. */
 #define SILENT_NS WEIR_MS(100)
+/* How often to tell of a node whose lanes fail. */
+#define TELL_NS WEIR_SECONDS(60)
 /* How long a close waits for answers. */
 #define CLOSE_NS WEIR_SECONDS(1)
 
@@ -78,6 +80,22 @@ static struct weiri_lane *idle_lane(struct weiri_subscription *subscription, siz
     return lane;
 }
 
+/* Tells of a lane that has failed and is about to be made again, though its node is there. */
+static void tell_of_lane(const struct weiri_lane *lane, int64_t now_ns)
+{
+    const struct weiri_subscription *subscription = lane->subscription;
+    const struct weiri_cluster *cluster = subscription->cluster;
+    struct weiri_branch *branch = &lane->subscription->branches[lane->node];
+    const struct weiri_conn *conn = &lane->conn;
+    if (conn->state == WEIRI_CONN_DOWN && conn->retry_ns <= now_ns && branch->tell_ns <= now_ns &&
+        cluster->nodes[lane->node].control.failures == 0) {
+        branch->tell_ns = weiri_time_add(now_ns, TELL_NS);
+        weiri_broker_log(cluster->config, WEIR_LOG_WARNING,
+                         "tube %s: cannot reserve from node %s: %s", subscription->tube,
+                         conn->config.endpoint->text, conn->why);
+    }
+}
+
 /* Asks for up to need jobs of one node: while they come, on the lane that they come on; else one
  * idle lane waits. Where all hold jobs, one asks now and then. Returns when to ask again. */
 static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, size_t need,
@@ -96,7 +114,9 @@ static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, 
         idle->conn.is_wanted = true;
         if (idle->conn.failures == 0) {
             ask(idle, 1, WAIT_SECONDS, now_ns);
-        } /* else it connects again by itself, and then it can wait */
+        } else {
+            tell_of_lane(idle, now_ns); /* it connects again by itself, and then it can wait */
+        }
         return INT64_MAX;
     }
     if (branch->last != NULL && branch->poll_ns <= now_ns) {

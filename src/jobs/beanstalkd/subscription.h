@@ -43,6 +43,7 @@ struct weiri_branch {
     size_t asked;    /* reserves under way */
     bool is_hot;     /* the last reserve brought a job */
     int64_t poll_ns; /* when to ask without waiting, where all lanes hold jobs */
+    int64_t tell_ns; /* when to tell next that a lane fails */
 };
 
 /* A reserved copy of a job. The cluster thread's until a consumer takes it from the stock. Then its

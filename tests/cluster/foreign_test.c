@@ -1,0 +1,252 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* Jobs that are none of a consumer's: longer than it takes, or not of weir's form. They are set
+ * aside, and keep no other job of their tube waiting. */
+#include <weir/admin.h>
+#include <weir/consumer.h>
+
+#include "cluster/servers.h"
+#include "support/jobs.h"
+
+/* Longer than any body of a broker whose body_size_max is small, which reads statistics too. */
+#define BIG_SIZE ((size_t)2 << 20)
+#define OURS 10
+
+struct world {
+    struct servers servers;
+    weir_broker *broker;
+    _Atomic int runs;
+    _Atomic int lines;   /* of the log, that tell of jobs that are buried */
+    _Atomic int lanes;   /* of the log, that tell of a lane that fails */
+    _Atomic int refused; /* requests for memory */
+    struct weir_allocator memory;
+};
+
+static void keep_log(enum weir_log_level level, const char *message, void *arg)
+{
+    struct world *world = arg;
+    (void)level;
+    (void)atomic_fetch_add(&world->lines, strstr(message, "is buried") != NULL);
+    (void)atomic_fetch_add(&world->lanes, strstr(message, "cannot reserve") != NULL);
+}
+
+static int handle(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct world *world = arg;
+    (void)context;
+    CHECK_INT(job->body_size, ==, 4);
+    (void)atomic_fetch_add(&world->runs, 1);
+    return WEIR_OK;
+}
+
+/* One node that takes long bodies. */
+static void begin(struct world *world, const char *parts, size_t body_size_max)
+{
+    char port[16];
+    char url[128];
+    char redis[64];
+    struct weir_error error;
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct server *node = &world->servers.node[0];
+    node->port = test_port();
+    redis_start(&world->servers);
+    (void)snprintf(port, sizeof(port), "%d", node->port);
+    const char *const argv[] = {"beanstalkd", "-l", "127.0.0.1", "-p",      port,
+                                "-b",         ".",  "-z",        "8388608", NULL};
+    server_start(node, argv);
+    (void)snprintf(redis, sizeof(redis), "&claims=redis://127.0.0.1:%d", world->servers.redis.port);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1&late=0%s", node->port,
+                   parts[0] != '\0' ? redis : "");
+    options.allocator = world->memory.alloc != NULL ? world->memory : *test_allocator();
+    options.body_size_max = body_size_max;
+    options.log = keep_log;
+    options.log_arg = world;
+    CHECK_STATUS(weir_broker_open(url, &options, &world->broker, &error), WEIR_OK);
+}
+
+static void end(struct world *world)
+{
+    weir_broker_close(world->broker);
+    servers_end(&world->servers);
+}
+
+static void put_ours(struct world *world, size_t count)
+{
+    const struct weir_body body = {"ours", 4};
+    struct weir_error error;
+    for (size_t i = 0; i < count; i++) {
+        CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, NULL, NULL, &error), WEIR_OK);
+    }
+}
+
+static void send_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t count = write(fd, bytes, size);
+        CHECK(count > 0);
+        bytes += count;
+        size -= (size_t)count;
+    }
+}
+
+/* Puts jobs with a body as another client does, and waits for as many answers. */
+static void put_foreign(struct world *world, size_t count, const char *body, size_t size)
+{
+    char line[64];
+    char answers[4096];
+    size_t answered = 0;
+    int fd = connect_port(world->servers.node[0].port);
+    CHECK(fd >= 0);
+    send_all(fd, "use t\r\n", 7);
+    int length = snprintf(line, sizeof(line), "put 2 0 60 %zu\r\n", size);
+    for (size_t i = 0; i < count; i++) {
+        send_all(fd, line, (size_t)length);
+        send_all(fd, body, size);
+        send_all(fd, "\r\n", 2);
+    }
+    while (answered < count + 1) {
+        ssize_t got = read(fd, answers, sizeof(answers));
+        CHECK(got > 0);
+        for (ssize_t i = 0; i < got; i++) {
+            answered += answers[i] == '\n';
+        }
+    }
+    (void)close(fd);
+}
+
+/* A job that is none of ours but for its length; its body's number tells it from others. */
+static void put_big(struct world *world, int number)
+{
+    char *body = malloc(BIG_SIZE);
+    CHECK(body != NULL);
+    memset(body, 'x', BIG_SIZE);
+    body[0] = (char)('0' + number);
+    body[1] = '/';
+    put_foreign(world, 1, body, BIG_SIZE);
+    free(body);
+}
+
+static weir_consumer *start(struct world *world, unsigned flags)
+{
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = handle;
+    options.arg = world;
+    options.workers = 4;
+    options.flags = flags;
+    weir_consumer *consumer = NULL;
+    struct weir_error error;
+    CHECK_STATUS(weir_consumer_new(world->broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    return consumer;
+}
+
+static void consume_all(struct world *world)
+{
+    struct weir_error error;
+    weir_consumer *consumer = start(world, WEIR_CONSUMER_UNTIL_EMPTY);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+}
+
+static int check_shown(const struct weir_job *job, void *arg)
+{
+    CHECK(strstr(job->reason, "body_size_max") != NULL);
+    CHECK_INT(job->body_size, ==, 0);
+    (*(int *)arg)++;
+    return 0;
+}
+
+typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, size_t count,
+                                   enum weir_status *ret_statuses, struct weir_error *ret_error);
+
+static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
+                             enum weir_status *ret_statuses, struct weir_error *ret_error)
+{
+    return weir_broker_bury_ids(broker, ids, count, NULL, ret_statuses, ret_error);
+}
+
+static void change(struct world *world, change_fn *fn, int number)
+{
+    char id[64];
+    const char *text = id;
+    enum weir_status status = WEIR_EUSER;
+    struct weir_error error;
+    (void)snprintf(id, sizeof(id), "127.0.0.1:%d/t/%d", world->servers.node[0].port, number);
+    CHECK_STATUS(fn(world->broker, &text, 1, &status, &error), WEIR_OK);
+    CHECK_STATUS(status, WEIR_OK);
+}
+
+TEST(too_long, "a job that is longer than a consumer takes is buried, and those behind it run")
+{
+    struct world world = {.runs = 0};
+    begin(&world, "", 1000);
+    put_big(&world, 1);
+    put_ours(&world, OURS);
+    consume_all(&world);
+    CHECK_INT(world.runs, ==, OURS);
+    CHECK_INT(world.lines, ==, 1);
+    CHECK_COUNTS(world.broker, "t", 0, 0, 0, 1);
+    end(&world);
+}
+
+TEST(too_long_by_id, "a job that is longer than a broker reads is shown without its body, buried, "
+                     "kicked and removed by its id, with claims and without")
+{
+    static const char *const parts[] = {"", "claims"};
+    for (size_t i = 0; i < 2; i++) {
+        struct world world = {.runs = 0};
+        struct weir_error error;
+        char id[64];
+        int shown = 0;
+        begin(&world, parts[i], 1000);
+        put_big(&world, 1);
+        put_big(&world, 2);
+        (void)snprintf(id, sizeof(id), "127.0.0.1:%d/t/1", world.servers.node[0].port);
+        CHECK_STATUS(weir_broker_peek_id(world.broker, id, check_shown, &shown, &error), WEIR_OK);
+        CHECK_STATUS(weir_broker_peek(world.broker, "t", 0, 9, check_shown, &shown, &error),
+                     WEIR_OK);
+        CHECK_INT(shown, ==, 2);
+        change(&world, bury, 1);
+        CHECK_COUNTS(world.broker, "t", 0, 1, 0, 1);
+        change(&world, weir_broker_kick_ids, 1);
+        CHECK_COUNTS(world.broker, "t", 0, 2, 0, 0);
+        change(&world, weir_broker_remove_ids, 1);
+        change(&world, bury, 2);
+        change(&world, weir_broker_remove_ids, 2);
+        CHECK_COUNTS(world.broker, "t", 0, 0, 0, 0);
+        end(&world);
+        CHECK(unlink("binlog.1") == 0);
+    }
+}
+
+/* No memory for long bodies. */
+static void *refuse(size_t size, void *arg)
+{
+    struct world *world = arg;
+    if (size >= BIG_SIZE) {
+        (void)atomic_fetch_add(&world->refused, 1);
+        return NULL;
+    }
+    return test_allocator()->alloc(size, test_allocator()->arg);
+}
+
+TEST(fails_aloud, "a lane that fails while its node is there is told of, once")
+{
+    struct world world = {.runs = 0};
+    struct weir_error error;
+    world.memory = *test_allocator();
+    world.memory.alloc = refuse;
+    world.memory.arg = &world;
+    begin(&world, "", 0);
+    put_big(&world, 1);
+    weir_consumer *consumer = start(&world, 0);
+    while (world.refused < 5) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    CHECK_INT(world.lanes, ==, 1);
+    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+    end(&world);
+}
