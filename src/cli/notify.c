@@ -17,7 +17,9 @@
 static struct sockaddr_un address; /* sun_family AF_UNSPEC: nobody is told */
 static socklen_t address_size;
 static int period_ms = -1;
-static bool is_owed; /* READY=1, without which a start fails: it is told again after a while */
+/* What the socket was too full for, as one message; "": nothing. Without READY=1 a start fails, and
+ * a reload lasts for ever. */
+static char owed[80];
 
 #define OWED_MS 100
 
@@ -52,7 +54,7 @@ void notify_start(void)
 }
 
 /* False: the socket is full. Nothing waits for its reader. */
-static bool tell(const char *text)
+static bool send_text(const char *text)
 {
     int fd = address.sun_family == AF_UNIX ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     bool is_full = fd >= 0 &&
@@ -65,37 +67,45 @@ static bool tell(const char *text)
     return !is_full;
 }
 
+static void pay(void)
+{
+    if (owed[0] != '\0' && send_text(owed)) {
+        owed[0] = '\0';
+    }
+}
+
+/* Behind a RELOADING=1 that is owed: together they are a reload that has ended. */
 void notify_ready(void)
 {
-    is_owed = !tell("READY=1");
+    size_t size = strlen(owed);
+    (void)snprintf(owed + size, sizeof(owed) - size, "%sREADY=1", size > 0 ? "\n" : "");
+    pay();
 }
 
 void notify_reloading(void)
 {
-    char text[64];
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    (void)snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
+    (void)snprintf(owed, sizeof(owed), "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
                    (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    (void)tell(text);
+    pay();
 }
 
 void notify_stopping(void)
 {
-    (void)tell("STOPPING=1");
+    (void)snprintf(owed, sizeof(owed), "STOPPING=1");
+    pay();
 }
 
 int notify_period_ms(void)
 {
-    return is_owed ? OWED_MS : period_ms;
+    return owed[0] != '\0' ? OWED_MS : period_ms;
 }
 
 void notify_alive(void)
 {
-    if (is_owed) {
-        notify_ready();
-    }
+    pay();
     if (period_ms >= 0) {
-        (void)tell("WATCHDOG=1");
+        (void)send_text("WATCHDOG=1");
     }
 }

@@ -4,7 +4,8 @@
 #define WEIRI_CLI_NOTIFY_H
 
 /* What a service tells systemd (sd_notify(3)), as datagrams: a library for that would bring more
- * than it saves. Without $NOTIFY_SOCKET nothing is told. No call waits for a reader. */
+ * than it saves. Without $NOTIFY_SOCKET nothing is told. No call waits for a reader:
+ * what a full socket did not take is told again by notify_alive(), unless weir ends before. */
 
 /* Takes $NOTIFY_SOCKET and $WATCHDOG_USEC from the environment, so that programs which are started
  * do not have them. Called while there is one thread. */

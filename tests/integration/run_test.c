@@ -344,6 +344,22 @@ TEST(notifies, "systemd hears when it is ready, reloads, lives and stops; its pr
     (void)close(fd);
 }
 
+static void fill_manager(int filler)
+{
+    while (send(filler, "full", 4, 0) == 4) {
+    }
+}
+
+/* What it hears after all that filled it. */
+static void hear_late(int fd, char text[64])
+{
+    do {
+        ssize_t size = recv(fd, text, 63, 0);
+        CHECK_INT(size, >, 0);
+        text[size] = '\0';
+    } while (strcmp(text, "full") == 0);
+}
+
 TEST(manager_full, "a manager that reads nothing holds nothing up; later it hears what it needs")
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "notify"};
@@ -351,17 +367,31 @@ TEST(manager_full, "a manager that reads nothing holds nothing up; later it hear
     int fd = open_manager();
     int filler = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     CHECK_INT(connect(filler, (struct sockaddr *)&address, sizeof(address)), ==, 0);
-    while (send(filler, "full", 4, 0) == 4) {
-    }
+    fill_manager(filler);
     struct running running = start(BROKER "consumer a { " PROGRAM " }\n");
     put_numbers("a", 1, 1);
     WAIT_UNTIL(count_lines("a.out") == 1);
-    reload(&running, BROKER "consumer b { " PROGRAM " }\n", ": reloaded");
-    while (strncmp(text, "READY=1", 7) != 0) {
-        CHECK_INT(recv(fd, text, sizeof(text), 0), >, 0);
-    }
-    stop(&running, 0);
-    CHECK(hear(fd, "STOPPING=1"));
+    hear_late(fd, text);
+    CHECK_STRING(text, "READY=1");
+    fill_manager(filler);
+    reload(&running,
+           BROKER "consumer b { program = {sh, \"-c\", \"> began; until [ -e go ]; do "
+                  "sleep 0.01; done\"} }\n",
+           ": reloaded");
+    hear_late(fd, text);
+    CHECK(strncmp(text, "RELOADING=1\nMONOTONIC_USEC=", 27) == 0);
+    CHECK_STRING(text + strcspn(text + 12, "\n") + 12, "\nREADY=1");
+    put_numbers("b", 1, 1);
+    WAIT_UNTIL(access("began", F_OK) == 0);
+    fill_manager(filler);
+    CHECK_INT(kill(running.pid, SIGINT), ==, 0);
+    WAIT_UNTIL(times_said(&running, "stopping; 1 running jobs go on") == 1);
+    hear_late(fd, text);
+    CHECK_STRING(text, "STOPPING=1");
+    write_file("go", "", 0, 0600);
+    struct ended ended = program_wait(&running);
+    CHECK_INT(ended.code, ==, 0);
+    ended_free(&ended);
     /* No sign of life was asked for. */
     CHECK_INT(recv(fd, text, sizeof(text), MSG_DONTWAIT), <, 0);
     (void)close(filler);
