@@ -73,9 +73,12 @@ static void put_one(struct world *world)
     place_put(&world->place, "job", &options, NULL);
 }
 
-static void await_handler(struct world *world)
+/* Its handler runs. */
+static void begin_run(struct world *world, bool is_failing)
 {
     char byte;
+    begin(world, is_failing);
+    put_one(world);
     CHECK(read(world->channel, &byte, 1) == 1);
 }
 
@@ -125,9 +128,7 @@ TEST(killed_before_the_claim, "a worker killed after it reserved a job, its clai
 TEST(killed_in_the_handler, "a worker killed in its handler: the job runs again")
 {
     struct world world;
-    begin(&world, false);
-    put_one(&world);
-    await_handler(&world);
+    begin_run(&world, false);
     kill_child(&world);
     finish(&world, 1, 0);
 }
@@ -136,9 +137,7 @@ TEST(killed_before_it_is_confirmed, "a worker killed after its handler, before R
                                     "nobody knows that it ran, and it runs again")
 {
     struct world world;
-    begin(&world, false);
-    put_one(&world);
-    await_handler(&world);
+    begin_run(&world, false);
     server_end(&world.place.servers.redis);
     end_handler(&world);
     kill_child(&world);
@@ -161,29 +160,31 @@ static bool is_told(const struct world *world)
     return strncmp(answer, ":1", 2) == 0;
 }
 
+/* The node does not hear of the run's end. */
+static void kill_once_told(struct world *world)
+{
+    world->proxy.is_silent = true;
+    end_handler(world);
+    while (!is_told(world)) {
+        (void)sched_yield();
+    }
+    kill_child(world);
+    world->proxy.is_silent = false;
+}
+
 TEST(killed_before_it_is_deleted, "a worker killed after Redis heard that the job is done, before "
                                   "the node did: it is deleted, and does not run again")
 {
     struct world world;
-    begin(&world, false);
-    put_one(&world);
-    await_handler(&world);
-    world.proxy.is_silent = true;
-    end_handler(&world);
-    while (!is_told(&world)) {
-        (void)sched_yield();
-    }
-    kill_child(&world);
-    world.proxy.is_silent = false;
+    begin_run(&world, false);
+    kill_once_told(&world);
     finish(&world, 0, 0);
 }
 
 TEST(killed_after_it_was_deleted, "a worker killed after its job was deleted leaves nothing")
 {
     struct world world;
-    begin(&world, false);
-    put_one(&world);
-    await_handler(&world);
+    begin_run(&world, false);
     end_handler(&world);
     while (place_counts(&world.place).reserved != 0) {
         (void)sched_yield();
@@ -196,9 +197,7 @@ TEST(killed_before_it_is_marked, "a worker killed before Redis heard that its jo
                                  "its attempt counts, and it is buried")
 {
     struct world world;
-    begin(&world, true);
-    put_one(&world);
-    await_handler(&world);
+    begin_run(&world, true);
     CHECK(kill(world.place.servers.redis.pid, SIGSTOP) == 0);
     end_handler(&world);
     kill_child(&world);
@@ -213,25 +212,15 @@ TEST(killed_before_it_is_buried, "a worker killed after Redis heard that its job
                                  "before the node did: it is buried by whoever finds it")
 {
     struct world world;
-    begin(&world, true);
-    put_one(&world);
-    await_handler(&world);
-    world.proxy.is_silent = true;
-    end_handler(&world);
-    while (!is_told(&world)) {
-        (void)sched_yield();
-    }
-    kill_child(&world);
-    world.proxy.is_silent = false;
+    begin_run(&world, true);
+    kill_once_told(&world);
     finish(&world, 0, 1);
 }
 
 TEST(killed_after_it_was_buried, "a worker killed after its job was buried leaves it so")
 {
     struct world world;
-    begin(&world, true);
-    put_one(&world);
-    await_handler(&world);
+    begin_run(&world, true);
     end_handler(&world);
     while (place_counts(&world.place).buried != 1) {
         (void)sched_yield();

@@ -9,6 +9,7 @@
 #include "support/jobs.h"
 
 #define JOBS 40
+#define CLAIMS "claims=REDIS&time_limit=1h"
 
 struct world {
     struct servers servers;
@@ -92,17 +93,14 @@ static void begin(struct world *world, const char *parts, int stopped, int failu
     CHECK_STATUS(weir_broker_open(url, &options, &world->broker, &error), WEIR_OK);
 }
 
-static void put_all(struct world *world, int64_t ttr_ns)
+static void put_all(struct world *world)
 {
     for (int i = 0; i < JOBS; i++) {
         char text[16];
         (void)snprintf(text, sizeof(text), "%d", i);
         struct weir_body body = {text, strlen(text)};
-        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
         struct weir_error error;
-        options.ttr_ns = ttr_ns;
-        CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, &options, NULL, &error),
-                     WEIR_OK);
+        CHECK_STATUS(weir_broker_put(world->broker, "t", &body, 1, NULL, NULL, &error), WEIR_OK);
     }
 }
 
@@ -127,18 +125,6 @@ static void signal_nodes(struct world *world, int signal)
     }
 }
 
-/* Stops the nodes while each worker runs a job, then lets these end. */
-static void stop_during(struct world *world, int workers)
-{
-    world->workers = workers;
-    consume(world, (uint32_t)workers);
-    while (world->ready < workers) {
-        pause_shortly();
-    }
-    signal_nodes(world, SIGSTOP);
-    world->is_open = true;
-}
-
 /* Waits until each job was done at least so often. */
 static void wait_done(const struct world *world, int times)
 {
@@ -147,6 +133,23 @@ static void wait_done(const struct world *world, int times)
             pause_shortly();
         }
     }
+}
+
+/* Puts jobs, stops the nodes while each worker runs one, lets these end, and waits until each job
+ * was done so often. */
+static void run_beside(struct world *world, const char *parts, int stopped, int failures,
+                       int workers, int times)
+{
+    begin(world, parts, stopped, failures);
+    put_all(world);
+    world->workers = workers;
+    consume(world, (uint32_t)workers);
+    while (world->ready < workers) {
+        pause_shortly();
+    }
+    signal_nodes(world, SIGSTOP);
+    world->is_open = true;
+    wait_done(world, times);
 }
 
 static void wait_empty(const struct world *world)
@@ -179,10 +182,7 @@ TEST(one_with_claims,
 {
     for (int workers = 1; workers <= 3; workers += 2) {
         struct world world;
-        begin(&world, "claims=REDIS&time_limit=1h", 1, 0);
-        put_all(&world, 0);
-        stop_during(&world, workers);
-        wait_done(&world, 1);
+        run_beside(&world, CLAIMS, 1, 0, workers, 1);
         signal_nodes(&world, SIGCONT);
         wait_empty(&world);
         check_once(&world);
@@ -194,10 +194,7 @@ TEST(one_with_claims,
 TEST(two_with_claims, "while two of three nodes are stopped the third's copies are run")
 {
     struct world world;
-    begin(&world, "claims=REDIS&time_limit=1h", 2, 0);
-    put_all(&world, 0);
-    stop_during(&world, 3);
-    wait_done(&world, 1);
+    run_beside(&world, CLAIMS, 2, 0, 3, 1);
     check_once(&world);
     end(&world);
 }
@@ -207,10 +204,7 @@ TEST(without_claims, "without claims, too, a worker goes on while its job's node
 {
     for (int failures = 0; failures <= 1; failures++) {
         struct world world;
-        begin(&world, "time_limit=1h", 1, failures);
-        put_all(&world, 0);
-        stop_during(&world, 1);
-        wait_done(&world, SERVER_NODES - 1);
+        run_beside(&world, "time_limit=1h", 1, failures, 1, SERVER_NODES - 1);
         signal_nodes(&world, SIGCONT);
         wait_empty(&world);
         int runs = 0;
@@ -228,10 +222,7 @@ TEST(without_claims, "without claims, too, a worker goes on while its job's node
 TEST(failing, "runs that fail while the node of their copy is stopped are repeated from the others")
 {
     struct world world;
-    begin(&world, "claims=REDIS&time_limit=1h", 1, 1);
-    put_all(&world, 0);
-    stop_during(&world, 1);
-    wait_done(&world, 1);
+    run_beside(&world, CLAIMS, 1, 1, 1, 1);
     check_once(&world);
     signal_nodes(&world, SIGCONT);
     end(&world);
@@ -287,10 +278,7 @@ TEST(closes,
      "and what was done does not run again")
 {
     struct world world;
-    begin(&world, "claims=REDIS&time_limit=1h", 1, 0);
-    put_all(&world, 0);
-    stop_during(&world, 3);
-    wait_done(&world, 1);
+    run_beside(&world, CLAIMS, 1, 0, 3, 1);
     weir_consumer_free(world.consumer);
     weir_broker_close(world.broker);
     signal_nodes(&world, SIGCONT);
