@@ -12,7 +12,7 @@
  * start time. All have a random word in their environment as well (WEIR_GUARD), and so has what
  * they start. The guard waits for the worker's end, and kills what is in these sessions or has the
  * word, until there is nothing. It does not find a process that has left its session and has no
- * word, nor a program that dropped the word before the worker could tell of it (guard_add()), and
+ * word, nor a program that dropped the word before the worker could tell of it (decision 0060), and
  * may not kill one of another user. */
 
 /* Starts the guard. Called before there are threads and before a store is open. Without one (no
