@@ -88,6 +88,19 @@ static bool prepare(struct arguments *arguments, const struct command *command, 
     return true;
 }
 
+static void free_arguments(struct arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->value_count; i++) {
+        free(arguments->values[i]);
+    }
+    (void)poptFreeContext(arguments->context);
+    free(arguments->values);
+    free(arguments->words);
+    free(arguments->table);
+    free(arguments->title);
+    free(arguments->usage);
+}
+
 static void print_help(const struct arguments *arguments)
 {
     const struct command *command = arguments->command;
@@ -106,7 +119,7 @@ int arguments_help(const struct command *command)
     } else {
         code = report_status(WEIR_ENOMEM, "help", NULL);
     }
-    arguments_free(&arguments);
+    free_arguments(&arguments);
     return code;
 }
 
@@ -179,8 +192,8 @@ int option_flag(int option, const char *name, const char *text, void *arg)
     return EX_OK;
 }
 
-int arguments_parse(struct arguments *arguments, const struct command *command, int argc,
-                    char **argv, option_fn *set, void *arg)
+static int parse(struct arguments *arguments, const struct command *command, int argc, char **argv,
+                 option_fn *set, void *arg)
 {
     if (!prepare(arguments, command, argc, argv)) {
         return report_status(WEIR_ENOMEM, "command line", NULL);
@@ -222,25 +235,12 @@ int arguments_parse(struct arguments *arguments, const struct command *command, 
     return EX_OK;
 }
 
-void arguments_free(struct arguments *arguments)
-{
-    for (size_t i = 0; i < arguments->value_count; i++) {
-        free(arguments->values[i]);
-    }
-    (void)poptFreeContext(arguments->context);
-    free(arguments->values);
-    free(arguments->words);
-    free(arguments->table);
-    free(arguments->title);
-    free(arguments->usage);
-}
-
 int arguments_run(const struct command *command, int argc, char **argv, option_fn *set,
                   action_fn *act, void *arg)
 {
     struct arguments arguments;
     size_t count = 0;
-    int code = arguments_parse(&arguments, command, argc, argv, set, arg);
+    int code = parse(&arguments, command, argc, argv, set, arg);
     while (count < 2 && command->names[count] != NULL) {
         count++;
     }
@@ -250,7 +250,7 @@ int arguments_run(const struct command *command, int argc, char **argv, option_f
         }
         code = code == EX_OK ? act(&arguments, arg) : code;
     }
-    arguments_free(&arguments);
+    free_arguments(&arguments);
     return code;
 }
 

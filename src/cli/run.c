@@ -292,39 +292,37 @@ static int run_checked(struct run *run)
     return code;
 }
 
+static int act(struct arguments *arguments, void *arg)
+{
+    struct run *run = arg;
+    if (arguments->broker != NULL || arguments->lock_wait_ns != 0) {
+        return report(EX_USAGE, "--broker and --lock-wait: expected them in the file");
+    }
+    init_start();
+    notify_start();
+    run->path = arguments->operands[0];
+    int code = setup_read(run->path, &run->setup);
+    if (code == EX_OK) {
+        code = parts_check(&run->setup);
+    }
+    if (code == EX_OK) {
+        code = run_checked(run);
+        code = code == EX_USAGE ? EX_CONFIG : code; /* what was refused stands in the file */
+    }
+    setup_free(&run->setup);
+    return code;
+}
+
 static int run_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const names[] = {"file"};
     static struct run run;
-    struct arguments arguments;
-    int code = arguments_parse(&arguments, command, argc, argv, NULL, NULL);
-    if (code == EX_OK && !arguments.helped) {
-        code = arguments_expect(&arguments, names, 1, 0);
-        if (code == EX_OK && (arguments.broker != NULL || arguments.lock_wait_ns != 0)) {
-            code = report(EX_USAGE, "--broker and --lock-wait: expected them in the file");
-        }
-        if (code == EX_OK) {
-            init_start();
-            notify_start();
-            run.path = arguments.operands[0];
-            code = setup_read(run.path, &run.setup);
-        }
-        if (code == EX_OK) {
-            code = parts_check(&run.setup);
-        }
-        if (code == EX_OK) {
-            code = run_checked(&run);
-            code = code == EX_USAGE ? EX_CONFIG : code; /* what was refused stands in the file */
-        }
-        setup_free(&run.setup);
-    }
-    arguments_free(&arguments);
-    return code;
+    return arguments_run(command, argc, argv, NULL, act, &run);
 }
 
 const struct command command_run = {
     .name = "run",
     .operands = "FILE",
+    .names = {"file"},
     .summary = "run a set-up: consumers, schedules and an HTTP endpoint",
     .examples = "  weir run /etc/weir/weir.conf    until TERM or Ctrl-C; HUP reads the file again\n"
                 "\n"

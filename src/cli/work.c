@@ -55,6 +55,7 @@ static const struct poptOption work_options[] = {
 struct work {
     struct worker worker;
     struct signals signals;
+    char **program;      /* NULL: none was given */
     const char *summary; /* File, or NULL. */
     bool json;
     bool progress;
@@ -118,8 +119,9 @@ static int check_summary(const char *path)
 }
 
 /* Makes all checks that are possible before the store is opened. */
-static int check(struct work *work, const struct arguments *arguments, char **program)
+static int check(struct work *work, const struct arguments *arguments)
 {
+    char **program = work->program;
     int code = EX_OK;
     if (arguments->count == 0) {
         return report(EX_USAGE, "no tube; expected %s", arguments->command->operands);
@@ -251,15 +253,19 @@ static int work_on(struct work *work, const struct store *store)
     return code != EX_OK ? code : told;
 }
 
-/* All steps between the checks and the exit. */
-static int run_checked(struct work *work, const struct arguments *arguments)
+static int act(struct arguments *arguments, void *arg)
 {
+    struct work *work = arg;
     struct store store;
+    int code = check(work, arguments);
+    if (code != EX_OK) {
+        return code;
+    }
     init_start();
     guard_start();
     child_raise_limit(work->worker.options.workers);
     signals_block(&work->signals, false);
-    int code = store_open(&store, arguments, STORE_CHANGE);
+    code = store_open(&store, arguments, STORE_CHANGE);
     if (code == EX_OK) {
         code = work_on(work, &store);
     }
@@ -284,17 +290,9 @@ static char **split(int *argc, char **argv)
 static int run_work(const struct command *command, int argc, char **argv)
 {
     static struct work work = {.worker = WORKER_INIT};
-    struct arguments arguments;
-    char **program = split(&argc, argv);
-    int code = arguments_parse(&arguments, command, argc, argv, set_option, &work);
-    if (code == EX_OK && !arguments.helped) {
-        code = check(&work, &arguments, program);
-        if (code == EX_OK) {
-            code = run_checked(&work, &arguments);
-        }
-    }
+    work.program = split(&argc, argv);
+    int code = arguments_run(command, argc, argv, set_option, act, &work);
     worker_free(&work.worker);
-    arguments_free(&arguments);
     return code;
 }
 
