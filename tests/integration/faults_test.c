@@ -132,7 +132,19 @@ TEST(failed_write, "after a failed write put tells what is stored, and leaves no
     program_init();
     make_list();
     CHECK_INT(fail_each("pwrite64", "EIO", 11), >=, 4);
+}
+
+TEST(full_disk, "so it does on a disk that is full")
+{
+    program_init();
+    make_list();
     CHECK_INT(fail_each("pwrite64", "ENOSPC", 11), >=, 4);
+}
+
+TEST(used_quota, "and where the user may write no more")
+{
+    program_init();
+    make_list();
     CHECK_INT(fail_each("pwrite64", "EDQUOT", 11), >=, 4);
 }
 

@@ -331,23 +331,37 @@ static int kill_at_each(struct ledger *ledger, const char *name, int first, int 
     }
 }
 
-TEST(killed_at_each_call, "a process killed at any of its writes, syncs and locks loses nothing")
+struct calls {
+    const char *name;
+    int stride; /* of many calls of one kind, some in each run, from a random first one on */
+};
+
+static void kill_at_all(const struct calls *calls, size_t count)
 {
-    static const struct {
-        const char *name;
-        int stride; /* of many calls of one kind, some in each run, from a random first one on */
-    } calls[] = {{"pwrite64", 9}, {"fdatasync", 3}, {"fsync", 1},     {"ftruncate", 1},
-                 {"unlink", 1},   {"flock", 9},     {"renameat2", 1}, {"fallocate", 1}};
     struct ledger *ledger = make_ledger();
     int unknown = 0;
     int kills = 0;
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+    for (size_t i = 0; i < count; i++) {
         int stride = test_scaled(1) > 1 ? 1 : calls[i].stride;
         int first = 1 + (int)test_random_below((uint64_t)stride);
         kills += kill_at_each(ledger, calls[i].name, first, stride, &unknown);
     }
     CHECK_INT(kills, >, 10);
     CHECK_INT(munmap(ledger, sizeof(*ledger)), ==, 0);
+}
+
+TEST(killed_at_each_write, "a process killed at any of its writes loses nothing")
+{
+    static const struct calls calls[] = {{"pwrite64", 9}};
+    kill_at_all(calls, 1);
+}
+
+TEST(killed_at_each_call, "and so does one killed at any of its syncs and locks")
+{
+    static const struct calls calls[] = {{"fdatasync", 3}, {"fsync", 1}, {"ftruncate", 1},
+                                         {"unlink", 1},    {"flock", 9}, {"renameat2", 1},
+                                         {"fallocate", 1}};
+    kill_at_all(calls, sizeof(calls) / sizeof(calls[0]));
 }
 
 TEST(killed_while_made, "a process killed at any call while it makes a store does no harm")

@@ -144,16 +144,23 @@ static void expect_repair(void)
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
 }
 
-TEST(pages, "a damaged page of any index is replaced, and all jobs go on")
+static void damage_each(unsigned char byte)
 {
     for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
         make_store();
-        damage_page(indexes[i], 0);
-        expect_repair();
-        make_store();
-        damage_page(indexes[i], 0xa5);
+        damage_page(indexes[i], byte);
         expect_repair();
     }
+}
+
+TEST(pages, "a damaged page of any index is replaced, and all jobs go on")
+{
+    damage_each(0xa5);
+}
+
+TEST(empty_pages, "so is one of zeros")
+{
+    damage_each(0);
 }
 
 TEST(entries, "an index that lost its entries is not taken for an empty tube")
