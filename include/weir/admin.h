@@ -65,7 +65,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broke
  * Jobs that are reserved go on to their end, puts go on. A second pause replaces the first. An
  * SQLite store keeps it, and wakes consumers when it ends. A cluster's nodes pause for whole
  * seconds, rounded up, and forget it when they end; jobs that a consumer has reserved already still
- * run.
+ * run. Jobs may be late when a pause ends (weir/policy.h, `late` of a cluster): of one that is
+ * longer than they may be, the broker's log warns.
  *
  * Errors: WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG (tube), WEIR_ERANGE (less than 1 ns),
  * WEIR_ENOTFOUND (no job was ever put into the tube), in a cluster WEIR_EUNAVAILABLE (no node

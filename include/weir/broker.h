@@ -141,8 +141,9 @@ struct weir_cluster_options {
     const char *claims;       /**< A Redis that lets the copies of a job run once; NULL: each runs.
                                  One of the URLs below. Borrowed during the call. */
     int64_t time_limit_ns;    /**< Of each step of the network; 0: 5 s. */
-    int64_t late_ns;          /**< A job found later after its run time is buried; 0: 30 minutes;
-                                 WEIR_FOREVER: none is. */
+    int64_t late_ns;    /**< A job that is found later after its run time, and was never tried,
+                           is buried, though consumers were busy, a pause or an outage of
+                           Redis held it back; 0, WEIR_FOREVER: none is. dq's is 30 minutes. */
     int64_t lease_ns;   /**< A claim that is not renewed lasts for the TTR and so long; 0: 5 s. */
     uint32_t flags;     /**< Of enum weir_cluster_flags. */
     uint32_t reserved0; /**< Zero. */

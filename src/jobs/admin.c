@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 /* The public functions for operators: each checks its arguments once, then calls the backend. */
 #include <weir/admin.h>
+#include <weir/duration.h>
+#include <weir/policy.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -283,6 +285,26 @@ static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_
                              : status;
 }
 
+/* Jobs that fall due during a pause may be late when it ends. */
+static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration_ns)
+{
+    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    if (broker->ops->late != NULL) {
+        policy.late_ns = broker->ops->late(broker->store);
+    } else if (weir_broker_policy(broker, tube, &policy, NULL, NULL) != WEIR_OK ||
+               policy.late == WEIR_LATE_RUN) {
+        return;
+    }
+    char late[32];
+    (void)weir_duration_format(policy.late_ns, late, sizeof(late));
+    if (duration_ns > policy.late_ns) {
+        weiri_broker_log(&broker->config, WEIR_LOG_WARNING,
+                         "tube %s: the pause is longer than %s, after which a job is late: those "
+                         "that it holds back for longer are %s then",
+                         tube, late, policy.late == WEIR_LATE_DROP ? "dropped" : "buried");
+    }
+}
+
 enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_t duration_ns,
                                    struct weir_error *ret_error)
 {
@@ -290,7 +312,11 @@ enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_
         return weiri_fail(ret_error, WEIR_ERANGE, "duration_ns is %lld: expected at least 1",
                           (long long)duration_ns);
     }
-    return pause_tube(broker, tube, duration_ns, ret_error);
+    enum weir_status status = pause_tube(broker, tube, duration_ns, ret_error);
+    if (status == WEIR_OK) {
+        warn_of_late(broker, tube, duration_ns);
+    }
+    return status;
 }
 
 enum weir_status weir_broker_resume(weir_broker *broker, const char *tube,

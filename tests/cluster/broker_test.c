@@ -365,26 +365,66 @@ TEST(revokes_on_a_node_that_is_away, "a revoked job does not run when its node c
     servers_end(&servers);
 }
 
-TEST(buries_what_is_late, "a job found later than the tolerance is set aside, not run and not lost")
+TEST(buries_what_is_late, "a job found later than `late` is set aside, not run and not lost; "
+                          "where none is asked for it runs, however late")
 {
     struct servers servers;
     servers_start(&servers);
     struct jobs_wall wall = {JOBS_WALL_START};
-    weir_broker *broker = open_on(&servers, CLAIMS, jobs_wall_now, &wall);
+    struct ledger ledger = {.runs = 0};
+    weir_broker *broker = open_on(&servers, CLAIMS "&late=30m", jobs_wall_now, &wall);
     check_put(broker, "t", "job", NULL, NULL);
     jobs_wall_step(&wall, WEIR_SECONDS(7200));
-    struct ledger ledger = {.runs = 0};
     consume_all(broker, "t", 0, &ledger);
     CHECK_INT(ledger.runs, ==, 0);
     CHECK_COUNTS(broker, "t", 0, 0, 0, 3);
     weir_broker_close(broker);
-    broker = open_on(&servers, CLAIMS "&late=0", jobs_wall_now, &wall);
-    check_put(broker, "u", "job", NULL, NULL);
-    jobs_wall_step(&wall, WEIR_SECONDS(7200));
-    consume_all(broker, "u", 0, &ledger);
-    CHECK_INT(ledger.runs, ==, 1);
-    weir_broker_close(broker);
+    for (int i = 0; i < 2; i++) {
+        broker = open_on(&servers, i == 0 ? CLAIMS : CLAIMS "&late=0", jobs_wall_now, &wall);
+        check_put(broker, "u", "job", NULL, NULL);
+        jobs_wall_step(&wall, WEIR_SECONDS(7200));
+        consume_all(broker, "u", 0, &ledger);
+        CHECK_INT(ledger.runs, ==, i + 1);
+        weir_broker_close(broker);
+    }
     servers_end(&servers);
+}
+
+/* Cannot begin at first, and two hours pass. */
+static int begin_later(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct jobs_wall *wall = arg;
+    bool is_first = jobs_wall_now(wall) == JOBS_WALL_START;
+    (void)context;
+    (void)job;
+    jobs_wall_step(wall, WEIR_SECONDS(7200));
+    return is_first ? WEIR_EAGAIN : WEIR_OK;
+}
+
+TEST(tries_again_though_late, "a job that was tried in time is not late, though that counted no "
+                              "attempt")
+{
+    static const char *const parts[] = {CLAIMS "&late=30m", "late=30m&replicas=1"};
+    for (int i = 0; i < 2; i++) {
+        struct servers servers;
+        servers_start(&servers);
+        struct jobs_wall wall = {JOBS_WALL_START};
+        weir_broker *broker = open_on(&servers, parts[i], jobs_wall_now, &wall);
+        check_put(broker, "t", "job", NULL, NULL);
+        struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+        options.handler = begin_later;
+        options.arg = &wall;
+        options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+        weir_consumer *consumer = NULL;
+        CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
+        CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+        CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+        weir_consumer_free(consumer);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+        CHECK(jobs_wall_now(&wall) == JOBS_WALL_START + WEIR_SECONDS(14400));
+        weir_broker_close(broker);
+        servers_end(&servers);
+    }
 }
 
 TEST(leaves_others_alone, "jobs of the tube `default` are not touched, and a body without a run "

@@ -342,6 +342,26 @@ TEST(pause, "pause holds a tube back, for a time or until resume; stats shows it
     CHECK_INT(program_count("t", "done"), ==, 2);
 }
 
+static void check_quiet_pause(const char *duration)
+{
+    struct ended ended = WEIR_EXPECT(0, "pause", "t", duration);
+    CHECK_STRING(ended.err, "");
+    ended_free(&ended);
+}
+
+TEST(pause_warns, "a pause that is longer than jobs of its tube may be late is told of")
+{
+    program_init();
+    WEIR(0, "put", "t", "x");
+    check_quiet_pause("1h");
+    WEIR(0, "policy", "t", "--late", "drop", "--late-after", "30m");
+    check_quiet_pause("30m");
+    struct ended ended = WEIR_EXPECT(0, "pause", "t", "31m");
+    CHECK(strstr(ended.err, "tube t: the pause is longer than 30m, after which a job is late") !=
+          NULL);
+    ended_free(&ended);
+}
+
 static void check_why(const char *id, const char *begin, const char *end)
 {
     struct ended ended = WEIR_EXPECT(0, "why", id);

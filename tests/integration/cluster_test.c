@@ -27,6 +27,24 @@ static char *put(const char *const words[])
     return ended.out;
 }
 
+TEST(pause_warns, "a pause that is longer than the URL's `late` is told of")
+{
+    struct servers servers;
+    char url[512];
+    begin(&servers, "claims=REDIS");
+    WEIR(0, "put", "t", "x");
+    struct ended ended = WEIR_EXPECT(0, "pause", "t", "31m");
+    CHECK_STRING(ended.err, "");
+    ended_free(&ended);
+    servers_url(&servers, "claims=REDIS&late=30m", url, sizeof(url));
+    CHECK_INT(setenv("WEIR_BROKER", url, 1), ==, 0);
+    ended = WEIR_EXPECT(0, "pause", "t", "31m");
+    CHECK(strstr(ended.err, "tube t: the pause is longer than 30m, after which a job is late") !=
+          NULL);
+    ended_free(&ended);
+    servers_end(&servers);
+}
+
 TEST(commands, "put, at, revoke, work, kick and peek on a cluster do what they do on a store")
 {
     struct servers servers;

@@ -15,7 +15,6 @@
 #define DEFAULT_PORT "11300"
 #define REPLICAS_DEFAULT 3
 #define TIME_LIMIT_DEFAULT WEIR_SECONDS(5)
-#define LATE_DEFAULT WEIR_SECONDS(1800)
 #define LEASE_DEFAULT WEIR_SECONDS(5)
 /* What a node's texts may have beyond three copies of what was given: a port, NULs. */
 #define NODE_EXTRA 32
@@ -231,7 +230,7 @@ enum weir_status weiri_cluster_options_read(const struct weir_allocator *allocat
         .replicas = copied.replicas,
         .min_written = copied.min_written,
         .time_limit_ns = copied.time_limit_ns == 0 ? TIME_LIMIT_DEFAULT : copied.time_limit_ns,
-        .late_ns = copied.late_ns == 0 ? LATE_DEFAULT : copied.late_ns,
+        .late_ns = copied.late_ns == 0 ? WEIR_FOREVER : copied.late_ns,
         .lease_ns = copied.lease_ns == 0 ? LEASE_DEFAULT : copied.lease_ns,
         .runs_unclaimed = (copied.flags & WEIR_CLUSTER_RUN_UNCLAIMED) != 0,
         .block_size = text_size(copied.claims) + text_size(copied.hmac_key_file) + 1,

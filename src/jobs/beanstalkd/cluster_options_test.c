@@ -55,7 +55,7 @@ TEST(fills_in_defaults, "zero is the default of every option but the nodes")
     CHECK_INT(options.replicas, ==, 3);
     CHECK_INT(options.min_written, ==, 2);
     CHECK_INT(options.time_limit_ns, ==, WEIR_SECONDS(5));
-    CHECK_INT(options.late_ns, ==, WEIR_SECONDS(1800));
+    CHECK_INT(options.late_ns, ==, WEIR_FOREVER);
     CHECK_INT(options.lease_ns, ==, WEIR_SECONDS(5));
     CHECK(options.claims == NULL && !options.runs_unclaimed);
     weiri_cluster_options_free(test_allocator(), &options);

@@ -99,7 +99,7 @@ static void admit(struct weiri_copy *copy, uint64_t attempts)
     int64_t late = weiri_time_sub(weiri_cluster_now(cluster), copy->reservation->job.run_at_ns);
     if (attempts > most) {
         bury(copy, "its reservation ended too often: the worker died, or took longer than the TTR");
-    } else if (late > late_ns && attempts == 1 && copy->facts.kicks == 0) {
+    } else if (late > late_ns && attempts == 1 && copy->claim.own == 0 && copy->facts.kicks == 0) {
         bury(copy, "found later than the tolerance after its run time");
     } else {
         stock(copy, attempts > UINT32_MAX ? UINT32_MAX : (uint32_t)attempts);

@@ -22,8 +22,9 @@
 
 /* KEYS: the job's key; its count of attempts; why and where it is buried, in the same slot of a
  * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason, ids of copies,
- * the number of a token that may be taken over. Answers {answer, number}, and behind them the
- * number of the holder's token, if it is of this handle, or a reason and ids. A value that does not
+ * the number of a token that may be taken over. Answers {answer, number}, and behind them of a new
+ * claim 1 where the job was tried before, of another's the number of its token, if it is of this
+ * handle, or a reason and ids. A value that does not
  * begin with weir:claim: means that the job is done elsewhere: go-queue's values are of that kind.
  * What was confirmed or buried names its holder, so that the holder may say it again where it did
  * not get the answer. A copy is noted before it is buried, so that none is buried unknown. */
@@ -33,7 +34,7 @@ static const char script[] =
     "local token = string.sub(mine, 12)\n"
     "local own = string.sub(v, 1, 28) == string.sub(mine, 1, 28) and string.sub(v, 29) or '0'\n"
     "local taken = verb == 'claim' and own ~= '0' and own == ARGV[6]\n"
-    "local month = 2592000000\n"
+    "local day, month = 86400000, 2592000000\n"
     "local ends = {confirm = 'weir:done:' .. token, bury = 'weir:buried:' .. token,\n"
     "  ['return'] = 'weir:claim:failed:' .. token}\n"
     "local function is(prefix) return string.sub(v, 1, #prefix) == prefix end\n"
@@ -74,9 +75,10 @@ static const char script[] =
     "elseif verb == 'claim' then\n"
     "  set(mine, ms)\n"
     "  if taken then return {1, tonumber(redis.call('GET', KEYS[2]) or 1)} end\n"
+    "  local tried = redis.call('EXISTS', KEYS[2])\n"
     "  local n = redis.call('INCR', KEYS[2])\n"
-    "  redis.call('PEXPIRE', KEYS[2], 86400000)\n"
-    "  return {1, n}\n"
+    "  redis.call('PEXPIRE', KEYS[2], ms + day)\n"
+    "  return {1, n, tried}\n"
     "elseif verb == 'renew' then\n"
     "  set(mine, ms)\n"
     "elseif verb == 'bury' then\n"
@@ -85,8 +87,13 @@ static const char script[] =
     "  set(ends[verb], 3600000)\n"
     "  redis.call('DEL', KEYS[2], KEYS[3])\n"
     "else\n"
-    "  if verb == 'undo' and redis.call('DECR', KEYS[2]) <= 0 then redis.call('DEL', KEYS[2]) end\n"
-    "  if ms > 0 then set(ends['return'], ms) else redis.call('DEL', KEYS[1]) end\n"
+    "  local n = verb == 'undo' and redis.call('DECR', KEYS[2]) or 1\n"
+    "  if n < 0 or n + ms == 0 then redis.call('DEL', KEYS[2]) end\n" /* 0: tried, and not counted
+                                                                       */
+    "  if ms == 0 then redis.call('DEL', KEYS[1]) else\n"
+    "    set(ends['return'], ms)\n"
+    "    redis.call('PEXPIRE', KEYS[2], ms + day)\n"
+    "  end\n"
     "end\n"
     "return {1, 0}\n";
 

@@ -46,7 +46,8 @@ struct weiri_claim {
     char key[WEIRI_CLAIM_KEY_SIZE];
     uint64_t token; /* no other claim of this handle has it; 0: one that all handles share */
     uint64_t own;   /* BUSY: the token that has it, if of this handle, else 0; sent again: the claim
-                       that is taken over, which is no other attempt */
+                       that is taken over, which is no other attempt. MINE of a claim: 1 where the
+                       job was tried before */
     int64_t time_ms;
     int64_t limit_ns;
     size_t server;      /* the one that had the key last, from 1 on; 0: none was asked yet */
