@@ -193,6 +193,32 @@ TEST(stopped, "a program that is stopped is told of")
     stop(&running, 0);
 }
 
+TEST(own_boot, "a container with a boot_id of its own ends no lease of the host's workers")
+{
+    static const char script[] =
+        "until [ -s log ]; do sleep 0.01; done; echo 0b10c0de-0000-4000-8000-000000000000 > id && "
+        "mount --bind id /proc/sys/kernel/random/boot_id && " WEIR_PROGRAM
+        " put -q t second && { " WEIR_PROGRAM " work t -- sh -c 'read -r name; echo $name >> log' "
+        "& }; until [ $(wc -l < log) = 2 ]; do sleep 0.01; done; kill $!; wait $!";
+    program_init();
+    if (system("unshare -Urm true") != 0) {
+        test_skip("no namespace can be made");
+    }
+    write_file("script", script, strlen(script), 0600);
+    WEIR(0, "put", "-q", "t", "first");
+    struct running running = program_start(
+        "", 0,
+        WORDS("work", "-j", "1", "t", "--", "sh", "-c",
+              "read -r name; echo $name >> log; until [ -e go ]; do sleep 0.01; done"));
+    WAIT_UNTIL(program_count("t", "reserved") == 1);
+    CHECK_INT(system("unshare -Urm sh script"), ==, 0);
+    char *log = read_file("log", NULL);
+    CHECK_STRING(log, "first\nsecond\n");
+    free(log);
+    write_file("go", "", 0, 0600);
+    stop(&running, 0);
+}
+
 TEST(without_null, "/dev/null is needed for a closed stream alone, and missed aloud")
 {
     static const char script[] =

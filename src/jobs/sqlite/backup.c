@@ -30,15 +30,16 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
     return code == SQLITE_DONE ? end : code;
 }
 
-/* Gives the copy a stamp of its own, so that a log of the original is refused beside it; a boot
- * that never is, so that its leases end when it is opened: their holders have the original; and a
- * number of its own, since both give numbers to jobs from now on. */
+/* Gives the copy a stamp of its own, so that a log of the original is refused beside it, and a
+ * number of its own, since both give numbers to jobs from now on. Ends its leases: their holders
+ * have the original. */
 static int make_own(sqlite3 *db)
 {
     char sql[256];
     (void)snprintf(sql, sizeof(sql),
-                   "BEGIN IMMEDIATE; UPDATE marks SET name = iif(id = 1, '', "
-                   "random() & 0x7fffffffffffffff); PRAGMA user_version = %d; COMMIT",
+                   "BEGIN IMMEDIATE; UPDATE marks SET name = random() & 0x7fffffffffffffff "
+                   "WHERE id = 2; UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 "
+                   "WHERE state = 3; PRAGMA user_version = %d; COMMIT",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "jobs/error.h"
-#include "jobs/sqlite/boot.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
@@ -87,11 +86,7 @@ static enum weir_status set_up(struct weiri_connection *connection, const char *
     if (code != SQLITE_OK) {
         return weiri_sqlite_fail(ret_error, db, code, path);
     }
-    enum weir_status status = weiri_schema_check(db, path, config->flags, ret_error);
-    if (status == WEIR_OK && kind == WEIRI_CONNECTION_WRITER) {
-        status = weiri_boot_begin(db, path, config, ret_error);
-    }
-    return status;
+    return weiri_schema_check(db, path, config->flags, ret_error);
 }
 
 /* Whether there is a file beside the database; also where that cannot be found out. */

@@ -34,20 +34,12 @@ static int copy_body(struct weiri_reading *reading, int64_t number, struct weir_
     return weiri_sql_end(stored.statement, code);
 }
 
-/* Finds the wall time at which a lease ends. One of an earlier boot has ended, though no writer has
- * noticed yet. */
-static int find_end(struct weiri_reading *reading, int64_t lease_ns, int64_t *ret_end_ns)
+/* The wall time at which a lease ends. One of an earlier boot has ended, though no writer has
+ * noticed yet (boot.h). */
+static int64_t find_end(const struct weiri_reading *reading, const struct weiri_job_facts *facts)
 {
-    const struct weiri_store *store = reading->store;
-    sqlite3_stmt *statement;
-    int code = weiri_sql_start(reading->reader, WEIRI_SQL_BOOT, NULL, 0, &statement);
-    if (code == SQLITE_ROW) {
-        const char *boot = (const char *)sqlite3_column_text(statement, 0);
-        bool is_this = boot != NULL && strcmp(boot, store->config->boot) == 0;
-        int64_t left_ns = weiri_time_sub(lease_ns, weiri_store_lease_now(store));
-        *ret_end_ns = is_this ? weiri_time_add(reading->now_ns, left_ns) : reading->now_ns;
-    }
-    return weiri_sql_end(statement, code);
+    int64_t left_ns = weiri_time_sub(facts->lease_ns, weiri_store_lease_now(reading->store));
+    return left_ns > facts->ttr_ns ? reading->now_ns : weiri_time_add(reading->now_ns, left_ns);
 }
 
 /* Copies the key of a job; "": none. */
@@ -125,7 +117,7 @@ int weiri_copy_job(struct weiri_reading *reading, int64_t number, enum weir_job_
                                .progress = -1,
                                .reason = reason};
         if (job.state == WEIR_JOB_RESERVED) {
-            code = find_end(reading, row.facts.lease_ns, &job.reserved_until_ns);
+            job.reserved_until_ns = find_end(reading, &row.facts);
             job.owner = sqlite3_column_int64(statement, 12);
         }
         char group[WEIR_GROUP_SIZE_MAX + 1];

@@ -81,6 +81,79 @@ TEST(reboot, "after a boot no lease of the last one is left, however long it had
     CHECK_INT(jobs_clocks_lease(&clocks), ==, WEIR_SECONDS(5));
 }
 
+TEST(other_boot, "another name of the boot ends no lease while somebody else has the store open")
+{
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)jobs_put(broker, "t", "x", NULL);
+    struct weiri_reservation *job = jobs_reserve_one(broker, "t");
+    weir_broker *container = jobs_store_open_on("jobs.db", &clocks, "b");
+    CHECK_INT(reserve_all(container), ==, 0);
+    CHECK_STATUS(jobs_settle(broker, job, WEIRI_JOB_TOUCH, 0, NULL), WEIR_OK);
+    jobs_free_one(broker, job);
+    weir_broker_close(broker);
+    broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    CHECK_INT(reserve_all(broker), ==, 0);
+    weir_broker_close(broker);
+    weir_broker_close(container);
+    /* One that only reads has no reservations. */
+    weir_broker *reader = NULL;
+    CHECK_STATUS(jobs_store_try_open("jobs.db", &clocks.wall, WEIR_BROKER_READ_ONLY, &reader, NULL),
+                 WEIR_OK);
+    broker = jobs_store_open_on("jobs.db", &clocks, "b");
+    CHECK_INT(reserve_all(broker), ==, 1);
+    weir_broker_close(broker);
+    weir_broker_close(reader);
+}
+
+TEST(unknown_boot, "a boot without a name ends only leases that no clock of this boot gave")
+{
+    static const char *const names[] = {"a", "unknown", "unknown", "a"};
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_INT(reserve_all(broker), ==, 1);
+    weir_broker_close(broker);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        broker = jobs_store_open_on("jobs.db", &clocks, names[i]);
+        CHECK_INT(reserve_all(broker), ==, 0);
+        weir_broker_close(broker);
+    }
+    clocks.lease.now_ns = WEIR_SECONDS(5);
+    for (int i = 0; i < 3; i++) {
+        broker = jobs_store_open_on("jobs.db", &clocks, "unknown");
+        CHECK_INT(reserve_all(broker), ==, i == 0 ? 1 : 0);
+        weir_broker_close(broker);
+    }
+}
+
+static void open_after_boot(void *arg)
+{
+    *(weir_broker **)arg = jobs_store_open_on("jobs.db", &clocks, "b");
+}
+
+TEST(opened_together, "of two that open a store together after a boot one ends the leases")
+{
+    weir_broker *brokers[2];
+    struct test_thread *threads[2];
+    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
+    (void)jobs_put(broker, "t", "x", NULL);
+    CHECK_INT(reserve_all(broker), ==, 1);
+    weir_broker_close(broker);
+    struct weiri_lock_file lock;
+    CHECK_INT(weiri_lock_file_open(&lock, "jobs.db.lock"), ==, 0);
+    CHECK_INT(weiri_lock_file_lock(&lock, INT64_MAX), ==, 0);
+    for (int i = 0; i < 2; i++) {
+        threads[i] = test_start(open_after_boot, &brokers[i]);
+        test_wait_asleep(threads[i]);
+    }
+    weiri_lock_file_close(&lock); /* and so releases it */
+    for (int i = 0; i < 2; i++) {
+        test_join(threads[i]);
+    }
+    CHECK_INT(reserve_all(brokers[0]), ==, 1);
+    weir_broker_close(brokers[0]);
+    weir_broker_close(brokers[1]);
+}
+
 static int check_fence(const struct weir_job *job, void *arg)
 {
     CHECK_INT(job->fence, ==, *(const uint64_t *)arg);

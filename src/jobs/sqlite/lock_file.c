@@ -192,9 +192,6 @@ int weiri_lock_file_open(struct weiri_lock_file *file, const char *path)
         error = fill(fd);
     }
     if (error == 0) {
-        error = weiri_lock_share(fd);
-    }
-    if (error == 0) {
         page = map(fd);
         error = page == NULL ? errno : 0;
     }
@@ -313,6 +310,9 @@ int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns)
         }
         bool is_at_path = weiri_file_is_at(file->fd, file->path);
         error = is_at_path ? restore_size(file) : replace(file);
+        if (error == 0 && is_at_path) {
+            error = weiri_lock_share(file->fd);
+        }
         if (error != 0) {
             weiri_lock_file_unlock(file);
         }

@@ -41,14 +41,14 @@ struct weiri_lock_file {
 #define WEIRI_CHANNELS 63
 
 /* Opens or makes the file (weiri_file_open_private(); where it is PATH.lock and PATH is there, with
- * the mode of that, and its owner if root makes it), and shares the lock of its users
- * (lock_holder.h) until it is closed. The path is borrowed as long.
+ * the mode of that, and its owner if root makes it). The path is borrowed until it is closed.
  * Returns 0 or a number of errno.h: those of open(2); EBADMSG: another program's file. */
 int weiri_lock_file_open(struct weiri_lock_file *file, const char *path);
 void weiri_lock_file_close(struct weiri_lock_file *file);
 
 /* Takes the lock. Excludes other processes and other opens of this one; of the threads that share
- * file, one at a time may call. limit_ns is a reading of weiri_monotonic_now(). Returns 0,
+ * file, one at a time may call. The first time makes the open one of the file's users
+ * (lock_holder.h), until it is closed. limit_ns is a reading of weiri_monotonic_now(). Returns 0,
  * ETIMEDOUT, or what weiri_lock_file_open() may return. */
 WEIR_NODISCARD int weiri_lock_file_lock(struct weiri_lock_file *file, int64_t limit_ns);
 void weiri_lock_file_unlock(struct weiri_lock_file *file);

@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Each open of a lock file shares a second lock of it with all others, until it is closed. It is a
- * lock of the open file description (fcntl(2)), beside flock(2): the kernel releases it when its
- * process dies, and no close of another descriptor releases it, as that of the store's file does
- * with the locks of SQLite. So it tells who is the last user of a store. */
+/* Each open of a lock file shares a second lock of it with all others, from its first flock(2)
+ * until it is closed. It is a lock of the open file description (fcntl(2)): the kernel releases it
+ * when its process dies, and no close of another descriptor releases it, as that of the store's
+ * file does with the locks of SQLite. It is taken under the flock only, so who has that knows
+ * whether he is the first user of a store, or the last. */
 
 /* Returns 0 or a number of errno.h. */
 int weiri_lock_share(int fd);
 void weiri_lock_unshare(int fd);
-/* Whether another open shares it, of this process or of another. An open that comes later has no
- * connection to the store yet while the caller has the flock. */
+/* Whether another open shares it, of this process or of another. */
 bool weiri_lock_is_shared(int fd);
 
 /* A process that has a lock on a file. */

@@ -56,7 +56,6 @@ TEST(plans, "each statement walks the one index made for it, in order, without s
         {WEIRI_SQL_PAUSE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_RESUME_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_DELETE_SCHEDULE, "SEARCH schedules USING INTEGER PRIMARY KEY (rowid=?)"},
-        {WEIRI_SQL_BOOT, "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"},
         {WEIRI_SQL_FIND_SAME, "SEARCH bodies USING INDEX bodies_origin (origin=?)"},
         {WEIRI_SQL_PAGE, "SEARCH jobs USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"},
         {WEIRI_SQL_PAGE_BURIED,

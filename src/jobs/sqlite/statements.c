@@ -102,7 +102,6 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     [WEIRI_SQL_PEEK_BURIED] = "SELECT id FROM jobs INDEXED BY jobs_buried "
                               "WHERE state = 4 AND tube = ?1 ORDER BY id LIMIT ?3",
 
-    [WEIRI_SQL_BOOT] = "SELECT name FROM marks WHERE id = 1",
     [WEIRI_SQL_STORE] = "SELECT CAST(name AS INTEGER) FROM marks WHERE id = 2",
     [WEIRI_SQL_COUNT_PAUSES] = "SELECT count(*) FROM pauses",
     [WEIRI_SQL_PAUSED] = "SELECT until FROM pauses WHERE tube = ?1",

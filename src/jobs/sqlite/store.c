@@ -13,6 +13,7 @@
 #include "base/errno.h"
 #include "base/panic.h"
 #include "jobs/error.h"
+#include "jobs/sqlite/boot.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/file.h"
@@ -144,6 +145,9 @@ static enum weir_status open_connection(struct weiri_store *store, struct weir_e
 {
     enum weir_status status = weiri_connection_open(
         &store->writer, store->path, WEIRI_CONNECTION_WRITER, store->config, ret_error);
+    if (status == WEIR_OK && !weiri_lock_is_shared(store->lock_file.fd)) {
+        status = weiri_boot_begin(store->writer.db, store->path, store->config, ret_error);
+    }
     if (status == WEIR_OK) {
         status = weiri_write_prepare(store, ret_error);
     }
