@@ -57,6 +57,12 @@ static void replace_lock(weir_broker *broker)
     open_and_close(broker);
 }
 
+static void remove_index(weir_broker *broker)
+{
+    (void)broker;
+    CHECK_INT(unlink("jobs.db-shm"), ==, 0);
+}
+
 typedef int open_fn(const char *, sqlite3 **, int, const char *);
 typedef int exec_fn(sqlite3 *, const char *, int (*)(void *, int, char **, char **), void *,
                     char **);
@@ -314,6 +320,13 @@ TEST(reopened, "the store is opened again once no broker of the process has the 
     put_and_close(5);
     end_user(&user);
     CHECK_INT(ledger->acknowledged, ==, 58);
+    finish();
+}
+
+TEST(index_removed, "nothing is acknowledged by who has an index of the log that was removed")
+{
+    meddle_and_put(remove_index);
+    CHECK_INT(ledger->refused, ==, 100);
     finish();
 }
 

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The lock file or the store itself is removed, replaced or cut short while it is open. */
+#define _GNU_SOURCE /* small_disk.h: unshare */
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/store.h"
 #include "support/consumer.h"
+#include "support/small_disk.h"
 
 static struct jobs_wall wall = {JOBS_WALL_START};
 
@@ -166,6 +168,25 @@ TEST(store_replaced,
     CHECK_COUNTS(new, "t", 0, 0, 0, 0);
     CHECK_INT(access("jobs.db-wal", F_OK), ==, 0);
     (void)jobs_put(new, "u", "y", NULL);
+    weir_broker_close(new);
+}
+
+TEST(mounted_over, "nor is a store that a mount of its folder has put in its place")
+{
+    small_disk_mount(16 << 20);
+    weir_broker *old = jobs_store_open("disk/jobs.db", &wall);
+    (void)jobs_put(old, "t", "x", NULL);
+    CHECK(small_disk_set(0, 16 << 20)); /* over it, with equal numbers of inodes */
+    weir_broker *new = jobs_store_open("disk/jobs.db", &wall);
+    (void)jobs_put(new, "u", "y", NULL);
+    expect_gone(old);
+    weir_broker_close(new);
+    CHECK_INT(unlink("disk/jobs.db.lock"), ==, 0);
+    weir_broker_close(old);
+    CHECK_INT(access("disk/jobs.db.lock", F_OK), ==, -1);
+    new = jobs_store_open("disk/jobs.db", &wall);
+    CHECK_COUNTS(new, "u", 0, 1, 0, 0);
+    CHECK_COUNTS(new, "t", 0, 0, 0, 0);
     weir_broker_close(new);
 }
 

@@ -50,7 +50,7 @@ struct weiri_store {
     int changes_before;            /* of the connection, before the transaction */
     bool is_full;                  /* the transaction is made again, on a full disk */
     bool has_repaired;             /* its indexes */
-    uint64_t log;                  /* the identity of the log that the writer has open */
+    uint64_t files[3];             /* identities of what the writer has open: file, log, index */
     uint32_t stamp;                /* of the last transaction (stamp.h) */
     uint64_t transactions;         /* committed, ever */
     int64_t put_ns;                /* time after which a put is cut */

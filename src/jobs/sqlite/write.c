@@ -39,11 +39,29 @@ static int on_wal(void *arg, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
-static uint64_t identify_log(const struct weiri_store *store)
+/* The endings of the files that a writer has open. */
+static const char *const endings[] = {"", "-wal", "-shm"};
+
+#define FILES (sizeof(endings) / sizeof(endings[0]))
+
+static uint64_t identify(const struct weiri_store *store, size_t which)
 {
     char path[WEIRI_PLACE_SIZE + sizeof("-wal")];
-    (void)snprintf(path, sizeof(path), "%s-wal", store->path);
+    (void)snprintf(path, sizeof(path), "%s%s", store->path, endings[which]);
     return weiri_file_identify(path);
+}
+
+/* The first of so many files whose path no longer names what the writer has open; NULL: none. All
+ * that is written to it would be lost. Another SQLite in this process removes the log and its
+ * index: for it the process' locks are none, so at its close it takes itself for the last user. */
+static const char *find_moved(const struct weiri_store *store, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (identify(store, i) != store->files[i]) {
+            return endings[i];
+        }
+    }
+    return NULL;
 }
 
 enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_error *ret_error)
@@ -57,7 +75,9 @@ enum weir_status weiri_write_prepare(struct weiri_store *store, struct weir_erro
     store->promote_max = PROMOTE_MAX;
     store->put_ns = PUT_NS;
     weiri_stamp_forget(store);
-    store->log = identify_log(store);
+    for (size_t i = 0; i < FILES; i++) {
+        store->files[i] = identify(store, i);
+    }
     (void)sqlite3_wal_hook(store->writer.db, on_wal, store);
     /* Commits do not flush the log; weiri_write_flush() does. Checkpoints and the log's restart
      * still flush. */
@@ -157,22 +177,6 @@ void weiri_write_checkpoint_if_due(struct weiri_store *store, struct weiri_remar
     }
 }
 
-/* Whether the file was removed or replaced: all that is written to it is lost then. A removal after
- * this call has the same effect as one after the commit. */
-static bool has_moved(const struct weiri_store *store)
-{
-    int moved = 0;
-    int code = sqlite3_file_control(store->writer.db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    return code == SQLITE_OK && moved != 0;
-}
-
-/* Whether the same is true of the log. A second SQLite in this process does that, for which the
- * process' locks are none: at its close it takes itself for the last user. */
-static bool has_log_moved(const struct weiri_store *store)
-{
-    return identify_log(store) != store->log;
-}
-
 static enum weir_status refuse_moved(struct weiri_store *store, const char *suffix,
                                      struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
@@ -193,22 +197,27 @@ enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
                                   struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
     /* Before the lock file is made again beside it. */
-    if (has_moved(store)) {
-        return refuse_moved(store, "", ret_error, ret_remark);
-    }
-    enum weir_status status = weiri_store_lock(store, limit_ns, ret_error);
-    if (status == WEIR_OK && has_log_moved(store)) {
+    const char *moved = find_moved(store, 1);
+    if (moved == NULL) {
+        enum weir_status status = weiri_store_lock(store, limit_ns, ret_error);
+        if (status != WEIR_OK) {
+            return status;
+        }
+        moved = find_moved(store, FILES);
+        if (moved == NULL) {
+            return WEIR_OK;
+        }
         weiri_lock_file_unlock(&store->lock_file);
-        status = refuse_moved(store, "-wal", ret_error, ret_remark);
     }
-    return status;
+    return refuse_moved(store, moved, ret_error, ret_remark);
 }
 
 void weiri_write_close(struct weiri_store *store)
 {
-    bool is_locked = weiri_lock_file_lock(&store->lock_file, weiri_write_limit(store)) == 0;
-    bool may_fold = is_locked && !weiri_write_has_failed(store) && !has_log_moved(store) &&
-                    !weiri_lock_is_shared(store->lock_file.fd);
+    bool is_locked = find_moved(store, 1) == NULL &&
+                     weiri_lock_file_lock(&store->lock_file, weiri_write_limit(store)) == 0;
+    bool may_fold = is_locked && !weiri_write_has_failed(store) &&
+                    find_moved(store, FILES) == NULL && !weiri_lock_is_shared(store->lock_file.fd);
     weiri_connection_close(&store->writer, may_fold);
     if (is_locked) {
         weiri_lock_file_unlock(&store->lock_file);
