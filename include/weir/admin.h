@@ -20,9 +20,9 @@ WEIR_BEGIN_DECLS
 /** Deletes jobs that are delayed, ready, buried or archived. ret_statuses receives one status for
  * each id: WEIR_OK; WEIR_ENOTFOUND (done, removed, or never there); WEIR_EBUSY (reserved); in a
  * cluster also WEIR_EUNKNOWN (a node with a copy did not answer, so nobody knows whether it runs,
- * or stays buried; ret_error says which) and WEIR_ENOMEM. An SQLite store does all in one
- * transaction, a cluster one after the other. With claims the id of one copy of a buried job stands
- * for all.
+ * or stays buried; or it has another job in the copy's place, which stays; ret_error says which)
+ * and WEIR_ENOMEM. An SQLite store does all in one transaction, a cluster one after the other. With
+ * claims the id of one copy of a buried job stands for all.
  *
  * Errors, which leave ret_statuses as it was: WEIR_EINVAL (NULL, or a malformed id: nothing is
  * changed), WEIR_EACCESS, WEIR_EFORKED, WEIR_ENOSPACE, WEIR_EIO, WEIR_ETIMEDOUT (other processes'

@@ -316,8 +316,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, c
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
-/** Calls back for one job. Errors: WEIR_ENOTFOUND, WEIR_EINVAL (malformed id), those of the
- * storage. */
+/** Calls back for one job. Errors: WEIR_ENOTFOUND, WEIR_EINVAL (malformed id), in a cluster
+ * WEIR_EUNKNOWN (a node has another job in the place of this one), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id,
                                                              weir_job_fn *fn, void *arg,
                                                              struct weir_error *ret_error);

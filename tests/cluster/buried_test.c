@@ -273,7 +273,8 @@ static int hold_copy(const struct place *place, const char *id)
     const char *number = strrchr(id, '/') + 1;
     int fd = connect_port(place->servers.node[1].port);
     CHECK(fd >= 0);
-    int size = snprintf(line, sizeof(line), "reserve-job %s\r\n", number);
+    int size =
+        snprintf(line, sizeof(line), "reserve-job %.*s\r\n", (int)strcspn(number, "."), number);
     CHECK(write(fd, line, (size_t)size) == size);
     CHECK(read(fd, answer, sizeof(answer) - 1) > 0);
     CHECK(strncmp(answer, "RESERVED", 8) == 0);

@@ -138,48 +138,37 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
 
 /* --- peek --- */
 
-/* Shows a copy that was found; its facts come from the node. One that is gone meanwhile is not
- * shown. */
-static enum weir_status show(struct weiri_cluster *cluster, const struct weiri_query *found,
-                             weir_job_fn *fn, void *arg, bool *ret_is_over,
-                             struct weir_error *ret_error)
+/* Shows a copy that was found, with its facts. Returns what the callback did; 0 for one that is
+ * gone meanwhile, which is not shown. */
+static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
+                const struct weiri_query *facts, weir_job_fn *fn, void *arg)
 {
-    struct weiri_queries queries;
-    enum weir_status status = weiri_queries_init(&queries, cluster, 1, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    size_t node = weiri_query_node(found);
-    const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = found->id};
-    const struct weiri_query *answer = queries.query;
     struct weir_job_id id = {""};
     struct weir_job job = {.id = id.text, .reason = ""};
-    struct weiri_job_stats facts;
+    struct weiri_job_stats stats;
     char ids[WEIR_JOB_ID_SIZE];
     struct weiri_claim look = {.verb = WEIRI_CLAIM_LOOK, .ret_copies = ids};
     size_t prefix = 0;
-    weiri_queries_ask(&queries, node, &request, NULL);
-    status = weiri_queries_check(&queries, "stats-job", ret_error);
-    if (status == WEIR_OK && answer->kind == WEIRI_OK_BODY &&
-        weiri_job_stats_read(answer->body, answer->body_size, weiri_cluster_now(cluster), &facts,
-                             &job)) {
-        (void)weiri_id_add(&id, cluster->options.nodes[node].text, facts.tube, found->id);
-        const char *why_bad = weiri_body_read(cluster, facts.tube, found->body, found->body_size,
-                                              &job.run_at_ns, &prefix);
-        if (why_bad != NULL) {
-            job.reason = why_bad;
-        } else if (job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {
-            weiri_claim_key(found->body, found->body_size, look.key);
-            (void)weiri_cluster_claim(cluster, &look);
-            job.reason = look.reason;
-        }
-        job.tube = facts.tube;
-        job.body = found->body == NULL ? "" : found->body + prefix;
-        job.body_size = found->body_size - prefix;
-        *ret_is_over = fn(&job, arg) != 0;
+    if (facts->kind != WEIRI_OK_BODY ||
+        !weiri_job_stats_read(facts->body, facts->body_size, weiri_cluster_now(cluster), &stats,
+                              &job)) {
+        return 0;
     }
-    weiri_queries_fini(&queries);
-    return status;
+    weiri_claim_key(found->body, found->body_size, look.key);
+    (void)weiri_id_add(&id, cluster->options.nodes[weiri_query_node(found)].text, stats.tube,
+                       found->id, found->body == NULL ? NULL : look.key);
+    const char *why_bad = weiri_body_read(cluster, stats.tube, found->body, found->body_size,
+                                          &job.run_at_ns, &prefix);
+    if (why_bad != NULL) {
+        job.reason = why_bad;
+    } else if (job.state == WEIR_JOB_BURIED && cluster->claims != NULL) {
+        (void)weiri_cluster_claim(cluster, &look);
+        job.reason = look.reason;
+    }
+    job.tube = stats.tube;
+    job.body = found->body == NULL ? "" : found->body + prefix;
+    job.body_size = found->body_size - prefix;
+    return fn(&job, arg);
 }
 
 /* Shows the copies that were found, up to a limit. */
@@ -187,13 +176,22 @@ static enum weir_status show_found(const struct weiri_queries *queries, size_t l
                                    weir_job_fn *fn, void *arg, size_t *shown, bool *is_over,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = WEIR_OK;
+    struct weiri_queries facts;
+    enum weir_status status = weiri_queries_init(&facts, queries->call.cluster, 1, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
     for (size_t i = 0; i < queries->count && status == WEIR_OK && !*is_over; i++) {
-        if (queries->query[i].kind == WEIRI_FOUND && *shown < limit) {
+        const struct weiri_query *found = &queries->query[i];
+        const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = found->id};
+        if (found->kind == WEIRI_FOUND && *shown < limit) {
             (*shown)++;
-            status = show(queries->call.cluster, &queries->query[i], fn, arg, is_over, ret_error);
+            weiri_queries_ask(&facts, weiri_query_node(found), &request, NULL);
+            status = weiri_queries_check(&facts, "stats-job", ret_error);
+            *is_over = show(queries->call.cluster, found, facts.query, fn, arg) != 0;
         }
     }
+    weiri_queries_fini(&facts);
     return status;
 }
 
@@ -237,23 +235,24 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
 enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
                                        struct weir_error *ret_error)
 {
-    struct weiri_copies copies = {.cluster = store, .id = id};
-    size_t shown = 0;
-    bool is_over = false;
-    enum weir_status status = weiri_id_parse(store, id, copies.ids, &copies.count, ret_error);
+    struct weiri_copies copies = {.cluster = store};
+    enum weir_status status = weiri_copies_begin(&copies, id, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_queries_init(&copies.queries, store, copies.count, ret_error);
+        status = weiri_queries_init(&copies.queries, store, 2 * copies.count, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
     }
-    (void)weiri_copies_ask(&copies, WEIRI_PEEK, NULL);
-    status = weiri_queries_check(&copies.queries, "peek", ret_error);
-    if (status == WEIR_OK) {
-        status = show_found(&copies.queries, 1, fn, arg, &shown, &is_over, ret_error);
+    const struct weiri_query *found = weiri_copies_read(&copies);
+    if (found != NULL) {
+        (void)show(store, &found[0], &found[1], fn, arg);
+    } else {
+        status = weiri_queries_check(&copies.queries, "peek", ret_error);
     }
     weiri_queries_fini(&copies.queries);
-    return status != WEIR_OK || shown > 0
+    return found != NULL || status != WEIR_OK
                ? status
-               : weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.100s", id);
+               : weiri_copies_end(
+                     &copies, weiri_fail(ret_error, WEIR_ENOTFOUND, "there is no job %.100s", id),
+                     ret_error);
 }

@@ -14,18 +14,18 @@
  * away. WEIRI_CLAIM_AWAY: it cannot be; WEIRI_CLAIM_DONE: there is no copy. */
 static enum weiri_claim_answer revoke(struct weiri_copies *copies)
 {
-    if (copies->cluster->claims == NULL || !weiri_copies_find_claim(copies)) {
+    if (!weiri_copies_look(copies) || copies->cluster->claims == NULL) {
         return WEIRI_CLAIM_AWAY;
     }
     if (copies->claim.key[0] == '\0') {
-        bool may_be = copies->away[0] != '\0' || weiri_copies_find(copies, WEIRI_FOUND) != NULL;
+        bool may_be = copies->silent > 0 || weiri_copies_find(copies, WEIRI_FOUND) != NULL;
         return may_be ? WEIRI_CLAIM_AWAY : WEIRI_CLAIM_DONE;
     }
     int64_t wait = weiri_time_sub(copies->run_at_ns, weiri_cluster_now(copies->cluster));
     enum weiri_claim_answer answer = weiri_copies_claim(
         copies, WEIRI_CLAIM_REVOKE, (wait > 0 ? wait / WEIR_MS(1) : 0) + TOMBSTONE_MS);
     if (answer == WEIRI_CLAIM_MINE && copies->is_buried) {
-        (void)weiri_copies_find_claim(copies); /* adds those that were noted since */
+        (void)weiri_copies_look(copies); /* adds those that were noted since */
     }
     return answer;
 }
@@ -45,7 +45,8 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
     }
     bool is_reserved = false;
     if (away == 0 && (copies->is_buried || !is_gone)) {
-        (void)weiri_copies_find_state(copies, "reserved");
+        (void)weiri_copies_read(copies);
+        weiri_copies_choose(copies, WEIR_JOB_RESERVED, WEIR_JOB_RESERVED);
         is_reserved = copies->is_reserved;
     }
     /* The mark ends, and a buried copy stays for ever. */
@@ -58,19 +59,19 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
 /* No copy that answers is in a state that was looked for, or a worker has one. */
 static enum weir_status why_not_found(const struct weiri_copies *copies)
 {
-    return copies->is_reserved ? WEIR_EBUSY : copies->others > 0 ? WEIR_ESTATE : WEIR_ENOTFOUND;
+    return copies->is_reserved ? WEIR_EBUSY : copies->left > 0 ? WEIR_ESTATE : WEIR_ENOTFOUND;
 }
 
 /* The command for one job also kicks delayed ones, so that its state is asked for first. A buried
  * job's claim is forgotten before it runs. The queries are left as the kick's. */
 static enum weir_status kick_job(struct weiri_copies *copies, struct weir_error *ret_error)
 {
-    if (!weiri_copies_find_claim(copies)) {
+    if (!weiri_copies_look(copies)) {
         return weiri_copies_fail(copies, "was not kicked", ret_error);
     }
-    size_t away = weiri_copies_find_state(copies, "buried");
-    if (copies->found == 0) {
-        if (away > 0 && copies->others == 0) {
+    weiri_copies_choose(copies, WEIR_JOB_BURIED, WEIR_JOB_BURIED);
+    if (copies->chosen == 0) {
+        if (copies->silent > 0 && copies->left == 0) {
             return weiri_copies_fail(copies, "was not found", ret_error);
         }
         return why_not_found(copies);
@@ -78,12 +79,12 @@ static enum weir_status kick_job(struct weiri_copies *copies, struct weir_error 
     if (copies->claim.key[0] != '\0') {
         /* Once the mark is gone no copy is noted: those that were since are found now. */
         if (weiri_copies_claim(copies, WEIRI_CLAIM_FORGET, 0) == WEIRI_CLAIM_AWAY ||
-            !weiri_copies_find_claim(copies)) {
+            !weiri_copies_look(copies)) {
             return weiri_copies_fail(copies, "was not kicked", ret_error);
         }
-        away = weiri_copies_find_state(copies, "buried");
+        weiri_copies_choose(copies, WEIR_JOB_BURIED, WEIR_JOB_BURIED);
     }
-    away += weiri_copies_ask(copies, WEIRI_KICK_JOB, copies->is_found);
+    size_t away = copies->silent + weiri_copies_ask(copies, WEIRI_KICK_JOB, copies->is_chosen);
     away += copies->is_buried && copies->is_reserved;
     bool is_kicked = weiri_copies_find(copies, WEIRI_KICKED) != NULL;
     if (away > 0) {
@@ -99,28 +100,29 @@ static enum weir_status kick_job(struct weiri_copies *copies, struct weir_error 
 static enum weir_status bury_job(struct weiri_copies *copies, const char *reason,
                                  struct weir_error *ret_error)
 {
-    (void)weiri_copies_find_claim(copies); /* without Redis it cannot be set aside either */
-    if (weiri_copies_find_state(copies, "delayed ready") > 0) {
+    (void)weiri_copies_look(copies); /* without Redis it cannot be set aside either */
+    weiri_copies_choose(copies, WEIR_JOB_DELAYED, WEIR_JOB_READY);
+    if (copies->silent > 0) {
         return weiri_copies_fail(copies, "was not buried", ret_error);
     }
-    if (copies->is_reserved || copies->found == 0) {
+    if (copies->is_reserved || copies->chosen == 0) {
         return why_not_found(copies);
     }
-    size_t away = weiri_copies_ask(copies, WEIRI_RESERVE_JOB, copies->is_found);
+    size_t away = weiri_copies_ask(copies, WEIRI_RESERVE_JOB, copies->is_chosen);
     bool held[WEIRI_NODES_MAX] = {false};
     size_t held_count = 0;
     for (size_t i = 0, q = 0; i < copies->count; i++) {
-        held[i] = copies->is_found[i] && copies->queries.query[q++].kind == WEIRI_RESERVED;
+        held[i] = copies->is_chosen[i] && copies->queries.query[q++].kind == WEIRI_RESERVED;
         held_count += held[i];
     }
     enum weiri_claim_answer answer = WEIRI_CLAIM_MINE;
-    if (held_count == copies->found && copies->claim.key[0] != '\0') {
+    if (held_count == copies->chosen && copies->claim.key[0] != '\0') {
         (void)snprintf(copies->claim.reason, sizeof(copies->claim.reason), "%s",
                        reason == NULL ? "" : reason);
         copies->claim.copies = copies->id;
         answer = weiri_copies_claim(copies, WEIRI_CLAIM_ASIDE, 0);
     }
-    if (held_count < copies->found || answer != WEIRI_CLAIM_MINE) {
+    if (held_count < copies->chosen || answer != WEIRI_CLAIM_MINE) {
         /* Released without its delay: the run time in the body holds it back. */
         (void)weiri_copies_ask(copies, WEIRI_RELEASE, held);
         return away > 0 || answer == WEIRI_CLAIM_AWAY
@@ -138,21 +140,20 @@ enum weir_status weiri_cluster_change(void *store, const struct weiri_change *ch
     struct weiri_copies copies = {.cluster = store};
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < change->count && status == WEIR_OK; i++) {
-        status = weiri_id_parse(store, change->ids[i], copies.ids, &copies.count, ret_error);
+        status = weiri_copies_begin(&copies, change->ids[i], ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_queries_init(&copies.queries, store, WEIRI_NODES_MAX, ret_error);
+        status = weiri_queries_init(&copies.queries, store, 2 * WEIRI_NODES_MAX, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
     }
     for (size_t i = 0; i < change->count; i++) {
-        copies.id = change->ids[i];
-        (void)weiri_id_parse(store, copies.id, copies.ids, &copies.count, NULL);
-        change->statuses[i] = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, ret_error)
-                              : change->event == WEIRI_JOB_KICK
-                                  ? kick_job(&copies, ret_error)
-                                  : bury_job(&copies, change->reason, ret_error);
+        (void)weiri_copies_begin(&copies, change->ids[i], NULL);
+        status = change->event == WEIRI_JOB_REMOVE ? remove_job(&copies, ret_error)
+                 : change->event == WEIRI_JOB_KICK ? kick_job(&copies, ret_error)
+                                                   : bury_job(&copies, change->reason, ret_error);
+        change->statuses[i] = weiri_copies_end(&copies, status, ret_error);
     }
     weiri_queries_fini(&copies.queries);
     return WEIR_OK;
@@ -195,10 +196,8 @@ static bool kick_first(struct kick *kick, size_t node, const char *tube)
     if (found->kind != WEIRI_FOUND) {
         return false;
     }
-    (void)weiri_id_add(&id, copies->cluster->options.nodes[node].text, tube, found->id);
-    copies->id = id.text;
-    copies->ids[0] = (struct weiri_copy_id){node, found->id};
-    copies->count = 1;
+    (void)weiri_id_add(&id, copies->cluster->options.nodes[node].text, tube, found->id, NULL);
+    (void)weiri_copies_begin(copies, id.text, NULL);
     enum weir_status status = kick_job(copies, &error);
     bool is_kicked = weiri_copies_find(copies, WEIRI_KICKED) != NULL;
     kick->kicked += is_kicked;
@@ -207,6 +206,7 @@ static bool kick_first(struct kick *kick, size_t node, const char *tube)
         size_t other = weiri_query_node(&copies->queries.query[i]);
         kick->left[other] -= other != node && kick->left[other] > 0;
     }
+    status = weiri_copies_end(copies, status, &error);
     if (status == WEIR_EUNKNOWN && kick->unknown.text[0] == '\0') {
         kick->unknown = error;
     }
@@ -218,7 +218,7 @@ enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count,
 {
     struct kick kick = {.copies = {.cluster = store}};
     enum weir_status status =
-        weiri_queries_init(&kick.copies.queries, store, WEIRI_NODES_MAX, ret_error);
+        weiri_queries_init(&kick.copies.queries, store, 2 * WEIRI_NODES_MAX, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

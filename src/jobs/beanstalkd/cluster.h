@@ -115,10 +115,15 @@ int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);
 
 #define WEIRI_STAMP_SIZE 24
 
+/* Of a job's id: the first digits of its claim's key. */
+#define WEIRI_TAG_SIZE 8
+
 /* One copy of a job, as its id names it. */
 struct weiri_copy_id {
     size_t node;
-    uint64_t number; /* 0: a put was sent that the node did not answer in time */
+    uint64_t number;              /* 0: a put was sent that the node did not answer in time */
+    char tag[WEIRI_TAG_SIZE + 1]; /* "": none */
+    char tube[WEIR_TUBE_SIZE_MAX + 1];
 };
 
 /* A request to a node, and its answer. */
@@ -188,8 +193,10 @@ enum weiri_claim_answer weiri_cluster_claim(struct weiri_cluster *cluster,
 bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
                          struct weir_tube_counts *ret_counts);
 
-/* Ids: endpoint/tube/number joined by commas. Adds a copy; false: it does not fit. */
-bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number);
+/* Ids: endpoint/tube/number, a dot and the tag of the body, joined by commas; dq's have no tags.
+ * Adds a copy; false: it does not fit. key: the claim's; NULL: without a tag. */
+bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number,
+                  const char *key);
 /* Reads an id. ret_copies has WEIRI_NODES_MAX members. */
 enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char *text,
                                 struct weiri_copy_id *ret_copies, size_t *ret_count,

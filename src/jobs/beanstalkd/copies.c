@@ -8,18 +8,31 @@
 
 #include "jobs/error.h"
 
+enum weir_status weiri_copies_begin(struct weiri_copies *copies, const char *id,
+                                    struct weir_error *ret_error)
+{
+    copies->id = id;
+    copies->others[0] = '\0';
+    return weiri_id_parse(copies->cluster, id, copies->ids, &copies->count, ret_error);
+}
+
+static void add_query(struct weiri_copies *copies, size_t i, enum weiri_verb verb)
+{
+    const struct weiri_request request = {
+        .verb = verb, .id = copies->ids[i].number, .priority = copies->priorities[i]};
+    struct weiri_query *query =
+        weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
+    if (request.id == 0) {
+        (void)snprintf(query->why, sizeof(query->why), "it did not answer the put");
+    }
+}
+
 size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const bool *mask)
 {
     weiri_queries_clear(&copies->queries);
     for (size_t i = 0; i < copies->count; i++) {
         if (mask == NULL || mask[i]) {
-            const struct weiri_request request = {
-                .verb = verb, .id = copies->ids[i].number, .priority = copies->priorities[i]};
-            struct weiri_query *query =
-                weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
-            if (request.id == 0) {
-                (void)snprintf(query->why, sizeof(query->why), "it did not answer the put");
-            }
+            add_query(copies, i, verb);
         }
     }
     weiri_queries_run(&copies->queries);
@@ -35,6 +48,18 @@ enum weir_status weiri_copies_fail(const struct weiri_copies *copies, const char
     return weiri_fail(ret_error, WEIR_EUNKNOWN, "job %.80s %s: %s", copies->id, what, copies->away);
 }
 
+enum weir_status weiri_copies_end(const struct weiri_copies *copies, enum weir_status status,
+                                  struct weir_error *ret_error)
+{
+    return copies->others[0] == '\0'
+               ? status
+               : weiri_fail(
+                     ret_error, WEIR_EUNKNOWN,
+                     "job %.80s may be elsewhere: %s has another job in its place, or one that is "
+                     "too long to tell",
+                     copies->id, copies->others);
+}
+
 const struct weiri_query *weiri_copies_find(const struct weiri_copies *copies,
                                             enum weiri_reply_kind kind)
 {
@@ -46,25 +71,108 @@ const struct weiri_query *weiri_copies_find(const struct weiri_copies *copies,
     return NULL;
 }
 
+/* Is what a node has under a copy's number of the id's tube, and of its tag? */
+static bool is_named(const struct weiri_copy_id *id, const struct weiri_query *body,
+                     const struct weiri_query *facts)
+{
+    char tube[WEIR_TUBE_SIZE_MAX + 1] = "";
+    char key[WEIRI_CLAIM_KEY_SIZE] = "";
+    (void)weiri_stats_text(facts->body, facts->body_size, "tube", tube, sizeof(tube));
+    if (body->body != NULL) {
+        weiri_claim_key(body->body, body->body_size, key);
+    }
+    return strcmp(tube, id->tube) == 0 && strncmp(key, id->tag, strlen(id->tag)) == 0;
+}
+
+static bool is_same(const struct weiri_query *a, const struct weiri_query *b)
+{
+    return a->body_size == b->body_size &&
+           (a->body_size == 0 || memcmp(a->body, b->body, a->body_size) == 0);
+}
+
+/* Leaves out what is another job, and notes the states of the others. */
+static const struct weiri_query *keep_named(struct weiri_copies *copies)
+{
+    const struct weiri_query *first = NULL;
+    bool is_one[WEIRI_NODES_MAX];
+    bool is_all_one = true;
+    for (size_t i = 0; i < copies->count; i++) {
+        const struct weiri_query *body = &copies->queries.query[2 * i];
+        bool is_found = body[0].kind == WEIRI_FOUND && body[1].kind == WEIRI_OK_BODY;
+        is_one[i] = is_found && is_named(&copies->ids[i], &body[0], &body[1]);
+        copies->states[i] = is_found ? WEIR_JOB_READY : (enum weir_job_state)0;
+        if (is_one[i]) {
+            struct weiri_job_stats facts = {.priority = 0};
+            struct weir_job job = {.state = WEIR_JOB_READY};
+            (void)weiri_job_stats_read(body[1].body, body[1].body_size, 0, &facts, &job);
+            copies->states[i] = job.state;
+            copies->priorities[i] = facts.priority;
+            first = first == NULL ? body : first;
+            is_all_one = is_all_one && is_same(first, body);
+        }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < copies->count; i++) {
+        if (copies->states[i] != 0 && !(is_one[i] && is_all_one)) {
+            size_t used = strlen(copies->others);
+            (void)snprintf(copies->others + used, sizeof(copies->others) - used, "%s%.60s",
+                           used == 0 ? "" : ", ",
+                           copies->cluster->options.nodes[copies->ids[i].node].text);
+            continue;
+        }
+        copies->ids[kept] = copies->ids[i];
+        copies->states[kept] = copies->states[i];
+        copies->priorities[kept++] = copies->priorities[i];
+    }
+    copies->count = kept;
+    return is_all_one ? first : NULL;
+}
+
+const struct weiri_query *weiri_copies_read(struct weiri_copies *copies)
+{
+    weiri_queries_clear(&copies->queries);
+    for (size_t i = 0; i < copies->count; i++) {
+        add_query(copies, i, WEIRI_PEEK);
+        add_query(copies, i, WEIRI_STATS_JOB);
+    }
+    weiri_queries_run(&copies->queries);
+    copies->silent = 0;
+    copies->away[0] = '\0';
+    for (size_t i = 0; i < copies->queries.count; i += 2) {
+        const struct weiri_query *query = &copies->queries.query[i];
+        query += query->delivery == WEIRI_ANSWERED;
+        if (query->delivery != WEIRI_ANSWERED) {
+            weiri_query_tell(query, copies->away, sizeof(copies->away));
+            copies->silent++;
+        }
+    }
+    return keep_named(copies);
+}
+
 /* Adds copies that are not there yet. One on a node that the broker's URL does not name is left
- * out. */
-static void add_copies(struct weiri_copies *copies, char *ids)
+ * out. False: all were there. */
+static bool add_copies(struct weiri_copies *copies, char *ids)
 {
     char *rest = NULL;
+    bool is_any_new = false;
     for (char *text = strtok_r(ids, ",", &rest); text != NULL && copies->count < WEIRI_NODES_MAX;
          text = strtok_r(NULL, ",", &rest)) {
         struct weiri_copy_id *added = &copies->ids[copies->count];
         size_t one = 0;
         bool is_new = weiri_id_parse(copies->cluster, text, added, &one, NULL) == WEIR_OK;
-        for (size_t i = 0; i < copies->count; i++) {
+        (void)snprintf(added->tag, sizeof(added->tag), "%.*s", WEIRI_TAG_SIZE, copies->claim.key);
+        for (size_t i = 0; i < copies->count && is_new; i++) {
             uint64_t number = copies->ids[i].number;
             if (copies->ids[i].node == added->node && (number == added->number || number == 0)) {
                 copies->ids[i] = *added;
+                is_any_new = is_any_new || number == 0;
                 is_new = false;
             }
         }
         copies->count += is_new;
+        is_any_new = is_any_new || is_new;
     }
+    return is_any_new;
 }
 
 enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum weiri_claim_verb verb,
@@ -79,18 +187,14 @@ enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum wei
     return answer;
 }
 
-bool weiri_copies_find_claim(struct weiri_copies *copies)
+bool weiri_copies_look(struct weiri_copies *copies)
 {
     char ids[WEIR_JOB_ID_SIZE] = "";
     size_t prefix;
     copies->claim = (struct weiri_claim){.ret_copies = ids};
     copies->is_buried = false;
-    if (copies->cluster->claims == NULL) {
-        return true;
-    }
-    (void)weiri_copies_ask(copies, WEIRI_PEEK, NULL);
-    const struct weiri_query *found = weiri_copies_find(copies, WEIRI_FOUND);
-    if (found == NULL || found->body == NULL) {
+    const struct weiri_query *found = weiri_copies_read(copies);
+    if (found == NULL || found->body == NULL || copies->cluster->claims == NULL) {
         return true;
     }
     (void)weiri_stamp_read(found->body, found->body_size, &copies->run_at_ns, &prefix);
@@ -98,33 +202,28 @@ bool weiri_copies_find_claim(struct weiri_copies *copies)
     bool is_there = weiri_copies_claim(copies, WEIRI_CLAIM_LOOK, 0) != WEIRI_CLAIM_AWAY;
     copies->claim.ret_copies = NULL;
     copies->is_buried = ids[0] != '\0';
-    add_copies(copies, ids);
+    if (add_copies(copies, ids)) {
+        (void)weiri_copies_read(copies);
+    }
     return is_there;
 }
 
-size_t weiri_copies_find_state(struct weiri_copies *copies, const char *states)
+void weiri_copies_choose(struct weiri_copies *copies, enum weir_job_state one,
+                         enum weir_job_state other)
 {
-    size_t away = weiri_copies_ask(copies, WEIRI_STATS_JOB, NULL);
-    copies->found = 0;
-    copies->others = 0;
+    copies->chosen = 0;
+    copies->left = 0;
     copies->is_reserved = false;
     for (size_t i = 0; i < copies->count; i++) {
-        const struct weiri_query *query = &copies->queries.query[i];
-        char state[16] = "";
-        copies->is_found[i] = false;
-        if (query->kind == WEIRI_OK_BODY &&
-            weiri_stats_text(query->body, query->body_size, "state", state, sizeof(state))) {
-            copies->priorities[i] = (uint32_t)weiri_query_number(query, "pri");
-            copies->is_found[i] = strstr(states, state) != NULL;
-            copies->found += copies->is_found[i];
-            copies->others += !copies->is_found[i];
-            copies->is_reserved = copies->is_reserved || strcmp(state, "reserved") == 0;
-        }
+        enum weir_job_state state = copies->states[i];
+        copies->is_chosen[i] = state != 0 && (state == one || state == other);
+        copies->chosen += copies->is_chosen[i];
+        copies->left += state != 0 && !copies->is_chosen[i];
+        copies->is_reserved = copies->is_reserved || state == WEIR_JOB_RESERVED;
     }
     if (copies->is_reserved && copies->is_buried) {
         size_t used = strlen(copies->away);
         (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%sa worker has one",
                        used > 0 ? "; " : "");
     }
-    return away;
 }

@@ -297,7 +297,7 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     size_t size = reply->body_size - prefix_size;
     void *body;
     if (!weiri_id_add(&id, cluster->options.nodes[copy->lane->node].text, subscription->tube,
-                      reply->id)) {
+                      reply->id, reply->body == NULL ? NULL : copy->claim.key)) {
         return false;
     }
     const struct weir_job job = {
@@ -336,11 +336,11 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     weiri_list_init(&copy->same);
     weiri_list_init(&copy->claim.link);
     weiri_list_init(&copy->settlements);
+    weiri_claim_key(reply->body, reply->body_size, copy->claim.key);
     if (!make_reservation(copy, reply, run_at_ns, prefix_size)) {
         weiri_copy_free(copy);
         return;
     }
-    weiri_claim_key(reply->body, reply->body_size, copy->claim.key);
     copy->claim.copies = copy->reservation->job.id;
     weiri_mutex_lock(&cluster->mutex);
     weiri_list_insert_before(bucket_of(copy), &copy->same);

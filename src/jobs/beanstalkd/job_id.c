@@ -9,11 +9,13 @@
 #include "jobs/error.h"
 #include "jobs/number.h"
 
-bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number)
+bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number,
+                  const char *key)
 {
     size_t used = strlen(id->text);
-    int length = snprintf(id->text + used, sizeof(id->text) - used, "%s%s/%s/%" PRIu64,
-                          used == 0 ? "" : ",", endpoint, tube, number);
+    int length = snprintf(id->text + used, sizeof(id->text) - used, "%s%s/%s/%" PRIu64 "%s%.*s",
+                          used == 0 ? "" : ",", endpoint, tube, number, key == NULL ? "" : ".",
+                          WEIRI_TAG_SIZE, key == NULL ? "" : key);
     if (length < 0 || (size_t)length >= sizeof(id->text) - used) {
         id->text[used] = '\0';
         return false;
@@ -21,31 +23,45 @@ bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube
     return true;
 }
 
-/* Reads one copy of an id. A tube's name may hold slashes, an endpoint and a number may not. */
+/* The node of an endpoint; their number: the broker's URL does not name it. */
+static size_t find_node(const struct weiri_cluster *cluster, const char *text, size_t size)
+{
+    size_t node = 0;
+    for (; node < cluster->options.node_count; node++) {
+        const char *endpoint = cluster->options.nodes[node].text;
+        if (strlen(endpoint) == size && memcmp(endpoint, text, size) == 0) {
+            break;
+        }
+    }
+    return node;
+}
+
+/* Reads one copy of an id. A tube's name may hold slashes and dots, an endpoint no slash, a number
+ * neither. */
 static bool read_copy(const struct weiri_cluster *cluster, const char *text, size_t size,
                       struct weiri_copy_id *ret_copy)
 {
     const char *end = text + size;
-    const char *slash = end;
-    while (slash > text && *slash != '/') {
-        slash--;
+    const char *tube = memchr(text, '/', size);
+    const char *number = end;
+    while (number > text && number[-1] != '/') {
+        number--;
     }
-    for (size_t i = 0; i < cluster->options.node_count; i++) {
-        const char *endpoint = cluster->options.nodes[i].text;
-        const char *tube = text + strlen(endpoint) + 1;
-        char name[WEIR_TUBE_SIZE_MAX + 1];
-        if (tube > slash || strncmp(endpoint, text, (size_t)(tube - text) - 1) != 0 ||
-            tube[-1] != '/' || (size_t)(slash - tube) >= sizeof(name)) {
-            continue;
-        }
-        memcpy(name, tube, (size_t)(slash - tube));
-        name[slash - tube] = '\0';
-        ret_copy->node = i;
-        bool is_number = slash[1] != '0' || slash + 2 == end;
-        return is_number && weir_tube_check(name, NULL) == WEIR_OK &&
-               weiri_number_read(slash + 1, (size_t)(end - slash) - 1, &ret_copy->number);
+    if (tube == NULL || number - tube < 2 || number - tube > WEIR_TUBE_SIZE_MAX + 2) {
+        return false;
     }
-    return false;
+    size_t tube_size = (size_t)(number - tube) - 2;
+    ret_copy->node = find_node(cluster, text, (size_t)(tube - text));
+    memcpy(ret_copy->tube, tube + 1, tube_size);
+    ret_copy->tube[tube_size] = '\0';
+    const char *dot = memchr(number, '.', (size_t)(end - number));
+    bool is_tag = dot == NULL || (end - dot == 1 + WEIRI_TAG_SIZE &&
+                                  strspn(dot + 1, "0123456789abcdef") >= WEIRI_TAG_SIZE);
+    size_t digits = (size_t)((dot == NULL ? end : dot) - number);
+    (void)snprintf(ret_copy->tag, sizeof(ret_copy->tag), "%s", dot == NULL ? "" : dot + 1);
+    return ret_copy->node < cluster->options.node_count && is_tag &&
+           (number[0] != '0' || digits == 1) && weir_tube_check(ret_copy->tube, NULL) == WEIR_OK &&
+           weiri_number_read(number, digits, &ret_copy->number);
 }
 
 enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char *text,

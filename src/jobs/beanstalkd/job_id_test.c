@@ -11,7 +11,7 @@ static struct weiri_cluster cluster = {
 
 TEST(reads_what_it_writes,
      "an id holds its copies, also one without a number, and where a tube has slashes or looks "
-     "like one")
+     "like one, with and without a tag")
 {
     static const char *const tubes[] = {"t", "a/b", "/", "a/7"};
     for (size_t i = 0; i < 4; i++) {
@@ -19,10 +19,14 @@ TEST(reads_what_it_writes,
         struct weiri_copy_id copies[WEIRI_NODES_MAX];
         size_t count = 0;
         struct weir_error error;
-        CHECK(weiri_id_add(&id, "h:11", tubes[i], 1));
-        CHECK(weiri_id_add(&id, "h:1", tubes[i], UINT64_MAX));
-        CHECK(weiri_id_add(&id, "%2Frun%2Fb.sock", tubes[i], 0));
+        CHECK(weiri_id_add(&id, "h:11", tubes[i], 1, "0123456789abcdef"));
+        CHECK(weiri_id_add(&id, "h:1", tubes[i], UINT64_MAX, NULL));
+        CHECK(weiri_id_add(&id, "%2Frun%2Fb.sock", tubes[i], 0, "01234567"));
         CHECK_STATUS(weiri_id_parse(&cluster, id.text, copies, &count, &error), WEIR_OK);
+        for (size_t j = 0; j < 3; j++) {
+            CHECK_STRING(copies[j].tube, tubes[i]);
+            CHECK_STRING(copies[j].tag, j == 1 ? "" : "01234567");
+        }
         CHECK_INT(count, ==, 3);
         CHECK_INT(copies[0].node, ==, 1);
         CHECK_INT(copies[1].node, ==, 0);
@@ -53,6 +57,12 @@ TEST(refuses_bad_ids, "an id that no put of this cluster has made is refused, wi
         {"h:1/a b/1", "offset 0"},
         {"h:2/t/1", "offset 0"},
         {"h:111/t/1", "offset 0"},
+        {"h:1/t/1.", "offset 0"},
+        {"h:1/t/.01234567", "offset 0"},
+        {"h:1/t/1.0123456", "offset 0"},
+        {"h:1/t/1.012345678", "offset 0"},
+        {"h:1/t/1.0123456A", "offset 0"},
+        {"h:1/t/1.01234567.", "offset 0"},
         {"h:1/t/1,", "\"\" at offset 8"},
         {"h:1/t/1,h:2/t/1", "\"h:2/t/1\" at offset 8"},
     };
@@ -66,7 +76,7 @@ TEST(refuses_bad_ids, "an id that no put of this cluster has made is refused, wi
         }
     }
     struct weir_job_id full = {""};
-    while (weiri_id_add(&full, "h:1", "tube", 1)) {
+    while (weiri_id_add(&full, "h:1", "tube", 1, NULL)) {
     }
     CHECK_INT(strlen(full.text), <, WEIR_JOB_ID_SIZE);
     CHECK_INT(full.text[strlen(full.text) - 1], ==, '1');

@@ -173,9 +173,11 @@ static enum weir_status move_copy(struct mover *mover, struct at_hand *copy,
                                   struct weir_error *ret_error)
 {
     size_t prefix = 0;
+    char key[WEIRI_CLAIM_KEY_SIZE];
     mover->move->counts.found++;
+    weiri_claim_key(copy->body, copy->body_size, key);
     (void)weiri_id_add(&copy->name, mover->cluster->options.nodes[mover->node].text,
-                       mover->move->tube, copy->id);
+                       mover->move->tube, copy->id, key);
     copy->job.id = copy->name.text;
     copy->priority = WEIRI_PRIORITY_OFFSET;
     if (!learn(mover, copy)) {

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Redundant puts. */
 #include <inttypes.h>
+#include <md5.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static enum weir_status prepare(struct put_call *call, struct weir_error *ret_er
     struct weir_job_id id = {""};
     for (size_t i = 0; i < call->cluster->options.replicas; i++) {
         const char *endpoint = call->cluster->options.nodes[call->nodes[i]].text;
-        if (!weiri_id_add(&id, endpoint, put->tube, UINT64_MAX)) {
+        if (!weiri_id_add(&id, endpoint, put->tube, UINT64_MAX, "01234567")) {
             return weiri_fail(ret_error, WEIR_ETOOBIG,
                               "the ids of tube %.60s... would have more than %d bytes", put->tube,
                               WEIR_JOB_ID_SIZE - 1);
@@ -149,6 +150,28 @@ static enum weir_status refuse(struct put_call *call, struct weiri_queries *puts
                       call->cluster->options.min_written, text);
 }
 
+/* Writes the id of an accepted job. */
+static void name_job(const struct put_call *call, const struct weiri_query *puts,
+                     struct weir_job_id *ret_id)
+{
+    const struct weiri_cluster_options *options = &call->cluster->options;
+    const struct weiri_request *request = &puts->command.request;
+    char key[WEIRI_CLAIM_KEY_SIZE];
+    MD5_CTX hash;
+    MD5Init(&hash);
+    MD5Update(&hash, (const uint8_t *)request->prefix, request->prefix_size);
+    MD5Update(&hash, request->body, request->body_size);
+    (void)MD5End(&hash, key);
+    ret_id->text[0] = '\0';
+    for (size_t i = 0; i < options->replicas; i++) {
+        const struct weiri_query *query = &puts[i];
+        if (query->kind == WEIRI_INSERTED || query->delivery == WEIRI_LOST) {
+            (void)weiri_id_add(ret_id, options->nodes[weiri_query_node(query)].text,
+                               call->put->tube, query->kind == WEIRI_INSERTED ? query->id : 0, key);
+        }
+    }
+}
+
 static enum weir_status judge(struct put_call *call, struct weiri_queries *puts,
                               struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
@@ -158,14 +181,7 @@ static enum weir_status judge(struct put_call *call, struct weiri_queries *puts,
         return refuse(call, puts, first, ret_error);
     }
     for (size_t job = 0; job < call->put->count && ret_ids != NULL; job++) {
-        ret_ids[job].text[0] = '\0';
-        for (size_t i = 0; i < options->replicas; i++) {
-            const struct weiri_query *query = &puts->query[job * options->replicas + i];
-            if (query->kind == WEIRI_INSERTED || query->delivery == WEIRI_LOST) {
-                (void)weiri_id_add(&ret_ids[job], options->nodes[weiri_query_node(query)].text,
-                                   call->put->tube, query->kind == WEIRI_INSERTED ? query->id : 0);
-            }
-        }
+        name_job(call, &puts->query[job * options->replicas], &ret_ids[job]);
     }
     return WEIR_OK;
 }

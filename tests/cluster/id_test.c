@@ -1,0 +1,181 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+/* An id names one job: what else a node has under its number stays. */
+#include <weir/admin.h>
+
+#include "cluster/ledger.h"
+#include "support/jobs.h"
+
+static const char *const parts[] = {"min_written=3", "min_written=3&claims=REDIS"};
+
+typedef enum weir_status change_fn(weir_broker *broker, const char *const *ids, size_t count,
+                                   enum weir_status *ret_statuses, struct weir_error *ret_error);
+
+static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t count,
+                             enum weir_status *ret_statuses, struct weir_error *ret_error)
+{
+    return weir_broker_bury_ids(broker, ids, count, NULL, ret_statuses, ret_error);
+}
+
+static change_fn *const changes[] = {weir_broker_remove_ids, weir_broker_kick_ids, bury};
+
+static enum weir_status change(change_fn *fn, weir_broker *broker, const char *id,
+                               struct weir_error *ret_error)
+{
+    enum weir_status status = WEIR_EUSER;
+    CHECK_STATUS(fn(broker, &id, 1, &status, ret_error), WEIR_OK);
+    return status;
+}
+
+static weir_broker *open_on(const struct servers *servers, size_t i)
+{
+    static struct ledger ledger;
+    char url[512];
+    servers_url(servers, parts[i], url, sizeof(url));
+    return ledger_open(&ledger, url);
+}
+
+static struct weir_job_id put(weir_broker *broker, const char *tube, const char *text)
+{
+    struct weir_job_id id;
+    struct weir_body body = {text, strlen(text)};
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_put(broker, tube, &body, 1, NULL, &id, &error), WEIR_OK);
+    return id;
+}
+
+/* Puts a job as a client that is none of ours. */
+static void put_on(const struct servers *servers, int node, const char *tube, const char *text)
+{
+    char bytes[256];
+    char answer[64];
+    char body[64];
+    int size = snprintf(body, sizeof(body), "1780000000000000000/%s", text);
+    (void)snprintf(bytes, sizeof(bytes), "use %s\r\nput 2 0 60 %d\r\n%s\r\nquit\r\n", tube, size,
+                   body);
+    node_say(servers, node, bytes, answer, sizeof(answer));
+    CHECK(strncmp(answer, "USING ", 6) == 0);
+    while (node_number(servers, node, "stats", "cmd-put") < 1) {
+    }
+}
+
+/* The node comes back at its address with an empty disk. */
+static void replace_node(struct servers *servers, int i)
+{
+    char command[32];
+    server_end(&servers->node[i]);
+    (void)snprintf(command, sizeof(command), "rm -r node%d", i);
+    CHECK_INT(system(command), ==, 0);
+    node_start(servers, i);
+}
+
+static int keep_id(const struct weir_job *job, void *arg)
+{
+    (void)snprintf(arg, WEIR_JOB_ID_SIZE, "%s", job->id);
+    return 0;
+}
+
+/* What all commands say of an id of which a node has another job, which stays. */
+static void check_stays(weir_broker *broker, const char *id, const char *tube, uint64_t ready)
+{
+    struct weir_error error;
+    char shown[WEIR_JOB_ID_SIZE];
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_STATUS(change(changes[i], broker, id, &error), WEIR_EUNKNOWN);
+        CHECK(strstr(error.text, "has another job") != NULL);
+        CHECK_COUNTS(broker, tube, 0, ready, 0, 0);
+    }
+    CHECK_STATUS(weir_broker_peek_id(broker, id, keep_id, shown, &error), WEIR_EUNKNOWN);
+    CHECK(strstr(error.text, "has another job") != NULL);
+}
+
+TEST(is_of_its_tube, "an id whose number is that of a job of another tube changes nothing")
+{
+    struct servers servers;
+    servers_start(&servers);
+    for (size_t i = 0; i < 2; i++) {
+        weir_broker *broker = open_on(&servers, i);
+        struct weir_job_id id = put(broker, "t", "job");
+        char other[64];
+        (void)snprintf(other, sizeof(other), "127.0.0.1:%d/other/%d", servers.node[0].port,
+                       (int)i + 1);
+        check_stays(broker, other, "t", 3);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, id.text, NULL), WEIR_OK);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+        weir_broker_close(broker);
+    }
+    servers_end(&servers);
+}
+
+TEST(outlives_a_node,
+     "where an empty node has taken a node's place, its job of the same number and "
+     "tube stays: while the old job waits elsewhere, and when it is done")
+{
+    struct servers servers;
+    for (size_t i = 0; i < 2; i++) {
+        servers_start(&servers);
+        weir_broker *broker = open_on(&servers, i);
+        struct weir_error error;
+        struct weir_job_id old = put(broker, "t", "old");
+        replace_node(&servers, 2);
+        put_on(&servers, 2, "t", "new");
+        weir_broker_close(broker);
+        broker = open_on(&servers, i);
+        CHECK_COUNTS(broker, "t", 0, 3, 0, 0);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, old.text, &error), WEIR_EUNKNOWN);
+        CHECK(strstr(error.text, "has another job") != NULL);
+        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+        check_stays(broker, old.text, "t", 1);
+        weir_broker_close(broker);
+        servers_end(&servers);
+        CHECK_INT(system("rm -r node0 node1 node2"), ==, 0);
+    }
+}
+
+TEST(is_one_body, "where the copies of an id that other tools made differ, as after two nodes have "
+                  "swapped their addresses, nobody knows which is meant, and all stay")
+{
+    struct servers servers;
+    servers_start(&servers);
+    put_on(&servers, 0, "t", "first");
+    put_on(&servers, 1, "t", "second");
+    for (size_t i = 0; i < 2; i++) {
+        weir_broker *broker = open_on(&servers, i);
+        char both[128];
+        (void)snprintf(both, sizeof(both), "127.0.0.1:%d/t/1,127.0.0.1:%d/t/1",
+                       servers.node[0].port, servers.node[1].port);
+        check_stays(broker, both, "t", 2);
+        weir_broker_close(broker);
+    }
+    servers_end(&servers);
+}
+
+TEST(has_a_tag, "the id of one copy tells what its job is, by a tag that it can do without")
+{
+    struct servers servers;
+    servers_start(&servers);
+    for (size_t i = 0; i < 2; i++) {
+        char id[WEIR_JOB_ID_SIZE] = "";
+        for (int round = 0; round < 2; round++) {
+            weir_broker *broker = open_on(&servers, i);
+            struct weir_error error;
+            (void)put(broker, "t", "job");
+            CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_READY, 1, keep_id, id, &error),
+                         WEIR_OK);
+            char *tag = strrchr(id, '.');
+            CHECK(tag > strrchr(id, '/') && strlen(tag) == 9);
+            if (round == 0) {
+                tag[1] = (char)(tag[1] == '0' ? '1' : '0');
+                check_stays(broker, id, "t", 3);
+                *tag = '\0';
+            }
+            CHECK_STATUS(change(weir_broker_remove_ids, broker, id, &error), WEIR_OK);
+            CHECK_COUNTS(broker, "t", 0, 2, 0, 0);
+            struct ledger ledger = {.all = 0};
+            ledger_consume(broker, &ledger);
+            CHECK_INT(ledger.all, ==, i == 0 ? 2 : 0);
+            weir_broker_close(broker);
+        }
+    }
+    servers_end(&servers);
+}
