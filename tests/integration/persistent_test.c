@@ -229,8 +229,8 @@ TEST(stops, "a second signal ends the process that runs; its job comes back unco
     struct running running =
         program_start("", 0,
                       WORDS("work", "--grace", "100ms", "--persistent", "lines", "t", "--", "sh",
-                            "-c", "read -r line; > began; sleep 60"));
-    WAIT_UNTIL(count_lines("began") == 0 && program_count("t", "reserved") == 1);
+                            "-c", "read -r line; echo > began; sleep 60"));
+    WAIT_UNTIL(count_lines("began") == 1 && program_count("t", "reserved") == 1);
     CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
     CHECK_INT(kill(running.pid, SIGINT), ==, 0);
     struct ended ended = program_wait(&running);

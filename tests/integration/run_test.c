@@ -113,13 +113,14 @@ TEST(reloads, "a reload adds, removes and changes consumers; no job is lost or r
     struct running running =
         start(BROKER "consumer same { " PROGRAM " }\n"
                      "consumer changed { " PROGRAM " }\n"
-                     "consumer removed { program = {sh, \"-c\", \"until [ -e go ]; do sleep 0.02;"
-                     " done; cat >> removed.out; echo >> removed.out\"} }\n");
+                     "consumer removed { program = {sh, \"-c\", \"echo > began; until [ -e go ]; do"
+                     " sleep 0.02; done; cat >> removed.out; echo >> removed.out\"} }\n");
     put_numbers("same", 1, 5);
     put_numbers("changed", 1, 5);
     put_numbers("removed", 1, 2);
     put_numbers("added", 1, 5);
-    WAIT_UNTIL(program_count("removed", "reserved") == 1);
+    /* A job that is reserved but not begun would be given back. */
+    WAIT_UNTIL(count_lines("began") == 1);
     reload(&running,
            BROKER "# a comment moves the lines\nconsumer added { " PROGRAM " }\n"
                   "consumer changed { " PROGRAM " jobs = 3 }\n"
@@ -164,10 +165,10 @@ TEST(changed_drains, "the successor of a changed consumer starts once the old on
 TEST(removed_drains, "one signal lets the jobs of a removed consumer go on to their end, too")
 {
     struct running running =
-        start(BROKER "consumer a { program = {sh, \"-c\", \"until [ -e go ]; do sleep 0.02; done;"
-                     " echo >> a.out\"} }\n");
+        start(BROKER "consumer a { program = {sh, \"-c\", \"echo > began; until [ -e go ]; do"
+                     " sleep 0.02; done; echo >> a.out\"} }\n");
     put_numbers("a", 1, 1);
-    WAIT_UNTIL(program_count("a", "reserved") == 1);
+    WAIT_UNTIL(count_lines("began") == 1);
     reload(&running, BROKER "consumer b { " PROGRAM " }\n", ": reloaded");
     CHECK_INT(kill(running.pid, SIGTERM), ==, 0);
     WAIT_UNTIL(times_said(&running, "stopping; 1 running jobs go on") == 1);
@@ -239,10 +240,11 @@ TEST(refuses, "a file with a fault, or with another broker, is refused, and the 
 
 TEST(stops, "one signal drains; a second one ends what runs, and gives it back uncounted")
 {
-    struct running running = start(BROKER "consumer a { program = {sh, \"-c\", \"sleep 60\"}\n"
-                                          " grace = 100ms }\n");
+    struct running running =
+        start(BROKER "consumer a { program = {sh, \"-c\", \"echo > began; sleep 60\"}\n"
+                     " grace = 100ms }\n");
     put_numbers("a", 1, 1);
-    WAIT_UNTIL(program_count("a", "reserved") == 1);
+    WAIT_UNTIL(count_lines("began") == 1);
     CHECK_INT(kill(running.pid, SIGINT), ==, 0);
     WAIT_UNTIL(times_said(&running, "stopping; 1 running jobs go on") == 1);
     stop(&running, 75);
@@ -375,7 +377,7 @@ TEST(manager_full, "a manager that reads nothing holds nothing up; later it hear
     CHECK_STRING(text, "READY=1");
     fill_manager(filler);
     reload(&running,
-           BROKER "consumer b { program = {sh, \"-c\", \"> began; until [ -e go ]; do "
+           BROKER "consumer b { program = {sh, \"-c\", \"echo > began; until [ -e go ]; do "
                   "sleep 0.01; done\"} }\n",
            ": reloaded");
     hear_late(fd, text);

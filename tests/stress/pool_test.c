@@ -286,7 +286,7 @@ TEST(pool,
 {
     struct rounds rounds;
     uint64_t runs = 0;
-    rounds_init(&rounds, 4 * ENDINGS);
+    rounds_init(&rounds, 2 * ENDINGS);
     while (rounds_go_on(&rounds)) {
         runs += run_round(rounds.done);
         rounds_end_one(&rounds);
