@@ -5,19 +5,22 @@
 #include <weir/admin.h>
 #include <weir/consumer.h>
 
-#include "cluster/servers.h"
+#include "cluster/ledger.h"
 #include "support/jobs.h"
 
 /* Longer than any body of a broker whose body_size_max is small, which reads statistics too. */
 #define BIG_SIZE ((size_t)2 << 20)
 #define OURS 10
+#define MANY 2000
 
 struct world {
     struct servers servers;
     weir_broker *broker;
     _Atomic int runs;
     _Atomic int lines;   /* of the log, that tell of jobs that are buried */
-    _Atomic int lanes;   /* of the log, that tell of a lane that fails */
+    _Atomic int told;    /* jobs that these tell of */
+    _Atomic int lanes;   /* lines that tell of a lane that fails */
+    _Atomic int buried;  /* when the first of ours ran */
     _Atomic int refused; /* requests for memory */
     struct weir_allocator memory;
 };
@@ -26,7 +29,11 @@ static void keep_log(enum weir_log_level level, const char *message, void *arg)
 {
     struct world *world = arg;
     (void)level;
-    (void)atomic_fetch_add(&world->lines, strstr(message, "is buried") != NULL);
+    if (strstr(message, "is buried") != NULL) {
+        const char *others = strstr(message, ", after ");
+        (void)atomic_fetch_add(&world->lines, 1);
+        (void)atomic_fetch_add(&world->told, 1 + (others == NULL ? 0 : atoi(others + 8)));
+    }
     (void)atomic_fetch_add(&world->lanes, strstr(message, "cannot reserve") != NULL);
 }
 
@@ -35,7 +42,9 @@ static int handle(weir_context *context, const struct weir_job *job, void *arg)
     struct world *world = arg;
     (void)context;
     CHECK_INT(job->body_size, ==, 4);
-    (void)atomic_fetch_add(&world->runs, 1);
+    if (atomic_fetch_add(&world->runs, 1) == 0) {
+        world->buried = (int)node_number(&world->servers, 0, "stats-tube t", "current-jobs-buried");
+    }
     return WEIR_OK;
 }
 
@@ -217,6 +226,22 @@ TEST(too_long_by_id, "a job that is longer than a broker reads is shown without 
         end(&world);
         CHECK(unlink("binlog.1") == 0);
     }
+}
+
+TEST(behind_many, "a job behind many that are none of ours runs before most of these are buried, "
+                  "and a line of the log tells of many")
+{
+    struct world world = {.runs = 0};
+    begin(&world, "", 0);
+    put_foreign(&world, MANY, "foreign", 7);
+    put_ours(&world, 1);
+    consume_all(&world);
+    CHECK_INT(world.runs, ==, 1);
+    CHECK_INT(world.buried, <, MANY / 2);
+    CHECK_COUNTS(world.broker, "t", 0, 0, 0, MANY);
+    end(&world);
+    CHECK_INT(world.told, ==, MANY);
+    CHECK_INT(world.lines, <, MANY / 2);
 }
 
 /* No memory for long bodies. */

@@ -13,14 +13,15 @@ struct world {
     struct servers servers;
     weir_broker *broker;
     _Atomic int runs;
-    _Atomic int told; /* lines of the log that tell of a forged job */
+    _Atomic int told; /* forged jobs that the log tells of */
 };
 
 static void keep_log(enum weir_log_level level, const char *message, void *arg)
 {
     struct world *world = arg;
     if (level == WEIR_LOG_WARNING && strstr(message, "may be forged") != NULL) {
-        (void)atomic_fetch_add(&world->told, 1);
+        const char *others = strstr(message, ", after ");
+        (void)atomic_fetch_add(&world->told, 1 + (others == NULL ? 0 : atoi(others + 8)));
     }
 }
 
@@ -174,13 +175,13 @@ TEST(runs_its_own_only, "a job with a good MAC runs, with the body that was put;
     put_raw(&world, "u", genuine); /* another tube */
     consume_all(&world, "u");
     CHECK_INT(buried(&world, "u"), ==, 1);
-    CHECK_INT(world.told, ==, 5);
     CHECK_INT(world.runs, ==, 1);
     CHECK_STATUS(
         weir_broker_peek(world.broker, "t", WEIR_JOB_BURIED, 9, check_reason, &shown, &error),
         WEIR_OK);
     CHECK_INT(shown, ==, 1);
     end(&world);
+    CHECK_INT(world.told, ==, 5);
 }
 
 TEST(stays_buried_when_kicked, "a forged job that somebody kicks is buried again")
@@ -196,8 +197,8 @@ TEST(stays_buried_when_kicked, "a forged job that somebody kicks is buried again
     consume_all(&world, "t");
     CHECK_INT(buried(&world, "t"), ==, 1);
     CHECK_INT(world.runs, ==, 0);
-    CHECK_INT(world.told, ==, 2);
     end(&world);
+    CHECK_INT(world.told, ==, 2);
 }
 
 TEST(exchanges_keys,

@@ -306,9 +306,7 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     if (copy->reservation == NULL) {
         return false;
     }
-    if (size > 0) {
-        memcpy(body, reply->body + prefix_size, size);
-    }
+    memcpy(body, reply->body + prefix_size, size);
     copy->reservation->job.run_at_ns = run_at_ns;
     copy->reservation->number = (int64_t)(reply->id & INT64_MAX);
     copy->reservation->token = copy->generation;
@@ -324,6 +322,10 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     size_t prefix_size = 0;
     const char *why_bad = weiri_body_read(cluster, subscription->tube, reply->body,
                                           reply->body_size, &run_at_ns, &prefix_size);
+    if (why_bad != NULL) {
+        weiri_foreign_add(lane, reply->id, why_bad);
+        return;
+    }
     struct weiri_copy *copy = weiri_alloc_zero(&cluster->config->allocator, 1, sizeof(*copy));
     if (copy == NULL) {
         return;
@@ -348,11 +350,6 @@ void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply)
     copy->is_held = true;
     (void)atomic_fetch_add(&lane->held, 1);
     weiri_list_insert_before(&subscription->copies, &copy->link);
-    if (why_bad != NULL) {
-        copy->facts.priority = WEIRI_PRIORITY_OFFSET;
-        bury(copy, why_bad);
-        return;
-    }
     const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = copy->number};
     weiri_copy_send(copy, &request, learned);
 }

@@ -53,6 +53,9 @@ static struct weiri_subscription *subscribe(struct weiri_cluster *cluster, const
     weiri_list_init(&made->copies);
     weiri_list_init(&made->early);
     made->early_ns = INT64_MAX;
+    for (size_t i = 0; i < cluster->options.node_count; i++) {
+        weiri_list_init(&made->branches[i].foreign);
+    }
     weiri_mutex_lock(&cluster->mutex);
     found = find_locked(cluster, tube);
     if (found == NULL) {

@@ -105,7 +105,8 @@ static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, 
     if (branch->asked > 0) {
         return INT64_MAX;
     }
-    if (branch->is_hot && branch->last->conn.state == WEIRI_CONN_UP) {
+    bool may_hold = branch->last != NULL && atomic_load(&branch->last->held) < WEIRI_HELD_MAX;
+    if (branch->is_hot && may_hold && branch->last->conn.state == WEIRI_CONN_UP) {
         ask(branch->last, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
         return INT64_MAX;
     }
@@ -119,11 +120,13 @@ static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, 
         }
         return INT64_MAX;
     }
-    if (branch->last != NULL && branch->poll_ns <= now_ns) {
-        ask(branch->last, 1, 0, now_ns);
+    if (branch->poll_ns <= now_ns) {
         branch->poll_ns = weiri_time_add(now_ns, POLL_NS);
+        if (may_hold) {
+            ask(branch->last, 1, 0, now_ns);
+        }
     }
-    return branch->last != NULL ? branch->poll_ns : weiri_time_add(now_ns, POLL_NS);
+    return branch->poll_ns;
 }
 
 /* Closes lanes that hold no job; one that one was given at this moment goes back to ready. */
@@ -262,6 +265,7 @@ int64_t weiri_subscriptions_advance(struct weiri_cluster *cluster, int64_t now_n
     struct weiri_subscription *subscription = NULL;
     while ((subscription = next_of(cluster, subscription)) != NULL) {
         next = weiri_time_earlier(next, advance(subscription, now_ns));
+        next = weiri_time_earlier(next, weiri_foreign_advance(subscription, now_ns));
     }
     return next;
 }
@@ -274,6 +278,7 @@ static void end_lanes(struct weiri_subscription *subscription)
             weiri_conn_fini(&branch->lanes[i]->conn);
         }
     }
+    weiri_foreign_end(subscription);
     /* What is left is early: everything else ended with its command. */
     while (!weiri_list_is_empty(&subscription->early)) {
         weiri_copy_free(WEIRI_CONTAINER(subscription->early.next, struct weiri_copy, link));

@@ -15,6 +15,8 @@
 
 #define WEIRI_LANES_MAX 8
 #define WEIRI_RESERVES_MAX 16
+/* Jobs that a lane may hold: beanstalkd looks through them for each that is settled. */
+#define WEIRI_HELD_MAX 8192
 /* Copies that are held back at a time: before their run time, or while another copy runs. A node
  * counts whole seconds, so these are the copies of all jobs that are due within a second. */
 #define WEIRI_EARLY_MAX 8192
@@ -44,6 +46,20 @@ struct weiri_branch {
     bool is_hot;     /* the last reserve brought a job */
     int64_t poll_ns; /* when to ask without waiting, where all lanes hold jobs */
     int64_t tell_ns; /* when to tell next that a lane fails */
+
+    struct weiri_list foreign;   /* jobs to be buried */
+    struct weiri_command burial; /* of one of them, its owner; NULL: none is under way */
+    int64_t bury_ns;             /* when to bury the next, while jobs come */
+};
+
+/* Jobs that were buried as none of ours. */
+struct weiri_foreign_count {
+    size_t untold; /* since the log was told */
+    int64_t tell_ns;
+    /* The last one. */
+    size_t node;
+    uint64_t number;
+    const char *why;
 };
 
 /* A reserved copy of a job. The cluster thread's until a consumer takes it from the stock. Then its
@@ -104,6 +120,7 @@ struct weiri_subscription {
     size_t early_count;
     int64_t early_ns;    /* when to look through them; no later than any is due */
     bool has_told_clock; /* that one was ready too early */
+    struct weiri_foreign_count foreign;
     struct weiri_done done[WEIRI_DONE_MAX]; /* the last of each place */
     struct weiri_branch branches[];         /* one a node */
 };
@@ -113,6 +130,14 @@ int64_t weiri_subscriptions_advance(struct weiri_cluster *cluster, int64_t now_n
 /* Ends all lanes; nothing is under way afterwards. */
 void weiri_subscriptions_end(struct weiri_cluster *cluster);
 void weiri_subscriptions_free(struct weiri_cluster *cluster);
+
+/* A job that is none of ours was reserved on a lane. For lack of memory nothing: its TTR brings it
+ * back. */
+void weiri_foreign_add(struct weiri_lane *lane, uint64_t number, const char *why);
+/* Buries them, and tells of them. Returns when to do so again. */
+int64_t weiri_foreign_advance(struct weiri_subscription *subscription, int64_t now_ns);
+/* Forgets them; no command is under way. */
+void weiri_foreign_end(struct weiri_subscription *subscription);
 
 /* A copy was reserved on a lane. For lack of memory nothing: its TTR brings it back. */
 void weiri_copy_arrive(struct weiri_lane *lane, const struct weiri_reply *reply);
