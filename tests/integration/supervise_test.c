@@ -287,12 +287,13 @@ TEST(headers_too_long, "headers that a program cannot be given cost their job, a
     ended_free(&ended);
 }
 
-/* Whether a process has a file of this name open. */
+/* Whether a process is weir by now and has a file of this name open. */
 static bool has_open(pid_t pid, const char *name)
 {
-    char command[128];
-    (void)snprintf(command, sizeof(command), "ls -l /proc/%d/fd 2> errors | grep -q '%s$'",
-                   (int)pid, name);
+    char command[192];
+    (void)snprintf(command, sizeof(command),
+                   "grep -qx weir /proc/%d/comm && ls -l /proc/%d/fd 2> errors | grep -q '%s$'",
+                   (int)pid, (int)pid, name);
     return system(command) == 0;
 }
 
