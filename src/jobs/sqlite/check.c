@@ -30,9 +30,8 @@ enum {
 #define CLOCK_SLACK WEIR_SECONDS(1)
 
 static const char repair[] =
-    "`weir repair`; where that fails end all processes that use the store, "
-    "then `sqlite3 PATH .recover`, "
-    "or restore a backup (docs/operating-a-store.md)";
+    "`weir repair`; where that fails restore a backup, or end all processes that use the store, "
+    "then `sqlite3 FILE .dump` as weir-repair(1) says";
 
 /* What a transaction finds; it is told after its end. */
 struct damages {

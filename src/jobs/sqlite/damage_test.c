@@ -219,7 +219,7 @@ TEST(state, "a job in no known state is buried when the indexes are made anew; t
 static void note_damage(enum weir_log_level level, const char *message, void *arg)
 {
     struct scene *scene = arg;
-    if (level == WEIR_LOG_WARNING && strstr(message, ".recover") != NULL) {
+    if (level == WEIR_LOG_WARNING && strstr(message, ".dump") != NULL) {
         weiri_mutex_lock(&scene->mutex);
         scene->may_go = true;
         weiri_cond_broadcast(&scene->changed);
@@ -255,7 +255,7 @@ TEST(table,
     scene_start(&scene, &consumer);
     struct weir_error error;
     CHECK_STATUS(weir_consumer_wait(scene.consumer, &error), WEIR_ECORRUPT);
-    CHECK(strstr(error.text, "sqlite3 FILE .recover") != NULL);
+    CHECK(strstr(error.text, "sqlite3 FILE .dump") != NULL);
     weir_consumer_free(scene.consumer);
     weir_broker_close(scene.broker);
     weiri_cond_fini(&scene.changed);

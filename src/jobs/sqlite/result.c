@@ -121,6 +121,7 @@ enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, in
     return weiri_fail(ret_error, status, "%s: %s: %s%s%s (SQLite %d)%s", path,
                       weir_status_text((int)status), text, has_cause ? ": " : "",
                       has_cause ? weiri_errno_text(error, buffer, sizeof(buffer)) : "", code,
-                      status == WEIR_ECORRUPT ? "; save what can be saved: sqlite3 FILE .recover"
-                                              : "");
+                      status == WEIR_ECORRUPT
+                          ? "; weir-repair(1) says how to save jobs by sqlite3 FILE .dump"
+                          : "");
 }
