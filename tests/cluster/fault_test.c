@@ -63,6 +63,54 @@ TEST(is_reset_in_the_middle, "connections to one node that are reset within a re
     finish(&world);
 }
 
+/* Runs until another does. */
+static int meet(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct world *world = arg;
+    (void)context;
+    (void)job;
+    atomic_fetch_add(&world->ledger.all, 1);
+    while (world->ledger.all < 2) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    return WEIR_OK;
+}
+
+TEST(connects_meanwhile, "while a further connection to a node is being made, those that there are "
+                         "bring jobs")
+{
+    struct world world;
+    char url[64];
+    struct weir_error error;
+    weir_consumer *consumer = NULL;
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    memset(&world, 0, sizeof(world));
+    node_start(&world.servers, 0);
+    proxy_start(&world.proxy, world.servers.node[0].port, 4096);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", world.proxy.port);
+    world.broker = ledger_open(&world.ledger, url);
+    options.handler = meet;
+    options.arg = &world;
+    options.workers = 2;
+    CHECK_STATUS(weir_consumer_new(world.broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    while (node_number(&world.servers, 0, "stats-tube t", "current-waiting") != 1) {
+    }
+    world.proxy.is_closed = true;
+    ledger_put(world.broker, 0, 2);
+    while (world.ledger.all < 2) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+    weir_broker_close(world.broker);
+    proxy_end(&world.proxy);
+    servers_end(&world.servers);
+}
+
 TEST(falls_silent, "a node that takes bytes and answers none holds up nothing but one time limit")
 {
     struct world world;

@@ -20,6 +20,7 @@ struct proxy {
     _Atomic size_t reset_after;
     _Atomic bool is_silent; /* half-open: takes bytes and passes none */
     _Atomic bool is_deaf;   /* passes bytes to the node, and none back */
+    _Atomic bool is_closed; /* leaves new connections to the system, which takes some */
     _Atomic int resets;
     _Atomic int refused; /* connections closed at once, since the node is gone */
 
@@ -96,7 +97,8 @@ static inline void proxy_run(void *arg)
         struct pollfd polls[2 + 2 * PROXY_LINKS];
         size_t links = proxy->count;
         polls[0] = (struct pollfd){.fd = proxy->stop[0], .events = POLLIN};
-        polls[1] = (struct pollfd){.fd = proxy->listening, .events = POLLIN};
+        polls[1] =
+            (struct pollfd){.fd = proxy->is_closed ? -1 : proxy->listening, .events = POLLIN};
         for (size_t i = 0; i < links; i++) {
             for (int side = 0; side < 2; side++) {
                 polls[2 + 2 * i + (size_t)side] =
@@ -118,7 +120,7 @@ static inline void proxy_run(void *arg)
                 }
             }
         }
-        if (polls[1].revents != 0) {
+        if (polls[1].revents != 0 && !proxy->is_closed) {
             proxy_accept(proxy);
         }
     }

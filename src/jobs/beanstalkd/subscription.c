@@ -50,34 +50,37 @@ static void ask(struct weiri_lane *lane, size_t count, uint32_t seconds, int64_t
     }
 }
 
-/* A lane that holds no job; NULL: there is none, and there cannot be one more. */
-static struct weiri_lane *idle_lane(struct weiri_subscription *subscription, size_t node)
+/* A connected lane that holds at most so many jobs; NULL: there is none. */
+static struct weiri_lane *find_lane(const struct weiri_branch *branch, size_t most)
+{
+    for (size_t i = 0; i < branch->lane_count; i++) {
+        struct weiri_lane *lane = branch->lanes[i];
+        if (lane->conn.state == WEIRI_CONN_UP && atomic_load(&lane->held) <= most) {
+            return lane;
+        }
+    }
+    return NULL;
+}
+
+static void add_lane(struct weiri_subscription *subscription, size_t node)
 {
     struct weiri_cluster *cluster = subscription->cluster;
     struct weiri_branch *branch = &subscription->branches[node];
-    for (size_t i = 0; i < branch->lane_count; i++) {
-        if (atomic_load(&branch->lanes[i]->held) == 0) {
-            return branch->lanes[i];
-        }
-    }
-    if (branch->lane_count == WEIRI_LANES_MAX) {
-        return NULL;
-    }
     struct weiri_lane *lane = weiri_alloc_zero(&cluster->config->allocator, 1, sizeof(*lane));
     if (lane == NULL) {
-        return NULL;
+        return;
     }
     struct weiri_conn_config config = cluster->nodes[node].control.config;
     config.watched = subscription->tube;
     weiri_conn_init(&lane->conn, &config);
+    lane->conn.is_wanted = true;
     lane->subscription = subscription;
     lane->node = node;
     if (!weiri_cluster_add_conn(cluster, &lane->conn)) {
         weiri_release(&cluster->config->allocator, lane, sizeof(*lane));
-        return NULL;
+        return;
     }
     branch->lanes[branch->lane_count++] = lane;
-    return lane;
 }
 
 /* Tells of a lane that has failed and is about to be made again, though its node is there. */
@@ -87,8 +90,8 @@ static void tell_of_lane(const struct weiri_lane *lane, int64_t now_ns)
     const struct weiri_cluster *cluster = subscription->cluster;
     struct weiri_branch *branch = &lane->subscription->branches[lane->node];
     const struct weiri_conn *conn = &lane->conn;
-    if (conn->state == WEIRI_CONN_DOWN && conn->retry_ns <= now_ns && branch->tell_ns <= now_ns &&
-        cluster->nodes[lane->node].control.failures == 0) {
+    if (conn->failures > 0 && conn->state == WEIRI_CONN_DOWN && conn->retry_ns <= now_ns &&
+        branch->tell_ns <= now_ns && cluster->nodes[lane->node].control.failures == 0) {
         branch->tell_ns = weiri_time_add(now_ns, TELL_NS);
         weiri_broker_log(cluster->config, WEIR_LOG_WARNING,
                          "tube %s: cannot reserve from node %s: %s", subscription->tube,
@@ -96,34 +99,53 @@ static void tell_of_lane(const struct weiri_lane *lane, int64_t now_ns)
     }
 }
 
+/* Has a lane connected that will hold no job. */
+static void want_lane(struct weiri_subscription *subscription, size_t node, int64_t now_ns)
+{
+    struct weiri_branch *branch = &subscription->branches[node];
+    for (size_t i = 0; i < branch->lane_count; i++) {
+        struct weiri_lane *lane = branch->lanes[i];
+        if (atomic_load(&lane->held) == 0) {
+            lane->conn.is_wanted = true;
+            tell_of_lane(lane, now_ns);
+            return;
+        }
+    }
+    if (branch->lane_count < WEIRI_LANES_MAX) {
+        add_lane(subscription, node);
+    }
+}
+
 /* Asks for up to need jobs of one node: while they come, on the lane that they come on; else one
- * idle lane waits. Where all hold jobs, one asks now and then. Returns when to ask again. */
+ * lane that holds none waits. Until one is connected, another asks now and then. Returns when to
+ * ask again. */
 static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, size_t need,
                           int64_t now_ns)
 {
     struct weiri_branch *branch = &subscription->branches[node];
+    struct weiri_lane *last = branch->last;
     if (branch->asked > 0) {
         return INT64_MAX;
     }
-    bool may_hold = branch->last != NULL && atomic_load(&branch->last->held) < WEIRI_HELD_MAX;
-    if (branch->is_hot && may_hold && branch->last->conn.state == WEIRI_CONN_UP) {
-        ask(branch->last, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
+    if (branch->is_hot && last->conn.state == WEIRI_CONN_UP &&
+        atomic_load(&last->held) < WEIRI_HELD_MAX) {
+        ask(last, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
         return INT64_MAX;
     }
-    struct weiri_lane *idle = idle_lane(subscription, node);
-    if (idle != NULL) {
-        idle->conn.is_wanted = true;
-        if (idle->conn.failures == 0) {
-            ask(idle, 1, WAIT_SECONDS, now_ns);
-        } else {
-            tell_of_lane(idle, now_ns); /* it connects again by itself, and then it can wait */
-        }
+    struct weiri_lane *lane = find_lane(branch, 0);
+    if (lane != NULL) {
+        ask(lane, 1, WAIT_SECONDS, now_ns);
         return INT64_MAX;
+    }
+    want_lane(subscription, node, now_ns);
+    lane = find_lane(branch, WEIRI_HELD_MAX - 1);
+    if (lane == NULL && branch->lane_count > 0) {
+        return INT64_MAX; /* until one is connected */
     }
     if (branch->poll_ns <= now_ns) {
         branch->poll_ns = weiri_time_add(now_ns, POLL_NS);
-        if (may_hold) {
-            ask(branch->last, 1, 0, now_ns);
+        if (lane != NULL) {
+            ask(lane, 1, 0, now_ns);
         }
     }
     return branch->poll_ns;
