@@ -103,9 +103,10 @@ enum weir_broker_flags {
  *
  * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster; the names are those of struct
  * weir_cluster_options: `replicas`, `min_written`, `claims`, `time_limit`, `late` (0: none is),
- * `lease`, `hmac_key_file`, and `claims_away` (`wait`, or `run` as WEIR_CLUSTER_RUN_UNCLAIMED).
- * Connects in the background: a node that is away is no error here. Errors: WEIR_EINVAL,
- * WEIR_ERANGE, WEIR_ENOTSUP (TLS), of hmac_key_file WEIR_ENOTFOUND, WEIR_EACCESS and WEIR_EIO.
+ * `lease`, `remember`, `hmac_key_file`, and `claims_away` (`wait`, or `run` as
+ * WEIR_CLUSTER_RUN_UNCLAIMED). Connects in the background: a node that is away is no error here.
+ * Errors: WEIR_EINVAL, WEIR_ERANGE, WEIR_ENOTSUP (TLS), of hmac_key_file WEIR_ENOTFOUND,
+ * WEIR_EACCESS and WEIR_EIO.
  *
  * A call on a cluster that too few nodes answered, and that did nothing, is WEIR_EUNAVAILABLE; one
  * that may have been done is WEIR_EUNKNOWN. Of a put: with claims it is safe to put the same body
@@ -150,6 +151,8 @@ struct weir_cluster_options {
     const char *hmac_key_file; /**< Jobs carry a MAC by the first key of this file, and one that has
                                   none by any of its keys is buried; NULL: neither. Borrowed during
                                   the call. */
+    int64_t remember_ns; /**< For so long claims know that a job is done, or removed, so that a copy
+                            on a node that was away does not run; 0: a day. */
 };
 
 /** Flags of a cluster. */
@@ -161,7 +164,7 @@ enum weir_cluster_flags {
 /** Initialiser of struct weir_cluster_options. */
 #define WEIR_CLUSTER_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(struct weir_cluster_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                       \
+        sizeof(struct weir_cluster_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
     }
 
 /** Opens a cluster without a URL. Errors: as weir_broker_open() of a `beanstalk:` URL. */

@@ -59,7 +59,7 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  * twice. One that is reserved in a cluster is not touched.
  *
  * Jobs on a source node that does not answer are not moved (WEIR_EUNKNOWN, after the others were).
- * With claims its copies of jobs that were moved are deleted within an hour, or by another move;
+ * With claims its copies of jobs that were moved are deleted within `remember`, or by another move;
  * later, and without claims, they are jobs again. Without claims a job also runs again where a
  * worker of the target is done with it before its last copy was moved.
  *

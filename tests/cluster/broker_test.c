@@ -365,6 +365,46 @@ TEST(revokes_on_a_node_that_is_away, "a revoked job does not run when its node c
     servers_end(&servers);
 }
 
+/* Redis keeps all that it knows for two hours less. */
+static void pass_two_hours(const struct servers *servers)
+{
+    char answer[64];
+    redis_say(servers->redis.port,
+              "eval \"for _, k in ipairs(redis.call('KEYS', '*')) do redis.call('PEXPIRE', k, "
+              "redis.call('PTTL', k) - 7200000) end\" 0",
+              answer, sizeof(answer));
+    CHECK_STRING(answer, "$-1\r\n");
+}
+
+TEST(remembers_what_is_done,
+     "a job that is done does not run again when a node comes back that was "
+     "away for hours; for so long as `remember` says")
+{
+    static const char *const parts[] = {"", "&remember=3h", "&remember=1h"};
+    for (int i = 0; i < 3; i++) {
+        struct servers servers;
+        struct ledger ledger = {.runs = 0};
+        char all[64];
+        (void)snprintf(all, sizeof(all), "min_written=3&" CLAIMS "%s", parts[i]);
+        servers_start(&servers);
+        weir_broker *broker = open_on(&servers, all, real_now, NULL);
+        check_put(broker, "t", "job", NULL, NULL);
+        server_end(&servers.node[1]);
+        consume_all(broker, "t", 0, &ledger);
+        weir_broker_close(broker);
+        CHECK_INT(ledger.runs, ==, 1);
+        pass_two_hours(&servers);
+        node_start(&servers, 1);
+        broker = open_on(&servers, all, real_now, NULL);
+        CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+        consume_all(broker, "t", 0, &ledger);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+        CHECK_INT(ledger.runs, ==, i < 2 ? 1 : 2);
+        weir_broker_close(broker);
+        servers_end(&servers);
+    }
+}
+
 TEST(buries_what_is_late, "a job found later than `late` is set aside, not run and not lost; "
                           "where none is asked for it runs, however late")
 {

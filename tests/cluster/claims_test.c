@@ -37,7 +37,8 @@ static void check_step(struct world *world, struct model *model, const char *bod
                                            ? WEIRI_CLAIM_BUSY
                                        : model->state == BURIED ? WEIRI_CLAIM_BURIED
                                                                 : WEIRI_CLAIM_DONE;
-    int64_t time_ms = has_delay || verb == WEIRI_CLAIM || verb == WEIRI_CLAIM_RENEW ? LONG_MS : 0;
+    bool has_time = verb == WEIRI_CLAIM || verb == WEIRI_CLAIM_RENEW || verb == WEIRI_CLAIM_CONFIRM;
+    int64_t time_ms = has_time || has_delay ? LONG_MS : 0;
     if (verb == WEIRI_CLAIM_FORGET) {
         expected = WEIRI_CLAIM_MINE;
         model->state = model->state == BURIED ? FREE : model->state;
@@ -92,8 +93,8 @@ TEST(ends_with_its_lease, "a claim that is not renewed is another's once its tim
     CHECK_INT(asked.answer, ==, WEIRI_CLAIM_MINE);
     CHECK_INT(asked.number, ==, 2);
     CHECK_INT(ask(&world, WEIRI_CLAIM_RENEW, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
-    CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 1, 0).answer, ==, WEIRI_CLAIM_BUSY);
-    CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 2, 0).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(ask(&world, WEIRI_CLAIM_CONFIRM, "a", 2, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
     CHECK_INT(ask(&world, WEIRI_CLAIM_RENEW, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_DONE);
     end(&world);
 }
@@ -116,7 +117,7 @@ TEST(is_taken_over, "a handle takes over a claim of its own, which is no other a
     CHECK_INT(asked.answer, ==, WEIRI_CLAIM_BUSY);
     CHECK_INT(asked.claim.own, ==, 0);
     CHECK_INT(ask_over(&other, WEIRI_CLAIM, "a", 3, LONG_MS, 1).answer, ==, WEIRI_CLAIM_BUSY);
-    CHECK_INT(ask(&other, WEIRI_CLAIM_CONFIRM, "a", 1, 0).answer, ==, WEIRI_CLAIM_BUSY);
+    CHECK_INT(ask(&other, WEIRI_CLAIM_CONFIRM, "a", 1, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
     asked = ask_over(&world, WEIRI_CLAIM, "a", 2, LONG_MS, 1);
     CHECK_INT(asked.answer, ==, WEIRI_CLAIM_MINE);
     CHECK_INT(asked.number, ==, 1);

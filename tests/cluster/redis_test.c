@@ -230,7 +230,7 @@ TEST(follows_moved, "claims are on all nodes of a Redis Cluster, of which one is
     for (int i = 0; i < CLAIMS; i++) {
         (void)snprintf(body, sizeof(body), "%d/job", i);
         CHECK_INT(ask(&sharded.world, WEIRI_CLAIM, body, 2, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
-        CHECK_INT(ask(&sharded.world, WEIRI_CLAIM_CONFIRM, body, 1, 0).answer, ==,
+        CHECK_INT(ask(&sharded.world, WEIRI_CLAIM_CONFIRM, body, 1, LONG_MS).answer, ==,
                   WEIRI_CLAIM_MINE);
     }
     for (int i = 0; i < NODES; i++) {
@@ -307,7 +307,8 @@ TEST(waits_while_a_slot_moves, "claims of a slot that is being moved are away, o
     set_slot(&sharded, 2, slot, "NODE", 2);
     set_slot(&sharded, 1, slot, "NODE", 2);
     CHECK_INT(ask(&sharded.world, WEIRI_CLAIM, body, 2, LONG_MS).answer, ==, WEIRI_CLAIM_BUSY);
-    CHECK_INT(ask(&sharded.world, WEIRI_CLAIM_CONFIRM, body, 1, 0).answer, ==, WEIRI_CLAIM_MINE);
+    CHECK_INT(ask(&sharded.world, WEIRI_CLAIM_CONFIRM, body, 1, LONG_MS).answer, ==,
+              WEIRI_CLAIM_MINE);
     CHECK(strstr(sharded.world.log, "is away") == NULL);
     unshard(&sharded);
 }

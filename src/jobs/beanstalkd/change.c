@@ -7,11 +7,9 @@
 #include "jobs/beanstalkd/copies.h"
 #include "jobs/error.h"
 
-/* How long the mark of a revoked job outlives its run time. */
-#define TOMBSTONE_MS (INT64_C(24) * 3600 * 1000)
-
 /* Marks the claim as revoked, for a copy that is held back by a consumer, or on a node that is
- * away. WEIRI_CLAIM_AWAY: it cannot be; WEIRI_CLAIM_DONE: there is no copy. */
+ * away; it is remembered from the run time on. WEIRI_CLAIM_AWAY: it cannot be; WEIRI_CLAIM_DONE:
+ * there is no copy. */
 static enum weiri_claim_answer revoke(struct weiri_copies *copies)
 {
     if (!weiri_copies_look(copies) || copies->cluster->claims == NULL) {
@@ -22,8 +20,9 @@ static enum weiri_claim_answer revoke(struct weiri_copies *copies)
         return may_be ? WEIRI_CLAIM_AWAY : WEIRI_CLAIM_DONE;
     }
     int64_t wait = weiri_time_sub(copies->run_at_ns, weiri_cluster_now(copies->cluster));
-    enum weiri_claim_answer answer = weiri_copies_claim(
-        copies, WEIRI_CLAIM_REVOKE, (wait > 0 ? wait / WEIR_MS(1) : 0) + TOMBSTONE_MS);
+    int64_t life = weiri_time_add(wait > 0 ? wait : 0, copies->cluster->options.remember_ns);
+    enum weiri_claim_answer answer =
+        weiri_copies_claim(copies, WEIRI_CLAIM_REVOKE, life / WEIR_MS(1));
     if (answer == WEIRI_CLAIM_MINE && copies->is_buried) {
         (void)weiri_copies_look(copies); /* adds those that were noted since */
     }

@@ -16,6 +16,7 @@
 #define REPLICAS_DEFAULT 3
 #define TIME_LIMIT_DEFAULT WEIR_SECONDS(5)
 #define LEASE_DEFAULT WEIR_SECONDS(5)
+#define REMEMBER_DEFAULT WEIR_SECONDS(86400)
 /* What a node's texts may have beyond three copies of what was given: a port, NULs. */
 #define NODE_EXTRA 32
 
@@ -160,11 +161,13 @@ static enum weir_status check(const struct weiri_cluster_options *options, bool 
         return weiri_fail(ret_error, WEIR_EINVAL, "min_written=%zu: there are %zu replicas",
                           options->min_written, options->replicas);
     }
-    if (options->time_limit_ns < 0 || options->late_ns < 0 || options->lease_ns < 0) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative",
-                          options->time_limit_ns < 0 ? "time_limit"
-                          : options->late_ns < 0     ? "late"
-                                                     : "lease");
+    const char *negative = options->time_limit_ns < 0 ? "time_limit"
+                           : options->late_ns < 0     ? "late"
+                           : options->lease_ns < 0    ? "lease"
+                           : options->remember_ns < 0 ? "remember"
+                                                      : NULL;
+    if (negative != NULL) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative", negative);
     }
     for (size_t i = 0; i < options->node_count && !is_single; i++) {
         for (size_t j = 0; j < i; j++) {
@@ -232,6 +235,7 @@ enum weir_status weiri_cluster_options_read(const struct weir_allocator *allocat
         .time_limit_ns = copied.time_limit_ns == 0 ? TIME_LIMIT_DEFAULT : copied.time_limit_ns,
         .late_ns = copied.late_ns == 0 ? WEIR_FOREVER : copied.late_ns,
         .lease_ns = copied.lease_ns == 0 ? LEASE_DEFAULT : copied.lease_ns,
+        .remember_ns = copied.remember_ns == 0 ? REMEMBER_DEFAULT : copied.remember_ns,
         .runs_unclaimed = (copied.flags & WEIR_CLUSTER_RUN_UNCLAIMED) != 0,
         .block_size = text_size(copied.claims) + text_size(copied.hmac_key_file) + 1,
     };

@@ -20,6 +20,7 @@ struct weiri_cluster_options {
     int64_t time_limit_ns;
     int64_t late_ns; /* WEIR_FOREVER: no job is late */
     int64_t lease_ns;
+    int64_t remember_ns;
     const char *claims;        /* Redis; NULL: none */
     const char *hmac_key_file; /* NULL: none */
     bool runs_unclaimed;

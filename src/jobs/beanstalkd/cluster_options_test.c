@@ -57,6 +57,7 @@ TEST(fills_in_defaults, "zero is the default of every option but the nodes")
     CHECK_INT(options.time_limit_ns, ==, WEIR_SECONDS(5));
     CHECK_INT(options.late_ns, ==, WEIR_FOREVER);
     CHECK_INT(options.lease_ns, ==, WEIR_SECONDS(5));
+    CHECK_INT(options.remember_ns, ==, WEIR_SECONDS(86400));
     CHECK(options.claims == NULL && !options.runs_unclaimed);
     weiri_cluster_options_free(test_allocator(), &options);
 }
@@ -102,6 +103,7 @@ TEST(refuses_bad_options, "each option that is wrong is refused, and the message
         ROW("time_limit", WEIR_ERANGE, .nodes = two, .node_count = 2, .time_limit_ns = -1),
         ROW("late", WEIR_ERANGE, .nodes = two, .node_count = 2, .late_ns = INT64_MIN),
         ROW("lease", WEIR_ERANGE, .nodes = two, .node_count = 2, .lease_ns = -1),
+        ROW("remember", WEIR_ERANGE, .nodes = two, .node_count = 2, .remember_ns = -1),
         ROW("flags 0x2", WEIR_EINVAL, .nodes = two, .node_count = 2, .flags = 2),
         ROW("flags 0x1", WEIR_EINVAL, .nodes = two, .node_count = 2, .reserved0 = 1),
         ROW("claims", WEIR_EINVAL, .nodes = two, .node_count = 2, .claims = "http://u:secret@h"),

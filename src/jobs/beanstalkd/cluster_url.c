@@ -9,7 +9,8 @@
 #include "jobs/number.h"
 
 static const char names[] =
-    "replicas, min_written, time_limit, late, lease, claims, claims_away or hmac_key_file";
+    "replicas, min_written, time_limit, late, lease, remember, claims, claims_away or "
+    "hmac_key_file";
 
 /* The pieces are cut out of one copy of the URL; the options point into it. */
 struct pieces {
@@ -89,6 +90,9 @@ static enum weir_status set_part(struct pieces *pieces, char *part)
     }
     if (strcmp(part, "lease") == 0) {
         return read_time(pieces, part, size, value, false, &options->lease_ns);
+    }
+    if (strcmp(part, "remember") == 0) {
+        return read_time(pieces, part, size, value, false, &options->remember_ns);
     }
     if (strcmp(part, "claims") == 0) {
         options->claims = value;

@@ -8,13 +8,13 @@ TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
 {
     struct weiri_cluster_options url;
     struct weir_error error;
-    enum weir_status status =
-        weiri_cluster_url_parse(test_allocator(),
-                                "//A.example:1,[::1],%2Frun%2Fb.sock/"
-                                "?replicas=2&min_written=1&time_limit=250ms&late=0&lease=30s&"
-                                "claims=redis://u:p%40ss@h:6379/2&claims_away=run&"
-                                "hmac_key_file=/etc/weir/key",
-                                &url, &error);
+    enum weir_status status = weiri_cluster_url_parse(
+        test_allocator(),
+        "//A.example:1,[::1],%2Frun%2Fb.sock/"
+        "?replicas=2&min_written=1&time_limit=250ms&late=0&lease=30s&remember=2h&"
+        "claims=redis://u:p%40ss@h:6379/2&claims_away=run&"
+        "hmac_key_file=/etc/weir/key",
+        &url, &error);
     if (CHECK_OR_OOM(status)) {
         return;
     }
@@ -32,6 +32,7 @@ TEST_OOM(reads_a_whole_url, "nodes and parts of a URL are read")
     CHECK_INT(url.time_limit_ns, ==, WEIR_MS(250));
     CHECK_INT(url.late_ns, ==, WEIR_FOREVER);
     CHECK_INT(url.lease_ns, ==, WEIR_SECONDS(30));
+    CHECK_INT(url.remember_ns, ==, WEIR_SECONDS(7200));
     CHECK_STRING(url.claims, "redis://u:p@ss@h:6379/2");
     CHECK(url.runs_unclaimed);
     CHECK_STRING(url.hmac_key_file, "/etc/weir/key");

@@ -14,7 +14,7 @@
 #define LOOK_NS WEIR_MS(100)
 /* For how long a copy goes back to its node at most because its claim's server is away. */
 #define AWAY_SECONDS_MAX 8
-/* For how long a job is known as done here; Redis knows it for an hour. */
+/* For how long a job is known as done here; Redis knows it for `remember`. */
 #define DONE_NS WEIR_SECONDS(1800)
 
 static struct weiri_subscription *subscription_of(const struct weiri_copy *copy)

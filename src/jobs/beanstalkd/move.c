@@ -89,7 +89,11 @@ static void release_held(struct mover *mover)
 static enum weiri_claim_answer claim(struct mover *mover, const struct at_hand *copy,
                                      enum weiri_claim_verb verb)
 {
-    struct weiri_claim claim = {.verb = verb, .time_ms = verb == WEIRI_CLAIM ? CLAIM_MS : 0};
+    int64_t remember_ms = mover->cluster->options.remember_ns / WEIR_MS(1);
+    struct weiri_claim claim = {.verb = verb,
+                                .time_ms = verb == WEIRI_CLAIM           ? CLAIM_MS
+                                           : verb == WEIRI_CLAIM_CONFIRM ? remember_ms
+                                                                         : 0};
     weiri_claim_key(copy->body, copy->body_size, claim.key);
     return mover->cluster->claims == NULL ? WEIRI_CLAIM_MINE
                                           : weiri_cluster_claim(mover->cluster, &claim);

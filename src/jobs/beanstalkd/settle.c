@@ -220,10 +220,13 @@ static void tell_claim(struct weiri_copy *copy)
         return;
     }
     copy->claim.verb = events[copy->event].claim;
-    copy->claim.time_ms =
-        copy->event == WEIRI_JOB_TOUCH ? weiri_copy_lease_ms(copy) : (int64_t)copy->delay_s * 1000;
+    const struct weiri_cluster *cluster = copy->lane->subscription->cluster;
+    copy->claim.time_ms = copy->event == WEIRI_JOB_TOUCH ? weiri_copy_lease_ms(copy)
+                          : copy->event == WEIRI_JOB_DONE
+                              ? cluster->options.remember_ns / WEIR_MS(1)
+                              : (int64_t)copy->delay_s * 1000;
     copy->claim.done = claim_told;
-    weiri_claims_push(copy->lane->subscription->cluster->claims, &copy->claim, copy->told_ns);
+    weiri_claims_push(cluster->claims, &copy->claim, copy->told_ns);
 }
 
 /* Begins the first settlement, if there is one. After the end of a reservation there is no other: a

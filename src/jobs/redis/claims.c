@@ -84,7 +84,7 @@ static const char script[] =
     "elseif verb == 'bury' then\n"
     "  bury()\n"
     "elseif verb == 'confirm' then\n"
-    "  set(ends[verb], 3600000)\n"
+    "  set(ends[verb], ms)\n"
     "  redis.call('DEL', KEYS[2], KEYS[3])\n"
     "else\n"
     "  local n = verb == 'undo' and redis.call('DECR', KEYS[2]) or 1\n"

@@ -21,7 +21,7 @@
 enum weiri_claim_verb {
     WEIRI_CLAIM = 1,     /* take it for time_ms, and count an attempt */
     WEIRI_CLAIM_RENEW,   /* mine for time_ms more, also where Redis has forgotten it */
-    WEIRI_CLAIM_CONFIRM, /* done: other copies are deleted for an hour */
+    WEIRI_CLAIM_CONFIRM, /* done: other copies are deleted for time_ms */
     WEIRI_CLAIM_RETURN,  /* failed: free again after time_ms; 0: at once */
     WEIRI_CLAIM_UNDO,    /* not run: the same, and no attempt */
     WEIRI_CLAIM_BURY,    /* set aside: other copies are buried for 30 days */
