@@ -138,7 +138,8 @@ struct weir_cluster_options {
                                  path with its slashes written %2F; borrowed during the call. */
     size_t node_count;        /**< At most 64; at least 2, and none twice, unless replicas is 1. */
     uint32_t replicas;        /**< Copies of a job; 0: 3, or as many as there are nodes. */
-    uint32_t min_written;     /**< So many nodes must take a job; 0: 2, or 1 where replicas is 1. */
+    uint32_t min_written;     /**< So many nodes must take a job; 0: 2, or 1 where replicas is 1.
+                                 Two names of one beanstalkd count as one. */
     const char *claims;       /**< A Redis that lets the copies of a job run once; NULL: each runs.
                                  One of the URLs below. Borrowed during the call. */
     int64_t time_limit_ns;    /**< Of each step of the network; 0: 5 s. */

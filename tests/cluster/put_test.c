@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Puts while a node is stopped. No step here ends by its time limit. */
+#include <weir/admin.h>
+
 #include "cluster/ledger.h"
 #include "support/jobs.h"
 
@@ -179,6 +181,64 @@ TEST(half_written, "the copy of a put that was accepted while its bytes were bei
     CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
     weir_consumer_free(consumer);
     CHECK_INT(runs, ==, copies);
+    weir_broker_close(broker);
+    servers_end(&servers);
+}
+
+static int keep_server(const struct weir_finding *finding, void *arg)
+{
+    if (strcmp(finding->name, "server") == 0) {
+        (void)snprintf(arg, 64, "%s", finding->subject);
+    }
+    return 0;
+}
+
+static int ignore_tube(const struct weir_tube_counts *counts, void *arg)
+{
+    (void)counts;
+    (void)arg;
+    return 0;
+}
+
+TEST(one_server,
+     "two names of one server are one copy: with them alone a put is refused, which leaves "
+     "nothing; with another server it is accepted, and chosen before; the check tells")
+{
+    struct servers servers;
+    char url[256];
+    char found[64] = "";
+    char twin[32];
+    struct ledger ledger = {.all = 0};
+    struct weir_job_id id;
+    struct weir_error error;
+    servers_start(&servers);
+    int port = servers.node[0].port;
+    (void)snprintf(twin, sizeof(twin), "127.1:%d", port);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d,%s,127.0.0.1:%d", port, twin,
+                   servers.node[1].port);
+    weir_broker *broker = ledger_open(&ledger, url);
+    put(broker, "t", &id);
+    CHECK(names(&servers, 1, &id, "t/"));
+    server_end(&servers.node[1]);
+    uint64_t before = ready_on(&servers, 0, "t");
+    struct weir_body body = {"1", 1};
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, &id, &error), WEIR_EUNAVAILABLE);
+    CHECK(strstr(error.text, "one server") != NULL);
+    CHECK_INT(ready_on(&servers, 0, "t"), ==, before);
+    CHECK_STATUS(weir_broker_check(broker, keep_server, found, &error), WEIR_OK);
+    CHECK_STRING(found, twin);
+    weir_broker_close(broker);
+
+    node_start(&servers, 1);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d,%s,127.0.0.1:%d/?replicas=2", port,
+                   twin, servers.node[1].port);
+    broker = ledger_open(&ledger, url);
+    /* All are greeted: a node that is not is waited for. */
+    CHECK_STATUS(weir_broker_tubes(broker, NULL, ignore_tube, NULL, &error), WEIR_OK);
+    for (int i = 0; i < 20; i++) {
+        put(broker, "u", &id);
+        CHECK(names(&servers, 1, &id, "u/"));
+    }
     weir_broker_close(broker);
     servers_end(&servers);
 }

@@ -74,7 +74,8 @@ static int check_node(const struct weir_node *node, void *arg)
     return check->is_over;
 }
 
-/* Asks nodes twice: one that has lost its binlog goes on, as weiri_facts_read() says. */
+/* Finds servers with two names. Asks nodes twice: one that has lost its binlog goes on, as
+ * weiri_facts_read() says. */
 static void check_records(const struct weiri_cluster *cluster, struct weiri_queries *queries,
                           struct weiri_check *check)
 {
@@ -93,6 +94,16 @@ static void check_records(const struct weiri_cluster *cluster, struct weiri_quer
         }
     }
     for (size_t node = 0; node < queries->count && !check->is_over; node++) {
+        size_t twin = 0;
+        while (facts[node].server != 0 && facts[twin].server != facts[node].server) {
+            twin++;
+        }
+        if (facts[node].server != 0 && twin < node) {
+            (void)weiri_find(check, "server", WEIR_FINDING_PROBLEM,
+                             cluster->options.nodes[node].text,
+                             "name each server once: its copies of a job are lost together",
+                             "it is the same beanstalkd as %s", cluster->options.nodes[twin].text);
+        }
         if (had_binlog[node] && !facts[node].has_binlog) {
             (void)weiri_find(check, "binlog", WEIR_FINDING_PROBLEM,
                              cluster->options.nodes[node].text,

@@ -124,6 +124,19 @@ static void tell_of_node(struct weiri_cluster *cluster, struct weiri_node *node)
     node->had_binlog = conn->facts.has_binlog;
 }
 
+/* Is it another name of an earlier node's server? */
+static bool is_twin(const struct weiri_cluster *cluster, size_t node)
+{
+    uint64_t server = cluster->nodes[node].control.facts.server;
+    for (size_t i = 0; i < node && server != 0; i++) {
+        const struct weiri_conn *other = &cluster->nodes[i].control;
+        if (other->state == WEIRI_CONN_UP && other->facts.server == server) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Asks nodes how they are, now and then. Returns when to do so again. */
 static int64_t watch_nodes(struct weiri_cluster *cluster, int64_t now_ns)
 {
@@ -134,7 +147,7 @@ static int64_t watch_nodes(struct weiri_cluster *cluster, int64_t now_ns)
         tell_of_node(cluster, node);
         weiri_mutex_lock(&cluster->mutex);
         node->is_suspect = conn->failures > 0 || conn->is_silent || conn->facts.is_draining ||
-                           !conn->facts.has_binlog;
+                           !conn->facts.has_binlog || is_twin(cluster, i);
         weiri_mutex_unlock(&cluster->mutex);
         if (conn->state == WEIRI_CONN_UP && !node->is_checked && node->check_ns <= now_ns) {
             node->is_checked = true;

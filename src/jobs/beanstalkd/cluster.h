@@ -20,7 +20,8 @@
 
 struct weiri_node {
     struct weiri_conn control; /* everything but reserving */
-    bool is_suspect;           /* guarded by the mutex: away, draining or without its binlog */
+    bool is_suspect; /* guarded by the mutex: away, draining, without its binlog, or another
+                        name of an earlier one's server */
     /* The cluster thread's. */
     bool was_away; /* for the log */
     bool had_binlog;
@@ -135,6 +136,7 @@ struct weiri_query {
     char *body;                   /* taken; weiri_queries_fini() frees it */
     size_t body_size;
     bool is_patient; /* its node was not silent when it was sent */
+    uint64_t server; /* of the node that answered, as its facts have it */
     char why[96];    /* not sent or lost: why; set before it is sent: it is not to be */
     char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */
 };

@@ -64,6 +64,7 @@ enum weiri_conn_state {
 /* What a node told about itself last. */
 struct weiri_node_facts {
     char version[32];
+    uint64_t server;       /* a random number of the process; 0: not known */
     uint64_t max_job_size; /* 0: not known */
     uint64_t puts;         /* since it was started */
     uint64_t records;      /* written to its binlog since then */

@@ -3,6 +3,7 @@
 /* Redundant puts. */
 #include <inttypes.h>
 #include <md5.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,11 +74,23 @@ static enum weir_status prepare(struct put_call *call, struct weir_error *ret_er
     return WEIR_OK;
 }
 
+/* Has an earlier query put the job on the same server, under another name? */
+static bool is_repeated(const struct weiri_query *queries, size_t i)
+{
+    bool is = false;
+    for (size_t j = 0; j < i && !is && queries[i].server != 0; j++) {
+        is = queries[j].kind == WEIRI_INSERTED && queries[j].server == queries[i].server;
+    }
+    return is && queries[i].kind == WEIRI_INSERTED;
+}
+
+/* Copies on one server count as one: they are lost together. */
 static void read_copies(const struct weiri_query *query, size_t replicas,
                         enum weiri_copy_state *ret_copies)
 {
     for (size_t i = 0; i < replicas; i++) {
-        ret_copies[i] = weiri_copy_of_put(query[i].delivery, query[i].kind);
+        ret_copies[i] = is_repeated(query, i) ? WEIRI_COPY_ABSENT
+                                              : weiri_copy_of_put(query[i].delivery, query[i].kind);
     }
 }
 
@@ -140,6 +153,10 @@ static enum weir_status refuse(struct put_call *call, struct weiri_queries *puts
     for (size_t i = 0; i < replicas; i++) {
         const struct weiri_query *query = &puts->query[first * replicas + i];
         weiri_query_tell(query, text, sizeof(text));
+        if (is_repeated(&puts->query[first * replicas], i)) {
+            size_t used = strlen(text);
+            (void)snprintf(text + used, sizeof(text) - used, " (one server has two names)");
+        }
         is_too_big = is_too_big || query->kind == WEIRI_JOB_TOO_BIG;
     }
     if (!take_back(puts)) {

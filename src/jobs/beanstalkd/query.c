@@ -74,6 +74,7 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
             reply->kind == WEIRI_JOB_TOO_BIG ? command->conn->facts.max_job_size : reply->id;
         query->body = reply->body;
         query->body_size = reply->body_size;
+        query->server = command->conn->facts.server;
         reply->body = NULL;
     } else if (query->why[0] == '\0') {
         (void)snprintf(query->why, sizeof(query->why), "%.90s", command->conn->why);

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* What a connection sends and receives. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -49,9 +50,12 @@ void weiri_facts_read(const char *body, size_t size, struct weiri_node_facts *fa
 {
     struct weiri_node_facts before = *facts;
     char draining[8];
+    char id[24] = "";
     uint64_t index = 0;
     *facts = (struct weiri_node_facts){.max_job_size = 0};
     (void)weiri_stats_text(body, size, "version", facts->version, sizeof(facts->version));
+    (void)weiri_stats_text(body, size, "id", id, sizeof(id));
+    facts->server = strtoull(id, NULL, 16);
     (void)weiri_stats_number(body, size, "max-job-size", &facts->max_job_size);
     (void)weiri_stats_number(body, size, "total-jobs", &facts->puts);
     (void)weiri_stats_number(body, size, "binlog-records-written", &facts->records);
