@@ -99,6 +99,43 @@ TEST(ends_with_its_lease, "a claim that is not renewed is another's once its tim
     end(&world);
 }
 
+/* Redis' clock is set back by a day: what is to live for a time lives for a day more. */
+static void set_back(const struct world *world)
+{
+    char answer[64];
+    redis_say(world->servers.redis.port,
+              "eval \"redis.call('SELECT', 1) for _, k in ipairs(redis.call('KEYS', '*')) do "
+              "redis.call('PEXPIRE', k, redis.call('PTTL', k) + 86400000) end\" 0",
+              answer, sizeof(answer));
+    CHECK_STRING(answer, "$-1\r\n");
+}
+
+TEST(outlives_no_lease,
+     "a claim, or the delay of a retry, that would last longer than was asked for, "
+     "since Redis' clock was set back, is cut; no claim is by one that asks for "
+     "less")
+{
+    struct world world;
+    begin(&world, WEIR_SECONDS(20));
+    for (int i = 0; i < 2; i++) {
+        const char *body = i == 0 ? "a" : "b";
+        CHECK_INT(ask(&world, WEIRI_CLAIM, body, 1, LONG_MS).answer, ==, WEIRI_CLAIM_MINE);
+        if (i == 1) {
+            CHECK_INT(ask(&world, WEIRI_CLAIM_RETURN, body, 1, LONG_MS).answer, ==,
+                      WEIRI_CLAIM_MINE);
+        }
+        set_back(&world);
+        struct asked asked = ask(&world, WEIRI_CLAIM, body, 2, 1);
+        CHECK_INT(asked.answer, ==, WEIRI_CLAIM_BUSY);
+        CHECK_INT(asked.number, <=, LONG_MS);
+        asked = ask(&world, WEIRI_CLAIM, body, 2, 1);
+        CHECK_INT(asked.answer, ==, WEIRI_CLAIM_BUSY);
+        CHECK_INT(asked.number, <=, LONG_MS);
+        CHECK_INT(asked.number, >, 1);
+    }
+    end(&world);
+}
+
 TEST(is_taken_over, "a handle takes over a claim of its own, which is no other attempt; not one of "
                     "another handle; and what is said late of the old one changes nothing")
 {

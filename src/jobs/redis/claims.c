@@ -24,12 +24,15 @@
  * Redis Cluster. ARGV: what to do, the holder's value, milliseconds, a reason, ids of copies,
  * the number of a token that may be taken over. Answers {answer, number}, and behind them of a new
  * claim 1 where the job was tried before, of another's the number of its token, if it is of this
- * handle, or a reason and ids. A value that does not
- * begin with weir:claim: means that the job is done elsewhere: go-queue's values are of that kind.
- * What was confirmed or buried names its holder, so that the holder may say it again where it did
- * not get the answer. A copy is noted before it is buried, so that none is buried unknown. */
+ * handle, or a reason and ids. A value that does not begin with weir:claim: means that the job is
+ * done elsewhere: go-queue's values are of that kind. What was confirmed or buried names its
+ * holder, so that the holder may say it again where it did not get the answer. Behind a claim is
+ * its time, to which it is cut where Redis' clock was set back. A copy is noted before it is
+ * buried, so that none is buried unknown. */
 static const char script[] =
-    "local v = redis.call('GET', KEYS[1]) or ''\n"
+    "local value = redis.call('GET', KEYS[1]) or ''\n"
+    "local v, time = string.match(value, '^(weir:claim:.*)%+(%d+)$')\n"
+    "v = v or value\n"
     "local verb, mine, ms = ARGV[1], ARGV[2], tonumber(ARGV[3])\n"
     "local token = string.sub(mine, 12)\n"
     "local own = string.sub(v, 1, 28) == string.sub(mine, 1, 28) and string.sub(v, 29) or '0'\n"
@@ -39,6 +42,7 @@ static const char script[] =
     "  ['return'] = 'weir:claim:failed:' .. token}\n"
     "local function is(prefix) return string.sub(v, 1, #prefix) == prefix end\n"
     "local function set(value, t) redis.call('SET', KEYS[1], value, 'PX', t) end\n"
+    "local function hold(value) set(value .. '+' .. ARGV[3], ms) end\n"
     "local function note()\n"
     "  for id in string.gmatch(ARGV[5], '[^,]+') do redis.call('HSET', KEYS[3], id, '') end\n"
     "  redis.call('PEXPIRE', KEYS[3], month)\n"
@@ -49,7 +53,11 @@ static const char script[] =
     "  note()\n"
     "end\n"
     "local function other()\n"
-    "  if is('weir:claim:') then return {2, redis.call('PTTL', KEYS[1]), tonumber(own)} end\n"
+    "  if is('weir:claim:') then\n"
+    "    local left, most = redis.call('PTTL', KEYS[1]), tonumber(time)\n"
+    "    if most and left > most then redis.call('PEXPIRE', KEYS[1], most) left = most end\n"
+    "    return {2, left, tonumber(own)}\n"
+    "  end\n"
     "  if not is('weir:buried:') then return {3, 0} end\n"
     "  note()\n"
     "  return {4, 0}\n"
@@ -73,14 +81,14 @@ static const char script[] =
     "elseif v ~= '' and v ~= mine and v ~= ends[verb] and not taken then\n"
     "  return other()\n"
     "elseif verb == 'claim' then\n"
-    "  set(mine, ms)\n"
+    "  hold(mine)\n"
     "  if taken then return {1, tonumber(redis.call('GET', KEYS[2]) or 1)} end\n"
     "  local tried = redis.call('EXISTS', KEYS[2])\n"
     "  local n = redis.call('INCR', KEYS[2])\n"
     "  redis.call('PEXPIRE', KEYS[2], ms + day)\n"
     "  return {1, n, tried}\n"
     "elseif verb == 'renew' then\n"
-    "  set(mine, ms)\n"
+    "  hold(mine)\n"
     "elseif verb == 'bury' then\n"
     "  bury()\n"
     "elseif verb == 'confirm' then\n"
@@ -91,7 +99,7 @@ static const char script[] =
     "  if n < 0 or n + ms == 0 then redis.call('DEL', KEYS[2]) end\n" /* 0: tried, and not counted
                                                                        */
     "  if ms == 0 then redis.call('DEL', KEYS[1]) else\n"
-    "    set(ends['return'], ms)\n"
+    "    hold(ends['return'])\n"
     "    redis.call('PEXPIRE', KEYS[2], ms + day)\n"
     "  end\n"
     "end\n"
