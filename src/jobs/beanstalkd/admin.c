@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/array.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/copies.h"
 #include "jobs/error.h"
@@ -14,26 +14,19 @@
 
 /* --- counts --- */
 
-struct names {
-    char (*tube)[WEIR_TUBE_SIZE_MAX + 1];
-    size_t count;
-    size_t capacity;
+struct name {
+    char tube[WEIR_TUBE_SIZE_MAX + 1];
 };
 
-static bool add_name(const struct weir_allocator *memory, struct names *names, const char *tube)
+static enum weir_status add_name(struct weiri_queries *queries, struct weiri_array *names,
+                                 const char *tube, struct weir_error *ret_error)
 {
-    if (names->count == names->capacity) {
-        size_t capacity = names->capacity * 2 + 16;
-        void *grown =
-            weiri_resize(memory, names->tube, names->capacity, capacity, sizeof(*names->tube));
-        if (grown == NULL) {
-            return false;
-        }
-        names->tube = grown;
-        names->capacity = capacity;
+    struct name *name = weiri_array_add(names, &queries->call.cluster->config->allocator);
+    if (name == NULL) {
+        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
-    memcpy(names->tube[names->count++], tube, strlen(tube) + 1);
-    return true;
+    memcpy(name->tube, tube, strlen(tube) + 1);
+    return WEIR_OK;
 }
 
 static int compare(const void *a, const void *b)
@@ -41,7 +34,7 @@ static int compare(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static enum weir_status list_tubes(struct weiri_queries *queries, struct names *names,
+static enum weir_status list_tubes(struct weiri_queries *queries, struct weiri_array *names,
                                    struct weir_error *ret_error)
 {
     const struct weiri_request request = {.verb = WEIRI_LIST_TUBES};
@@ -49,17 +42,15 @@ static enum weir_status list_tubes(struct weiri_queries *queries, struct names *
     enum weir_status status = weiri_queries_check(queries, "list-tubes", ret_error);
     for (size_t i = 0; i < queries->count && status == WEIR_OK; i++) {
         const struct weiri_query *query = &queries->query[i];
-        char tube[WEIR_TUBE_SIZE_MAX + 1];
+        struct name name;
         size_t offset = 0;
         while (status == WEIR_OK && query->kind == WEIRI_OK_BODY &&
-               weiri_stats_next_tube(query->body, query->body_size, &offset, tube)) {
-            if (!add_name(&queries->call.cluster->config->allocator, names, tube)) {
-                status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-            }
+               weiri_stats_next_tube(query->body, query->body_size, &offset, name.tube)) {
+            status = add_name(queries, names, name.tube, ret_error);
         }
     }
     if (names->count > 1) {
-        qsort(names->tube, names->count, sizeof(*names->tube), compare);
+        qsort(names->items, names->count, sizeof(struct name), compare);
     }
     return status;
 }
@@ -107,32 +98,29 @@ enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn
                                      struct weir_error *ret_error)
 {
     struct weiri_cluster *cluster = store;
-    const struct weir_allocator *memory = &cluster->config->allocator;
-    struct names names = {NULL, 0, 0};
+    struct weiri_array names = {.item_size = sizeof(struct name)};
     struct weiri_queries queries;
     enum weir_status status =
         weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    if (tube == NULL) {
-        status = list_tubes(&queries, &names, ret_error);
-    } else if (!add_name(memory, &names, tube)) {
-        status = weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
+    status = tube == NULL ? list_tubes(&queries, &names, ret_error)
+                          : add_name(&queries, &names, tube, ret_error);
+    const struct name *name = names.items;
     bool is_over = false;
     for (size_t i = 0; i < names.count && status == WEIR_OK && !is_over; i++) {
         struct weir_tube_counts counts;
-        if (i > 0 && strcmp(names.tube[i], names.tube[i - 1]) == 0) {
+        if (i > 0 && strcmp(name[i].tube, name[i - 1].tube) == 0) {
             continue;
         }
-        bool is_known = weiri_cluster_count(&queries, names.tube[i], &counts);
+        bool is_known = weiri_cluster_count(&queries, name[i].tube, &counts);
         status = weiri_queries_check(&queries, "stats-tube", ret_error);
         /* Nodes forget a tube that is empty, so that one that is named may have had jobs. */
         is_over = status == WEIR_OK && (is_known || tube != NULL) && fn(&counts, arg) != 0;
     }
     weiri_queries_fini(&queries);
-    weiri_release(memory, names.tube, names.capacity * sizeof(*names.tube));
+    weiri_array_free(&names, &cluster->config->allocator);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/array.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/error.h"
 #include "jobs/redis/claims.h"
@@ -29,11 +30,9 @@ struct mover {
     struct weiri_move *move;
     struct weiri_queries queries; /* for one command */
     size_t node;
-    struct held *held;
-    size_t held_count;
-    size_t held_capacity;
-    bool is_over;   /* the caller wants to end */
-    char away[400]; /* nodes that did not answer, and why */
+    struct weiri_array held; /* struct held */
+    bool is_over;            /* the caller wants to end */
+    char away[400];          /* nodes that did not answer, and why */
 };
 
 /* The copy at hand. */
@@ -58,24 +57,16 @@ static struct weiri_query *ask(struct mover *mover, const struct weiri_request *
  * closed. */
 static void hold(struct mover *mover, const struct at_hand *copy)
 {
-    const struct weir_allocator *memory = &mover->cluster->config->allocator;
-    if (mover->held_count == mover->held_capacity) {
-        size_t capacity = mover->held_capacity * 2 + 16;
-        void *grown =
-            weiri_resize(memory, mover->held, mover->held_capacity, capacity, sizeof(*mover->held));
-        if (grown == NULL) {
-            return;
-        }
-        mover->held = grown;
-        mover->held_capacity = capacity;
+    struct held *held = weiri_array_add(&mover->held, &mover->cluster->config->allocator);
+    if (held != NULL) {
+        *held = (struct held){copy->id, copy->priority, copy->job.run_at_ns};
     }
-    mover->held[mover->held_count++] = (struct held){copy->id, copy->priority, copy->job.run_at_ns};
 }
 
 static void release_held(struct mover *mover)
 {
-    for (size_t i = 0; i < mover->held_count; i++) {
-        const struct held *held = &mover->held[i];
+    const struct held *held = mover->held.items;
+    for (size_t i = 0; i < mover->held.count; i++, held++) {
         int64_t wait = weiri_time_sub(held->run_at_ns, weiri_cluster_now(mover->cluster));
         const struct weiri_request request = {.verb = WEIRI_RELEASE,
                                               .id = held->id,
@@ -83,7 +74,7 @@ static void release_held(struct mover *mover)
                                               .delay_s = weiri_seconds(wait)};
         (void)ask(mover, &request, NULL);
     }
-    mover->held_count = 0;
+    mover->held.count = 0;
 }
 
 static enum weiri_claim_answer claim(struct mover *mover, const struct at_hand *copy,
@@ -270,8 +261,7 @@ static enum weir_status move_node(struct mover *mover, struct weir_error *ret_er
 enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
                                     struct weir_error *ret_error)
 {
-    struct mover mover = {.cluster = store, .move = move};
-    const struct weir_allocator *memory = &mover.cluster->config->allocator;
+    struct mover mover = {.cluster = store, .move = move, .held.item_size = sizeof(struct held)};
     enum weir_status status = weiri_queries_init(&mover.queries, mover.cluster, 1, ret_error);
     while (mover.node < mover.cluster->options.node_count && status == WEIR_OK && !mover.is_over) {
         status = move_node(&mover, ret_error);
@@ -282,7 +272,7 @@ enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
                             mover.away);
     }
     weiri_queries_fini(&mover.queries);
-    weiri_release(memory, mover.held, mover.held_capacity * sizeof(*mover.held));
+    weiri_array_free(&mover.held, &mover.cluster->config->allocator);
     return status;
 }
 

@@ -3,42 +3,13 @@
 /* Counts of tubes, and jobs as they are. What a transaction finds is copied, and told after it. */
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/array.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/copy.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/tube.h"
-
-/* An array that grows. */
-struct findings {
-    char *bytes;
-    size_t item_size;
-    size_t count;
-    size_t capacity;
-};
-
-/* The place of one more item; NULL: out of memory. */
-static void *add_finding(const struct weir_allocator *allocator, struct findings *findings)
-{
-    if (findings->count == findings->capacity) {
-        size_t capacity = findings->capacity == 0 ? 64 : 2 * findings->capacity;
-        char *bytes = weiri_resize(allocator, findings->bytes, findings->capacity, capacity,
-                                   findings->item_size);
-        if (bytes == NULL) {
-            return NULL;
-        }
-        findings->bytes = bytes;
-        findings->capacity = capacity;
-    }
-    return findings->bytes + findings->count++ * findings->item_size;
-}
-
-static void release_findings(const struct weir_allocator *allocator, struct findings *findings)
-{
-    weiri_release(allocator, findings->bytes, findings->capacity * findings->item_size);
-}
 
 /* --- tubes --- */
 
@@ -85,7 +56,7 @@ static int read_tube(struct weiri_reading *reading, sqlite3_stmt *statement, boo
     return SQLITE_OK;
 }
 
-static int read_tubes(struct weiri_reading *reading, const char *tube, struct findings *findings)
+static int read_tubes(struct weiri_reading *reading, const char *tube, struct weiri_array *findings)
 {
     sqlite3_stmt *statement = NULL;
     int64_t pauses = 0;
@@ -104,7 +75,8 @@ static int read_tubes(struct weiri_reading *reading, const char *tube, struct fi
         code = sqlite3_step(statement);
     }
     while (code == SQLITE_ROW) {
-        struct weir_tube_counts *counts = add_finding(&reading->store->config->allocator, findings);
+        struct weir_tube_counts *counts =
+            weiri_array_add(findings, &reading->store->config->allocator);
         code = counts == NULL ? SQLITE_NOMEM : read_tube(reading, statement, pauses > 0, counts);
         if (code == SQLITE_OK) {
             code = sqlite3_step(statement);
@@ -126,19 +98,19 @@ enum weir_status weiri_store_tubes(void *arg, const char *tube, weir_tube_fn *fn
     if (status != WEIR_OK) {
         return status;
     }
-    struct findings findings = {.item_size = sizeof(struct weir_tube_counts)};
+    struct weiri_array findings = {.item_size = sizeof(struct weir_tube_counts)};
     status = weiri_reading_begin(&reading, ret_error);
     if (status == WEIR_OK) {
         int code = read_tubes(&reading, tube, &findings);
         status = weiri_reading_end(&reading, code, ret_error);
     }
     weiri_reading_close(&reading);
-    const struct weir_tube_counts *counts = (const void *)findings.bytes;
+    const struct weir_tube_counts *counts = findings.items;
     size_t i = 0;
     while (status == WEIR_OK && i < findings.count && fn(&counts[i], fn_arg) == 0) {
         i++;
     }
-    release_findings(&store->config->allocator, &findings);
+    weiri_array_free(&findings, &store->config->allocator);
     return status;
 }
 
@@ -212,7 +184,7 @@ enum weir_status weiri_store_peek_id(void *arg, const char *id, weir_job_fn *fn,
 
 /* Finds the numbers of jobs of one state, at most limit. */
 static int list_state(struct weiri_reading *reading, enum weir_job_state state, int64_t tube,
-                      size_t limit, struct findings *findings)
+                      size_t limit, struct weiri_array *findings)
 {
     static const enum weiri_sql lists[] = {
         [WEIR_JOB_DELAYED] = WEIRI_SQL_PEEK_DELAYED,   [WEIR_JOB_READY] = WEIRI_SQL_PEEK_READY,
@@ -224,7 +196,7 @@ static int list_state(struct weiri_reading *reading, enum weir_job_state state, 
     sqlite3_stmt *statement;
     int code = weiri_sql_start(reading->reader, lists[state], values, 3, &statement);
     while (code == SQLITE_ROW) {
-        int64_t *number = add_finding(&reading->store->config->allocator, findings);
+        int64_t *number = weiri_array_add(findings, &reading->store->config->allocator);
         if (number == NULL) {
             code = SQLITE_NOMEM;
             break;
@@ -236,7 +208,7 @@ static int list_state(struct weiri_reading *reading, enum weir_job_state state, 
 }
 
 static int list_jobs(struct weiri_reading *reading, const char *tube, enum weir_job_state state,
-                     size_t limit, struct findings *findings)
+                     size_t limit, struct weiri_array *findings)
 {
     static const enum weir_job_state order[] = {WEIR_JOB_RESERVED, WEIR_JOB_READY, WEIR_JOB_DELAYED,
                                                 WEIR_JOB_BURIED};
@@ -268,19 +240,19 @@ enum weir_status weiri_store_peek(void *arg, const char *tube, enum weir_job_sta
     if (status != WEIR_OK) {
         return status;
     }
-    struct findings findings = {.item_size = sizeof(int64_t)};
+    struct weiri_array findings = {.item_size = sizeof(int64_t)};
     status = weiri_reading_begin(&reading, ret_error);
     if (status == WEIR_OK) {
         int code = list_jobs(&reading, tube, state, limit, &findings);
         status = weiri_reading_end(&reading, code, ret_error);
     }
-    const int64_t *numbers = (const void *)findings.bytes;
+    const int64_t *numbers = findings.items;
     bool is_over = false;
     for (size_t i = 0; i < findings.count && status == WEIR_OK && !is_over; i++) {
         bool is_told;
         status = tell_job(&reading, numbers[i], state, fn, fn_arg, &is_told, &is_over, ret_error);
     }
     weiri_reading_close(&reading);
-    release_findings(&store->config->allocator, &findings);
+    weiri_array_free(&findings, &store->config->allocator);
     return status;
 }
