@@ -68,7 +68,7 @@ static uint64_t read_all(const struct weir_allocator *allocator, const char *byt
     }
     hash = mix(hash, &result, sizeof(result));
     hash = mix(hash, &at, sizeof(at));
-    weiri_parser_fini(&parser);
+    weiri_parser_next(&parser);
     return hash;
 }
 

@@ -154,8 +154,7 @@ static int64_t watch_nodes(struct weiri_cluster *cluster, int64_t now_ns)
             node->check_ns = weiri_time_add(now_ns, CHECK_NS);
             node->check = (struct weiri_command){
                 .conn = conn, .request = {.verb = WEIRI_STATS}, .done = checked};
-            weiri_list_init(&node->check.link);
-            weiri_conn_push(conn, &node->check, now_ns);
+            weiri_conn_push(&node->check, now_ns);
         }
         next = weiri_time_earlier(next, node->is_checked ? INT64_MAX : node->check_ns);
     }

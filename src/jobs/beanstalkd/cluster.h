@@ -135,6 +135,7 @@ struct weiri_query {
     uint64_t id;                  /* of the job; of WEIRI_JOB_TOO_BIG the node's limit */
     char *body;                   /* taken; weiri_queries_fini() frees it */
     size_t body_size;
+    int64_t answered_ns;
     bool is_patient; /* its node was not silent when it was sent */
     uint64_t server; /* of the node that answered, as its facts have it */
     char why[96];    /* not sent or lost: why; set before it is sent: it is not to be */

@@ -136,14 +136,13 @@ struct weiri_parser {
 /* body_size_max: no memory is asked for a longer body. A job's is skipped, others are refused. */
 void weiri_parser_init(struct weiri_parser *parser, const struct weir_allocator *allocator,
                        size_t body_size_max);
-void weiri_parser_fini(struct weiri_parser *parser);
 
 /* Reads bytes up to the end of one reply. ret_used is how many were read. After WEIRI_PARSE_REPLY
  * the reply is the parser's until weiri_parser_next(), which alone may follow
  * BAD and NO_MEMORY. */
 enum weiri_parse weiri_parser_feed(struct weiri_parser *parser, const char *bytes, size_t size,
                                    size_t *ret_used);
-/* Frees the reply and begins the next; also for a new connection. */
+/* Frees the reply and begins the next; also at the end of a connection. */
 void weiri_parser_next(struct weiri_parser *parser);
 
 /* The number of `name: 123` in the body of stats, stats-job or stats-tube. False: there is none. */

@@ -153,7 +153,7 @@ TEST(reads_replies_split_at_every_byte, "each reply is read in one piece and in 
             weiri_parser_next(&parser);
         }
     }
-    weiri_parser_fini(&parser);
+    weiri_parser_next(&parser);
 }
 
 TEST(reads_pipelined_replies, "replies that arrive together are told apart, whatever the pieces")
@@ -184,7 +184,7 @@ TEST(reads_pipelined_replies, "replies that arrive together are told apart, what
             }
         }
         CHECK_INT(seen, ==, GOOD_COUNT);
-        weiri_parser_fini(&parser);
+        weiri_parser_next(&parser);
     }
 }
 
@@ -257,7 +257,7 @@ TEST(refuses_bad_replies, "bytes that are no reply are refused, however they are
                           split, (int)result);
             }
             CHECK(parser.why != NULL);
-            weiri_parser_fini(&parser);
+            weiri_parser_next(&parser);
         }
     }
 }
@@ -271,7 +271,7 @@ TEST(refuses_an_endless_line, "a line that never ends is refused within its boun
     size_t used;
     CHECK_INT(weiri_parser_feed(&parser, line, sizeof(line), &used), ==, WEIRI_PARSE_BAD);
     CHECK_INT(test_allocated_blocks(), ==, 0);
-    weiri_parser_fini(&parser);
+    weiri_parser_next(&parser);
 }
 
 TEST(skips_a_long_body, "a job that is longer than allowed is told without its body, whatever the "
@@ -294,7 +294,7 @@ TEST(skips_a_long_body, "a job that is longer than allowed is told without its b
         CHECK_INT(test_allocated_blocks(), ==, 0);
         weiri_parser_next(&parser);
         CHECK_INT(weiri_parser_feed(&parser, "DELETED\r\n", 9, &used), ==, WEIRI_PARSE_REPLY);
-        weiri_parser_fini(&parser);
+        weiri_parser_next(&parser);
     }
 }
 
@@ -310,7 +310,7 @@ TEST_OOM(lacks_memory_for_a_body, "a body that no memory is there for is told, a
     } else {
         CHECK_INT(result, ==, WEIRI_PARSE_REPLY);
     }
-    weiri_parser_fini(&parser);
+    weiri_parser_next(&parser);
 }
 
 TEST(knows_which_reply_fits, "a reply of another verb is one that is out of step")

@@ -78,7 +78,6 @@ void weiri_conn_fini(struct weiri_conn *conn)
     drop(conn);
     (void)weiri_resolver_wait(&conn->resolver);
     weiri_resolver_free(&conn->resolver);
-    weiri_parser_fini(&conn->parser);
 }
 
 void weiri_conn_fail(struct weiri_conn *conn, int64_t now_ns, const char *what, const char *why)
@@ -173,8 +172,9 @@ static void take_addresses(struct weiri_conn *conn, int64_t now_ns)
 
 /* --- the side of the loop --- */
 
-void weiri_conn_push(struct weiri_conn *conn, struct weiri_command *command, int64_t now_ns)
+void weiri_conn_push(struct weiri_command *command, int64_t now_ns)
 {
+    struct weiri_conn *conn = command->conn;
     if (conn->failures > 0 || !conn->is_wanted) {
         command->done(command, WEIRI_NOT_SENT, NULL);
         return;
@@ -226,7 +226,6 @@ void weiri_conn_leave(struct weiri_command *command)
     copy->request.prefix = bytes;
     copy->request.prefix_size = size;
     copy->request.body_size = 0;
-    weiri_list_init(&copy->link);
     weiri_list_insert_before(&command->link, &copy->link);
     weiri_list_remove(&command->link);
     if (conn->writing == command) {

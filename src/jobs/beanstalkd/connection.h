@@ -136,7 +136,7 @@ void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *co
 void weiri_conn_fini(struct weiri_conn *conn);
 
 /* Hands in a command. Where the node is known to be away it is done at once, as not sent. */
-void weiri_conn_push(struct weiri_conn *conn, struct weiri_command *command, int64_t now_ns);
+void weiri_conn_push(struct weiri_command *command, int64_t now_ns);
 /* Waits for a command's answer no longer: it is done as not sent, or as lost, and then a copy of it
  * goes on. Without memory for that it is waited for. */
 void weiri_conn_leave(struct weiri_command *command);

@@ -146,8 +146,7 @@ static void push(struct world *world, struct sent *sent, enum weiri_verb verb, c
     sent->command.conn = &world->conn;
     sent->command.use = use;
     sent->command.done = done;
-    weiri_list_init(&sent->command.link);
-    weiri_conn_push(&world->conn, &sent->command, world->now_ns);
+    weiri_conn_push(&sent->command, world->now_ns);
 }
 
 TEST(greets_and_pipelines, "a connection learns the node's facts, sends what waits in one go, and "
@@ -388,7 +387,7 @@ static void say_stats(struct world *world, int puts, int records, int index)
     weiri_parser_init(&parser, test_allocator(), 1000);
     CHECK_INT(weiri_parser_feed(&parser, bytes, strlen(bytes), &used), ==, WEIRI_PARSE_REPLY);
     weiri_facts_read(parser.reply.body, parser.reply.body_size, &world->conn.facts);
-    weiri_parser_fini(&parser);
+    weiri_parser_next(&parser);
 }
 
 TEST(sees_a_binlog_that_stands_still, "a node that takes jobs and writes no record has lost its "

@@ -296,8 +296,8 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     struct weir_job_id id = {""};
     size_t size = reply->body_size - prefix_size;
     void *body;
-    if (!weiri_id_add(&id, cluster->options.nodes[copy->lane->node].text, subscription->tube,
-                      reply->id, reply->body == NULL ? NULL : copy->claim.key)) {
+    if (!weiri_id_add(&id, copy->lane->conn.config.endpoint->text, subscription->tube, reply->id,
+                      reply->body == NULL ? NULL : copy->claim.key)) {
         return false;
     }
     const struct weir_job job = {

@@ -197,11 +197,12 @@ uint32_t weiri_cluster_mark(void *store, const char *tube)
 static bool is_signalled(struct weiri_subscription *const *subscriptions,
                          const struct weiri_mark *marks, size_t count)
 {
-    bool is = false;
-    for (size_t i = 0; i < count && !is; i++) {
-        is = subscriptions[i]->signals != marks[i].mark;
+    for (size_t i = 0; i < count; i++) {
+        if (subscriptions[i]->signals != marks[i].mark) {
+            return true;
+        }
     }
-    return is;
+    return false;
 }
 
 bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns)

@@ -32,7 +32,7 @@ void weiri_foreign_add(struct weiri_lane *lane, uint64_t number, const char *why
     *job = (struct foreign){
         .lane = lane, .generation = lane->conn.generation, .number = number, .why = why};
     weiri_list_init(&job->link);
-    weiri_list_insert_before(&lane->subscription->branches[lane->node].foreign, &job->link);
+    weiri_list_insert_before(&lane->branch->foreign, &job->link);
     (void)atomic_fetch_add(&lane->held, 1);
 }
 
@@ -51,7 +51,7 @@ static void buried(struct weiri_command *command, enum weiri_delivery delivery,
     command->owner = NULL;
     if (delivery == WEIRI_ANSWERED && reply->kind == WEIRI_BURIED) {
         count->untold++;
-        count->node = job->lane->node;
+        count->node = job->lane->conn.config.endpoint->text;
         count->number = job->number;
         count->why = job->why;
     }
@@ -77,9 +77,8 @@ static int64_t bury_next(struct weiri_branch *branch, int64_t now_ns)
             .request = {.verb = WEIRI_BURY, .id = job->number, .priority = WEIRI_PRIORITY_OFFSET},
             .owner = job,
             .done = buried};
-        weiri_list_init(&branch->burial.link);
         weiri_list_remove(&job->link);
-        weiri_conn_push(conn, &branch->burial, now_ns);
+        weiri_conn_push(&branch->burial, now_ns);
     }
     return INT64_MAX;
 }
@@ -98,8 +97,7 @@ static int64_t tell(struct weiri_subscription *subscription, int64_t now_ns)
     }
     weiri_broker_log(cluster->config, WEIR_LOG_WARNING,
                      "tube %s: job %s/%s/%" PRIu64 " is buried%s: %s", subscription->tube,
-                     cluster->options.nodes[count->node].text, subscription->tube, count->number,
-                     others, count->why);
+                     count->node, subscription->tube, count->number, others, count->why);
     count->untold = 0;
     count->tell_ns = weiri_time_add(now_ns, TELL_NS);
     return INT64_MAX;

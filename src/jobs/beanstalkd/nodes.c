@@ -29,29 +29,19 @@ static void read_answer(const struct weiri_query *query, struct weiri_node_facts
     node->buried = weiri_query_number(query, "current-jobs-buried");
 }
 
-/* Asks one that has answered before, so that the time is not that of connecting. */
-static int tell_node(struct weiri_queries *queries, size_t index, const char *why, weir_node_fn *fn,
-                     void *arg)
+static int tell_node(const struct weiri_query *query, int64_t start_ns, weir_node_fn *fn, void *arg)
 {
-    struct weir_node node = {.name = queries->call.cluster->options.nodes[index].text,
+    struct weiri_node_facts facts = {.max_job_size = 0};
+    struct weir_node node = {.name = query->command.conn->config.endpoint->text,
                              .kind = WEIR_NODE_BEANSTALKD,
                              .state = WEIR_NODE_AWAY,
-                             .why = why,
+                             .why = "",
                              .version = ""};
-    char text[200] = "";
-    struct weiri_node_facts facts = {.max_job_size = 0};
-    if (why[0] == '\0') {
-        int64_t start = weiri_monotonic_now();
-        const struct weiri_request request = {.verb = WEIRI_STATS};
-        const struct weiri_query *query = queries->query;
-        weiri_queries_ask(queries, index, &request, NULL);
-        if (query->kind == WEIRI_OK_BODY) {
-            node.answer_ns = weiri_monotonic_now() - start;
-            read_answer(query, &facts, &node);
-        } else {
-            weiri_query_tell(query, text, sizeof(text));
-            node.why = text;
-        }
+    if (query->kind == WEIRI_OK_BODY) {
+        node.answer_ns = query->answered_ns - start_ns;
+        read_answer(query, &facts, &node);
+    } else {
+        node.why = query->kind != 0 ? weiri_reply_name(query->kind) : query->why;
     }
     return fn(&node, arg);
 }
@@ -86,33 +76,27 @@ enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
                                      struct weir_error *ret_error)
 {
     struct weiri_cluster *cluster = store;
-    size_t count = cluster->options.node_count;
-    struct weiri_queries first;
-    struct weiri_queries second;
-    enum weir_status status = weiri_queries_init(&first, cluster, count, ret_error);
+    struct weiri_queries queries;
+    enum weir_status status =
+        weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);
     if (status != WEIR_OK) {
-        return status;
-    }
-    status = weiri_queries_init(&second, cluster, 1, ret_error);
-    if (status != WEIR_OK) {
-        weiri_queries_fini(&first);
         return status;
     }
     const struct weiri_request request = {.verb = WEIRI_STATS};
-    weiri_queries_ask(&first, WEIRI_ALL_NODES, &request, NULL);
+    int64_t start = 0;
+    /* Twice, so that the time is not that of connecting. */
+    for (int i = 0; i < 2; i++) {
+        start = weiri_monotonic_now();
+        weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, NULL);
+    }
     bool is_over = false;
-    for (size_t i = 0; i < count && !is_over; i++) {
-        const struct weiri_query *query = &first.query[i];
-        const char *why = query->kind == WEIRI_OK_BODY        ? ""
-                          : query->delivery == WEIRI_ANSWERED ? weiri_reply_name(query->kind)
-                                                              : query->why;
-        is_over = tell_node(&second, i, why, fn, arg) != 0;
+    for (size_t i = 0; i < queries.count && !is_over; i++) {
+        is_over = tell_node(&queries.query[i], start, fn, arg) != 0;
     }
     if (cluster->claims != NULL && !is_over) {
         tell_redis(cluster, fn, arg);
     }
-    weiri_queries_fini(&second);
-    weiri_queries_fini(&first);
+    weiri_queries_fini(&queries);
     return WEIR_OK;
 }
 

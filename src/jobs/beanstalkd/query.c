@@ -68,6 +68,7 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
     struct weiri_query *query = WEIRI_CONTAINER(command, struct weiri_query, command);
     struct weiri_queries *queries = command->owner;
     query->delivery = delivery;
+    query->answered_ns = weiri_monotonic_now();
     if (reply != NULL) {
         query->kind = reply->kind;
         query->id =
@@ -80,7 +81,7 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
         (void)snprintf(query->why, sizeof(query->why), "%.90s", command->conn->why);
     }
     queries->patient -= query->is_patient;
-    plan_check(queries, weiri_monotonic_now());
+    plan_check(queries, query->answered_ns);
     weiri_call_answer(&queries->call);
 }
 
@@ -98,7 +99,7 @@ static void send_queries(struct weiri_call *call, int64_t now_ns)
     for (size_t i = 0; i < count; i++) {
         struct weiri_query *query = &queries->query[i];
         if (query->why[0] == '\0') {
-            weiri_conn_push(query->command.conn, &query->command, now_ns);
+            weiri_conn_push(&query->command, now_ns);
         } else {
             answered(&query->command, WEIRI_NOT_SENT, NULL);
         }
@@ -144,7 +145,6 @@ struct weiri_query *weiri_queries_add(struct weiri_queries *queries, size_t node
                                               .use = use,
                                               .owner = queries,
                                               .done = answered}};
-    weiri_list_init(&query->command.link);
     return query;
 }
 

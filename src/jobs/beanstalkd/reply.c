@@ -64,11 +64,6 @@ void weiri_parser_next(struct weiri_parser *parser)
     parser->skip = 0;
 }
 
-void weiri_parser_fini(struct weiri_parser *parser)
-{
-    weiri_parser_next(parser);
-}
-
 static enum weiri_parse refuse(struct weiri_parser *parser, const char *why)
 {
     parser->why = why;

@@ -39,24 +39,11 @@ void weiri_copy_send(struct weiri_copy *copy, const struct weiri_request *reques
 {
     copy->command =
         (struct weiri_command){.conn = &copy->lane->conn, .request = *request, .done = done};
-    weiri_list_init(&copy->command.link);
     if (weiri_copy_is_alive(copy)) {
-        weiri_conn_push(&copy->lane->conn, &copy->command, weiri_monotonic_now());
+        weiri_conn_push(&copy->command, weiri_monotonic_now());
     } else {
         done(&copy->command, WEIRI_NOT_SENT, NULL);
     }
-}
-
-/* Whole seconds until a time, rounded up: never early. */
-static uint32_t seconds_until(const struct weiri_copy *copy, int64_t run_at_ns)
-{
-    int64_t now = weiri_cluster_now(copy->lane->subscription->cluster);
-    int64_t delay = weiri_time_sub(run_at_ns, now);
-    if (delay <= 0) {
-        return 0;
-    }
-    int64_t seconds = delay / WEIR_SECONDS(1) + (delay % WEIR_SECONDS(1) != 0);
-    return seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
 }
 
 /* Answers the first settlement. It and the copy stay until that is told, at the end of the round.
@@ -82,12 +69,6 @@ static void finish_own(struct weiri_copy *copy, bool is_good)
 }
 
 static void send_event(struct weiri_copy *copy);
-
-/* Another has the claim, or has settled the job. */
-static bool is_others(enum weiri_claim_answer answer)
-{
-    return answer == WEIRI_CLAIM_BUSY || answer == WEIRI_CLAIM_DONE || answer == WEIRI_CLAIM_BURIED;
-}
 
 static void settled(struct weiri_command *command, enum weiri_delivery delivery,
                     struct weiri_reply *reply)
@@ -192,7 +173,7 @@ static void claim_told(struct weiri_claim *claim, enum weiri_claim_answer told, 
     } else if (told == WEIRI_CLAIM_MINE && copy->event == WEIRI_JOB_DONE) {
         weiri_copy_note_done(copy);
         delete_others(copy);
-    } else if (is_others(told) && !is_touch) {
+    } else if (told != WEIRI_CLAIM_MINE && told != WEIRI_CLAIM_AWAY && !is_touch) {
         /* Another took it when this claim's lease ended, and settles it. */
         copy->event = told == WEIRI_CLAIM_DONE     ? WEIRI_JOB_DONE
                       : told == WEIRI_CLAIM_BURIED ? WEIRI_JOB_BURY
@@ -242,7 +223,8 @@ static void begin(struct weiri_copy *copy)
     const struct weiri_settlement *settlement =
         WEIRI_CONTAINER(copy->settlements.next, struct weiri_settlement, link);
     copy->event = settlement->event;
-    copy->delay_s = seconds_until(copy, settlement->run_at_ns);
+    int64_t now = weiri_cluster_now(copy->lane->subscription->cluster);
+    copy->delay_s = weiri_seconds_up(weiri_time_sub(settlement->run_at_ns, now));
     (void)snprintf(copy->claim.reason, sizeof(copy->claim.reason), "%s",
                    settlement->reason == NULL ? "" : settlement->reason);
     tell_claim(copy);

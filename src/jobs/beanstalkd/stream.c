@@ -86,7 +86,6 @@ static struct weiri_command *own_command(struct weiri_conn *conn, enum weiri_ver
                                        .request = {.verb = verb, .tube = tube},
                                        .limit_ns = limit_ns,
                                        .done = own_done};
-    weiri_list_init(&conn->own.link);
     conn->is_own_sent = true;
     return &conn->own;
 }

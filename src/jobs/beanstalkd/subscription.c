@@ -25,7 +25,7 @@ static void reserved(struct weiri_command *command, enum weiri_delivery delivery
                      struct weiri_reply *reply)
 {
     struct weiri_lane *lane = WEIRI_CONTAINER(command->conn, struct weiri_lane, conn);
-    struct weiri_branch *branch = &lane->subscription->branches[lane->node];
+    struct weiri_branch *branch = lane->branch;
     branch->asked--;
     branch->is_hot = delivery == WEIRI_ANSWERED && reply->kind == WEIRI_RESERVED;
     if (branch->is_hot) {
@@ -36,7 +36,7 @@ static void reserved(struct weiri_command *command, enum weiri_delivery delivery
 /* Sends reserves on a lane; each waits for so long on the node. */
 static void ask(struct weiri_lane *lane, size_t count, uint32_t seconds, int64_t now_ns)
 {
-    struct weiri_branch *branch = &lane->subscription->branches[lane->node];
+    struct weiri_branch *branch = lane->branch;
     branch->last = lane;
     branch->asked = count;
     for (size_t i = 0; i < count; i++) {
@@ -45,8 +45,7 @@ static void ask(struct weiri_lane *lane, size_t count, uint32_t seconds, int64_t
             (struct weiri_command){.conn = &lane->conn,
                                    .request = {.verb = WEIRI_RESERVE_TIMEOUT, .count = seconds},
                                    .done = reserved};
-        weiri_list_init(&command->link);
-        weiri_conn_push(&lane->conn, command, now_ns);
+        weiri_conn_push(command, now_ns);
     }
 }
 
@@ -75,7 +74,7 @@ static void add_lane(struct weiri_subscription *subscription, size_t node)
     weiri_conn_init(&lane->conn, &config);
     lane->conn.is_wanted = true;
     lane->subscription = subscription;
-    lane->node = node;
+    lane->branch = branch;
     if (!weiri_cluster_add_conn(cluster, &lane->conn)) {
         weiri_release(&cluster->config->allocator, lane, sizeof(*lane));
         return;
@@ -84,17 +83,15 @@ static void add_lane(struct weiri_subscription *subscription, size_t node)
 }
 
 /* Tells of a lane that has failed and is about to be made again, though its node is there. */
-static void tell_of_lane(const struct weiri_lane *lane, int64_t now_ns)
+static void tell_of_lane(const struct weiri_lane *lane, const struct weiri_node *node,
+                         int64_t now_ns)
 {
-    const struct weiri_subscription *subscription = lane->subscription;
-    const struct weiri_cluster *cluster = subscription->cluster;
-    struct weiri_branch *branch = &lane->subscription->branches[lane->node];
     const struct weiri_conn *conn = &lane->conn;
     if (conn->failures > 0 && conn->state == WEIRI_CONN_DOWN && conn->retry_ns <= now_ns &&
-        branch->tell_ns <= now_ns && cluster->nodes[lane->node].control.failures == 0) {
-        branch->tell_ns = weiri_time_add(now_ns, TELL_NS);
-        weiri_broker_log(cluster->config, WEIR_LOG_WARNING,
-                         "tube %s: cannot reserve from node %s: %s", subscription->tube,
+        lane->branch->tell_ns <= now_ns && node->control.failures == 0) {
+        lane->branch->tell_ns = weiri_time_add(now_ns, TELL_NS);
+        weiri_broker_log(lane->subscription->cluster->config, WEIR_LOG_WARNING,
+                         "tube %s: cannot reserve from node %s: %s", conn->config.watched,
                          conn->config.endpoint->text, conn->why);
     }
 }
@@ -107,7 +104,7 @@ static void want_lane(struct weiri_subscription *subscription, size_t node, int6
         struct weiri_lane *lane = branch->lanes[i];
         if (atomic_load(&lane->held) == 0) {
             lane->conn.is_wanted = true;
-            tell_of_lane(lane, now_ns);
+            tell_of_lane(lane, &subscription->cluster->nodes[node], now_ns);
             return;
         }
     }

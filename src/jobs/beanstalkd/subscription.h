@@ -32,7 +32,7 @@ struct weiri_done {
 struct weiri_lane {
     struct weiri_conn conn;
     struct weiri_subscription *subscription;
-    size_t node;
+    struct weiri_branch *branch;
     atomic_size_t held; /* jobs reserved on it and not settled */
 };
 
@@ -57,7 +57,7 @@ struct weiri_foreign_count {
     size_t untold; /* since the log was told */
     int64_t tell_ns;
     /* The last one. */
-    size_t node;
+    const char *node;
     uint64_t number;
     const char *why;
 };
