@@ -249,7 +249,7 @@ TEST(refuses_what_nodes_cannot_hold, "a body over the nodes' limit, a priority a
     options.delay_ns = WEIR_SECONDS((INT64_C(1) << 32) + 60);
     CHECK_STATUS(put_text(broker, "t", "job", &options, &id, &error), WEIR_ERANGE);
     CHECK_COUNTS(broker, "t", 0, 3, 0, 0);
-    const char *bad[] = {"1", "x/t/1", "127.0.0.1:1/t/1", "", ","};
+    const char *bad[] = {"1", "x/t/1", "127.0.0.1:/t/1", "", ","};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         size_t count;
         CHECK_STATUS(weir_broker_remove(broker, &bad[i], 1, &count, &error), WEIR_EINVAL);

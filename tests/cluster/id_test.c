@@ -179,3 +179,58 @@ TEST(has_a_tag, "the id of one copy tells what its job is, by a tag that it can 
     }
     servers_end(&servers);
 }
+
+/* A broker of the first two nodes. */
+static weir_broker *open_two(const struct servers *servers, size_t i)
+{
+    static struct ledger ledger;
+    char url[256];
+    char claims[64];
+    (void)snprintf(claims, sizeof(claims), "/?claims=redis://127.0.0.1:%d", servers->redis.port);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d,127.0.0.1:%d%s",
+                   servers->node[0].port, servers->node[1].port, i == 0 ? "" : claims);
+    return ledger_open(&ledger, url);
+}
+
+TEST(outlives_a_list,
+     "where a node has left the list of nodes, its copy counts as away: the others "
+     "are found and removed; with claims that is certain, without it is told")
+{
+    struct servers servers;
+    servers_start(&servers);
+    for (size_t i = 0; i < 2; i++) {
+        char name[32];
+        char shown[WEIR_JOB_ID_SIZE];
+        struct weir_why why;
+        struct weir_error error;
+        weir_broker *broker = open_on(&servers, i);
+        struct weir_job_id id = put(broker, "t", "job");
+        weir_broker_close(broker);
+        (void)snprintf(name, sizeof(name), "127.0.0.1:%d", servers.node[2].port);
+        struct weir_job_id last = {""};
+        const char *at = strstr(id.text, name);
+        CHECK(at != NULL);
+        (void)snprintf(last.text, sizeof(last.text), "%.*s", (int)strcspn(at, ","), at);
+
+        broker = open_two(&servers, i);
+        CHECK_STATUS(weir_broker_peek_id(broker, id.text, keep_id, shown, &error), WEIR_OK);
+        CHECK_STATUS(weir_broker_why(broker, id.text, &why, &error), WEIR_OK);
+        CHECK_STATUS(weir_broker_peek_id(broker, last.text, keep_id, shown, &error),
+                     WEIR_EUNAVAILABLE);
+        CHECK(strstr(error.text, name) != NULL);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, last.text, &error), WEIR_EUNKNOWN);
+        CHECK(strstr(error.text, name) != NULL);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, id.text, &error),
+                     i == 0 ? WEIR_EUNKNOWN : WEIR_OK);
+        CHECK(i == 1 || strstr(error.text, name) != NULL);
+        CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
+        weir_broker_close(broker);
+
+        struct ledger ledger = {.all = 0};
+        broker = open_on(&servers, i);
+        ledger_consume(broker, &ledger);
+        CHECK_INT(ledger.all, ==, i == 0 ? 1 : 0);
+        weir_broker_close(broker);
+    }
+    servers_end(&servers);
+}

@@ -231,11 +231,16 @@ enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn 
     if (status != WEIR_OK) {
         return status;
     }
+    size_t count = copies.count;
     const struct weiri_query *found = weiri_copies_read(&copies);
     if (found != NULL) {
         (void)show(store, &found[0], &found[1], fn, arg);
-    } else {
-        status = weiri_queries_check(&copies.queries, "peek", ret_error);
+    } else if (copies.silent == count) {
+        status =
+            weiri_fail(ret_error, WEIR_EUNAVAILABLE, "peek: no node answered: %s", copies.away);
+    } else if (copies.silent > 0) {
+        weiri_broker_log(copies.cluster->config, WEIR_LOG_WARNING,
+                         "peek: what is on these nodes is not counted: %s", copies.away);
     }
     weiri_queries_fini(&copies.queries);
     return found != NULL || status != WEIR_OK

@@ -121,7 +121,8 @@ int64_t weiri_calls_advance(struct weiri_cluster *cluster, int64_t now_ns);
 
 /* One copy of a job, as its id names it. */
 struct weiri_copy_id {
-    size_t node;
+    const char *text;             /* in the id */
+    size_t node;                  /* their number: the broker's URL names the endpoint no more */
     uint64_t number;              /* 0: a put was sent that the node did not answer in time */
     char tag[WEIRI_TAG_SIZE + 1]; /* "": none */
     char tube[WEIR_TUBE_SIZE_MAX + 1];
@@ -138,7 +139,7 @@ struct weiri_query {
     int64_t answered_ns;
     bool is_patient; /* its node was not silent when it was sent */
     uint64_t server; /* of the node that answered, as its facts have it */
-    char why[96];    /* not sent or lost: why; set before it is sent: it is not to be */
+    char why[96];    /* not sent or lost: why */
     char prefix[WEIRI_STAMP_SIZE + WEIRI_MAC_SIZE]; /* of a put */
 };
 

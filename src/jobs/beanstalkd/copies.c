@@ -16,30 +16,51 @@ enum weir_status weiri_copies_begin(struct weiri_copies *copies, const char *id,
     return weiri_id_parse(copies->cluster, id, copies->ids, &copies->count, ret_error);
 }
 
+static bool is_known(const struct weiri_copies *copies, size_t i)
+{
+    return copies->ids[i].node < copies->cluster->options.node_count && copies->ids[i].number != 0;
+}
+
 static void add_query(struct weiri_copies *copies, size_t i, enum weiri_verb verb)
 {
     const struct weiri_request request = {
         .verb = verb, .id = copies->ids[i].number, .priority = copies->priorities[i]};
-    struct weiri_query *query =
-        weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
-    if (request.id == 0) {
-        (void)snprintf(query->why, sizeof(query->why), "it did not answer the put");
+    (void)weiri_queries_add(&copies->queries, copies->ids[i].node, &request, NULL);
+}
+
+/* Tells of the copies that cannot be asked for, as of those that are away. Returns how many. */
+static size_t tell_of_unknown(struct weiri_copies *copies)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < copies->count; i++) {
+        const struct weiri_copy_id *id = &copies->ids[i];
+        size_t used = strlen(copies->away);
+        if (!is_known(copies, i)) {
+            (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%s%.*s: %s",
+                           used > 0 ? "; " : "", (int)strcspn(id->text, "/"), id->text,
+                           id->number == 0 ? "it did not answer the put"
+                                           : "the broker's URL does not name it");
+            count++;
+        }
     }
+    return count;
 }
 
 size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const bool *mask)
 {
     weiri_queries_clear(&copies->queries);
     for (size_t i = 0; i < copies->count; i++) {
-        if (mask == NULL || mask[i]) {
+        if (is_known(copies, i) && (mask == NULL || mask[i])) {
             add_query(copies, i, verb);
         }
     }
     weiri_queries_run(&copies->queries);
+    size_t unknown = 0;
     if (mask == NULL) {
         copies->away[0] = '\0';
+        unknown = tell_of_unknown(copies);
     }
-    return weiri_queries_away(&copies->queries, copies->away, sizeof(copies->away));
+    return unknown + weiri_queries_away(&copies->queries, copies->away, sizeof(copies->away));
 }
 
 enum weir_status weiri_copies_fail(const struct weiri_copies *copies, const char *what,
@@ -96,9 +117,10 @@ static const struct weiri_query *keep_named(struct weiri_copies *copies)
     const struct weiri_query *first = NULL;
     bool is_one[WEIRI_NODES_MAX];
     bool is_all_one = true;
+    const struct weiri_query *body = copies->queries.query;
     for (size_t i = 0; i < copies->count; i++) {
-        const struct weiri_query *body = &copies->queries.query[2 * i];
-        bool is_found = body[0].kind == WEIRI_FOUND && body[1].kind == WEIRI_OK_BODY;
+        bool is_found =
+            is_known(copies, i) && body[0].kind == WEIRI_FOUND && body[1].kind == WEIRI_OK_BODY;
         is_one[i] = is_found && is_named(&copies->ids[i], &body[0], &body[1]);
         copies->states[i] = is_found ? WEIR_JOB_READY : (enum weir_job_state)0;
         if (is_one[i]) {
@@ -110,6 +132,7 @@ static const struct weiri_query *keep_named(struct weiri_copies *copies)
             first = first == NULL ? body : first;
             is_all_one = is_all_one && is_same(first, body);
         }
+        body += is_known(copies, i) ? 2 : 0;
     }
     size_t kept = 0;
     for (size_t i = 0; i < copies->count; i++) {
@@ -132,12 +155,14 @@ const struct weiri_query *weiri_copies_read(struct weiri_copies *copies)
 {
     weiri_queries_clear(&copies->queries);
     for (size_t i = 0; i < copies->count; i++) {
-        add_query(copies, i, WEIRI_PEEK);
-        add_query(copies, i, WEIRI_STATS_JOB);
+        if (is_known(copies, i)) {
+            add_query(copies, i, WEIRI_PEEK);
+            add_query(copies, i, WEIRI_STATS_JOB);
+        }
     }
     weiri_queries_run(&copies->queries);
-    copies->silent = 0;
     copies->away[0] = '\0';
+    copies->silent = tell_of_unknown(copies);
     for (size_t i = 0; i < copies->queries.count; i += 2) {
         const struct weiri_query *query = &copies->queries.query[i];
         query += query->delivery == WEIRI_ANSWERED;
@@ -159,7 +184,8 @@ static bool add_copies(struct weiri_copies *copies, char *ids)
          text = strtok_r(NULL, ",", &rest)) {
         struct weiri_copy_id *added = &copies->ids[copies->count];
         size_t one = 0;
-        bool is_new = weiri_id_parse(copies->cluster, text, added, &one, NULL) == WEIR_OK;
+        bool is_new = weiri_id_parse(copies->cluster, text, added, &one, NULL) == WEIR_OK &&
+                      is_known(copies, copies->count);
         (void)snprintf(added->tag, sizeof(added->tag), "%.*s", WEIRI_TAG_SIZE, copies->claim.key);
         for (size_t i = 0; i < copies->count && is_new; i++) {
             uint64_t number = copies->ids[i].number;

@@ -23,9 +23,11 @@ bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube
     return true;
 }
 
-/* The node of an endpoint; their number: the broker's URL does not name it. */
-static size_t find_node(const struct weiri_cluster *cluster, const char *text, size_t size)
+/* Reads an endpoint: a host and its port, or the path of a socket. */
+static bool read_endpoint(const struct weiri_cluster *cluster, const char *text, size_t size,
+                          size_t *ret_node)
 {
+    size_t digits = 0;
     size_t node = 0;
     for (; node < cluster->options.node_count; node++) {
         const char *endpoint = cluster->options.nodes[node].text;
@@ -33,7 +35,11 @@ static size_t find_node(const struct weiri_cluster *cluster, const char *text, s
             break;
         }
     }
-    return node;
+    *ret_node = node;
+    while (digits < size && text[size - digits - 1] >= '0' && text[size - digits - 1] <= '9') {
+        digits++;
+    }
+    return text[0] == '%' || (digits > 0 && size > digits + 1 && text[size - digits - 1] == ':');
 }
 
 /* Reads one copy of an id. A tube's name may hold slashes and dots, an endpoint no slash, a number
@@ -51,7 +57,7 @@ static bool read_copy(const struct weiri_cluster *cluster, const char *text, siz
         return false;
     }
     size_t tube_size = (size_t)(number - tube) - 2;
-    ret_copy->node = find_node(cluster, text, (size_t)(tube - text));
+    ret_copy->text = text;
     memcpy(ret_copy->tube, tube + 1, tube_size);
     ret_copy->tube[tube_size] = '\0';
     const char *dot = memchr(number, '.', (size_t)(end - number));
@@ -59,7 +65,7 @@ static bool read_copy(const struct weiri_cluster *cluster, const char *text, siz
                                   strspn(dot + 1, "0123456789abcdef") >= WEIRI_TAG_SIZE);
     size_t digits = (size_t)((dot == NULL ? end : dot) - number);
     (void)snprintf(ret_copy->tag, sizeof(ret_copy->tag), "%s", dot == NULL ? "" : dot + 1);
-    return ret_copy->node < cluster->options.node_count && is_tag &&
+    return read_endpoint(cluster, text, (size_t)(tube - text), &ret_copy->node) && is_tag &&
            (number[0] != '0' || digits == 1) && weir_tube_check(ret_copy->tube, NULL) == WEIR_OK &&
            weiri_number_read(number, digits, &ret_copy->number);
 }
@@ -74,7 +80,7 @@ enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char 
         if (count == WEIRI_NODES_MAX || !read_copy(cluster, at, size, &ret_copies[count])) {
             return weiri_fail(ret_error, WEIR_EINVAL,
                               "\"%.*s\" at offset %zu of job id \"%.100s\": expected "
-                              "endpoint/tube/number, the endpoint being one of the broker URL",
+                              "endpoint/tube/number, the endpoint being that of a node",
                               size < 80 ? (int)size : 80, at, (size_t)(at - text), text);
         }
         count++;

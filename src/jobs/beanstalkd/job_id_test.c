@@ -35,6 +35,20 @@ TEST(reads_what_it_writes,
     }
 }
 
+TEST(knows_who_left, "a copy on a node that the broker's URL does not name is a copy all the same")
+{
+    static const char *const ids[] = {"h:2/t/1", "h:111/t/1", "%2Frun%2Fc.sock/t/1", "[::1]:1/t/1"};
+    for (size_t i = 0; i < 4; i++) {
+        struct weiri_copy_id copies[WEIRI_NODES_MAX];
+        size_t count = 0;
+        struct weir_error error;
+        CHECK_STATUS(weiri_id_parse(&cluster, ids[i], copies, &count, &error), WEIR_OK);
+        CHECK_INT(count, ==, 1);
+        CHECK_INT(copies[0].node, ==, 3);
+        CHECK(copies[0].text == ids[i] && copies[0].number == 1);
+    }
+}
+
 TEST(refuses_bad_ids, "an id that no put of this cluster has made is refused, with its place")
 {
     static const struct {
@@ -55,8 +69,10 @@ TEST(refuses_bad_ids, "an id that no put of this cluster has made is refused, wi
         {"h:1/t/1x", "offset 0"},
         {"h:1/t/18446744073709551616", "offset 0"},
         {"h:1/a b/1", "offset 0"},
-        {"h:2/t/1", "offset 0"},
-        {"h:111/t/1", "offset 0"},
+        {"h/t/1", "offset 0"},
+        {"h:/t/1", "offset 0"},
+        {"h:x/t/1", "offset 0"},
+        {":1/t/1", "offset 0"},
         {"h:1/t/1.", "offset 0"},
         {"h:1/t/.01234567", "offset 0"},
         {"h:1/t/1.0123456", "offset 0"},
@@ -64,7 +80,7 @@ TEST(refuses_bad_ids, "an id that no put of this cluster has made is refused, wi
         {"h:1/t/1.0123456A", "offset 0"},
         {"h:1/t/1.01234567.", "offset 0"},
         {"h:1/t/1,", "\"\" at offset 8"},
-        {"h:1/t/1,h:2/t/1", "\"h:2/t/1\" at offset 8"},
+        {"h:1/t/1,h:2/t", "\"h:2/t\" at offset 8"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weiri_copy_id copies[WEIRI_NODES_MAX];

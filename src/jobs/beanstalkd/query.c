@@ -77,7 +77,7 @@ static void answered(struct weiri_command *command, enum weiri_delivery delivery
         query->body_size = reply->body_size;
         query->server = command->conn->facts.server;
         reply->body = NULL;
-    } else if (query->why[0] == '\0') {
+    } else {
         (void)snprintf(query->why, sizeof(query->why), "%.90s", command->conn->why);
     }
     queries->patient -= query->is_patient;
@@ -98,11 +98,7 @@ static void send_queries(struct weiri_call *call, int64_t now_ns)
     plan_check(queries, now_ns);
     for (size_t i = 0; i < count; i++) {
         struct weiri_query *query = &queries->query[i];
-        if (query->why[0] == '\0') {
-            weiri_conn_push(&query->command, now_ns);
-        } else {
-            answered(&query->command, WEIRI_NOT_SENT, NULL);
-        }
+        weiri_conn_push(&query->command, now_ns);
     }
 }
 
