@@ -159,24 +159,23 @@ static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
     return fn(&job, arg);
 }
 
-/* Shows the copies that were found, up to a limit. */
-static enum weir_status show_found(const struct weiri_queries *queries, size_t limit,
-                                   weir_job_fn *fn, void *arg, size_t *shown, bool *is_over,
-                                   struct weir_error *ret_error)
+/* Shows the copies that were found, until none is left to be shown. */
+static enum weir_status show_found(const struct weiri_queries *queries, weir_job_fn *fn, void *arg,
+                                   size_t *left, struct weir_error *ret_error)
 {
     struct weiri_queries facts;
     enum weir_status status = weiri_queries_init(&facts, queries->call.cluster, 1, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    for (size_t i = 0; i < queries->count && status == WEIR_OK && !*is_over; i++) {
+    for (size_t i = 0; i < queries->count && status == WEIR_OK && *left > 0; i++) {
         const struct weiri_query *found = &queries->query[i];
         const struct weiri_request request = {.verb = WEIRI_STATS_JOB, .id = found->id};
-        if (found->kind == WEIRI_FOUND && *shown < limit) {
-            (*shown)++;
+        if (found->kind == WEIRI_FOUND) {
             weiri_queries_ask(&facts, weiri_query_node(found), &request, NULL);
             status = weiri_queries_check(&facts, "stats-job", ret_error);
-            *is_over = show(queries->call.cluster, found, facts.query, fn, arg) != 0;
+            bool is_over = show(queries->call.cluster, found, facts.query, fn, arg) != 0;
+            *left = is_over ? 0 : *left - 1;
         }
     }
     weiri_queries_fini(&facts);
@@ -203,8 +202,6 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
     if (status != WEIR_OK) {
         return status;
     }
-    size_t shown = 0;
-    bool is_over = false;
     for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]) && status == WEIR_OK; v++) {
         if (state != 0 && state != verbs[v].state) {
             continue;
@@ -213,7 +210,7 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
         weiri_queries_ask(&queries, WEIRI_ALL_NODES, &request, tube);
         status = weiri_queries_check(&queries, weiri_verb_name(verbs[v].verb), ret_error);
         if (status == WEIR_OK) {
-            status = show_found(&queries, limit, fn, arg, &shown, &is_over, ret_error);
+            status = show_found(&queries, fn, arg, &limit, ret_error);
         }
     }
     weiri_queries_fini(&queries);

@@ -12,6 +12,8 @@
 
 /* For how long a copy is kept while another one runs. */
 #define LOOK_NS WEIR_MS(100)
+/* For how long it goes back to its node then, at most. */
+#define LOOK_SECONDS_MAX 64
 /* For how long a copy goes back to its node at most because its claim's server is away. */
 #define AWAY_SECONDS_MAX 8
 /* For how long a job is known as done here; Redis knows it for `remember`. */
@@ -118,8 +120,7 @@ static void look_later(struct weiri_copy *copy, int64_t lease_ms)
         weiri_copy_hold_back(copy);
         return;
     }
-    uint32_t reserves = copy->reservation->job.attempts;
-    int64_t seconds = INT64_C(1) << (reserves < 6 ? reserves : 6);
+    int64_t seconds = weiri_time_shift(1, copy->reservation->job.attempts, LOOK_SECONDS_MAX);
     seconds = weiri_time_earlier(seconds, lease_ms / 1000 + 1);
     weiri_copy_leave(copy, WEIRI_JOB_RELEASE, (uint32_t)seconds);
 }
@@ -309,7 +310,6 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     memcpy(body, reply->body + prefix_size, size);
     copy->reservation->job.run_at_ns = run_at_ns;
     copy->reservation->number = (int64_t)(reply->id & INT64_MAX);
-    copy->reservation->token = copy->generation;
     copy->reservation->backend = copy;
     return true;
 }

@@ -68,7 +68,7 @@ static int64_t bury_next(struct weiri_branch *branch, int64_t now_ns)
             drop(job);
             continue;
         }
-        if (branch->asked > 0 && branch->is_hot && branch->bury_ns > now_ns) {
+        if (branch->asked > 0 && branch->hot != NULL && branch->bury_ns > now_ns) {
             return branch->bury_ns;
         }
         branch->bury_ns = weiri_time_add(now_ns, PACE_NS);

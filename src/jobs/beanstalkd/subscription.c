@@ -27,8 +27,8 @@ static void reserved(struct weiri_command *command, enum weiri_delivery delivery
     struct weiri_lane *lane = WEIRI_CONTAINER(command->conn, struct weiri_lane, conn);
     struct weiri_branch *branch = lane->branch;
     branch->asked--;
-    branch->is_hot = delivery == WEIRI_ANSWERED && reply->kind == WEIRI_RESERVED;
-    if (branch->is_hot) {
+    branch->hot = delivery == WEIRI_ANSWERED && reply->kind == WEIRI_RESERVED ? lane : NULL;
+    if (branch->hot != NULL) {
         weiri_copy_arrive(lane, reply);
     }
 }
@@ -37,7 +37,6 @@ static void reserved(struct weiri_command *command, enum weiri_delivery delivery
 static void ask(struct weiri_lane *lane, size_t count, uint32_t seconds, int64_t now_ns)
 {
     struct weiri_branch *branch = lane->branch;
-    branch->last = lane;
     branch->asked = count;
     for (size_t i = 0; i < count; i++) {
         struct weiri_command *command = &branch->reserves[i];
@@ -120,13 +119,13 @@ static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, 
                           int64_t now_ns)
 {
     struct weiri_branch *branch = &subscription->branches[node];
-    struct weiri_lane *last = branch->last;
+    struct weiri_lane *hot = branch->hot;
     if (branch->asked > 0) {
         return INT64_MAX;
     }
-    if (branch->is_hot && last->conn.state == WEIRI_CONN_UP &&
-        atomic_load(&last->held) < WEIRI_HELD_MAX) {
-        ask(last, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
+    if (hot != NULL && hot->conn.state == WEIRI_CONN_UP &&
+        atomic_load(&hot->held) < WEIRI_HELD_MAX) {
+        ask(hot, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
         return INT64_MAX;
     }
     struct weiri_lane *lane = find_lane(branch, 0);

@@ -40,12 +40,11 @@ struct weiri_lane {
 struct weiri_branch {
     struct weiri_lane *lanes[WEIRI_LANES_MAX];
     size_t lane_count;
-    struct weiri_lane *last; /* the one that reserves, or did last */
     struct weiri_command reserves[WEIRI_RESERVES_MAX];
-    size_t asked;    /* reserves under way */
-    bool is_hot;     /* the last reserve brought a job */
-    int64_t poll_ns; /* when to ask without waiting, where all lanes hold jobs */
-    int64_t tell_ns; /* when to tell next that a lane fails */
+    size_t asked;           /* reserves under way */
+    struct weiri_lane *hot; /* where the last reserve brought a job; NULL: it did not */
+    int64_t poll_ns;        /* when to ask without waiting, where no lane can wait */
+    int64_t tell_ns;        /* when to tell next that a lane fails */
 
     struct weiri_list foreign;   /* jobs to be buried */
     struct weiri_command burial; /* of one of them, its owner; NULL: none is under way */
