@@ -111,6 +111,48 @@ TEST(connects_meanwhile, "while a further connection to a node is being made, th
     servers_end(&world.servers);
 }
 
+static int wait_for_flag(weir_context *context, const struct weir_job *job, void *arg)
+{
+    _Atomic bool *may_end = arg;
+    (void)context;
+    (void)job;
+    while (!*may_end) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    return WEIR_OK;
+}
+
+TEST(looks_again_soon, "the copies of a job that runs go back to their nodes for a second at first")
+{
+    struct world world;
+    struct weir_error error;
+    _Atomic bool may_end = false;
+    weir_consumer *consumer = NULL;
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    begin(&world, 4096, "&min_written=3");
+    options.handler = wait_for_flag;
+    options.arg = (void *)&may_end;
+    options.workers = 2; /* one is for copies */
+    ledger_put(world.broker, 0, 1);
+    CHECK_STATUS(weir_consumer_new(world.broker, "t", &options, &consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
+    int node = 0;
+    while (node_number(&world.servers, node, "stats-job 1", "releases") == 0) {
+        node = (node + 1) % SERVER_NODES;
+    }
+    long long delay = node_number(&world.servers, node, "stats-job 1", "delay");
+    long long releases = node_number(&world.servers, node, "stats-job 1", "releases");
+    CHECK_INT(delay, <=, 1 << releases >> 1); /* and twice as long each time */
+    may_end = true;
+    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+    weir_broker_close(world.broker);
+    proxy_end(&world.proxy);
+    servers_end(&world.servers);
+}
+
 TEST(falls_silent, "a node that takes bytes and answers none holds up nothing but one time limit")
 {
     struct world world;

@@ -108,6 +108,12 @@ static void admit(struct weiri_copy *copy, uint64_t attempts)
     }
 }
 
+/* A second once it was reserved, then twice as long each time. */
+static uint32_t seconds_after(const struct weiri_copy *copy, int64_t most)
+{
+    return (uint32_t)weiri_time_shift(1, copy->reservation->job.attempts - 1, most);
+}
+
 /* Another copy runs, or waits for its retry. This one is kept for a moment, since most jobs are
  * short; then it goes back to its node, for longer each time, at most until the claim must have
  * ended. Not later: a process that hangs keeps what it has reserved, since beanstalkd 1.12 forgets
@@ -120,9 +126,9 @@ static void look_later(struct weiri_copy *copy, int64_t lease_ms)
         weiri_copy_hold_back(copy);
         return;
     }
-    int64_t seconds = weiri_time_shift(1, copy->reservation->job.attempts, LOOK_SECONDS_MAX);
-    seconds = weiri_time_earlier(seconds, lease_ms / 1000 + 1);
-    weiri_copy_leave(copy, WEIRI_JOB_RELEASE, (uint32_t)seconds);
+    weiri_copy_leave(
+        copy, WEIRI_JOB_RELEASE,
+        seconds_after(copy, weiri_time_earlier(LOOK_SECONDS_MAX, lease_ms / 1000 + 1)));
 }
 
 static bool has_claim(const struct weiri_copy *copy)
@@ -137,9 +143,7 @@ static void ask(struct weiri_copy *copy);
 uint32_t weiri_copy_away_seconds(const struct weiri_copy *copy)
 {
     bool are_away = weiri_claims_away(subscription_of(copy)->cluster->claims) != NULL;
-    uint32_t reserves = copy->reservation->job.attempts;
-    return are_away ? 1
-                    : (uint32_t)weiri_time_shift(1, reserves, INT64_C(2) * AWAY_SECONDS_MAX) / 2;
+    return are_away ? 1 : seconds_after(copy, AWAY_SECONDS_MAX);
 }
 
 static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, int64_t number)

@@ -81,18 +81,22 @@ static void add_lane(struct weiri_subscription *subscription, size_t node)
     branch->lanes[branch->lane_count++] = lane;
 }
 
-/* Tells of a lane that has failed and is about to be made again, though its node is there. */
-static void tell_of_lane(const struct weiri_lane *lane, const struct weiri_node *node,
-                         int64_t now_ns)
+/* Tells of a lane that has failed and is about to be made again, while the node's control
+ * connection is the one of its last failure: it is not the node that is away. */
+static void tell_of_lane(struct weiri_lane *lane, const struct weiri_conn *control, int64_t now_ns)
 {
     const struct weiri_conn *conn = &lane->conn;
-    if (conn->failures > 0 && conn->state == WEIRI_CONN_DOWN && conn->retry_ns <= now_ns &&
-        lane->branch->tell_ns <= now_ns && node->control.failures == 0) {
+    if (conn->failures == 0 || conn->state != WEIRI_CONN_DOWN || conn->retry_ns > now_ns) {
+        return;
+    }
+    if (lane->control == control->generation && control->failures == 0 &&
+        lane->branch->tell_ns <= now_ns) {
         lane->branch->tell_ns = weiri_time_add(now_ns, TELL_NS);
         weiri_broker_log(lane->subscription->cluster->config, WEIR_LOG_WARNING,
                          "tube %s: cannot reserve from node %s: %s", conn->config.watched,
                          conn->config.endpoint->text, conn->why);
     }
+    lane->control = control->generation;
 }
 
 /* Has a lane connected that will hold no job. */
@@ -103,7 +107,7 @@ static void want_lane(struct weiri_subscription *subscription, size_t node, int6
         struct weiri_lane *lane = branch->lanes[i];
         if (atomic_load(&lane->held) == 0) {
             lane->conn.is_wanted = true;
-            tell_of_lane(lane, &subscription->cluster->nodes[node], now_ns);
+            tell_of_lane(lane, &subscription->cluster->nodes[node].control, now_ns);
             return;
         }
     }

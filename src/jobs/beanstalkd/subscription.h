@@ -33,6 +33,7 @@ struct weiri_lane {
     struct weiri_conn conn;
     struct weiri_subscription *subscription;
     struct weiri_branch *branch;
+    uint32_t control;   /* the connection of its node at its last failure */
     atomic_size_t held; /* jobs reserved on it and not settled */
 };
 
