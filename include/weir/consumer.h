@@ -182,8 +182,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consu
 WEIR_API uint64_t weir_consumer_buried(const weir_consumer *consumer);
 
 /** Asks the consumer to end: nothing more is reserved, running handlers go on to their end (a
- * second call cancels their contexts), jobs reserved but not started go back at once. Does not
- * block; thread-safe; to be followed by weir_consumer_wait(). Not async-signal-safe. */
+ * second call cancels their contexts), jobs reserved but not started go back at once. A cluster
+ * whose Redis is away is told of ends for five seconds more; then these jobs are left to run again,
+ * and the log names them. Does not block; thread-safe; to be followed by weir_consumer_wait(). Not
+ * async-signal-safe. */
 WEIR_API void weir_consumer_stop(weir_consumer *consumer);
 
 /** Frees a consumer; one that runs is stopped twice and waited for. Takes NULL. Not from a handler.

@@ -95,6 +95,7 @@ struct weiri_task {
     bool is_ending;                /* the settlement of the action is the backend's */
     bool is_left;                  /* its worker left its end to the fetcher */
     uint32_t refusals;             /* of the end: WEIR_EUNAVAILABLE, in a row */
+    int64_t give_up_ns;            /* no more tries of it then; 0: before a stop */
     int64_t settle_ns;             /* when to try again then */
 };
 

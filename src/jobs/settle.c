@@ -10,6 +10,8 @@
 
 /* How long a worker waits for the answer to its job's end. */
 #define PATIENCE_NS WEIR_MS(100)
+/* For how long an end is told again once the consumer was stopped. */
+#define LAST_TRIES_NS WEIR_SECONDS(5)
 
 /* The last use of the consumer by a thread of the backend's: the fetcher ends, and the consumer can
  * be freed, once all settlements were told of. */
@@ -108,11 +110,15 @@ bool weiri_task_settle(struct weiri_task *task)
     return is_known;
 }
 
-static bool may_retry_locked(const weir_consumer *consumer, const struct weiri_task *task)
+static bool may_retry_locked(const weir_consumer *consumer, struct weiri_task *task, int64_t now_ns)
     WEIRI_REQUIRES(consumer->mutex)
 {
+    if (consumer->stops > 0 && task->give_up_ns == 0) {
+        task->give_up_ns = weiri_time_add(now_ns, LAST_TRIES_NS);
+    }
+    bool is_in_time = task->give_up_ns == 0 || now_ns < task->give_up_ns;
     return task->action.settlement.status == WEIR_EUNAVAILABLE && consumer->stops < 2 &&
-           consumer->end_status == WEIR_OK;
+           is_in_time && consumer->end_status == WEIR_OK;
 }
 
 /* A task that was left of which the end is known, or is to be tried again now; NULL: none. */
@@ -126,7 +132,7 @@ static struct weiri_task *find_left_locked(weir_consumer *consumer, int64_t now_
         if (!task->is_left || task->is_ending || task->is_being_touched) {
             continue;
         }
-        if (!may_retry_locked(consumer, task) || task->settle_ns <= now_ns) {
+        if (!may_retry_locked(consumer, task, now_ns) || task->settle_ns <= now_ns) {
             return task;
         }
         *ret_next_ns = weiri_time_earlier(*ret_next_ns, task->settle_ns);
@@ -141,20 +147,21 @@ int64_t weiri_left_advance(weir_consumer *consumer)
     struct weiri_task *task;
     weiri_mutex_lock(&consumer->mutex);
     while ((task = find_left_locked(consumer, now, &next)) != NULL) {
-        bool may_retry = may_retry_locked(consumer, task);
+        bool may_retry = may_retry_locked(consumer, task, now);
         if (!may_retry) {
             task->is_settled = true;
             weiri_list_remove(&task->link);
             consumer->is_notified = true; /* it may have been the last */
         }
         weiri_mutex_unlock(&consumer->mutex);
+        if (task->action.settlement.status == WEIR_EUNAVAILABLE &&
+            (!may_retry || weiri_retry_is_told(task->refusals))) {
+            weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
+                             "tube %s: job %s ended and %s: Redis for claims is away",
+                             task->reservation->job.tube, task->reservation->job.id,
+                             may_retry ? "cannot be settled" : "is left to run again");
+        }
         if (may_retry) {
-            if (weiri_retry_is_told(task->refusals)) {
-                weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
-                                 "tube %s: job %s ended and cannot be settled: Redis for claims is "
-                                 "away",
-                                 task->reservation->job.tube, task->reservation->job.id);
-            }
             begin_end(task);
         } else {
             if (task->was_run) {

@@ -99,6 +99,49 @@ TEST(ends_with_its_lease, "a claim that is not renewed is another's once its tim
     end(&world);
 }
 
+TEST(names_a_right_that_lacks,
+     "a user who lacks a right is told of with its name, once, and nothing is "
+     "claimed; one who has those of the documents gets claims")
+{
+    static const char *const rights[][2] = {
+        {"+@all -del", "may not run DEL"},
+        {"+@all -evalsha", "NOPERM"},
+        {"+@all -script", "NOPERM"},
+        {"+@all -hset", "may not run HSET"},
+        {"+@all -pexpire", "may not run PEXPIRE"},
+        {"+@all -time", "may not run TIME"},
+        {"+@all resetkeys ~weir:*", "NOPERM"},
+        {"+@read +@write -incr", "NOPERM"},
+        {"+@read +@write +@scripting +select +time +config|get", NULL},
+        {"+evalsha +script|load +select +time +get +set +exists +del +incr +decr +pttl +pexpire "
+         "+hset +hget +hkeys",
+         NULL},
+    };
+    struct world world;
+    begin(&world, WEIR_SECONDS(20));
+    for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+        char command[256];
+        char url[64];
+        char answer[64];
+        weiri_claims_close(world.claims);
+        (void)snprintf(command, sizeof(command), "ACL SETUSER u reset on >p ~* %s", rights[i][0]);
+        redis_say(world.servers.redis.port, command, answer, sizeof(answer));
+        CHECK_STRING(answer, "+OK\r\n");
+        (void)snprintf(url, sizeof(url), "redis://u:p@127.0.0.1:%d/1", world.servers.redis.port);
+        world.log[0] = '\0';
+        open_claims(&world, url, WEIR_SECONDS(20));
+        bool has_all = rights[i][1] == NULL;
+        for (int tries = 0; tries < 3; tries++) {
+            CHECK_INT(ask(&world, WEIRI_CLAIM, rights[i][0], 1, LONG_MS).answer, ==,
+                      has_all ? WEIRI_CLAIM_MINE : WEIRI_CLAIM_AWAY);
+        }
+        if (has_all ? world.log[0] != '\0' : strstr(world.log, rights[i][1]) == NULL) {
+            test_fail(__FILE__, __LINE__, "%s: %s", rights[i][0], world.log);
+        }
+    }
+    end(&world);
+}
+
 /* Redis' clock is set back by a day: what is to live for a time lives for a day more. */
 static void set_back(const struct world *world)
 {

@@ -114,6 +114,42 @@ TEST(waits_while_redis_is_stopped, "while Redis hangs no job runs and none is lo
     end(&world);
 }
 
+/* Redis is gone for good while the job runs. */
+static int lose_redis(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct world *world = arg;
+    server_end(&world->servers.redis);
+    return ledger_handle(context, job, &world->ledger);
+}
+
+TEST(ends_without_redis, "one stop ends a consumer whose job cannot be settled since Redis is gone "
+                         "for good; the log says what is left, and it comes back")
+{
+    struct world world;
+    begin_with(&world, NULL, "claims=REDIS", "is left to run again");
+    ledger_put(world.producer, 0, 1);
+    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    options.handler = lose_redis;
+    options.arg = &world;
+    weir_consumer *consumer = NULL;
+    CHECK_STATUS(weir_consumer_new(world.broker, "t", &options, &consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    while (world.ledger.all == 0) {
+        (void)sched_yield();
+    }
+    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    CHECK_INT(world.ledger.words, ==, 1);
+    weir_consumer_free(consumer);
+    weir_broker_close(world.broker);
+    world.broker = NULL;
+    struct weir_tube_counts counts;
+    do {
+        counts = jobs_counts(world.producer, "t");
+    } while (counts.ready + counts.delayed != SERVER_NODES);
+    end(&world);
+}
+
 /* A Redis that keeps its claims when it is killed. */
 static const char *const keeping[] = {"--appendonly", "yes", "--appendfsync", "always", NULL};
 

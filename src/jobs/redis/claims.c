@@ -30,6 +30,18 @@
  * its time, to which it is cut where Redis' clock was set back. A copy is noted before it is
  * buried, so that none is buried unknown. */
 static const char script[] =
+    "if ARGV[1] == 'probe' then\n" /* may its user do what is done below? */
+    "  local k = KEYS[3]\n"
+    "  for _, c in ipairs({{'TIME'}, {'HSET', k, 'a', ''}, {'HGET', k, 'a'}, {'HKEYS', k},\n"
+    "      {'SET', k, 0, 'PX', 1}, {'GET', k}, {'EXISTS', k}, {'INCR', k}, {'DECR', k},\n"
+    "      {'PTTL', k}, {'PEXPIRE', k, 1}, {'DEL', k}}) do\n"
+    "    local r = redis.pcall(unpack(c))\n"
+    "    if type(r) == 'table' and string.find(string.lower(r.err or ''), 'user ') then\n"
+    "      return redis.error_reply('NOPERM its user may not run ' .. c[1])\n"
+    "    end\n"
+    "  end\n"
+    "  return {1, 0}\n"
+    "end\n"
     "local value = redis.call('GET', KEYS[1]) or ''\n"
     "local v, time = string.match(value, '^(weir:claim:.*)%+(%d+)$')\n"
     "v = v or value\n"
@@ -139,6 +151,7 @@ static struct weiri_redis_server *add_server(struct weiri_claims *claims, const 
     server->config = claims->config;
     server->url = &claims->url;
     server->script = script;
+    server->sha = claims->sha;
     server->time_limit_ns = claims->time_limit_ns;
     weiri_redis_server_init(server, host, port);
     return server;

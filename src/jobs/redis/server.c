@@ -11,6 +11,9 @@
 
 #include "base/time.h"
 
+/* The key of the empty body, which no job has. */
+#define PROBE "d41d8cd98f00b204e9800998ecf8427e"
+
 void weiri_redis_server_init(struct weiri_redis_server *server, const char *host, int port)
 {
     (void)snprintf(server->host, sizeof(server->host), "%s", host);
@@ -116,11 +119,15 @@ static void on_role(redisAsyncContext *redis, void *answer, void *arg)
     }
 }
 
-static void on_script(redisAsyncContext *redis, void *answer, void *arg)
+/* The last answer of the greeting. Another error than of rights is one of the probe's key alone. */
+static void on_probe(redisAsyncContext *redis, void *answer, void *arg)
 {
     const redisReply *reply = answer;
     struct weiri_redis_server *server = redis->ev.data;
-    on_step(redis, answer, arg);
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+        strncmp(reply->str, "NOPERM", 6) == 0) {
+        on_step(redis, answer, arg);
+    }
     if (reply != NULL && !server->is_spoiled) {
         server->greeting_limit_ns = INT64_MAX;
         server->asked = 0;
@@ -153,7 +160,11 @@ static void greet(const struct weiri_redis_server *server)
         (void)redisAsyncCommand(redis, on_role, NULL, "ROLE");
     }
     (void)redisAsyncCommand(redis, on_policy, NULL, "CONFIG GET maxmemory-policy");
-    (void)redisAsyncCommand(redis, on_script, NULL, "SCRIPT LOAD %s", server->script);
+    (void)redisAsyncCommand(redis, on_step, NULL, "SCRIPT LOAD %s", server->script);
+    (void)redisAsyncCommand(redis, on_probe, NULL,
+                            "EVALSHA %s 3 " PROBE " weir:attempts:{" PROBE "} weir:dead:{" PROBE
+                            "} probe weir:claim: 0",
+                            server->sha);
 }
 
 /* The master's address, from a sentinel. */

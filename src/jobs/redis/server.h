@@ -21,7 +21,8 @@ struct weiri_redis_server {
     struct weiri_claims *claims;
     const struct weiri_broker_config *config;
     const struct weiri_redis_url *url;
-    const char *script; /* loaded by the greeting */
+    const char *script; /* loaded by the greeting, and asked with `probe` for the user's rights */
+    const char *sha;
     int64_t time_limit_ns;
     char host[256]; /* "": the unix socket of the URL */
     int port;
