@@ -144,7 +144,7 @@ static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
     }
     weiri_claim_key(found->body, found->body_size, look.key);
     (void)weiri_id_add(&id, cluster->options.nodes[weiri_query_node(found)].text, stats.tube,
-                       found->id, found->body == NULL ? NULL : look.key);
+                       found->id, look.key);
     const char *why_bad = weiri_body_read(cluster, stats.tube, found->body, found->body_size,
                                           &job.run_at_ns, &prefix);
     if (why_bad != NULL) {

@@ -142,7 +142,7 @@ enum weir_status weiri_cluster_change(void *store, const struct weiri_change *ch
         status = weiri_copies_begin(&copies, change->ids[i], ret_error);
     }
     if (status == WEIR_OK) {
-        status = weiri_queries_init(&copies.queries, store, 2 * WEIRI_NODES_MAX, ret_error);
+        status = weiri_queries_init(&copies.queries, store, (size_t)2 * WEIRI_NODES_MAX, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -195,7 +195,7 @@ static bool kick_first(struct kick *kick, size_t node, const char *tube)
     if (found->kind != WEIRI_FOUND) {
         return false;
     }
-    (void)weiri_id_add(&id, copies->cluster->options.nodes[node].text, tube, found->id, NULL);
+    (void)weiri_id_add(&id, copies->cluster->options.nodes[node].text, tube, found->id, "");
     (void)weiri_copies_begin(copies, id.text, NULL);
     enum weir_status status = kick_job(copies, &error);
     bool is_kicked = weiri_copies_find(copies, WEIRI_KICKED) != NULL;
@@ -217,7 +217,7 @@ enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count,
 {
     struct kick kick = {.copies = {.cluster = store}};
     enum weir_status status =
-        weiri_queries_init(&kick.copies.queries, store, 2 * WEIRI_NODES_MAX, ret_error);
+        weiri_queries_init(&kick.copies.queries, store, (size_t)2 * WEIRI_NODES_MAX, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

@@ -198,7 +198,7 @@ bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
                          struct weir_tube_counts *ret_counts);
 
 /* Ids: endpoint/tube/number, a dot and the tag of the body, joined by commas; dq's have no tags.
- * Adds a copy; false: it does not fit. key: the claim's; NULL: without a tag. */
+ * Adds a copy; false: it does not fit. key: the claim's; "": without a tag. */
 bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number,
                   const char *key);
 /* Reads an id. ret_copies has WEIRI_NODES_MAX members. */

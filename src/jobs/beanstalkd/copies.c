@@ -97,11 +97,9 @@ static bool is_named(const struct weiri_copy_id *id, const struct weiri_query *b
                      const struct weiri_query *facts)
 {
     char tube[WEIR_TUBE_SIZE_MAX + 1] = "";
-    char key[WEIRI_CLAIM_KEY_SIZE] = "";
+    char key[WEIRI_CLAIM_KEY_SIZE];
     (void)weiri_stats_text(facts->body, facts->body_size, "tube", tube, sizeof(tube));
-    if (body->body != NULL) {
-        weiri_claim_key(body->body, body->body_size, key);
-    }
+    weiri_claim_key(body->body, body->body_size, key);
     return strcmp(tube, id->tube) == 0 && strncmp(key, id->tag, strlen(id->tag)) == 0;
 }
 
@@ -115,7 +113,7 @@ static bool is_same(const struct weiri_query *a, const struct weiri_query *b)
 static const struct weiri_query *keep_named(struct weiri_copies *copies)
 {
     const struct weiri_query *first = NULL;
-    bool is_one[WEIRI_NODES_MAX];
+    bool is_one[WEIRI_NODES_MAX] = {false};
     bool is_all_one = true;
     const struct weiri_query *body = copies->queries.query;
     for (size_t i = 0; i < copies->count; i++) {

@@ -3,6 +3,7 @@
 /* A reserved copy from its arrival to the stock, on the cluster's thread. early.c is where it
  * waits, settle.c its end. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -120,8 +121,7 @@ static uint32_t seconds_after(const struct weiri_copy *copy, int64_t most)
  * most TTRs while it is busy. */
 static void look_later(struct weiri_copy *copy, int64_t lease_ms)
 {
-    if (!copy->is_second && subscription_of(copy)->early_count < WEIRI_EARLY_MAX) {
-        copy->is_second = true;
+    if (copy->look_ns == 0 && subscription_of(copy)->early_count < WEIRI_EARLY_MAX) {
         copy->look_ns = weiri_time_add(weiri_monotonic_now(), LOOK_NS);
         weiri_copy_hold_back(copy);
         return;
@@ -189,12 +189,9 @@ static void claimed(struct weiri_claim *claim, enum weiri_claim_answer answer, i
 /* The number that the first digits of the copy's key are. */
 static size_t number_of_key(const struct weiri_copy *copy, size_t digits)
 {
-    size_t number = 0;
-    for (size_t i = 0; i < digits; i++) {
-        char c = copy->claim.key[i];
-        number = number << 4 | (size_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-    return number;
+    char text[4];
+    (void)snprintf(text, sizeof(text), "%.*s", (int)digits, copy->claim.key);
+    return strtoul(text, NULL, 16);
 }
 
 static struct weiri_list *bucket_of(const struct weiri_copy *copy)
@@ -302,7 +299,7 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     size_t size = reply->body_size - prefix_size;
     void *body;
     if (!weiri_id_add(&id, copy->lane->conn.config.endpoint->text, subscription->tube, reply->id,
-                      reply->body == NULL ? NULL : copy->claim.key)) {
+                      copy->claim.key)) {
         return false;
     }
     const struct weir_job job = {

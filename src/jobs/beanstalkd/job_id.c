@@ -14,8 +14,8 @@ bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube
 {
     size_t used = strlen(id->text);
     int length = snprintf(id->text + used, sizeof(id->text) - used, "%s%s/%s/%" PRIu64 "%s%.*s",
-                          used == 0 ? "" : ",", endpoint, tube, number, key == NULL ? "" : ".",
-                          WEIRI_TAG_SIZE, key == NULL ? "" : key);
+                          used == 0 ? "" : ",", endpoint, tube, number, key[0] == '\0' ? "" : ".",
+                          WEIRI_TAG_SIZE, key);
     if (length < 0 || (size_t)length >= sizeof(id->text) - used) {
         id->text[used] = '\0';
         return false;

@@ -20,7 +20,7 @@ TEST(reads_what_it_writes,
         size_t count = 0;
         struct weir_error error;
         CHECK(weiri_id_add(&id, "h:11", tubes[i], 1, "0123456789abcdef"));
-        CHECK(weiri_id_add(&id, "h:1", tubes[i], UINT64_MAX, NULL));
+        CHECK(weiri_id_add(&id, "h:1", tubes[i], UINT64_MAX, ""));
         CHECK(weiri_id_add(&id, "%2Frun%2Fb.sock", tubes[i], 0, "01234567"));
         CHECK_STATUS(weiri_id_parse(&cluster, id.text, copies, &count, &error), WEIR_OK);
         for (size_t j = 0; j < 3; j++) {
@@ -92,7 +92,7 @@ TEST(refuses_bad_ids, "an id that no put of this cluster has made is refused, wi
         }
     }
     struct weir_job_id full = {""};
-    while (weiri_id_add(&full, "h:1", "tube", 1, NULL)) {
+    while (weiri_id_add(&full, "h:1", "tube", 1, "")) {
     }
     CHECK_INT(strlen(full.text), <, WEIR_JOB_ID_SIZE);
     CHECK_INT(full.text[strlen(full.text) - 1], ==, '1');

@@ -139,7 +139,7 @@ static void tell_node(struct weiri_copy *copy, bool is_awaited)
 
 static bool is_looking(const struct weiri_copy *copy)
 {
-    return copy->is_early && copy->is_second;
+    return copy->is_early && copy->look_ns != 0;
 }
 
 /* A job is done: its other copies that are held back here are deleted. */

@@ -76,8 +76,7 @@ struct weiri_copy {
     bool is_asking; /* Redis is asked for the claim */
     bool is_claimed;
     bool is_held;     /* counted in its lane */
-    bool is_second;   /* another copy had the claim */
-    int64_t look_ns;  /* when to look at its claim again */
+    int64_t look_ns;  /* another copy had the claim: when to look at it again; else 0 */
     int64_t touch_ns; /* when to touch it while it is early */
     int64_t ready_ns; /* since when it is here, then since when it is in the stock */
     int64_t told_ns;  /* when claim and node were told something last */

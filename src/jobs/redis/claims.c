@@ -140,7 +140,10 @@ struct weiri_claims {
 
 void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZE])
 {
-    (void)MD5Data((const uint8_t *)body, size, key);
+    key[0] = '\0';
+    if (body != NULL) {
+        (void)MD5Data((const uint8_t *)body, size, key);
+    }
 }
 
 static struct weiri_redis_server *add_server(struct weiri_claims *claims, const char *host,

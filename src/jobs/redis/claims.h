@@ -88,7 +88,7 @@ void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls,
 /* Is all that was pushed answered? */
 bool weiri_claims_are_answered(const struct weiri_claims *claims);
 
-/* The key of a body. */
+/* The key of a body; "": body is NULL, since it was too long to be read. */
 void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZE]);
 
 #endif
