@@ -308,6 +308,7 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
     if (copy->reservation == NULL) {
         return false;
     }
+    WEIRI_ASSERT(reply->body != NULL); /* one that was skipped is none of ours */
     memcpy(body, reply->body + prefix_size, size);
     copy->reservation->job.run_at_ns = run_at_ns;
     copy->reservation->number = (int64_t)(reply->id & INT64_MAX);
