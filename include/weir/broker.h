@@ -129,9 +129,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
  * `redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],...` (some nodes of a Redis Cluster; others are
  * found), with at most 16 hosts. `rediss:` (TLS) is WEIR_ENOTSUP.
  *
- * Each line of hmac_key_file is a key of 16 to 255 bytes, at most four. It is read when the broker
- * is opened. The MAC lies between the run time and the body, so go-queue's consumers see it as the
- * beginning of a body: a tube with MACs is weir's alone. It covers tube, run time and body. */
+ * Each line of hmac_key_file is a key of 16 to 255 bytes, or `-` for none, at most four. It is read
+ * when the broker is opened. The MAC lies between the run time and the body, so go-queue's
+ * consumers see it as the beginning of a body: a tube with MACs is weir's alone. It covers tube,
+ * run time and body. */
 struct weir_cluster_options {
     size_t size;              /**< Set by WEIR_CLUSTER_OPTIONS_INIT. */
     const char *const *nodes; /**< Each HOST, HOST:PORT (11300), [IPV6]:PORT, or a unix socket's
@@ -150,8 +151,9 @@ struct weir_cluster_options {
     uint32_t flags;     /**< Of enum weir_cluster_flags. */
     uint32_t reserved0; /**< Zero. */
     const char *hmac_key_file; /**< Jobs carry a MAC by the first key of this file, and one that has
-                                  none by any of its keys is buried; NULL: neither. Borrowed during
-                                  the call. */
+                                  none by any of its keys is buried, but where a line is `-`; NULL:
+                                  they carry none, and one that does is buried. Borrowed during the
+                                  call. */
     int64_t remember_ns; /**< For so long claims know that a job is done, or removed, so that a copy
                             on a node that was away does not run; 0: a day. */
 };

@@ -43,7 +43,7 @@ static void write_keys(const char *text)
     CHECK(fclose(file) == 0);
 }
 
-/* One node, so that all is where the test looks for it. */
+/* One node, so that all is where the test looks for it. key_file: NULL: none. */
 static enum weir_status open_keyed(struct world *world, const char *key_file,
                                    struct weir_error *ret_error)
 {
@@ -52,8 +52,9 @@ static enum weir_status open_keyed(struct world *world, const char *key_file,
     options.allocator = *test_allocator();
     options.log = keep_log;
     options.log_arg = world;
-    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1&late=0&hmac_key_file=%s",
-                   world->servers.node[0].port, key_file);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1%s%s",
+                   world->servers.node[0].port,
+                   key_file == NULL ? "" : "&hmac_key_file=", key_file == NULL ? "" : key_file);
     return weir_broker_open(url, &options, &world->broker, ret_error);
 }
 
@@ -216,6 +217,51 @@ TEST(exchanges_keys,
     CHECK_INT(world.runs, ==, 2);
     CHECK_INT(world.told, ==, 0);
     end(&world);
+}
+
+/* The broker of a host on which the file has these lines; NULL: that has none. */
+static void become(struct world *world, const char *keys)
+{
+    struct weir_error error;
+    weir_broker_close(world->broker);
+    if (keys != NULL) {
+        write_keys(keys);
+    }
+    CHECK_STATUS(open_keyed(world, keys == NULL ? NULL : "key", &error), WEIR_OK);
+}
+
+TEST(begins_with_a_key,
+     "each step to a first key, host by host: what a host of one step puts runs on "
+     "hosts of the next, and the other way round")
+{
+    static const char *const steps[] = {NULL, "-\n" KEY "\n", KEY "\n-\n", KEY "\n"};
+    struct world world;
+    int runs = 0;
+    begin(&world, KEY "\n");
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 2; j++) {
+            become(&world, steps[i + j]);
+            put(&world);
+            become(&world, steps[i + 1 - j]);
+            consume_all(&world, "t");
+            CHECK_INT(world.runs, ==, ++runs);
+        }
+    }
+    /* What looks like a MAC must be a good one in each step. */
+    char signed_body[200];
+    put(&world);
+    peek_raw(&world, runs + 1, signed_body, sizeof(signed_body));
+    consume_all(&world, "t");
+    *strstr(signed_body, "hello") = 'j';
+    for (int i = 0; i < 4; i++) {
+        become(&world, steps[i]);
+        put_raw(&world, "u", signed_body);
+        consume_all(&world, "u");
+        CHECK_INT(buried(&world, "u"), ==, i + 1);
+    }
+    CHECK_INT(world.runs, ==, runs + 1);
+    end(&world);
+    CHECK_INT(world.told, ==, 3); /* the first step knows no keys */
 }
 
 TEST(opens_with_a_key_only, "a broker whose file of keys is missing or bad is not opened")

@@ -119,13 +119,7 @@ const char *weiri_body_read(const struct weiri_cluster *cluster, const char *tub
     if (!weiri_stamp_read(body, size, ret_run_at_ns, ret_prefix_size)) {
         return "its body does not begin with a run time and a slash";
     }
-    if (cluster->keys.count > 0) {
-        if (!weiri_mac_check(&cluster->keys, tube, body, size, *ret_prefix_size)) {
-            return "its body has no MAC by a key of hmac_key_file: it may be forged";
-        }
-        *ret_prefix_size += WEIRI_MAC_SIZE;
-    }
-    return NULL;
+    return weiri_mac_read(&cluster->keys, tube, body, size, ret_prefix_size);
 }
 
 bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,

@@ -48,21 +48,25 @@ enum weir_status weiri_keys_read(const char *path, struct weiri_keys *ret_keys,
     size_t used;
     enum weir_status status = read_file(path, text, sizeof(text), &used, ret_error);
     bool is_good = sodium_init() >= 0 && used < sizeof(text);
+    bool has_key = false;
     for (size_t at = 0; at < used && status == WEIR_OK && is_good;) {
         const char *end = memchr(text + at, '\n', used - at);
         size_t size = end == NULL ? used - at : (size_t)(end - (text + at));
-        is_good = keys.count < WEIRI_KEYS_MAX && size >= KEY_SIZE_MIN && size <= WEIRI_KEY_SIZE_MAX;
+        bool is_none = size == 1 && text[at] == '-';
+        is_good = keys.count < WEIRI_KEYS_MAX &&
+                  (is_none || (size >= KEY_SIZE_MIN && size <= WEIRI_KEY_SIZE_MAX));
         if (is_good) {
             memcpy(keys.key[keys.count], text + at, size);
-            keys.size[keys.count++] = size;
+            keys.size[keys.count++] = is_none ? 0 : size;
+            has_key = has_key || !is_none;
         }
         at += size + 1;
     }
     sodium_memzero(text, sizeof(text));
-    if (status == WEIR_OK && (!is_good || keys.count == 0)) {
+    if (status == WEIR_OK && (!is_good || !has_key)) {
         status = weiri_fail(ret_error, WEIR_EINVAL,
                             "hmac_key_file %.300s: expected 1 to %d lines of %d to %d bytes, a key "
-                            "each",
+                            "each, or - for none",
                             path, WEIRI_KEYS_MAX, KEY_SIZE_MIN, WEIRI_KEY_SIZE_MAX);
     }
     if (status == WEIR_OK) {
@@ -97,22 +101,36 @@ static void write_mac(const struct weiri_keys *keys, size_t key, const char *tub
     ret_mac[WEIRI_MAC_SIZE - 1] = ':'; /* in place of its NUL */
 }
 
-void weiri_mac_write(const struct weiri_keys *keys, const char *tube, const char *stamp,
-                     size_t stamp_size, const void *body, size_t body_size,
-                     char ret_mac[WEIRI_MAC_SIZE])
+size_t weiri_mac_write(const struct weiri_keys *keys, const char *tube, const char *stamp,
+                       size_t stamp_size, const void *body, size_t body_size,
+                       char ret_mac[WEIRI_MAC_SIZE])
 {
+    if (keys->count == 0 || keys->size[0] == 0) {
+        return 0;
+    }
     write_mac(keys, 0, tube, stamp, stamp_size, body, body_size, ret_mac);
+    return WEIRI_MAC_SIZE;
 }
 
-bool weiri_mac_check(const struct weiri_keys *keys, const char *tube, const char *body, size_t size,
-                     size_t stamp_size)
+const char *weiri_mac_read(const struct weiri_keys *keys, const char *tube, const char *body,
+                           size_t size, size_t *prefix_size)
 {
-    size_t prefix_size = stamp_size + WEIRI_MAC_SIZE;
-    bool is_good = false;
-    for (size_t i = 0; i < keys->count && size >= prefix_size && !is_good; i++) {
+    size_t stamp_size = *prefix_size;
+    size_t end = stamp_size + WEIRI_MAC_SIZE;
+    bool has_mac = size >= end && body[end - 1] == ':' &&
+                   memcmp(body + stamp_size, PREFIX, sizeof(PREFIX) - 1) == 0;
+    bool is_good = !has_mac && keys->count == 0;
+    for (size_t i = 0; i < keys->count && !is_good; i++) {
         char mac[WEIRI_MAC_SIZE];
-        write_mac(keys, i, tube, body, stamp_size, body + prefix_size, size - prefix_size, mac);
-        is_good = sodium_memcmp(mac, body + stamp_size, sizeof(mac)) == 0;
+        if (keys->size[i] > 0 && has_mac) {
+            write_mac(keys, i, tube, body, stamp_size, body + end, size - end, mac);
+            is_good = sodium_memcmp(mac, body + stamp_size, sizeof(mac)) == 0;
+        } else {
+            is_good = keys->size[i] == 0 && !has_mac;
+        }
     }
-    return is_good;
+    *prefix_size += is_good && has_mac ? WEIRI_MAC_SIZE : 0;
+    return is_good            ? NULL
+           : keys->count == 0 ? "its body begins with a MAC, and this broker has no hmac_key_file"
+                              : "its body has no MAC by a key of hmac_key_file: it may be forged";
 }

@@ -42,8 +42,9 @@ TEST(is_hmac_sha256, "the MAC is that which another program makes of the same by
     struct weiri_keys keys = keys_of(KEY "\n");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char mac[WEIRI_MAC_SIZE + 1] = "";
-        weiri_mac_write(&keys, rows[i].tube, STAMP, strlen(STAMP), rows[i].body,
-                        strlen(rows[i].body), mac);
+        CHECK_INT(weiri_mac_write(&keys, rows[i].tube, STAMP, strlen(STAMP), rows[i].body,
+                                  strlen(rows[i].body), mac),
+                  ==, WEIRI_MAC_SIZE);
         CHECK_STRING(mac, rows[i].mac);
     }
 }
@@ -52,9 +53,19 @@ TEST(is_hmac_sha256, "the MAC is that which another program makes of the same by
 static size_t make(const struct weiri_keys *keys, const char *tube, char body[200])
 {
     memcpy(body, STAMP, strlen(STAMP));
-    weiri_mac_write(keys, tube, STAMP, strlen(STAMP), "hello", 5, body + strlen(STAMP));
+    CHECK_INT(weiri_mac_write(keys, tube, STAMP, strlen(STAMP), "hello", 5, body + strlen(STAMP)),
+              ==, WEIRI_MAC_SIZE);
     memcpy(body + strlen(STAMP) + WEIRI_MAC_SIZE, "hello", 5);
     return strlen(STAMP) + WEIRI_MAC_SIZE + 5;
+}
+
+static bool is_good(const struct weiri_keys *keys, const char *tube, const char *body, size_t size,
+                    size_t stamp_size)
+{
+    size_t prefix_size = stamp_size;
+    bool is = weiri_mac_read(keys, tube, body, size, &prefix_size) == NULL;
+    CHECK_INT(prefix_size, ==, stamp_size + (is ? WEIRI_MAC_SIZE : 0));
+    return is;
 }
 
 TEST(refuses_each_change, "a body of which any bit differs, that is shorter, or lies in another "
@@ -64,18 +75,18 @@ TEST(refuses_each_change, "a body of which any bit differs, that is shorter, or 
     struct weiri_keys others = keys_of("another key of some bytes");
     char body[200];
     size_t size = make(&keys, "t", body);
-    CHECK(weiri_mac_check(&keys, "t", body, size, strlen(STAMP)));
-    CHECK(!weiri_mac_check(&keys, "u", body, size, strlen(STAMP)));
-    CHECK(!weiri_mac_check(&others, "t", body, size, strlen(STAMP)));
+    CHECK(is_good(&keys, "t", body, size, strlen(STAMP)));
+    CHECK(!is_good(&keys, "u", body, size, strlen(STAMP)));
+    CHECK(!is_good(&others, "t", body, size, strlen(STAMP)));
     for (size_t i = 0; i < size * 8; i++) {
         body[i / 8] = (char)(body[i / 8] ^ (1 << i % 8));
-        CHECK(!weiri_mac_check(&keys, "t", body, size, strlen(STAMP)));
+        CHECK(!is_good(&keys, "t", body, size, strlen(STAMP)));
         body[i / 8] = (char)(body[i / 8] ^ (1 << i % 8));
     }
     for (size_t i = strlen(STAMP); i < size; i++) {
-        CHECK(!weiri_mac_check(&keys, "t", body, i, strlen(STAMP)));
+        CHECK(!is_good(&keys, "t", body, i, strlen(STAMP)));
     }
-    CHECK(weiri_mac_check(&keys, "t", body, size, strlen(STAMP)));
+    CHECK(is_good(&keys, "t", body, size, strlen(STAMP)));
 }
 
 TEST(exchanges_keys, "the first key of several makes the MAC, and each of them checks it")
@@ -85,11 +96,38 @@ TEST(exchanges_keys, "the first key of several makes the MAC, and each of them c
     struct weiri_keys latest = keys_of("the new key of 22 bytes\n");
     char body[200];
     size_t size = make(&old, "t", body);
-    CHECK(weiri_mac_check(&both, "t", body, size, strlen(STAMP)));
-    CHECK(!weiri_mac_check(&latest, "t", body, size, strlen(STAMP)));
+    CHECK(is_good(&both, "t", body, size, strlen(STAMP)));
+    CHECK(!is_good(&latest, "t", body, size, strlen(STAMP)));
     size = make(&both, "t", body);
-    CHECK(weiri_mac_check(&latest, "t", body, size, strlen(STAMP)));
-    CHECK(!weiri_mac_check(&old, "t", body, size, strlen(STAMP)));
+    CHECK(is_good(&latest, "t", body, size, strlen(STAMP)));
+    CHECK(!is_good(&old, "t", body, size, strlen(STAMP)));
+}
+
+TEST(may_do_without, "in the place of a key may stand that there is none: bodies without a MAC are "
+                     "good then, and those that begin as with one must have a good one")
+{
+    static const char plain[] = STAMP "hello";
+    static const char unkeyed[] = /* the MAC by a key of no bytes */
+        STAMP "weir1:0f74b957cd5b4782b9226cf793dc7cb979d36d0543789d3842f1cad5972830d5:hello";
+    static const char *const rows[] = {"-\n" KEY "\n", KEY "\n-\n", KEY "\n", NULL};
+    struct weiri_keys another = keys_of("another key of some bytes");
+    char body[200];
+    char other[200];
+    for (int i = 0; i < 4; i++) {
+        struct weiri_keys keys =
+            rows[i] == NULL ? (struct weiri_keys){.count = 0} : keys_of(rows[i]);
+        struct weiri_keys key = keys_of(KEY);
+        size_t size = make(&key, "t", body);
+        CHECK_INT(make(&another, "t", other), ==, size);
+        CHECK(is_good(&keys, "t", body, size, strlen(STAMP)) == (i < 3));
+        CHECK(!is_good(&keys, "t", other, size, strlen(STAMP)));
+        CHECK(!is_good(&keys, "t", unkeyed, strlen(unkeyed), strlen(STAMP)));
+        size_t made = weiri_mac_write(&keys, "t", STAMP, strlen(STAMP), "hello", 5, other);
+        CHECK_INT(made, ==, i == 1 || i == 2 ? WEIRI_MAC_SIZE : 0);
+        size_t stamp_size = strlen(STAMP);
+        CHECK((weiri_mac_read(&keys, "t", plain, strlen(plain), &stamp_size) == NULL) == (i != 2));
+        CHECK_INT(stamp_size, ==, strlen(STAMP));
+    }
 }
 
 TEST(refuses_bad_files,
@@ -103,6 +141,8 @@ TEST(refuses_bad_files,
         "secret of 15 by",
         "secret of 16 byt\n\nsecret of 16 byt\n",
         "secret of 16 byt\nsecret",
+        "-\n",
+        "--\nsecret of 16 byt\n",
         KEY_LINE KEY_LINE KEY_LINE KEY_LINE KEY_LINE,
     };
     char text[2000];

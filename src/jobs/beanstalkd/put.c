@@ -218,12 +218,8 @@ static size_t write_prefix(const struct put_call *call, size_t job, int64_t run_
 {
     const struct weiri_put *put = call->put;
     size_t size = weiri_stamp_write(run_at_ns, prefix);
-    if (call->cluster->keys.count == 0) {
-        return size;
-    }
-    weiri_mac_write(&call->cluster->keys, put->tube, prefix, size, put->bodies[job].data,
-                    put->bodies[job].size, prefix + size);
-    return size + WEIRI_MAC_SIZE;
+    return size + weiri_mac_write(&call->cluster->keys, put->tube, prefix, size,
+                                  put->bodies[job].data, put->bodies[job].size, prefix + size);
 }
 
 enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
