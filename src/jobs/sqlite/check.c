@@ -200,15 +200,11 @@ static void check_lock(const struct weiri_store *store, struct weiri_check *chec
     if (error != EWOULDBLOCK) {
         return;
     }
-    struct weiri_lock_holder holder = weiri_lock_holder_find(store->lock_path);
-    char text[64] = "another process";
-    if (holder.pid > 0) {
-        (void)snprintf(text, sizeof(text), "process %ld%s", (long)holder.pid,
-                       holder.is_stopped ? ", which is stopped," : "");
-    }
+    char text[64];
     (void)weiri_find(check, "lock", WEIR_FINDING_PROBLEM, store->lock_path,
                      "continue that process (kill -CONT) or end it: nobody else can write",
-                     "%s had the lock for %lld ms", text,
+                     "%s had the lock for %lld ms",
+                     weiri_lock_holder_name(weiri_lock_holder_find(store->lock_path), text),
                      (long long)(store->config->busy_ns / WEIR_MS(1)));
 }
 

@@ -57,12 +57,12 @@ static bool is_stopped(pid_t pid)
 }
 
 /* The process of a line "1: FLOCK ADVISORY WRITE pid major:minor:inode ..." that is about a file;
- * 0: the line is about another, or of a process that waits for the lock ("1: -> FLOCK ..."). */
+ * 0: the line is about another, or of a process that waits for the lock ("1: -> FLOCK ..."). The
+ * lock of moves names no process (-1). */
 static pid_t read_holder(const char *line, const struct stat *facts)
 {
-    const char *kind = strchr(line, ' ');
     const char *write = strstr(line, " WRITE ");
-    if (kind == NULL || strncmp(kind, " FLOCK ", strlen(" FLOCK ")) != 0 || write == NULL) {
+    if (write == NULL || strstr(line, " -> ") != NULL) {
         return 0;
     }
     char *at = NULL;
@@ -97,6 +97,13 @@ struct weiri_lock_holder weiri_lock_holder_find(const char *path)
     (void)fclose(file);
     holder.is_stopped = holder.pid > 0 && is_stopped(holder.pid);
     return holder;
+}
+
+const char *weiri_lock_holder_name(struct weiri_lock_holder holder, char text[64])
+{
+    (void)snprintf(text, 64, "process %ld%s", (long)holder.pid,
+                   holder.is_stopped ? ", which is stopped," : "");
+    return holder.pid > 0 ? text : "other processes";
 }
 
 int weiri_lock_move_begin(const char *path, int *ret_fd, struct weiri_lock_holder *ret_holder)

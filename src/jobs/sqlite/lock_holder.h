@@ -24,8 +24,10 @@ struct weiri_lock_holder {
     bool is_stopped; /* by a signal or a debugger */
 };
 
-/* Who has flock(2), as /proc tells. */
+/* Who has flock(2) of a file, or a lock of SQLite's on it, as /proc tells. */
 struct weiri_lock_holder weiri_lock_holder_find(const char *path);
+/* Names it, so that it can be continued or ended; in text, or a constant. */
+const char *weiri_lock_holder_name(struct weiri_lock_holder holder, char text[64]);
 
 /* Takes the lock of moves out of a store: one has it, also of the opens of a process. It goes from
  * the byte with the number of its process to the end of all bytes, and so tells who has it. Returns

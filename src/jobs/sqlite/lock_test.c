@@ -3,6 +3,7 @@
 /* The lock file or the store itself is removed, replaced or cut short while it is open. */
 #define _GNU_SOURCE /* small_disk.h: unshare */
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,18 +218,29 @@ TEST(consumer_of_removed,
     scene_close(&scene);
 }
 
-/* A process that has the lock and is stopped. */
-static pid_t start_holder(void)
+static bool take_lock(void)
+{
+    struct weiri_lock_file file;
+    return weiri_lock_file_open(&file, "jobs.db.lock") == 0 &&
+           weiri_lock_file_lock(&file, INT64_MAX) == 0;
+}
+
+static bool begin_plain(void)
+{
+    sqlite3 *db;
+    return sqlite3_open("jobs.db", &db) == SQLITE_OK &&
+           sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* A process that has a lock and is stopped. */
+static pid_t start_holder(bool (*take)(void))
 {
     int ends[2];
     CHECK_INT(pipe(ends), ==, 0);
     pid_t holder = fork();
     CHECK(holder >= 0);
     if (holder == 0) {
-        struct weiri_lock_file file;
-        bool is_locked = weiri_lock_file_open(&file, "jobs.db.lock") == 0 &&
-                         weiri_lock_file_lock(&file, INT64_MAX) == 0;
-        (void)!write(ends[1], is_locked ? "l" : "-", 1);
+        (void)!write(ends[1], take() ? "l" : "-", 1);
         (void)raise(SIGSTOP);
         _exit(0);
     }
@@ -246,7 +258,7 @@ static pid_t start_holder(void)
 TEST(stopped_holder, "a lock that a stopped process holds is waited for as long as asked, and told")
 {
     weir_broker_close(jobs_store_open("jobs.db", &wall));
-    pid_t holder = start_holder();
+    pid_t holder = start_holder(take_lock);
     struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     options.busy_ns = WEIR_MS(20);
     weir_broker *broker;
@@ -262,4 +274,41 @@ TEST(stopped_holder, "a lock that a stopped process holds is waited for as long 
     CHECK_INT(waitpid(holder, NULL, 0), ==, holder);
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, &error), WEIR_OK);
     weir_broker_close(broker);
+}
+
+TEST(plain_holder, "another program that writes for too long is named")
+{
+    weir_broker_close(jobs_store_open("jobs.db", &wall));
+    pid_t holder = start_holder(begin_plain);
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.busy_ns = WEIR_MS(20);
+    weir_broker *broker;
+    const struct weir_body body = {"x", 1};
+    struct weir_error error;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_ETIMEDOUT);
+    char says[80];
+    (void)snprintf(says, sizeof(says),
+                   "database is locked (SQLite 5) by process %ld, which is stopped", (long)holder);
+    CHECK(strstr(error.text, says) != NULL);
+    CHECK_INT(kill(holder, SIGKILL), ==, 0);
+    CHECK_INT(waitpid(holder, NULL, 0), ==, holder);
+    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_OK);
+    weir_broker_close(broker);
+}
+
+TEST(no_descriptor, "a lack of descriptors is told as such")
+{
+    weir_broker_close(jobs_store_open("jobs.db", &wall));
+    struct rlimit limit;
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+    const struct rlimit few = {4, limit.rlim_max};
+    weir_broker *broker;
+    struct weir_error error;
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), ==, 0);
+    enum weir_status status = weir_broker_open("sqlite:jobs.db", NULL, &broker, &error);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+    CHECK_STATUS(status, WEIR_EIO);
+    CHECK(strstr(error.text, "Too many open files") != NULL);
+    CHECK(strstr(error.text, "input/output") == NULL);
 }

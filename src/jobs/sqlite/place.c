@@ -62,7 +62,7 @@ enum weir_status weiri_place_inspect(const char *path, bool must_exist, bool *re
                           weiri_errno_text(error, text, sizeof(text)));
     }
     static const char *const refusals[] = {
-        [WEIRI_FILE_LINKED] = "has more than one hard link",
+        [WEIRI_FILE_LINKED] = "has more than one hard link, as after cp -l",
         [WEIRI_FILE_SYMLINK] = "is a symbolic link",
         [WEIRI_FILE_FOLDER] = "is a folder",
         [WEIRI_FILE_OTHER] = "is no regular file",

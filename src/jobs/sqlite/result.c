@@ -3,10 +3,13 @@
 #include "jobs/sqlite/result.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/errno.h"
 #include "jobs/error.h"
 #include "jobs/sqlite/file.h"
+#include "jobs/sqlite/lock_holder.h"
+#include "jobs/sqlite/place.h"
 
 /* The status of the system's error behind a code of SQLite; otherwise if there was none. */
 static enum weir_status system_status(sqlite3 *db, enum weir_status otherwise)
@@ -105,6 +108,18 @@ int weiri_sqlite_refine(sqlite3 *db, int which_file, int code)
     return is_full ? SQLITE_FULL : code;
 }
 
+/* Who writes: SQLite's locks of a log are on its index. */
+static void name_writer(const char *path, char *text, size_t size)
+{
+    char index[WEIRI_PLACE_SIZE + sizeof("-shm")];
+    char name[64];
+    (void)snprintf(index, sizeof(index), "%s-shm", path);
+    struct weiri_lock_holder holder = weiri_lock_holder_find(index);
+    if (holder.pid > 0) {
+        (void)snprintf(text, size, " by %s", weiri_lock_holder_name(holder, name));
+    }
+}
+
 enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, int code,
                                    const char *path)
 {
@@ -118,10 +133,15 @@ enum weir_status weiri_sqlite_fail(struct weir_error *ret_error, sqlite3 *db, in
     bool has_cause =
         error != 0 && ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN);
     char buffer[128];
-    return weiri_fail(ret_error, status, "%s: %s: %s%s%s (SQLite %d)%s", path,
-                      weir_status_text((int)status), text, has_cause ? ": " : "",
-                      has_cause ? weiri_errno_text(error, buffer, sizeof(buffer)) : "", code,
-                      status == WEIR_ECORRUPT
-                          ? "; weir-repair(1) says how to save jobs by sqlite3 FILE .dump"
-                          : "");
+    char after[96] = "";
+    if (status == WEIR_ECORRUPT) {
+        (void)snprintf(after, sizeof(after),
+                       "; weir-repair(1) says how to save jobs by sqlite3 FILE .dump");
+    } else if ((code & 0xff) == SQLITE_BUSY) {
+        name_writer(path, after, sizeof(after));
+    }
+    return weiri_fail(ret_error, status, "%s: %s: %s (SQLite %d)%s", path,
+                      has_cause ? weiri_errno_text(error, buffer, sizeof(buffer))
+                                : weir_status_text((int)status),
+                      text, code, after);
 }

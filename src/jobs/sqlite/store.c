@@ -103,14 +103,6 @@ enum weir_status weiri_store_refuse_lock(const struct weiri_store *store, int er
                       weiri_errno_text(error, text, sizeof(text)));
 }
 
-/* Names the process that has a lock, so that it can be continued or ended. */
-static const char *name_holder(struct weiri_lock_holder holder, char text[64])
-{
-    (void)snprintf(text, 64, "process %ld%s", (long)holder.pid,
-                   holder.is_stopped ? ", which is stopped," : "");
-    return holder.pid > 0 ? text : "other processes";
-}
-
 enum weir_status weiri_store_begin_move(const struct weiri_store *store, int *ret_fd,
                                         struct weir_error *ret_error)
 {
@@ -119,7 +111,7 @@ enum weir_status weiri_store_begin_move(const struct weiri_store *store, int *re
     int error = weiri_lock_move_begin(store->lock_path, ret_fd, &holder);
     if (error == EAGAIN) {
         return weiri_fail(ret_error, WEIR_EBUSY, "%s moves jobs out of %s: one move at a time",
-                          name_holder(holder, text), store->path);
+                          weiri_lock_holder_name(holder, text), store->path);
     }
     return error == 0 ? WEIR_OK : weiri_store_refuse_lock(store, error, ret_error);
 }
@@ -135,7 +127,7 @@ enum weir_status weiri_store_lock(struct weiri_store *store, int64_t limit_ns,
         char text[64];
         return weiri_fail(ret_error, WEIR_ETIMEDOUT,
                           "%s was held by %s for %lld ms, the time limit", store->lock_path,
-                          name_holder(weiri_lock_holder_find(store->lock_path), text),
+                          weiri_lock_holder_name(weiri_lock_holder_find(store->lock_path), text),
                           (long long)(store->config->busy_ns / WEIR_MS(1)));
     }
     return weiri_store_refuse_lock(store, error, ret_error);

@@ -181,9 +181,10 @@ static enum weir_status refuse_moved(struct weiri_store *store, const char *suff
                                      struct weir_error *ret_error, struct weiri_remark *ret_remark)
 {
     struct weir_error error;
-    enum weir_status status =
-        weiri_fail(&error, WEIR_EIO, "%s%s is no longer there: it was removed or replaced",
-                   store->path, suffix);
+    enum weir_status status = weiri_fail(
+        &error, WEIR_EIO,
+        "%s%s is no longer there: it was removed, replaced or hidden by a mount or chroot",
+        store->path, suffix);
     fail_for_good(store, &error, ret_error, ret_remark);
     return status;
 }
