@@ -151,7 +151,6 @@ static inline void server_end(struct server *server)
 {
     if (server->pid > 0) {
         int status;
-        (void)kill(server->pid, SIGCONT);
         (void)kill(server->pid, SIGKILL);
         CHECK(waitpid(server->pid, &status, 0) == server->pid);
         server->pid = 0;
