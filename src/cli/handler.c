@@ -199,11 +199,12 @@ int handler_run(struct handler *handler, weir_context *context, const struct wei
     int why = is_persistent ? resident_run(&handler->residents, &request, &run, &ended)
                             : child_run(&request, &run, &ended.child);
     free(environment);
-    /* Other jobs' environments are shorter. A persistent program's has no headers. */
+    /* A failed run: other jobs' environments may be shorter, or the worker's own is what is too
+     * long. A persistent program's has no headers. */
     if (why == E2BIG && !is_persistent && job->headers != NULL && job->headers[0] != '\0') {
         give_reason(context, "its headers and the environment are longer than a program may be "
                              "given");
-        return WEIR_ESTOP;
+        return WEIR_ETOOBIG;
     }
     return why == 0 ? judge(handler, &run, &ended) : refuse_start(handler, job, why);
 }

@@ -280,7 +280,7 @@ TEST(headers_too_long, "headers that a program cannot be given cost their job, a
         left -= size + beside;
     }
     CHECK_INT(setrlimit(RLIMIT_STACK, &limit), ==, 0);
-    struct ended ended = WEIR_EXPECT(1, "work", "-e", "t", "--", "touch", "ran");
+    struct ended ended = WEIR_EXPECT(1, "work", "-e", "--attempts", "1", "t", "--", "touch", "ran");
     CHECK(strstr(ended.err, "job 1: buried after run 1: its headers and the environment are longer "
                             "than a program may be given") != NULL);
     CHECK(strstr(ended.err, "t: 1 jobs done") != NULL);
