@@ -38,7 +38,7 @@ static int make_own(sqlite3 *db)
     char sql[256];
     (void)snprintf(sql, sizeof(sql),
                    "BEGIN IMMEDIATE; UPDATE marks SET name = random() & 0x7fffffffffffffff "
-                   "WHERE id = 2; UPDATE jobs INDEXED BY jobs_reserved SET lease = 0 "
+                   "WHERE id = 2; UPDATE jobs NOT INDEXED SET lease = 0 "
                    "WHERE state = 3; PRAGMA user_version = %d; COMMIT",
                    weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));
     return sqlite3_exec(db, sql, NULL, NULL, NULL);

@@ -276,6 +276,22 @@ TEST(stopped_holder, "a lock that a stopped process holds is waited for as long 
     weir_broker_close(broker);
 }
 
+TEST(closed_beside_holder, "a close does not wait as long for a lock that a stopped process holds")
+{
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.busy_ns = WEIR_SECONDS(3600);
+    weir_broker *broker;
+    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
+    (void)jobs_put(broker, "t", "x", NULL);
+    pid_t holder = start_holder(take_lock);
+    weir_broker_close(broker);
+    CHECK_INT(kill(holder, SIGKILL), ==, 0);
+    CHECK_INT(waitpid(holder, NULL, 0), ==, holder);
+    broker = jobs_store_open("jobs.db", &wall);
+    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
+    weir_broker_close(broker);
+}
+
 TEST(plain_holder, "another program that writes for too long is named")
 {
     weir_broker_close(jobs_store_open("jobs.db", &wall));

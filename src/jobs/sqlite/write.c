@@ -25,6 +25,9 @@ enum {
  * others can write in between. */
 #define PUT_NS WEIR_MS(50)
 
+/* How long a close waits for the lock, without which it leaves the log as it is. */
+#define CLOSE_NS WEIR_SECONDS(1)
+
 enum {
     PROMOTE_MAX = 10000
 };
@@ -215,8 +218,10 @@ enum weir_status weiri_write_lock(struct weiri_store *store, int64_t limit_ns,
 
 void weiri_write_close(struct weiri_store *store)
 {
-    bool is_locked = find_moved(store, 1) == NULL &&
-                     weiri_lock_file_lock(&store->lock_file, weiri_write_limit(store)) == 0;
+    int64_t limit = weiri_time_earlier(weiri_write_limit(store),
+                                       weiri_time_add(weiri_monotonic_now(), CLOSE_NS));
+    bool is_locked =
+        find_moved(store, 1) == NULL && weiri_lock_file_lock(&store->lock_file, limit) == 0;
     bool may_fold = is_locked && !weiri_write_has_failed(store) &&
                     find_moved(store, FILES) == NULL && !weiri_lock_is_shared(store->lock_file.fd);
     weiri_connection_close(&store->writer, may_fold);

@@ -55,7 +55,8 @@ WEIR_NODISCARD enum weir_status weiri_write_flush(struct weiri_store *store,
                                                   struct weir_error *ret_error,
                                                   struct weiri_remark *ret_remark);
 
-/* Closes the writer and the lock file. The last user checkpoints the log and removes it. */
+/* Closes the writer and the lock file. The last user checkpoints the log and removes it, unless
+ * another process holds the lock for a second. */
 void weiri_write_close(struct weiri_store *store);
 
 /* Whether an earlier write failed: nothing more is acknowledged. */
