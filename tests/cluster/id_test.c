@@ -3,6 +3,7 @@
 /* An id names one job: what else a node has under its number stays. */
 #include <weir/admin.h>
 
+#include "cluster/fake.h"
 #include "cluster/ledger.h"
 #include "support/jobs.h"
 
@@ -233,4 +234,45 @@ TEST(outlives_a_list,
         weir_broker_close(broker);
     }
     servers_end(&servers);
+}
+
+struct reads {
+    const char *answer;  /* to what asks for a job */
+    _Atomic int deletes; /* that were sent */
+};
+
+static void answer_reads(struct fake *fake, int fd, const char *line)
+{
+    struct reads *reads = fake->arg;
+    bool is_delete = strncmp(line, "delete ", 7) == 0;
+    (void)atomic_fetch_add(&reads->deletes, is_delete);
+    fake_say(fd, is_delete ? "DELETED\r\n" : reads->answer);
+}
+
+TEST(is_looked_at, "what a node does not show is not deleted there: another may be in its place by "
+                   "then, with another job of that number; one that cannot look is told of")
+{
+    static const struct {
+        const char *answer;
+        enum weir_status status;
+        const char *words; /* in the error */
+    } rows[] = {{"NOT_FOUND\r\n", WEIR_ENOTFOUND, ""},
+                {"OUT_OF_MEMORY\r\n", WEIR_EUNKNOWN, "OUT_OF_MEMORY"}};
+    for (size_t i = 0; i < 2; i++) {
+        static struct ledger ledger;
+        struct reads reads = {.answer = rows[i].answer};
+        struct fake fake;
+        struct weir_error error = {""};
+        char url[64];
+        char id[64];
+        fake_start(&fake, answer_reads, &reads);
+        (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", fake.port);
+        (void)snprintf(id, sizeof(id), "127.0.0.1:%d/t/1", fake.port);
+        weir_broker *broker = ledger_open(&ledger, url);
+        CHECK_STATUS(change(weir_broker_remove_ids, broker, id, &error), rows[i].status);
+        CHECK(strstr(error.text, rows[i].words) != NULL);
+        CHECK_INT(reads.deletes, ==, 0);
+        weir_broker_close(broker);
+        fake_end(&fake);
+    }
 }

@@ -35,7 +35,11 @@ static enum weir_status remove_job(struct weiri_copies *copies, struct weir_erro
     if (answer == WEIRI_CLAIM_BUSY) {
         return WEIR_EBUSY; /* it runs; its other copies are for a worker that dies */
     }
-    size_t away = weiri_copies_ask(copies, WEIRI_DELETE, NULL);
+    bool is_found[WEIRI_NODES_MAX] = {false};
+    for (size_t i = 0; i < copies->count; i++) {
+        is_found[i] = copies->states[i] != 0;
+    }
+    size_t away = copies->silent + weiri_copies_ask(copies, WEIRI_DELETE, is_found);
     /* A mark that was set where a copy was found keeps the job from running, though a copy that is
      * reserved cannot be deleted. */
     bool is_gone = weiri_copies_find(copies, WEIRI_DELETED) != NULL || answer == WEIRI_CLAIM_MINE;

@@ -50,17 +50,12 @@ size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const
 {
     weiri_queries_clear(&copies->queries);
     for (size_t i = 0; i < copies->count; i++) {
-        if (is_known(copies, i) && (mask == NULL || mask[i])) {
+        if (is_known(copies, i) && mask[i]) {
             add_query(copies, i, verb);
         }
     }
     weiri_queries_run(&copies->queries);
-    size_t unknown = 0;
-    if (mask == NULL) {
-        copies->away[0] = '\0';
-        unknown = tell_of_unknown(copies);
-    }
-    return unknown + weiri_queries_away(&copies->queries, copies->away, sizeof(copies->away));
+    return weiri_queries_away(&copies->queries, copies->away, sizeof(copies->away));
 }
 
 enum weir_status weiri_copies_fail(const struct weiri_copies *copies, const char *what,
@@ -163,8 +158,8 @@ const struct weiri_query *weiri_copies_read(struct weiri_copies *copies)
     copies->silent = tell_of_unknown(copies);
     for (size_t i = 0; i < copies->queries.count; i += 2) {
         const struct weiri_query *query = &copies->queries.query[i];
-        query += query->delivery == WEIRI_ANSWERED;
-        if (query->delivery != WEIRI_ANSWERED) {
+        query += query->kind == WEIRI_FOUND;
+        if (query->kind != WEIRI_NOT_FOUND && query->kind != WEIRI_OK_BODY) {
             weiri_query_tell(query, copies->away, sizeof(copies->away));
             copies->silent++;
         }
@@ -206,7 +201,9 @@ enum weiri_claim_answer weiri_copies_claim(struct weiri_copies *copies, enum wei
     copies->claim.time_ms = time_ms;
     enum weiri_claim_answer answer = weiri_cluster_claim(copies->cluster, &copies->claim);
     if (answer == WEIRI_CLAIM_AWAY) {
-        (void)snprintf(copies->away, sizeof(copies->away), "Redis did not answer");
+        size_t used = strlen(copies->away);
+        (void)snprintf(copies->away + used, sizeof(copies->away) - used, "%sRedis did not answer",
+                       used > 0 ? "; " : "");
     }
     return answer;
 }

@@ -19,7 +19,7 @@ struct weiri_copies {
     /* weiri_copies_look()'s. */
     enum weir_job_state states[WEIRI_NODES_MAX]; /* 0: not found */
     uint32_t priorities[WEIRI_NODES_MAX];
-    size_t silent;            /* nodes that did not answer */
+    size_t silent;            /* nodes that did not say whether they have a copy */
     struct weiri_claim claim; /* its key is empty: there is none */
     int64_t run_at_ns;
     bool is_buried; /* Redis knows copies that are, or were */
@@ -33,9 +33,10 @@ struct weiri_copies {
 /* Begins with an id. Errors: as weiri_id_parse(). */
 enum weir_status weiri_copies_begin(struct weiri_copies *copies, const char *id,
                                     struct weir_error *ret_error);
-/* Sends a command to each copy that a mask names (NULL: all, and who was away is forgotten) and
- * waits for the answers. The queries of the others are not sent. Returns the number of those that
- * did not answer. */
+/* Sends a command to each copy that a mask names and waits for the answers. A mask names what was
+ * found, since a node that did not show its copy may be another by now, with another job of that
+ * number. The queries of the others are not sent. Returns the number of those that did not answer,
+ * beside the silent. */
 size_t weiri_copies_ask(struct weiri_copies *copies, enum weiri_verb verb, const bool *mask);
 /* The first answer of a kind to the last command; NULL: there is none. */
 const struct weiri_query *weiri_copies_find(const struct weiri_copies *copies,
