@@ -64,22 +64,23 @@ static inline void fake_answer(struct fake *fake, int fd, const char *line)
     }
 }
 
-/* Reads what there is and answers each line. False: the connection is over. */
+/* Reads a byte, so that what follows a line can be seen, and answers a whole line. False: the
+ * connection is over. */
 static inline bool fake_read(struct fake *fake, size_t i)
 {
-    char bytes[4096];
-    ssize_t count = read(fake->link[i].fd, bytes, sizeof(bytes));
-    for (ssize_t k = 0; k < count; k++) {
-        char *line = fake->link[i].line;
-        CHECK(fake->link[i].used < sizeof(fake->link[i].line));
-        line[fake->link[i].used++] = bytes[k];
-        if (bytes[k] == '\n') {
-            line[fake->link[i].used - 2] = '\0';
-            fake->link[i].used = 0;
-            fake_answer(fake, fake->link[i].fd, line);
-        }
+    char *line = fake->link[i].line;
+    size_t used = fake->link[i].used;
+    CHECK(used < sizeof(fake->link[i].line));
+    if (read(fake->link[i].fd, line + used, 1) != 1) {
+        return false;
     }
-    return count > 0;
+    fake->link[i].used = line[used] == '\n' ? 0 : used + 1;
+    if (line[used] == '\n') {
+        CHECK(used > 0);
+        line[used - 1] = '\0';
+        fake_answer(fake, fake->link[i].fd, line);
+    }
+    return true;
 }
 
 static inline void fake_run(void *arg)

@@ -5,6 +5,7 @@
 #include <weir/admin.h>
 #include <weir/consumer.h>
 
+#include "cluster/fake.h"
 #include "cluster/ledger.h"
 #include "support/jobs.h"
 
@@ -48,14 +49,23 @@ static int handle(weir_context *context, const struct weir_job *job, void *arg)
     return WEIR_OK;
 }
 
+static void open_on(struct world *world, const char *url, size_t body_size_max)
+{
+    struct weir_error error;
+    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    options.allocator = world->memory.alloc != NULL ? world->memory : *test_allocator();
+    options.body_size_max = body_size_max;
+    options.log = keep_log;
+    options.log_arg = world;
+    CHECK_STATUS(weir_broker_open(url, &options, &world->broker, &error), WEIR_OK);
+}
+
 /* One node that takes long bodies. */
 static void begin(struct world *world, const char *parts, size_t body_size_max)
 {
     char port[16];
     char url[128];
     char redis[64];
-    struct weir_error error;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
     struct server *node = &world->servers.node[0];
     node->port = test_port();
     redis_start(&world->servers);
@@ -66,11 +76,7 @@ static void begin(struct world *world, const char *parts, size_t body_size_max)
     (void)snprintf(redis, sizeof(redis), "&claims=redis://127.0.0.1:%d", world->servers.redis.port);
     (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1&late=0%s", node->port,
                    parts[0] != '\0' ? redis : "");
-    options.allocator = world->memory.alloc != NULL ? world->memory : *test_allocator();
-    options.body_size_max = body_size_max;
-    options.log = keep_log;
-    options.log_arg = world;
-    CHECK_STATUS(weir_broker_open(url, &options, &world->broker, &error), WEIR_OK);
+    open_on(world, url, body_size_max);
 }
 
 static void end(struct world *world)
@@ -196,6 +202,63 @@ TEST(too_long, "a job that is longer than a consumer takes is buried, and those 
     CHECK_INT(world.lines, ==, 1);
     CHECK_COUNTS(world.broker, "t", 0, 0, 0, 1);
     end(&world);
+}
+
+/* A node that has too long jobs alone. */
+struct long_jobs {
+    char *body;
+    int given;
+    _Atomic int buried;
+    _Atomic int together; /* reserves with another right behind them */
+};
+
+static void give_long(struct fake *fake, int fd, const char *line)
+{
+    static const char reserve[] = "reserve-with-timeout ";
+    struct long_jobs *jobs = fake->arg;
+    char text[64] = "";
+    if (strncmp(line, "bury ", 5) == 0) {
+        fake_say(fd, "BURIED\r\n");
+        (void)atomic_fetch_add(&jobs->buried, 1);
+    } else if (strncmp(line, reserve, strlen(reserve)) == 0) {
+        (void)recv(fd, text, strlen(reserve), MSG_PEEK | MSG_DONTWAIT);
+        (void)atomic_fetch_add(&jobs->together, strcmp(text, reserve) == 0);
+        if (jobs->given < OURS) {
+            (void)snprintf(text, sizeof(text), "RESERVED %d %zu\r\n", ++jobs->given, BIG_SIZE);
+            fake_say(fd, text);
+            fake_send(fd, jobs->body, BIG_SIZE);
+            fake_say(fd, "\r\n");
+        } else if (strcmp(line + strlen(reserve), "0") == 0) {
+            fake_say(fd, "TIMED_OUT\r\n");
+        }
+    }
+}
+
+TEST(too_long_one_by_one,
+     "jobs that are too long are asked for one by one: several could not arrive "
+     "within a time limit")
+{
+    struct world world = {.runs = 0};
+    struct long_jobs jobs = {.body = calloc(1, BIG_SIZE)};
+    struct fake fake;
+    struct weir_error error;
+    char url[64];
+    CHECK(jobs.body != NULL);
+    fake_start(&fake, give_long, &jobs);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", fake.port);
+    open_on(&world, url, 1000);
+    weir_consumer *consumer = start(&world, 0);
+    while (jobs.buried < OURS) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    CHECK_INT(jobs.together, ==, 0);
+    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+    weir_broker_close(world.broker);
+    fake_end(&fake);
+    free(jobs.body);
 }
 
 TEST(too_long_by_id, "a job that is longer than a broker reads is shown without its body, buried, "

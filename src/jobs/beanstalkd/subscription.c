@@ -27,8 +27,10 @@ static void reserved(struct weiri_command *command, enum weiri_delivery delivery
     struct weiri_lane *lane = WEIRI_CONTAINER(command->conn, struct weiri_lane, conn);
     struct weiri_branch *branch = lane->branch;
     branch->asked--;
-    branch->hot = delivery == WEIRI_ANSWERED && reply->kind == WEIRI_RESERVED ? lane : NULL;
-    if (branch->hot != NULL) {
+    bool is_here = delivery == WEIRI_ANSWERED && reply->kind == WEIRI_RESERVED;
+    /* Several that are too long might not arrive within a time limit. */
+    branch->hot = is_here && reply->body != NULL ? lane : NULL;
+    if (is_here) {
         weiri_copy_arrive(lane, reply);
     }
 }
