@@ -3,6 +3,7 @@
 #ifndef WEIR_TEST_FAKE_H
 #define WEIR_TEST_FAKE_H
 
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdatomic.h>
 
@@ -108,8 +109,10 @@ static inline void fake_run(void *arg)
         }
         if (polls[1].revents != 0) {
             CHECK(fake->count < FAKE_LINKS);
+            int fd = accept(fake->listening, NULL, NULL);
+            (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
             fake->link[fake->count].used = 0;
-            fake->link[fake->count++].fd = accept(fake->listening, NULL, NULL);
+            fake->link[fake->count++].fd = fd;
         }
     }
     while (fake->count > 0) {

@@ -5,6 +5,8 @@
 #include <weir/admin.h>
 #include <weir/consumer.h>
 
+#include <limits.h>
+
 #include "cluster/fake.h"
 #include "cluster/ledger.h"
 #include "support/jobs.h"
@@ -305,6 +307,88 @@ TEST(behind_many, "a job behind many that are none of ours runs before most of t
     end(&world);
     CHECK_INT(world.told, ==, MANY);
     CHECK_INT(world.lines, <, MANY / 2);
+}
+
+/* A node that has jobs of another form alone, for its first lane. */
+struct short_jobs {
+    _Atomic int given;
+    _Atomic int asked; /* burials */
+    int kept;          /* so many of these find a job that is still reserved */
+    int lane;
+    bool is_endless;
+    _Atomic int oldest; /* of those that were buried: so many came after it */
+};
+
+static void give_short(struct fake *fake, int fd, const char *line)
+{
+    struct short_jobs *jobs = fake->arg;
+    int number;
+    char text[64];
+    if (sscanf(line, "bury %d", &number) == 1) {
+        int age = jobs->given - number;
+        if (jobs->asked < jobs->kept && age > jobs->oldest) {
+            jobs->oldest = age;
+        }
+        fake_say(fd,
+                 atomic_fetch_add(&jobs->asked, 1) < jobs->kept ? "BURIED\r\n" : "NOT_FOUND\r\n");
+    } else if (strncmp(line, "reserve-with-timeout ", 21) == 0) {
+        jobs->lane = jobs->lane == 0 ? fd : jobs->lane;
+        if (jobs->is_endless || fd == jobs->lane) {
+            (void)snprintf(text, sizeof(text), "RESERVED %d 7\r\nforeign\r\n", ++jobs->given);
+            fake_say(fd, text);
+        } else if (strcmp(line + 21, "0") == 0) {
+            fake_say(fd, "TIMED_OUT\r\n");
+        }
+    }
+}
+
+/* Consumes until so many burials were asked for. */
+static void consume_short(struct short_jobs *jobs, int asked)
+{
+    struct world world = {.runs = 0};
+    struct fake fake;
+    struct weir_error error;
+    char url[64];
+    fake_start(&fake, give_short, jobs);
+    (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", fake.port);
+    open_on(&world, url, 0);
+    weir_consumer *consumer = start(&world, 0);
+    while (jobs->asked < asked) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    int given = jobs->given;
+    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    weir_consumer_free(consumer);
+    weir_broker_close(world.broker);
+    fake_end(&fake);
+    jobs->given = given;
+}
+
+TEST(buries_fresh_ones,
+     "while jobs that are none of ours come without end, what is buried has come "
+     "just before, so that its TTR has not ended")
+{
+    struct short_jobs jobs = {.kept = 10, .is_endless = true};
+    consume_short(&jobs, 10);
+    CHECK_INT(jobs.oldest, <, 256);
+}
+
+TEST(passes_stale_ones,
+     "while jobs come, those whose TTR has ended keep no other from being buried")
+{
+    struct short_jobs jobs = {.is_endless = true};
+    consume_short(&jobs, 50);
+    CHECK_INT(jobs.given, <, 50 * 32);
+}
+
+/* One every 20 ms, that would be 40 s. */
+TEST(buries_from_a_full_lane, "what a full lane holds is buried at once while another lane waits")
+{
+    struct short_jobs jobs = {.kept = INT_MAX};
+    consume_short(&jobs, 2000);
+    CHECK_INT(jobs.given, >=, 8192);
 }
 
 /* No memory for long bodies. */

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT */
 /* Jobs of a tube that are none of ours, reserved to be buried; on the cluster's thread. A node
  * writes each bury to its disk, and answers nothing meanwhile, while a reserve costs it nothing. So
- * they are buried one by one, and only now and then while jobs come: ours may be behind them. */
+ * they are buried one by one, and only now and then while jobs come: ours may be behind them. The
+ * last that came is the first to be buried, since the TTR of the others may have ended. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -32,7 +33,7 @@ void weiri_foreign_add(struct weiri_lane *lane, uint64_t number, const char *why
     *job = (struct foreign){
         .lane = lane, .generation = lane->conn.generation, .number = number, .why = why};
     weiri_list_init(&job->link);
-    weiri_list_insert_before(&lane->branch->foreign, &job->link);
+    weiri_list_insert_before(lane->branch->foreign.next, &job->link);
     (void)atomic_fetch_add(&lane->held, 1);
 }
 
@@ -54,6 +55,8 @@ static void buried(struct weiri_command *command, enum weiri_delivery delivery,
         count->node = job->lane->conn.config.endpoint->text;
         count->number = job->number;
         count->why = job->why;
+    } else if (delivery == WEIRI_ANSWERED && reply->kind == WEIRI_NOT_FOUND) {
+        job->lane->branch->bury_ns = 0; /* its TTR has ended: nothing was written */
     }
     drop(job);
 }

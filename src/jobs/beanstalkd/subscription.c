@@ -134,6 +134,7 @@ static int64_t ask_branch(struct weiri_subscription *subscription, size_t node, 
         ask(hot, need < WEIRI_RESERVES_MAX ? need : WEIRI_RESERVES_MAX, 0, now_ns);
         return INT64_MAX;
     }
+    branch->hot = NULL;
     struct weiri_lane *lane = find_lane(branch, 0);
     if (lane != NULL) {
         ask(lane, 1, WAIT_SECONDS, now_ns);

@@ -43,7 +43,8 @@ struct weiri_branch {
     size_t lane_count;
     struct weiri_command reserves[WEIRI_RESERVES_MAX];
     size_t asked;           /* reserves under way */
-    struct weiri_lane *hot; /* where the last reserve brought a body; NULL: it did not */
+    struct weiri_lane *hot; /* where the last reserve brought a body; NULL: none did, or another
+                               lane waits */
     int64_t poll_ns;        /* when to ask without waiting, where no lane can wait */
     int64_t tell_ns;        /* when to tell next that a lane fails */
 
