@@ -155,7 +155,8 @@ struct weir_cluster_options {
                                   they carry none, and one that does is buried. Borrowed during the
                                   call. */
     int64_t remember_ns; /**< For so long claims know that a job is done, or removed, so that a copy
-                            on a node that was away does not run; 0: a day. */
+                            on a node that was away does not run; 0: a day; 2 minutes at least,
+                            as copies are put off for one. */
 };
 
 /** Flags of a cluster. */

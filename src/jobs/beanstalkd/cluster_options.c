@@ -3,6 +3,7 @@
 /* Where a cluster is and how it is used: checks and defaults. */
 #include "jobs/beanstalkd/cluster_options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
@@ -17,6 +18,8 @@
 #define TIME_LIMIT_DEFAULT WEIR_SECONDS(5)
 #define LEASE_DEFAULT WEIR_SECONDS(5)
 #define REMEMBER_DEFAULT WEIR_SECONDS(86400)
+/* A copy that is put off comes back after 64 s at most, and asks whether its job is done. */
+#define REMEMBER_MIN WEIR_SECONDS(120)
 /* What a node's texts may have beyond three copies of what was given: a port, NULs. */
 #define NODE_EXTRA 32
 
@@ -168,6 +171,10 @@ static enum weir_status check(const struct weiri_cluster_options *options, bool 
                                                       : NULL;
     if (negative != NULL) {
         return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative", negative);
+    }
+    if (options->remember_ns < REMEMBER_MIN) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "remember=%" PRId64 "ms: expected 2m at least",
+                          options->remember_ns / WEIR_MS(1));
     }
     for (size_t i = 0; i < options->node_count && !is_single; i++) {
         for (size_t j = 0; j < i; j++) {

@@ -99,6 +99,7 @@ TEST(names_the_bad_piece, "a malformed URL is refused with the piece and its off
         {"//a,b?time_limit=0", "offset 16"},
         {"//a,b?time_limit=5", "offset 16"},
         {"//a,b?late=x", "offset 16"},
+        {"//a,b?remember=0", "offset 16"},
         {"//a,b?late=1s&claims_away=maybe", "offset 24"},
         {"//a,b?claims=%", "\"%\" at offset 23"},
         {"//a,b?claims=%0", "\"%0\" at offset 23"},
@@ -118,4 +119,18 @@ TEST(names_the_bad_piece, "a malformed URL is refused with the piece and its off
                       weir_status_name((int)status), status == WEIR_OK ? "" : error.text);
         }
     }
+}
+
+TEST(bounds_remember, "less than two minutes is too short for what is remembered")
+{
+    static const char *const rows[] = {"//a,b?remember=100us", "//a,b?remember=119s"};
+    struct weiri_cluster_options url;
+    struct weir_error error;
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_STATUS(weiri_cluster_url_parse(test_allocator(), rows[i], &url, &error), WEIR_ERANGE);
+        CHECK(strstr(error.text, "expected 2m at least") != NULL);
+    }
+    CHECK_STATUS(weiri_cluster_url_parse(test_allocator(), "//a,b?remember=2m", &url, &error),
+                 WEIR_OK);
+    weiri_cluster_options_free(test_allocator(), &url);
 }
