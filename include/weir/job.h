@@ -66,8 +66,10 @@ WEIR_API const char *weir_job_outcome_name(enum weir_run_outcome outcome);
 /** A job's name: a decimal number in SQLite; `endpoint/tube/number` joined by `,` in a cluster,
  * where the number 0 is of a node that was sent the job and has not told whether it took it. Each
  * number is followed by a dot and a tag of eight digits, by which another job in the place of this
- * one is not taken for it; a cluster also takes ids without, as go-queue makes them. A copy
- * on a node that the broker's URL does not name counts as on one that does not answer. */
+ * one is not taken for it; a cluster also takes ids without, as go-queue makes them. A job
+ * that is longer than the broker reads is meant only by an id without, as peeks and the log show
+ * it. A copy on a node that the broker's URL does not name counts as on one that does not answer.
+ */
 struct weir_job_id {
     char text[WEIR_JOB_ID_SIZE]; /**< NUL-terminated. */
 };
