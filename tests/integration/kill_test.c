@@ -189,10 +189,10 @@ TEST(leftovers, "the programs of a killed worker end with it, and all that they 
 static pid_t find_guard(pid_t worker)
 {
     char here[512];
-    char program[512];
+    char *program = realpath(WEIR_PROGRAM, NULL);
     pid_t guard = 0;
     CHECK(getcwd(here, sizeof(here)) != NULL);
-    CHECK(realpath(WEIR_PROGRAM, program) != NULL);
+    CHECK(program != NULL);
     DIR *proc = opendir("/proc");
     CHECK(proc != NULL);
     for (struct dirent *entry = readdir(proc); entry != NULL; entry = readdir(proc)) {
@@ -209,6 +209,7 @@ static pid_t find_guard(pid_t worker)
         }
     }
     (void)closedir(proc);
+    free(program);
     return guard;
 }
 
