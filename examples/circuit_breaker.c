@@ -113,14 +113,14 @@ int main(void)
     int failed = weir_clock_manual_new(0, NULL, &breaker.clock) != WEIR_OK;
     struct weir_stamp stamp = {break_circuit, &breaker};
 
-    struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options of_envelope = {0};
     of_envelope.payload = &call;
     of_envelope.invoke = call_service;
     of_envelope.failure = retry;
     of_envelope.success = tell_success;
     of_envelope.stamps = &stamp;
     of_envelope.stamp_count = 1;
-    struct weir_pool_options of_pool = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options of_pool = {0};
     of_pool.workers = 1;
     of_pool.clock = breaker.clock;
     failed = failed || weir_envelope_new(&of_envelope, &envelope) ||

@@ -81,7 +81,7 @@ static int send_new(weir_pool *pool, const struct weir_envelope_options *options
 
 static int send_all(weir_pool *pool)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.outcome = note_end;
     options.type = "mail";
     options.id = 1;
@@ -118,7 +118,7 @@ static int print_runs(const char *text, size_t size, void *arg)
 /* Pending envelopes are kept for the next start. */
 static int restart(weir_pool *pool)
 {
-    struct weir_end_options end = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options end = {0};
     end.mode = WEIR_END_STOP;
     end.flags = WEIR_END_KEEP;
     if (weir_pool_end(pool, &end) != WEIR_OK) {
@@ -135,7 +135,7 @@ static int restart(weir_pool *pool)
 int main(void)
 {
     const struct weir_stamp stamp = {write_down, NULL};
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.capacity = 100;
     options.stamps = &stamp;

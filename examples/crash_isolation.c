@@ -44,9 +44,9 @@ static void note_success(weir_context *context, weir_envelope *envelope, void *p
 
 static enum weir_status send_document(weir_pool *pool, char *text)
 {
-    struct weir_isolation isolation = WEIR_ISOLATION_INIT;
+    struct weir_isolation isolation = {0};
     isolation.memory_limit = (uint64_t)256 << 20;
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.type = "document";
     options.payload = text;
     options.invoke = read_document;
@@ -66,7 +66,7 @@ static enum weir_status send_document(weir_pool *pool, char *text)
 int main(void)
 {
     static char documents[][8] = {"letter", "bomb", "maze", "", "report"};
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.flags = WEIR_POOL_TIMEOUTS_FAIL; /* note_failure() is called for them too */
     weir_pool *pool;

@@ -131,7 +131,6 @@ static void pacer_destroy(void *self)
 static enum weir_status pacer_new(weir_limiter **ret_limiter)
 {
     static const struct weir_limiter_ops ops = {
-        .size = sizeof(ops),
         .when = pacer_when,
         .forget = pacer_forget,
         .num_requeues = pacer_num_requeues,
@@ -252,7 +251,7 @@ int main(void)
 {
     enum weir_status status = limiter_new(&limiter);
     if (status == WEIR_OK && (status = weir_clock_manual_new(0, NULL, &manual)) == WEIR_OK) {
-        struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+        struct weir_queue_options options = {0};
         options.clock = manual;
         options.limiter = limiter;
         status = weir_queue_new(&options, &queue);

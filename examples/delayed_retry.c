@@ -64,7 +64,7 @@ int main(void)
     if (weir_limiter_exponential_new(WEIR_MS(20), WEIR_SECONDS(1), NULL, &limiter) != WEIR_OK) {
         return 1;
     }
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.limiter = limiter;
     const struct weir_key keys[] = {
         weir_key_string("db"),

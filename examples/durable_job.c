@@ -41,7 +41,7 @@ static enum weir_status put_mails(weir_broker *broker, struct weir_error *error)
 
 static enum weir_status send_mails(weir_broker *broker, struct weir_error *error)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = send_mail;
     options.workers = 2;
     options.retry_base_ns = WEIR_MS(50);

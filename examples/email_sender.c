@@ -71,7 +71,7 @@ static void note_end(void *payload)
 
 static int post(weir_pool *pool, struct email *email)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.type = "e-mail";
     options.payload = email;
     options.invoke = send_email;
@@ -97,7 +97,7 @@ int main(void)
                              {"bob@example.org", 2},
                              {"?@example.org", 0},
                              {"eve@example.org", 99}};
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 2;
     options.ended = tell_end;
     weir_pool *pool = NULL;

@@ -29,7 +29,7 @@ static void tell_end(const struct weir_ended *ended, void *arg)
 
 static int post(weir_pool *pool, char *to)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = send_mail;
     options.payload = to;
     options.failure = retry;
@@ -45,7 +45,7 @@ int main(void)
 {
     char anna[] = "anna";
     char bert[] = "bert";
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 2;
     options.ended = tell_end;
     weir_pool *pool = NULL;

@@ -40,7 +40,7 @@ int main(void)
     weir_pool *pool = NULL;
     int failed = weir_clock_manual_new(0, NULL, &clock) != WEIR_OK;
     struct weir_stamp stamps[] = {{log_run, clock}};
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.clock = clock;
     options.stamps = stamps;
@@ -51,7 +51,7 @@ int main(void)
                            {clock, WEIR_SECONDS(3), WEIR_ETIMEDOUT},
                            {clock, 0, WEIR_EIO}};
     for (int i = 0; i < 3 && !failed; i++) {
-        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options of_envelope = {0};
         of_envelope.id = (uint64_t)i + 1;
         of_envelope.type = "sync";
         of_envelope.payload = &tasks[i];

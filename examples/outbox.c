@@ -67,7 +67,7 @@ static int mail(weir_context *context, const struct weir_job *job, void *arg)
 
 static enum weir_status mail_all(struct shop *shop)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = mail;
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     weir_consumer *consumer = NULL;

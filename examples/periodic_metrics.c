@@ -52,9 +52,9 @@ static void wait_for_runs(int count)
 int main(void)
 {
     struct metric load = {"load", NULL, 0, 4};
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
-    struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options of_envelope = {0};
     of_envelope.type = "metric";
     of_envelope.payload = &load;
     of_envelope.invoke = read_metric;
@@ -63,7 +63,7 @@ int main(void)
     of_envelope.deadline_ns = WEIR_SECONDS(5);
     of_envelope.schedule = &schedule;
 
-    struct weir_pool_options of_pool = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options of_pool = {0};
     of_pool.workers = 1;
     weir_pool *pool = NULL;
     weir_envelope *envelope = NULL;

@@ -45,7 +45,7 @@ static int find_perfect(size_t block, void *arg)
 
 int main(void)
 {
-    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    struct weir_crew_options options = {0};
     options.workers = 4; /* this thread and three of the crew's */
     weir_crew *crew;
     if (weir_crew_new(&options, &crew) != WEIR_OK) {

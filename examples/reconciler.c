@@ -183,7 +183,7 @@ static void run(void)
 
 int main(void)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    static struct weir_queue_options options;                                   /* all defaults */
     enum weir_status status = weir_limiter_default_new(NULL, &options.limiter); /* client-go's */
     if (status == WEIR_OK && (status = weir_queue_new(&options, &queue)) == WEIR_OK) {
         run();

@@ -72,7 +72,7 @@ int main(void)
     if (sem_init(&imported_all, 0, 0) != 0) {
         return 1;
     }
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.id = 1;
     options.type = "import";
     options.payload = &imported;
@@ -80,7 +80,7 @@ int main(void)
     options.success = celebrate;
     options.failure = decide;
     options.attempts_max = 5;
-    struct weir_pool_options of_pool = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options of_pool = {0};
     of_pool.workers = 1;
     of_pool.log = log_line;
     weir_envelope *envelope = NULL;

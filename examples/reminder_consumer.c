@@ -20,7 +20,7 @@ static int remind(weir_context *context, const struct weir_job *job, void *arg)
 
 static enum weir_status consume(weir_broker *broker, struct weir_error *error)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = remind;
     options.workers = 1;
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;

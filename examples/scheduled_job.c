@@ -35,12 +35,12 @@ static int make_report(weir_context *context, const struct weir_job *job, void *
 
 static enum weir_status run(weir_broker *broker, struct report *report, struct weir_error *error)
 {
-    struct weir_job_schedule_options schedule = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    struct weir_job_schedule_options schedule = {0};
     schedule.name = "report";
     schedule.tube = "reports";
     schedule.interval_ns = WEIR_MS(100); /* or: schedule.cron = "30 2 * * *" */
     schedule.body = (struct weir_body){"all is well", 11};
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = make_report;
     options.arg = report;
     enum weir_status status =

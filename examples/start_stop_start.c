@@ -31,7 +31,7 @@ static void tell(const struct weir_ended *ended, void *arg)
 
 static weir_envelope *make(char *payload)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.payload = payload;
     options.invoke = report;
     weir_envelope *envelope = NULL;
@@ -42,7 +42,7 @@ int main(void)
 {
     static char hello[] = "a greeting";
     static char later[] = "a reminder";
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     weir_clock *clock; /* manual, so that the program need not wait */
     CHECK(weir_clock_manual_new(0, NULL, &clock));
     options.clock = clock;
@@ -61,7 +61,7 @@ int main(void)
     CHECK(weir_pool_start(pool));
     CHECK(weir_pool_send_after(pool, reminder, WEIR_SECONDS(60)));
 
-    struct weir_end_options end = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options end = {0};
     end.flags = WEIR_END_KEEP; /* a drain that keeps waiting envelopes */
     CHECK(weir_pool_end(pool, &end));
     (void)printf("drained; a send now: %s\n",

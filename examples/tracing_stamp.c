@@ -84,14 +84,14 @@ int main(void)
         {NULL, "order 2"},
         {"00-00000000000000000000000000000000-00f067aa0ba902b7-01", "order 3"}};
     struct weir_stamp stamps[] = {{trace, NULL}};
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.stamps = stamps;
     options.stamp_count = 1;
     weir_pool *pool = NULL;
     int failed = weir_pool_new(&options, &pool) != WEIR_OK;
     for (int i = 0; i < 3 && !failed; i++) {
-        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options of_envelope = {0};
         of_envelope.payload = &messages[i];
         of_envelope.invoke = handle;
         weir_envelope *envelope;

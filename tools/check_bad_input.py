@@ -147,14 +147,12 @@ def read_rows():
 
 
 def faults_of(struct, fields):
-    """Of a struct of options, or of a part of one: its size, what it has at its end, what may be wrong in it."""
-    yield "size"
-    yield "later"
+    """Of a struct of options, or of a part of one: what may be wrong in it."""
     for kind, field in fields[struct]:
         if kind in PARTS:
             for fault in faults_of(PARTS[kind], fields):
                 yield f"{field}_{fault}"
-        elif kind in FIELD_TYPES and field != "size":
+        elif kind in FIELD_TYPES:
             yield field
 
 

@@ -43,7 +43,7 @@ static weir_broker *open_with_claims(const char *options)
 
 static void put(weir_broker *broker, int64_t run_at_ns)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.run_at_ns = run_at_ns;
     struct weir_error error;
     if (weir_broker_put(broker, "bench", &body, 1, &options, NULL, &error) != WEIR_OK) {
@@ -160,7 +160,7 @@ static int note_run(weir_context *context, const struct weir_job *job, void *arg
 /* Consumes until all expected jobs have run; returns the time from the start to the last run. */
 static int64_t consume(weir_broker *broker, struct runs *runs)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = note_run;
     options.arg = runs;
     options.workers = WORKERS;

@@ -51,7 +51,7 @@ static weir_broker *open_store(void)
 
 static void put(weir_broker *broker, int64_t run_at_ns)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     struct weir_error error;
     options.run_at_ns = run_at_ns;
     options.flags = WEIR_PUT_PAST_OK;
@@ -62,7 +62,7 @@ static void put(weir_broker *broker, int64_t run_at_ns)
 
 static void put_many(weir_broker *broker, size_t count, size_t batch, int64_t run_at_ns)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     struct weir_body *bodies = bench_alloc(batch, sizeof(*bodies));
     options.run_at_ns = run_at_ns;
     for (size_t i = 0; i < batch; i++) {
@@ -159,7 +159,7 @@ static int note_run(weir_context *context, const struct weir_job *job, void *arg
 
 static weir_consumer *start_consumer(weir_broker *broker, struct runs *runs, uint32_t workers)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     weir_consumer *consumer;
     options.handler = note_run;
     options.arg = runs;
@@ -200,7 +200,7 @@ static void cycle(struct bench_run *run)
 {
     weir_broker *broker = open_store();
     struct runs runs = {.expected = run->size};
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     weir_consumer *consumer;
     options.handler = note_run;
     options.after_run = note_end;
@@ -249,7 +249,7 @@ static void put_some(struct runs *runs, size_t each)
 
 static void work_all(struct runs *runs, size_t each)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     weir_broker *broker = open_store();
     weir_consumer *consumer;
     (void)each;

@@ -49,11 +49,10 @@ static void runs(void *state, size_t count)
 static void parallelize(struct bench_run *run)
 {
     const size_t chunk_size = run->size;
-    struct work work = {.pieces = chunk_size == 13 ? 999 : 1000,
-                        .options = WEIR_PARALLEL_OPTIONS_INIT};
+    struct work work = {.pieces = chunk_size == 13 ? 999 : 1000, .options = {0}};
     work.options.chunk_size = chunk_size;
     work.primes = bench_alloc(work.pieces, sizeof(bool));
-    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    struct weir_crew_options options = {0};
     options.workers = 10;
     BENCH_OK(weir_crew_new(&options, &work.crew));
     bench_parts(run, 20000, runs, &work);

@@ -20,7 +20,7 @@ static void periodic(struct bench_run *run)
     const size_t count = run->size;
     weir_envelope **envelopes = bench_alloc(count, sizeof(weir_envelope *));
     weir_pool *pool = bench_pool_new(2);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = do_nothing;
     options.interval_ns = WEIR_SECONDS(1);
     for (size_t i = 0; i < count; i++) {

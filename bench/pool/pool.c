@@ -8,7 +8,7 @@
 
 weir_pool *bench_pool_new(size_t workers)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = workers;
     weir_pool *pool;
     BENCH_OK(weir_pool_new(&options, &pool));
@@ -74,7 +74,7 @@ static struct weir_decision fail(weir_context *context, weir_envelope *envelope,
  * deadline. */
 static struct weir_envelope_options with_hooks(unsigned char *ran)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = note;
     options.payload = ran;
     options.deadline_ns = WEIR_MS(50);
@@ -93,7 +93,7 @@ static void send_each(struct bench_run *run, size_t count, size_t workers, bool 
     for (size_t i = 0; i < count; i++) {
         struct weir_envelope_options options = with_hooks(&ran[i]);
         if (!has_hooks) {
-            options = (struct weir_envelope_options)WEIR_ENVELOPE_OPTIONS_INIT;
+            options = (struct weir_envelope_options){0};
             options.invoke = note;
             options.payload = &ran[i];
         }

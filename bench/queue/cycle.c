@@ -133,7 +133,7 @@ static void cycle_with_len(struct bench_run *run)
 
 static void priority_cycle(struct bench_run *run)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.flags = WEIR_QUEUE_PRIORITIES;
     struct cycle cycle;
     start(&cycle, run, &options);
@@ -145,7 +145,7 @@ static void priority_cycle(struct bench_run *run)
 static void rate_limited_cycle(struct bench_run *run)
 {
     weir_limiter *limiter;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     BENCH_OK(weir_limiter_exponential_new(1, 1, NULL, &limiter));
     options.limiter = limiter;
     struct cycle cycle;

@@ -10,7 +10,7 @@ static void add_after(struct bench_run *run)
 {
     weir_clock *clock;
     BENCH_OK(weir_clock_manual_new(0, NULL, &clock));
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.clock = clock;
     weir_queue *queue = bench_queue_new(&options);
     uint64_t random = 1;

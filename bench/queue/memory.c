@@ -75,7 +75,7 @@ static void measure_process(struct bench_run *run, const struct bench_items *ite
 static void measure_queue(struct bench_run *run, const struct bench_items *items)
 {
     size_t counted = 0;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator =
         (struct weir_allocator){counted_alloc, counted_resize, counted_release, &counted};
     weir_queue *queue = bench_queue_new(&options);

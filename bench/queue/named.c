@@ -16,7 +16,7 @@
 static weir_queue *make(weir_metrics *metrics, size_t number)
 {
     char name[32];
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     (void)snprintf(name, sizeof(name), "queue-%zu", number);
     options.name = name;
     options.metrics = metrics;

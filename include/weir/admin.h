@@ -86,7 +86,6 @@ typedef int weir_list_step_fn(const char *id, void *arg);
 
 /** Which jobs to list. Zero means any, for every field. */
 struct weir_job_filter {
-    size_t size;               /**< Set by WEIR_JOB_FILTER_INIT. */
     const char *tube;          /**< Of this tube. */
     const char *after;         /**< Behind this job, to go on with a list. */
     const void *text;          /**< With these bytes in body or reason. */
@@ -96,12 +95,6 @@ struct weir_job_filter {
     enum weir_job_state state; /**< In this state; 0: in any but WEIR_JOB_ARCHIVED. */
     weir_list_step_fn *step;   /**< Called with the arg of weir_broker_list(); NULL: it is not. */
 };
-
-/** Initialiser of struct weir_job_filter. */
-#define WEIR_JOB_FILTER_INIT                                                                       \
-    {                                                                                              \
-        sizeof(struct weir_job_filter), 0, 0, 0, 0, 0, 0, (enum weir_job_state)0, 0                \
-    }
 
 /** Calls back for the jobs that a filter (may be NULL: all) lets through, in the order in which
  * they were put, those of other tubes among them. Reads some at a time, at most 20,000 jobs or 4
@@ -132,7 +125,6 @@ struct weir_attempt {
     int32_t status;      /**< Returned by the handler; 0 after WEIR_RUN_LOST. */
     int32_t exit_status; /**< Of the program that the handler ran; 0: none. */
     int32_t signal;      /**< That ended the program; 0: none. */
-    uint32_t reserved0;  /**< Zero. */
     const char *reason;  /**< Why it failed; of one that succeeded its result. */
     const char *tail;    /**< The end of its output; "": none. */
 };
@@ -253,7 +245,6 @@ struct weir_finding {
     const char *text;    /**< What was found. */
     const char *advice;  /**< What to do about it. */
     enum weir_finding_level level; /**< How much it matters. */
-    uint32_t reserved0;            /**< Zero. */
 };
 
 /** Receives one finding, valid during the call; returns 0 to go on, anything else to end. On the

@@ -42,7 +42,6 @@ struct weir_error {
 
 /** How to open a broker. Zero means the default of every field. */
 struct weir_broker_options {
-    size_t size;                     /**< Set by WEIR_BROKER_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_log_fn *log;                /**< Optional. */
     void *log_arg;                   /**< Passed to log; borrowed until close. */
@@ -78,12 +77,6 @@ enum weir_broker_flags {
                                     (weir/transaction.h); also `?shared=1` in the URL. Without it
                                     such a file is WEIR_ESCHEMA. WEIR_ENOTSUP in a cluster. */
 };
-
-/** Initialiser of struct weir_broker_options. */
-#define WEIR_BROKER_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(struct weir_broker_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0                         \
-    }
 
 /** Opens a broker. options may be NULL; ret_error (may be NULL) receives what went wrong in words,
  * here and in every call that has it.
@@ -134,7 +127,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
  * consumers see it as the beginning of a body: a tube with MACs is weir's alone. It covers tube,
  * run time and body. */
 struct weir_cluster_options {
-    size_t size;              /**< Set by WEIR_CLUSTER_OPTIONS_INIT. */
     const char *const *nodes; /**< Each HOST, HOST:PORT (11300), [IPV6]:PORT, or a unix socket's
                                  path with its slashes written %2F; borrowed during the call. */
     size_t node_count;        /**< At most 64; at least 2, and none twice, unless replicas is 1. */
@@ -144,12 +136,11 @@ struct weir_cluster_options {
     const char *claims;       /**< A Redis that lets the copies of a job run once; NULL: each runs.
                                  One of the URLs below. Borrowed during the call. */
     int64_t time_limit_ns;    /**< Of each step of the network; 0: 5 s. */
-    int64_t late_ns;    /**< A job that is found later after its run time, and was never tried,
-                           is buried, though consumers were busy, a pause or an outage of
-                           Redis held it back; 0, WEIR_FOREVER: none is. dq's is 30 minutes. */
-    int64_t lease_ns;   /**< A claim that is not renewed lasts for the TTR and so long; 0: 5 s. */
-    uint32_t flags;     /**< Of enum weir_cluster_flags. */
-    uint32_t reserved0; /**< Zero. */
+    int64_t late_ns;  /**< A job that is found later after its run time, and was never tried,
+                         is buried, though consumers were busy, a pause or an outage of
+                         Redis held it back; 0, WEIR_FOREVER: none is. dq's is 30 minutes. */
+    int64_t lease_ns; /**< A claim that is not renewed lasts for the TTR and so long; 0: 5 s. */
+    uint32_t flags;   /**< Of enum weir_cluster_flags. */
     const char *hmac_key_file; /**< Jobs carry a MAC by the first key of this file, and one that has
                                   none by any of its keys is buried, but where a line is `-`; NULL:
                                   they carry none, and one that does is buried. Borrowed during the
@@ -164,12 +155,6 @@ enum weir_cluster_flags {
     WEIR_CLUSTER_RUN_UNCLAIMED = 1 /**< While Redis is away jobs run unclaimed, so that each copy
                                       may run, instead of waiting. */
 };
-
-/** Initialiser of struct weir_cluster_options. */
-#define WEIR_CLUSTER_OPTIONS_INIT                                                                  \
-    {                                                                                              \
-        sizeof(struct weir_cluster_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                    \
-    }
 
 /** Opens a cluster without a URL. Errors: as weir_broker_open() of a `beanstalk:` URL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open_cluster(
@@ -203,7 +188,6 @@ WEIR_API const char *weir_duplicate_name(enum weir_duplicate mode);
 /** How to put a job. Zero means the default of every field. A put borrows the texts during the
  * call; weir_producer_open() copies them. */
 struct weir_put_options {
-    size_t size;       /**< Set by WEIR_PUT_OPTIONS_INIT. */
     int64_t run_at_ns; /**< Wall-clock time before which it does not run; 0: at once. */
     int64_t delay_ns;  /**< Time from now before which it does not run; not with run_at_ns. */
     int64_t ttr_ns;    /**< Length of a reservation; 0: 60 s; at least 100 ms. */
@@ -215,7 +199,6 @@ struct weir_put_options {
                             WEIR_ENOTSUP on a cluster. */
     int64_t key_ns;    /**< WEIR_DUPLICATE_THROTTLE: at least 1 ns; else 0. */
     enum weir_duplicate on_duplicate; /**< What to do then. */
-    uint32_t reserved0;               /**< Zero. */
     const char *headers; /**< Told beside the body (weir_headers_check()); borrowed, or copied by a
                               producer. NULL: none. WEIR_ENOTSUP on a cluster, whose bodies are
                               dq's. */
@@ -229,12 +212,6 @@ struct weir_put_options {
 enum weir_put_flags {
     WEIR_PUT_PAST_OK = 1 /**< A run time in the past means at once, instead of WEIR_EPAST. */
 };
-
-/** Initialiser of struct weir_put_options. */
-#define WEIR_PUT_OPTIONS_INIT                                                                      \
-    {                                                                                              \
-        sizeof(struct weir_put_options), 0, 0, 0, 0, 0, 0, 0, WEIR_DUPLICATE_REFUSE, 0, 0, 0       \
-    }
 
 /** A body to put. */
 struct weir_body {
@@ -278,7 +255,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, c
 /** Counts of a tube. */
 struct weir_tube_counts {
     char tube[WEIR_TUBE_SIZE_MAX + 1]; /**< Its name. */
-    char reserved0[7];                 /**< Zero. */
     uint64_t delayed;                  /**< Jobs whose time has not come. */
     uint64_t ready;                    /**< Jobs that may be reserved. */
     uint64_t reserved;                 /**< Jobs in workers' hands. */

@@ -59,7 +59,6 @@ WEIR_API const struct weir_job *weir_job_of(weir_context *context);
 /** What a handler tells of its run, for the job's reason and its history (weir_broker_attempts()).
  * Zero means nothing, for every field. */
 struct weir_run_details {
-    size_t size;         /**< Set by WEIR_RUN_DETAILS_INIT. */
     const char *reason;  /**< Why it failed; goes before what explain writes. Of a run that
                               succeeded: its result, which an archived job keeps. */
     const void *tail;    /**< Its last output. The last bytes are kept, from the start of a UTF-8
@@ -70,12 +69,6 @@ struct weir_run_details {
     int64_t retry_ns;    /**< After a failure the job comes back so much later, whatever the limiter
                               says; not negative. */
 };
-
-/** Initialiser of struct weir_run_details. */
-#define WEIR_RUN_DETAILS_INIT                                                                      \
-    {                                                                                              \
-        sizeof(struct weir_run_details), 0, 0, 0, 0, 0, 0                                          \
-    }
 
 /** Tells of a run, from its handler, on its thread; the last call counts. Copies. A cluster keeps
  * none of it but retry_ns. Errors: WEIR_EINVAL (NULL, details, a negative retry_ns, or a context
@@ -94,15 +87,13 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_job_progress(weir_context *context
 
 /** A tube of a consumer that takes jobs from several. */
 struct weir_tube_weight {
-    const char *tube;   /**< Its name; borrowed during weir_consumer_new(). */
-    uint32_t weight;    /**< Its share of the jobs while others have some as well; 0: 1; at most
-                             1000. */
-    uint32_t reserved0; /**< Zero. */
+    const char *tube; /**< Its name; borrowed during weir_consumer_new(). */
+    uint32_t weight;  /**< Its share of the jobs while others have some as well; 0: 1; at most
+                           1000. */
 };
 
 /** What a consumer is made with. Zero means the default of every field but handler. */
 struct weir_consumer_options {
-    size_t size;              /**< Set by WEIR_CONSUMER_OPTIONS_INIT. */
     weir_handler_fn *handler; /**< Required. */
     weir_run_fn *after_run;   /**< Optional. */
     void *arg;                /**< Passed to handler, after_run and explain; borrowed until free. */
@@ -117,7 +108,6 @@ struct weir_consumer_options {
     uint32_t attempts_max; /**< Reservations after which a job that failed, or whose worker died, is
                                 buried; 0: 25. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */
-    uint32_t reserved0;    /**< Zero. */
     weir_explain_fn *explain;             /**< Optional. */
     const struct weir_tube_weight *tubes; /**< Instead of one tube, which is NULL then: several
                                                different ones. Of those that have ready jobs, each
@@ -136,7 +126,6 @@ struct weir_consumer_options {
     uint32_t group_limit;  /**< No job is reserved whose group has so many that are reserved, by
                                 any process; jobs of other groups, and of none, are; 0: no limit.
                                 WEIR_ENOTSUP on a cluster. */
-    uint32_t reserved1;    /**< Zero. */
 };
 
 /** Flags of a consumer. */
@@ -144,13 +133,6 @@ enum weir_consumer_flags {
     WEIR_CONSUMER_UNTIL_EMPTY =
         1 /**< End by itself once the tubes hold no job that is delayed, ready or reserved. */
 };
-
-/** Initialiser of struct weir_consumer_options. */
-#define WEIR_CONSUMER_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(struct weir_consumer_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,   \
-            0, 0, 0, 0                                                                             \
-    }
 
 /** Makes a consumer of a tube, or of options->tubes with tube NULL; the broker is borrowed. Returns
  * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube

@@ -62,7 +62,6 @@ enum weir_cron_flags {
 
 /** How to read an expression. Zero means the default of every field. */
 struct weir_cron_options {
-    size_t size;                     /**< Set by WEIR_CRON_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     /** The zone if the text names none: a name of the tz database, or "UTC", which needs no
      * database. NULL: the zone of this system, /etc/localtime, or UTC if there is no such file. The
@@ -71,15 +70,8 @@ struct weir_cron_options {
     /** The folder of the compiled tz database; NULL: /usr/share/zoneinfo. Borrowed during
      * weir_cron_new(). */
     const char *zone_folder;
-    uint32_t flags;     /**< Of enum weir_cron_flags. */
-    uint32_t reserved0; /**< Zero. */
+    uint32_t flags; /**< Of enum weir_cron_flags. */
 };
-
-/** Initialiser of struct weir_cron_options. */
-#define WEIR_CRON_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        sizeof(struct weir_cron_options), {0, 0, 0, 0}, 0, 0, 0, 0                                 \
-    }
 
 /** What is wrong with an expression. Caller-owned. */
 struct weir_cron_error {
@@ -94,8 +86,7 @@ struct weir_cron_error {
  *
  * An expression takes some 16 KiB if its zone has summer time: share it.
  *
- * Errors:
- * - WEIR_EINVAL: text or ret_cron is NULL; options have an unknown size, field or flag, or an
+ * Errors: - WEIR_EINVAL: text or ret_cron is NULL; options have an unknown flag, or an
  *   allocator with some members NULL; the text is not an expression; no year has the date; the zone
  *   is not a zone's name;
  * - WEIR_ERANGE: the duration of `@every` is 0 or above 2^63-1 ns;

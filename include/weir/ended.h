@@ -35,7 +35,6 @@ enum weir_ended_reason {
 
 /** An end. */
 struct weir_ended {
-    size_t size;             /**< Of this struct in the library: a member beyond it is not there. */
     weir_pool *pool;         /**< The pool. */
     weir_envelope *envelope; /**< The envelope, valid during the call. */
     uint32_t reason;         /**< Of enum weir_ended_reason. */
@@ -45,7 +44,6 @@ struct weir_ended {
                          it ended by itself. A failure whose retry was forbidden counts as none. A
                            pending time that a drain takes from a queued envelope is counted in
                            weir_pool_count() only. */
-    uint64_t reserved[2]; /**< Zero. */
 };
 
 /** The pool calls this function once for each flight (weir_pool_send()) that ended, after the slot

@@ -68,7 +68,6 @@ typedef void weir_success_fn(weir_context *context, weir_envelope *envelope, voi
 
 /** How a run failed. */
 struct weir_failure {
-    size_t size;         /**< Of this struct in the library: a member beyond it is not there. */
     const char *message; /**< Of a panic; else "". Valid during the call. */
     int status;          /**< Of the run. */
     uint32_t attempt;    /**< Number of this run among those that failed in a row, from 1. */
@@ -88,31 +87,30 @@ enum weir_decision_kind {
 struct weir_decision {
     enum weir_decision_kind kind; /**< An unknown one is taken as WEIR_DROP. */
     int64_t delay_ns;             /**< Of WEIR_RETRY_AFTER. */
-    uint64_t reserved[2];         /**< Zero. */
 };
 
 /** The four decisions. */
 static inline struct weir_decision weir_decision_drop(void)
 {
-    struct weir_decision decision = {WEIR_DROP, 0, {0, 0}};
+    struct weir_decision decision = {WEIR_DROP, 0};
     return decision;
 }
 
 static inline struct weir_decision weir_decision_retry_now(void)
 {
-    struct weir_decision decision = {WEIR_RETRY_NOW, 0, {0, 0}};
+    struct weir_decision decision = {WEIR_RETRY_NOW, 0};
     return decision;
 }
 
 static inline struct weir_decision weir_decision_retry_after(int64_t delay_ns)
 {
-    struct weir_decision decision = {WEIR_RETRY_AFTER, delay_ns, {0, 0}};
+    struct weir_decision decision = {WEIR_RETRY_AFTER, delay_ns};
     return decision;
 }
 
 static inline struct weir_decision weir_decision_retry_limited(void)
 {
-    struct weir_decision decision = {WEIR_RETRY_LIMITED, 0, {0, 0}};
+    struct weir_decision decision = {WEIR_RETRY_LIMITED, 0};
     return decision;
 }
 
@@ -141,7 +139,6 @@ enum weir_envelope_flags {
 
 /** Options of an envelope. Zero means the default of every field. */
 struct weir_envelope_options {
-    size_t size;                     /**< Set by WEIR_ENVELOPE_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     uint64_t id;                     /**< The user's: weir_envelope_id(). */
     const char *type;                /**< The user's: weir_envelope_type(); copied; NULL: "". */
@@ -174,22 +171,14 @@ struct weir_envelope_options {
                                                NULL: it runs in the worker's thread. */
 };
 
-/** Initialiser of struct weir_envelope_options. */
-#define WEIR_ENVELOPE_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(struct weir_envelope_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, {0, 0}, 0                                                                  \
-    }
-
-/** Makes an envelope with one reference, the caller's: weir_envelope_unref().
- * Errors: WEIR_EINVAL (options or ret_envelope NULL, no invoke, options of an unknown size or with
- * an unknown field or flag set, an allocator with some members NULL, stamps NULL or one without
- * its function, a schedule not as described, a group without its bytes, isolation of an unknown
- * size or with an unknown flag), WEIR_ERANGE (deadline_ns, interval_ns, a time of the schedule or
- * the isolation's cpu_limit_ns negative, catch_up_max past WEIR_CATCH_UP_LIMIT, stamp_count past
- * 1024), WEIR_ETOOBIG (group, more than 64 KiB),
- * WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then not
- * taken. */
+/** Makes an envelope with one reference, the caller's: weir_envelope_unref(). Errors: WEIR_EINVAL
+ * (options or ret_envelope NULL, no invoke, options with an unknown flag set, an allocator with
+ * some members NULL, stamps NULL or one without its function, a schedule not as described, a group
+ * without its bytes, isolation of an unknown size or with an unknown flag), WEIR_ERANGE
+ * (deadline_ns, interval_ns, a time of the schedule or the isolation's cpu_limit_ns negative,
+ * catch_up_max past WEIR_CATCH_UP_LIMIT, stamp_count past 1024), WEIR_ETOOBIG (group, more than 64
+ * KiB), WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then
+ * not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
     const struct weir_envelope_options *options, weir_envelope **ret_envelope);
 

@@ -77,7 +77,6 @@ enum weir_isolation_flags {
  * by itself: the child, and with the same values each process below it. They only lower the
  * program's own limits. */
 struct weir_isolation {
-    size_t size; /**< Set by WEIR_ISOLATION_INIT. */
     /** Processor time in nanoseconds, rounded up to seconds. After that the child gets SIGXCPU, and
      * SIGKILL a second later. 0: the program's limit. */
     int64_t cpu_limit_ns;
@@ -96,15 +95,8 @@ struct weir_isolation {
     /** Bytes of the largest file it may write. Beyond that it gets SIGXFSZ. 0: the program's limit.
      */
     uint64_t file_limit;
-    uint32_t flags;     /**< Of enum weir_isolation_flags. */
-    uint32_t reserved0; /**< Zero. */
+    uint32_t flags; /**< Of enum weir_isolation_flags. */
 };
-
-/** Initialiser of struct weir_isolation. */
-#define WEIR_ISOLATION_INIT                                                                        \
-    {                                                                                              \
-        sizeof(struct weir_isolation), 0, 0, 0, 0, 0                                               \
-    }
 
 WEIR_END_DECLS
 

@@ -105,7 +105,6 @@ struct weir_job {
                              not known. */
     int32_t progress; /**< The same: what its handler told last (weir_job_progress()); -1: nothing.
                        */
-    uint32_t reserved0;  /**< Zero. */
     const char *headers; /**< Of an SQLite store: its headers, lines NAME=VALUE that end in newlines
                               (weir_job_header()); "": none. NULL: not known. */
     const char *group;   /**< Of an SQLite store: its group; NULL: none. */

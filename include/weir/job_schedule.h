@@ -54,7 +54,6 @@ enum weir_job_schedule_flags {
 /** A schedule to be kept. Zero means the default of every field but those that are required.
  * Everything is borrowed during the call. */
 struct weir_job_schedule_options {
-    size_t size;      /**< Set by WEIR_JOB_SCHEDULE_OPTIONS_INIT. */
     const char *name; /**< Required; borrowed during the call; unique in the store; of the same
                          characters as a tube's (weir_tube_check()). */
     const char *tube; /**< Required; borrowed during the call. */
@@ -75,13 +74,6 @@ struct weir_job_schedule_options {
                               */
     uint32_t flags;          /**< Of enum weir_job_schedule_flags. */
 };
-
-/** Initialiser of struct weir_job_schedule_options. */
-#define WEIR_JOB_SCHEDULE_OPTIONS_INIT                                                             \
-    {                                                                                              \
-        sizeof(struct weir_job_schedule_options), 0, 0, 0, 0, 0, 0, {0, 0}, 0, 0,                  \
-            WEIR_MISSED_ONCE, 0, 0, 0                                                              \
-    }
 
 /** A schedule as it is kept. */
 struct weir_job_schedule {
@@ -104,7 +96,6 @@ struct weir_job_schedule {
     uint64_t fired;          /**< Jobs put, ever. */
     uint64_t skipped;        /**< Firings given up, ever; at most 10,000 are counted at a time. */
     uint32_t is_paused;      /**< 1: it puts no job. */
-    uint32_t reserved0;      /**< Zero. */
     const char *problem;     /**< Why the store paused it: its expression cannot be read any more,
                                   for its zone is gone; "": it did not. */
 };

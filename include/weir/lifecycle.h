@@ -76,7 +76,6 @@ typedef void weir_running_fn(weir_envelope *envelope, void *arg);
 
 /** How to end a pool. Zero means the default of every field. */
 struct weir_end_options {
-    size_t size;      /**< Set by WEIR_END_OPTIONS_INIT. */
     uint32_t mode;    /**< Of enum weir_end_mode. */
     uint32_t flags;   /**< Of enum weir_end_flags. */
     int64_t limit_ns; /**< The wait for the workers ends when the pool's clock shows this; 0: no
@@ -84,12 +83,6 @@ struct weir_end_options {
     weir_running_fn *running; /**< Optional: is told of what still runs then. */
     void *running_arg;        /**< Passed to running; borrowed during the call. */
 };
-
-/** Initialiser of struct weir_end_options. */
-#define WEIR_END_OPTIONS_INIT                                                                      \
-    {                                                                                              \
-        sizeof(struct weir_end_options), 0, 0, 0, 0, 0                                             \
-    }
 
 /** Ends a pool; weir_pool_drain() and weir_pool_stop() are the common forms of it. options NULL: a
  * drain that waits.
@@ -101,8 +94,8 @@ struct weir_end_options {
  *
  * Errors: WEIR_ETIMEDOUT; WEIR_ECANCELED (a drain: a stop came before or meanwhile); WEIR_ESTATE (a
  * drain or stop of a pool that was never started; or from a task of the pool, without
- * WEIR_END_NO_WAIT), WEIR_ERANGE (limit_ns negative), WEIR_EINVAL (pool NULL; options of an unknown
- * size, with an unknown mode or flag, or that do not go together). */
+ * WEIR_END_NO_WAIT), WEIR_ERANGE (limit_ns negative), WEIR_EINVAL (pool NULL; options with an
+ * unknown mode or flag, or that do not go together). */
 WEIR_API enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *options);
 
 /** Ends a pool for good, in any state: stops a running one as weir_pool_stop(), and drops all

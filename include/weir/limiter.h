@@ -43,7 +43,6 @@ typedef struct weir_limiter weir_limiter;
  * item at any time, also between a when() and its give_back or undo. examples/custom_limiter.c
  * shows one. */
 struct weir_limiter_ops {
-    size_t size; /**< sizeof(struct weir_limiter_ops). */
     /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns, and counts the
      * try. A queue passes the time of its clock. The caller's add returns any other status than
      * WEIR_OK, one of weir's or from WEIR_EUSER up; then nothing is counted or set, and neither
@@ -69,7 +68,6 @@ struct weir_limiter_ops {
 
 /** Options of the limiters that are per item. Zero is the default of every field. */
 struct weir_limiter_options {
-    size_t size;                     /**< Set by WEIR_LIMITER_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     /** Items remembered at most; for one more, the item that failed longest ago is forgotten. 0:
      * 1,048,576; at most 2^30. Each takes about 80 bytes, and a key of more than 16 bytes takes its
@@ -80,16 +78,10 @@ struct weir_limiter_options {
     int64_t forget_after_ns;
 };
 
-/** Initialiser of struct weir_limiter_options. */
-#define WEIR_LIMITER_OPTIONS_INIT                                                                  \
-    {                                                                                              \
-        sizeof(struct weir_limiter_options), {0, 0, 0, 0}, 0, 0                                    \
-    }
-
-/** Makes a user's own limiter. ops are copied; self is taken: destroyed with the limiter.
- * allocator is copied, NULL: libc's; it serves the limiter around self, not self. Errors:
- * WEIR_EINVAL (ops or ret_limiter NULL, ops of an unknown size or without a required member, an
- * allocator with some members NULL), WEIR_ENOMEM; self is then not taken. */
+/** Makes a user's own limiter. ops are copied; self is taken: destroyed with the limiter. allocator
+ * is copied, NULL: libc's; it serves the limiter around self, not self. Errors: WEIR_EINVAL (ops or
+ * ret_limiter NULL, ops without a required member, an allocator with some members NULL),
+ * WEIR_ENOMEM; self is then not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops,
                                                           void *self,
                                                           const struct weir_allocator *allocator,

@@ -57,22 +57,11 @@ typedef struct weir_metrics weir_metrics;
 
 /** What a registry is made with. Zero means the default of every field. */
 struct weir_metrics_options {
-    size_t size;                     /**< Set by WEIR_METRICS_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
 };
 
-/** Initialiser of struct weir_metrics_options. */
-#define WEIR_METRICS_OPTIONS_INIT                                                                  \
-    {                                                                                              \
-        sizeof(struct weir_metrics_options),                                                       \
-        {                                                                                          \
-            0, 0, 0, 0                                                                             \
-        }                                                                                          \
-    }
-
 /** Makes a registry without queues. options may be NULL. Returns owned: weir_metrics_free().
- * Errors: WEIR_EINVAL (ret_metrics NULL, options of an unknown size or with an unknown field set,
- * an allocator with some members NULL), WEIR_ENOMEM. */
+ * Errors: WEIR_EINVAL (ret_metrics NULL, an allocator with some members NULL), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_metrics_new(
     const struct weir_metrics_options *options, weir_metrics **ret_metrics);
 

@@ -58,7 +58,6 @@ typedef int weir_proceed_fn(void *arg);
 
 /** How to run. Zero means the default of every field. */
 struct weir_parallel_options {
-    size_t size;       /**< Set by WEIR_PARALLEL_OPTIONS_INIT. */
     size_t chunk_size; /**< Pieces that a worker takes at a time; 0: 1. It takes more if there
                             would be more than 4,294,967,295 chunks. */
     size_t eager;      /**< Workers that come as fast as they can be woken, the caller's
@@ -69,12 +68,6 @@ struct weir_parallel_options {
     void *proceed_arg;        /**< Passed to proceed; borrowed during the run. */
 };
 
-/** Initialiser of struct weir_parallel_options. */
-#define WEIR_PARALLEL_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(struct weir_parallel_options), 0, 0, 0, 0                                           \
-    }
-
 /** Does this many pieces on at most this many threads (1 to 4096, the caller's included). The
  * threads are started for this run, no more than there are chunks, and have ended when it returns.
  * To start a thread takes tens of microseconds, so a program that runs often keeps a crew. Blocks
@@ -83,8 +76,7 @@ struct weir_parallel_options {
  *
  * Returns WEIR_OK when all pieces have returned it, also if there are none; else the first other
  * status that a piece or proceed returned. Errors of its own, before any piece is begun:
- * WEIR_EINVAL (workers 0 or too many, fn NULL, options of an unknown size or with an unknown field
- * set), WEIR_ENOMEM. */
+ * WEIR_EINVAL (workers 0 or too many, fn NULL), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD int weir_parallelize(size_t workers, size_t pieces, weir_piece_fn *fn,
                                              void *arg,
                                              const struct weir_parallel_options *options);
@@ -94,24 +86,16 @@ typedef struct weir_crew weir_crew;
 
 /** What a crew is made with. Zero means the default of every field but workers. */
 struct weir_crew_options {
-    size_t size;                     /**< Set by WEIR_CREW_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     size_t workers;                  /**< Most threads of a run, the caller's included; required,
                                           1 to 4096. */
 };
 
-/** Initialiser of struct weir_crew_options. */
-#define WEIR_CREW_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        sizeof(struct weir_crew_options), {0, 0, 0, 0}, 0                                          \
-    }
-
 /** Makes a crew. It takes some 120 bytes a worker, and starts a thread only when a run first needs
- * it. Between runs its threads sleep. While runs follow one another that have more workers than
- * are eager, one thread wakes up every quarter of a millisecond, the last time after the last run.
- * Does not block. Returns owned: weir_crew_free(). Errors: WEIR_EINVAL (options or ret_crew NULL,
- * no workers or too many, options of an unknown size or with an unknown field set, an allocator
- * with some members NULL), WEIR_ENOMEM. */
+ * it. Between runs its threads sleep. While runs follow one another that have more workers than are
+ * eager, one thread wakes up every quarter of a millisecond, the last time after the last run. Does
+ * not block. Returns owned: weir_crew_free(). Errors: WEIR_EINVAL (options or ret_crew NULL, no
+ * workers or too many, an allocator with some members NULL), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_crew_new(const struct weir_crew_options *options,
                                                        weir_crew **ret_crew);
 
@@ -119,8 +103,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_crew_new(const struct weir_crew_op
  * allocation. Blocks until all pieces that were begun have returned. Thread-safe, but a crew does
  * one run at a time: WEIR_EBUSY for another thread, and for a piece of the run itself. options may
  * be NULL and are not kept. Returns as weir_parallelize() does. Errors of its own, before any piece
- * is begun: WEIR_EINVAL (crew or fn NULL, options of an unknown size or with an unknown field set),
- * WEIR_EBUSY, WEIR_EFORKED. */
+ * is begun: WEIR_EINVAL (crew or fn NULL), WEIR_EBUSY, WEIR_EFORKED. */
 WEIR_API WEIR_NODISCARD int weir_crew_run(weir_crew *crew, size_t pieces, weir_piece_fn *fn,
                                           void *arg, const struct weir_parallel_options *options);
 

@@ -35,7 +35,6 @@ WEIR_API const char *weir_late_name(enum weir_late late);
 /** The policy of a tube. Zero means the default of every field: done jobs are deleted, late ones
  * run, overdue ones are handed out as fast as workers take them. */
 struct weir_tube_policy {
-    size_t size;            /**< Set by WEIR_TUBE_POLICY_INIT. */
     int64_t archive_ns;     /**< A job that is done is kept so long (WEIR_FOREVER: without end), in
                                  the state WEIR_JOB_ARCHIVED, with its attempts; 0: not at all. */
     uint64_t archive_count; /**< At most so many are kept, the newest; 0: any number. */
@@ -45,12 +44,6 @@ struct weir_tube_policy {
                                  WEIR_OVERDUE_NS, at most so many jobs are handed out a second, by
                                  all consumers together; 0: any number. */
 };
-
-/** Initialiser of struct weir_tube_policy. */
-#define WEIR_TUBE_POLICY_INIT                                                                      \
-    {                                                                                              \
-        sizeof(struct weir_tube_policy), 0, 0, 0, 0, 0                                             \
-    }
 
 /** What a policy has done so far. */
 struct weir_tube_policy_counts {
@@ -62,7 +55,7 @@ struct weir_tube_policy_counts {
 /** Sets the policy of a tube, which need not have had a job; counts stay. Archived jobs that it
  * does not keep are deleted before it returns, 100 in each transaction. Later ones are deleted as
  * others are archived, two at a time: those of a tube where no job ends any more stay. policy may
- * be NULL: the defaults. Errors: WEIR_EINVAL (NULL, tube, an unknown size or late; late_ns with
+ * be NULL: the defaults. Errors: WEIR_EINVAL (NULL, tube, an unknown late; late_ns with
  * WEIR_LATE_RUN; archive_count without archive_ns), WEIR_ERANGE (a negative time), WEIR_ETOOBIG
  * (tube), WEIR_ENOTSUP (a cluster), WEIR_EACCESS, WEIR_EFORKED, and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_set_policy(

@@ -81,7 +81,6 @@ typedef void weir_overdue_fn(weir_envelope *envelope, int64_t late_ns, void *arg
 
 /** Options of a pool. Zero means the default of every field except workers. */
 struct weir_pool_options {
-    size_t size;                     /**< Set by WEIR_POOL_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
     /** Optional; receives a line for each start and end, each resize of a running pool, pauses and
@@ -122,22 +121,14 @@ struct weir_pool_options {
     weir_scope *scope;        /**< Optional: borrowed until free; cancelling it stops the pool. */
 };
 
-/** Initialiser of struct weir_pool_options. */
-#define WEIR_POOL_OPTIONS_INIT                                                                     \
-    {                                                                                              \
-        sizeof(struct weir_pool_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0, 0, 0                                                                    \
-    }
-
-/** Makes a pool in state init: no thread runs, and envelopes sent wait for the start.
- * Returns owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too
- * many, options of an unknown size or with an unknown field or flag set, an allocator with some
- * members NULL, when_full none of the three, ordered groups with a limit past 1, stamps NULL or one
- * without its function, metrics without a name or with one that is not UTF-8, overdue without
- * overdue_ns), WEIR_ERANGE (hook_min_ns or overdue_ns negative, hook_fraction past 1000,
- * stamp_count past 1024), WEIR_EBUSY (the name is taken in the registry), WEIR_ETHREAD (the system
- * refused the watchdog's thread), WEIR_EFORKED (the clock, registry or scope is of
- * another process), WEIR_ENOMEM. */
+/** Makes a pool in state init: no thread runs, and envelopes sent wait for the start. Returns
+ * owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too many,
+ * options with an unknown flag set, an allocator with some members NULL, when_full none of the
+ * three, ordered groups with a limit past 1, stamps NULL or one without its function, metrics
+ * without a name or with one that is not UTF-8, overdue without overdue_ns), WEIR_ERANGE
+ * (hook_min_ns or overdue_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_EBUSY
+ * (the name is taken in the registry), WEIR_ETHREAD (the system refused the watchdog's thread),
+ * WEIR_EFORKED (the clock, registry or scope is of another process), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool);
 
@@ -260,7 +251,6 @@ struct weir_pool_counts {
                                WEIR_ESTOP, and hooks of any kind that panicked. */
     uint64_t skipped;     /**< Firings of periodic envelopes left out by their policy. */
     uint64_t overdue;     /**< Runs that the watchdog told of (overdue_ns). */
-    uint64_t reserved[4]; /**< Zero. */
 };
 
 /** Reads the counts. Errors: WEIR_EINVAL. */

@@ -36,7 +36,6 @@ struct weir_pool_item {
                                   returns; WEIR_FOREVER: it never comes; -1: it is one-off, no worker
                                   has taken it up since it was sent, or it runs and the end of the
                                   run makes the next firing (WEIR_SCHEDULE_DELAY). */
-    uint64_t reserved;       /**< Zero. */
 };
 
 /** A snapshot. Opaque. Holds a reference to each envelope in it. */

@@ -88,7 +88,6 @@ typedef void weir_touch_fn(struct weir_key key, void *arg);
 
 /** What a queue is made with. Zero means the default of every field. */
 struct weir_queue_options {
-    size_t size;                     /**< Set by WEIR_QUEUE_OPTIONS_INIT. */
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
     weir_limiter *limiter; /**< Borrowed until free, for add_rate_limited; NULL: an exponential one
@@ -98,19 +97,12 @@ struct weir_queue_options {
     weir_metrics *metrics; /**< Borrowed until free: where the queue shows its metrics, under its
                               name. NULL: it keeps none. */
     uint32_t flags;        /**< Of enum weir_queue_flags. */
-    uint32_t reserved0;    /**< Zero. */
     int64_t aging_ns; /**< With WEIR_QUEUE_PRIORITIES: a queued item becomes more urgent by one each
                          time this has passed, so that none is passed over for ever. Each call then
                          reads the clock once. 0: never. */
     weir_touch_fn *touch; /**< NULL: none. */
     void *touch_arg;      /**< Passed to touch; borrowed until free. */
 };
-
-/** Initialiser of struct weir_queue_options. */
-#define WEIR_QUEUE_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(struct weir_queue_options), {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0              \
-    }
 
 /** An item that a consumer is processing, as get fills it. Plain data: it may be copied. */
 struct weir_work {
@@ -120,7 +112,6 @@ struct weir_work {
     uint64_t ticket;        /**< Number of this processing, rising with every get of the queue. */
     uint64_t weir_record;   /**< The queue's. */
     int32_t priority;       /**< What it was handed out with; 0 in a queue without priorities. */
-    uint32_t reserved0;     /**< Zero. */
 };
 
 /** Flags of struct weir_add_options. */
@@ -138,18 +129,11 @@ enum weir_add_flags {
 
 /** How to add. Zero means the default of every field. */
 struct weir_add_options {
-    size_t size;      /**< Set by WEIR_ADD_OPTIONS_INIT. */
     int64_t delay_ns; /**< As weir_queue_add_after(). */
     uint32_t flags;   /**< Of enum weir_add_flags. */
     int32_t priority; /**< Smaller is more urgent; 0 is usual, and the priority of the calls without
                          options. See weir_queue_add_with(). */
 };
-
-/** Initialiser of struct weir_add_options. */
-#define WEIR_ADD_OPTIONS_INIT                                                                      \
-    {                                                                                              \
-        sizeof(struct weir_add_options), 0, 0, 0                                                   \
-    }
 
 /** What an add did. The numbers are part of the ABI. */
 enum weir_added {
@@ -157,12 +141,12 @@ enum weir_added {
     WEIR_ADDED_COALESCED = 2 /**< It coalesced with an earlier add. */
 };
 
-/** Makes an empty queue. options may be NULL. Returns owned: weir_queue_free().
- * Errors: WEIR_EINVAL (ret_queue NULL, options of an unknown size or with an unknown field set, an
- * allocator with some members NULL, key_size_max over its limit, unknown flags, aging without
- * priorities, metrics without a name or with one that is not UTF-8), WEIR_ERANGE (aging_ns
- * negative), WEIR_EBUSY (a queue of that name is in the registry already), WEIR_EFORKED (the clock
- * or registry is of another process), WEIR_ENOMEM. */
+/** Makes an empty queue. options may be NULL. Returns owned: weir_queue_free(). Errors: WEIR_EINVAL
+ * (ret_queue NULL, options with an unknown flag set, an allocator with some members NULL,
+ * key_size_max over its limit, unknown flags, aging without priorities, metrics without a name or
+ * with one that is not UTF-8), WEIR_ERANGE (aging_ns negative), WEIR_EBUSY (a queue of that name is
+ * in the registry already), WEIR_EFORKED (the clock or registry is of another process),
+ * WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
                                                         weir_queue **ret_queue);
 
@@ -197,9 +181,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_after(weir_queue *queue,
  * A rate-limited add of an item that is processing is at least as urgent as that processing.
  *
  * Errors as weir_queue_add_after(), with WEIR_ADD_RATE_LIMITED as weir_queue_add_rate_limited();
- * WEIR_EINVAL also for options of an unknown size or with an unknown field set, unknown flags,
- * WEIR_ADD_SUPERSEDE with a delay or a limiter, and a priority other than 0 in a queue without
- * priorities. */
+ * WEIR_EINVAL also for unknown flags, WEIR_ADD_SUPERSEDE with a delay or a limiter, and a priority
+ * other than 0 in a queue without priorities. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(weir_queue *queue, struct weir_key key,
                                                              const struct weir_add_options *options,
                                                              enum weir_added *ret_added);
@@ -314,11 +297,10 @@ WEIR_API enum weir_status weir_queue_done_batch(weir_queue *queue, const struct 
 
 /** Counts of a queue's items at one moment. Due waiting items count as queued. */
 struct weir_queue_counts {
-    size_t queued;         /**< Ready to be handed out. */
-    size_t waiting;        /**< With a pending time, whatever their place. */
-    size_t processing;     /**< Handed out and not done. */
-    uint64_t dropped;      /**< Pending times that shutdown dropped, ever. */
-    uint64_t reserved0[4]; /**< Zero. */
+    size_t queued;     /**< Ready to be handed out. */
+    size_t waiting;    /**< With a pending time, whatever their place. */
+    size_t processing; /**< Handed out and not done. */
+    uint64_t dropped;  /**< Pending times that shutdown dropped, ever. */
 };
 
 /** Reads all counts under one lock. Errors: WEIR_EINVAL. */

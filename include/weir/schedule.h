@@ -74,7 +74,6 @@ enum weir_firing_policy {
 
 /** When to run. Zero means the default of every field. Durations are in nanoseconds. */
 struct weir_schedule {
-    size_t size;         /**< Set by WEIR_SCHEDULE_INIT. */
     int64_t interval_ns; /**< Between firings; 0: the interval_ns of the envelope. */
     /** The time of WEIR_FIRST_AT, unused by others: of the pool's clock, with WEIR_SCHEDULE_CRON in
      * nanoseconds since the Unix epoch. */
@@ -108,12 +107,6 @@ struct weir_schedule {
 
 /** The slack_ns of exact times: every time is a multiple of it. */
 #define WEIR_SLACK_NONE 1
-
-/** Initialiser of struct weir_schedule. */
-#define WEIR_SCHEDULE_INIT                                                                         \
-    {                                                                                              \
-        sizeof(struct weir_schedule), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                              \
-    }
 
 WEIR_END_DECLS
 

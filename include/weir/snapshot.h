@@ -33,7 +33,6 @@ struct weir_snapshot_item {
     int64_t running_ns;     /**< Processing for so long; -1 likewise. */
     uint64_t ticket; /**< The processing's, as in struct weir_work; 0: it is not processing. */
     enum weir_place place; /**< Independent of due_ns. */
-    uint32_t reserved0;    /**< Zero. */
 };
 
 /** Looks one item up; one that the queue does not know is idle and has no pending time. The result

@@ -192,7 +192,7 @@ static int measure_puts(struct bench *bench)
     } ways[] = {{"puts, one after the other", 1, put_alone, 1},
                 {"puts of 16 threads", THREADS, put_alone, 1},
                 {"puts in batches of 100", 1, put_batches, BATCH}};
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+    struct weir_parallel_options options = {0};
     options.eager = THREADS;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !atomic_load(&is_ended); i++) {
         begin(bench);
@@ -228,7 +228,7 @@ static int note_start(weir_context *context, const struct weir_job *job, void *a
 static enum weir_status start_consumer(struct bench *bench, uint32_t workers, uint32_t flags,
                                        weir_consumer **ret_consumer)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = note_start;
     options.arg = bench;
     options.workers = workers;

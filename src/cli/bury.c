@@ -52,7 +52,7 @@ static int run_bury(const struct command *command, int argc, char **argv)
                                  .states = IDS_WAITING,
                                  .expected = "a job that is delayed or ready",
                                  .reason = "buried by hand"},
-                        .matching = {.filter = WEIR_JOB_FILTER_INIT}};
+                        .matching = {.filter = {0}}};
     return arguments_run(command, argc, argv, set_option, bury_jobs, &bury);
 }
 

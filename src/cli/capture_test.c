@@ -43,8 +43,8 @@ static int run_child(weir_context *context, void *payload)
 /* Runs a script while standard error is this descriptor. */
 static void run_on(struct scene *scene, int error)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
-    struct weir_envelope_options envelope_options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
+    struct weir_envelope_options envelope_options = {0};
     weir_pool *pool;
     weir_envelope *envelope;
     sigset_t pipes;

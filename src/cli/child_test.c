@@ -51,8 +51,8 @@ static void scene_init(struct scene *scene, char *const *argv)
 
 static void scene_start(struct scene *scene)
 {
-    struct weir_pool_options pool = WEIR_POOL_OPTIONS_INIT;
-    struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_pool_options pool = {0};
+    struct weir_envelope_options envelope = {0};
     pool.workers = 1;
     envelope.invoke = run_child;
     envelope.payload = scene;

@@ -131,7 +131,7 @@ static int explain_text(struct arguments *arguments, void *arg)
 {
     const struct explain *explain = arg;
     const char *text = arguments->operands[1];
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error error = {.text = ""};
     weir_cron *cron = NULL;
     if (strcmp(arguments->operands[0], "explain") != 0) {

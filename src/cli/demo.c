@@ -41,7 +41,7 @@ struct demo {
 
 static int fail(weir_context *context, const char *reason, const char *tail, int exit_status)
 {
-    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    struct weir_run_details details = {0};
     details.reason = reason;
     details.tail = tail;
     details.tail_size = strlen(tail);
@@ -71,7 +71,7 @@ static int run_job(weir_context *context, const struct weir_job *job, void *arg)
 static enum weir_status put(struct demo *demo, const char *tube, const char *text, int64_t delay_ns,
                             const char *key)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     const struct weir_body body = {text, strlen(text)};
     options.delay_ns = delay_ns;
     options.key = key;
@@ -90,7 +90,7 @@ static enum weir_status put_mail(struct demo *demo)
 static enum weir_status start_worker(struct demo *demo, const char *tube, bool until_empty,
                                      weir_consumer **ret_consumer)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = run_job;
     options.workers = 2;
     options.attempts_max = 3;
@@ -133,7 +133,7 @@ static enum weir_status make_schedules(struct demo *demo)
                      {"yearly", "billing", "@yearly"}};
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < sizeof(schedules) / sizeof(schedules[0]) && status == WEIR_OK; i++) {
-        struct weir_job_schedule_options options = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+        struct weir_job_schedule_options options = {0};
         options.name = schedules[i].name;
         options.tube = schedules[i].tube;
         options.cron = schedules[i].cron;

@@ -119,7 +119,7 @@ static void describe(const struct control_run *run, const struct resident_end *e
 {
     const struct child_end *end = &ended->child;
     char reason[RESIDENT_REASON_SIZE + 32];
-    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    struct weir_run_details details = {0};
     if (end->ended_by != WEIR_OK) {
         (void)snprintf(reason, sizeof(reason), "%s", weir_status_text((int)end->ended_by));
     } else {
@@ -139,7 +139,7 @@ static void describe(const struct control_run *run, const struct resident_end *e
 /* Of a run that has no more to tell. */
 static void give_reason(weir_context *context, const char *reason)
 {
-    struct weir_run_details details = WEIR_RUN_DETAILS_INIT;
+    struct weir_run_details details = {0};
     details.reason = reason;
     enum weir_status described = weir_job_describe(context, &details);
     (void)described;

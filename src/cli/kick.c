@@ -111,7 +111,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run_kick(const struct command *command, int argc, char **argv)
 {
-    struct kick kick = {.matching = {.filter = WEIR_JOB_FILTER_INIT}, .limit = INT64_MAX};
+    struct kick kick = {.matching = {.filter = {0}}, .limit = INT64_MAX};
     return arguments_run(command, argc, argv, set_option, act, &kick);
 }
 

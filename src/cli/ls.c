@@ -163,7 +163,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run_ls(const struct command *command, int argc, char **argv)
 {
-    struct ls ls = {.matching = {.filter = WEIR_JOB_FILTER_INIT}, .limit = LIMIT_DEFAULT};
+    struct ls ls = {.matching = {.filter = {0}}, .limit = LIMIT_DEFAULT};
     return arguments_run(command, argc, argv, set_option, act, &ls);
 }
 

@@ -34,7 +34,7 @@ enum matching_option {
         MATCHING_FILTERS, OPTION_FLAG("yes", 'y', MATCHING_YES, "Do not ask")
 
 struct matching {
-    struct weir_job_filter filter; /* Starts as WEIR_JOB_FILTER_INIT. */
+    struct weir_job_filter filter; /* Starts as zeros. */
     int first;                     /* The first such option; 0: none was given. */
     bool dry_run;
     bool yes;

@@ -181,7 +181,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run_move(const struct command *command, int argc, char **argv)
 {
-    struct move move = {.matching = {.filter = WEIR_JOB_FILTER_INIT}};
+    struct move move = {.matching = {.filter = {0}}};
     return arguments_run(command, argc, argv, set_option, act, &move);
 }
 

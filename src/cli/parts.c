@@ -136,7 +136,7 @@ int part_worker(const struct setup *setup, const struct section *section, struct
 /* What the broker would refuse. */
 static int check_texts(const struct weir_job_schedule_options *options, const char *place)
 {
-    struct weir_cron_options cron_options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options cron_options = {0};
     struct weir_cron_error error = {0};
     weir_cron *cron = NULL;
     if (weir_tube_check(options->name, NULL) != WEIR_OK) {
@@ -169,7 +169,7 @@ int part_schedule(const struct setup *setup, const struct section *section,
 {
     struct place place = place_of(setup, section);
     const char *body = text_of(section, "body");
-    *options = (struct weir_job_schedule_options)WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    *options = (struct weir_job_schedule_options){0};
     options->name = section->title;
     options->tube = text_of(section, "tube");
     options->body = (struct weir_body){body != NULL ? body : "", body != NULL ? strlen(body) : 0};

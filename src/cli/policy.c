@@ -157,7 +157,7 @@ static int print(const char *tube, const struct weir_tube_policy *policy,
 /* Changes the policy where that was asked for, else shows it. */
 static int apply(struct store *store, const char *tube, const struct asked *asked)
 {
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     struct weir_tube_policy_counts counts = {0, 0, 0};
     struct weir_error error = {""};
     enum weir_status status = weir_broker_policy(store->broker, tube, &policy, &counts, &error);
@@ -192,7 +192,7 @@ static int check(const struct asked *asked)
 
 static bool is_change(const struct asked *asked)
 {
-    struct weir_tube_policy ignored = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy ignored = {0};
     return merge(asked, &ignored);
 }
 
@@ -213,7 +213,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run_policy(const struct command *command, int argc, char **argv)
 {
-    struct asked asked = {.policy = WEIR_TUBE_POLICY_INIT};
+    struct asked asked = {.policy = {0}};
     return arguments_run(command, argc, argv, set_option, act, &asked);
 }
 

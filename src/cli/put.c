@@ -328,7 +328,7 @@ static int act(struct arguments *arguments, void *arg)
 
 int put_run(const struct command *command, int argc, char **argv, bool is_at)
 {
-    struct put put = {.options = WEIR_PUT_OPTIONS_INIT,
+    struct put put = {.options = {0},
                       .output = BATCH_IDS,
                       .separator = '\n',
                       .is_at = is_at,

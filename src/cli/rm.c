@@ -41,7 +41,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run(const struct command *command, int argc, char **argv, const struct ids_verb *verb)
 {
-    struct rm rm = {.verb = verb, .matching = {.filter = WEIR_JOB_FILTER_INIT}};
+    struct rm rm = {.verb = verb, .matching = {.filter = {0}}};
     return arguments_run(command, argc, argv, set_option, act, &rm);
 }
 

@@ -261,7 +261,7 @@ static int act(struct arguments *arguments, void *arg)
 
 static int run_schedule(const struct command *command, int argc, char **argv)
 {
-    struct schedule schedule = {.options = WEIR_JOB_SCHEDULE_OPTIONS_INIT};
+    struct schedule schedule = {.options = {0}};
     return arguments_run(command, argc, argv, set_option, act, &schedule);
 }
 

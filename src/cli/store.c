@@ -93,7 +93,7 @@ static void block_size_signal(void)
 static int open_broker(struct store *store, const struct arguments *arguments, const char *origin,
                        enum store_use use)
 {
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.log = arguments->log != NULL ? arguments->log : report_log;
     options.log_arg = arguments->log_arg;
     options.busy_ns = arguments->lock_wait_ns;

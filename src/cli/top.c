@@ -260,7 +260,7 @@ static void draw(struct top *top)
 /* Changes a tube, on a broker that is open for no longer than that. */
 static void change(struct top *top, const struct weir_tube_counts *counts, bool is_kick)
 {
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     struct weir_error error = {""};
     weir_broker *broker = NULL;
     uint64_t kicked = 0;

@@ -71,7 +71,7 @@ struct worker {
 
 #define WORKER_INIT                                                                                \
     {                                                                                              \
-        .options = WEIR_CONSUMER_OPTIONS_INIT, .handler = {                                        \
+        .options = {0}, .handler = {                                                               \
             .grace_ns = WEIR_SECONDS(5),                                                           \
             .residents = {.mutex = PTHREAD_MUTEX_INITIALIZER}                                      \
         }                                                                                          \

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/panic.h"
 #include "base/sync.h"
 #include "base/time.h"
@@ -138,8 +137,8 @@ static enum weir_status load_zone(weir_cron *cron, const char *text,
 static enum weir_status normalize(const struct weir_cron_options *given,
                                   struct weir_cron_options *options)
 {
-    if (weiri_options_copy(options, sizeof(*options), given) != WEIR_OK ||
-        (options->flags & ~(uint32_t)WEIR_CRON_SECONDS) != 0 || options->reserved0 != 0) {
+    *options = given != NULL ? *given : (struct weir_cron_options){0};
+    if ((options->flags & ~(uint32_t)WEIR_CRON_SECONDS) != 0) {
         return WEIR_EINVAL;
     }
     return weiri_allocator_init(&options->allocator, &options->allocator);

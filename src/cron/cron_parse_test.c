@@ -15,7 +15,7 @@ struct bad_text {
 
 static void check_bad(const struct bad_text *row)
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error error = {.text = ""};
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();
@@ -182,7 +182,7 @@ TEST(bad_names, "nicknames, durations and zones that are none are named")
 
 TEST(bad_options, "a zone out of the options is named too")
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error error;
     weir_cron *cron = NULL;
     options.zone = "Europe/Nowhere";

@@ -28,7 +28,7 @@ TEST(seconds, "a sixth field in front is the second, where it was asked for")
     CRON_CHECK("*/30 59 23 31 12 *", "2024-05-01 00:00", "2024-12-31 23:59", "2024-12-31 23:59:30",
                "2025-12-31 23:59");
     CRON_CHECK("59 23 31 12 *", "2024-05-01 00:00", "2024-12-31 23:59");
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error error;
     weir_cron *cron = NULL;
     CHECK_STATUS(weir_cron_new("1 2 3 4 5 6", &options, &cron, &error), WEIR_EINVAL);
@@ -229,7 +229,7 @@ TEST(local_zone, "without a zone it is the system's, whatever the environment sa
 {
     struct weiri_zone *local = NULL;
     CHECK_STATUS(weiri_zone_load_local(test_allocator(), "/etc/localtime", &local), WEIR_OK);
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_cron_new("0 12 * * *", &options, &cron, NULL), WEIR_OK);
@@ -252,7 +252,7 @@ TEST(references, "an expression lives until its last reference goes")
 
 TEST_OOM(no_memory, "without memory there is no expression, and no leak")
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error error = {.text = "untouched"};
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "cron/plan.h"
 
-#include "base/options.h"
 #include "base/random.h"
 #include "base/time.h"
 
@@ -55,10 +54,7 @@ static int64_t default_slack(int64_t interval_ns, int64_t tolerance_ns)
 enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_schedule *schedule,
                                  int64_t interval_ns, int64_t deadline_ns, uint64_t id)
 {
-    struct weir_schedule s;
-    if (weiri_options_copy(&s, sizeof(s), schedule) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
+    struct weir_schedule s = schedule != NULL ? *schedule : (struct weir_schedule){0};
     if (interval_ns < 0 || deadline_ns < 0) {
         return WEIR_ERANGE;
     }

@@ -26,7 +26,7 @@ static struct weiri_moment at(const struct world *w, const char *wall)
 
 static struct weir_schedule schedule_of(weir_cron *cron)
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_CRON;
     schedule.cron = cron;
     return schedule;

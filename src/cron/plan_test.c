@@ -18,7 +18,7 @@ static struct weiri_moment now(const struct world *w)
 
 static struct weir_schedule rate(int64_t interval_ns)
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
     schedule.interval_ns = interval_ns;
     return schedule;
@@ -62,7 +62,7 @@ static void check_end(struct world *w, int64_t now_ns, int64_t wake_ns, uint64_t
 
 TEST(delay, "a fixed delay counts from the end of each run")
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.interval_ns = 100;
     struct world w = start(&schedule, 1000, 1000);
     check_run(&w, 1005, 1000, 0);
@@ -87,7 +87,7 @@ TEST(delay_simple, "without a schedule it is a fixed delay by the envelope's int
 
 TEST(delay_asked_for, "a run asked for in between puts the next one off")
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.interval_ns = 100;
     schedule.first = WEIR_FIRST_INTERVAL;
     struct world w = start(&schedule, 0, 100);
@@ -313,7 +313,7 @@ TEST(slack, "wake times are put off to multiples of the slack, and firings are n
 
 TEST(slack_of_delay, "with a fixed delay too the slack is in the wake time alone")
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.interval_ns = 100;
     schedule.slack_ns = 100;
     schedule.first = WEIR_FIRST_INTERVAL;
@@ -328,7 +328,7 @@ TEST(slack_shared, "envelopes of different intervals wake together, also by defa
 {
     const int64_t intervals[] = {WEIR_SECONDS(2), WEIR_SECONDS(2) - 1, WEIR_SECONDS(2) - 999999};
     for (size_t i = 0; i < 3; i++) {
-        struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+        struct weir_schedule schedule = {0};
         schedule.interval_ns = intervals[i];
         schedule.first = WEIR_FIRST_INTERVAL;
         (void)start(&schedule, 0, WEIR_SECONDS(2));
@@ -371,12 +371,6 @@ TEST(slack_at_the_end, "where no multiple is left before the end of the numbers,
     (void)start(&schedule, 0, WEIR_FOREVER - 2);
 }
 
-/* A schedule with these fields set. */
-#define S(...)                                                                                     \
-    {                                                                                              \
-        .size = sizeof(struct weir_schedule), __VA_ARGS__                                          \
-    }
-
 TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is written")
 {
     weir_cron *cron = cron_new("@daily");
@@ -386,36 +380,38 @@ TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is writte
         int64_t interval_ns, deadline_ns;
         enum weir_status status;
     } rows[] = {
-        {"size", {.size = 7, .interval_ns = 1}, 0, 0, WEIR_EINVAL},
-        {"no interval", S(.kind = WEIR_SCHEDULE_DELAY), 0, 0, WEIR_EINVAL},
-        {"kind", S(.interval_ns = 1, .kind = 3), 0, 0, WEIR_EINVAL},
-        {"first", S(.interval_ns = 1, .first = 4), 0, 0, WEIR_EINVAL},
-        {"missed", S(.interval_ns = 1, .missed = 3), 0, 0, WEIR_EINVAL},
-        {"overlap", S(.interval_ns = 1, .overlap = 3), 0, 0, WEIR_EINVAL},
-        {"two intervals", S(.interval_ns = 1), 2, 0, WEIR_EINVAL},
-        {"interval", S(.interval_ns = -1), 0, 0, WEIR_ERANGE},
-        {"time", S(.interval_ns = 1, .first_at_ns = -1), 0, 0, WEIR_ERANGE},
-        {"jitter", S(.interval_ns = 1, .jitter_ns = -1), 0, 0, WEIR_ERANGE},
-        {"tolerance", S(.interval_ns = 1, .tolerance_ns = -1), 0, 0, WEIR_ERANGE},
-        {"slack", S(.interval_ns = 1, .slack_ns = -1), 0, 0, WEIR_ERANGE},
-        {"least slack", S(.interval_ns = 1, .slack_ns = INT64_MIN), 0, 0, WEIR_ERANGE},
-        {"long slack", S(.interval_ns = 5, .slack_ns = 6), 0, 0, WEIR_ERANGE},
-        {"long for the envelope's", S(.slack_ns = 6), 5, 0, WEIR_ERANGE},
-        {"count", S(.interval_ns = 1, .catch_up_max = 10001), 0, 0, WEIR_ERANGE},
-        {"envelope's interval", S(.interval_ns = 1), -1, 0, WEIR_ERANGE},
-        {"deadline", S(.interval_ns = 1), 0, -1, WEIR_ERANGE},
-        {"long deadline", S(.interval_ns = 5), 0, 6, WEIR_EINTERVAL},
-        {"long for the envelope's", S(.first = WEIR_FIRST_NOW), 5, 6, WEIR_EINTERVAL},
-        {"no expression", S(.kind = WEIR_SCHEDULE_CRON), 0, 0, WEIR_EINVAL},
-        {"an expression", S(.interval_ns = 1, .cron = cron), 0, 0, WEIR_EINVAL},
-        {"both", S(.interval_ns = 1, .kind = WEIR_SCHEDULE_CRON, .cron = cron), 0, 0, WEIR_EINVAL},
-        {"both", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron), 1, 0, WEIR_EINVAL},
-        {"same interval", S(.interval_ns = 5), 5, 5, WEIR_OK},
-        {"longest slack", S(.interval_ns = 5, .slack_ns = 5), 0, 0, WEIR_OK},
-        {"slack of cron", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron, .slack_ns = WEIR_FOREVER), 0,
-         0, WEIR_OK},
-        {"largest count", S(.interval_ns = 5, .catch_up_max = 10000), 0, 0, WEIR_OK},
-        {"deadline of cron", S(.kind = WEIR_SCHEDULE_CRON, .cron = cron), 0, WEIR_FOREVER, WEIR_OK},
+        {"no interval", {.kind = WEIR_SCHEDULE_DELAY}, 0, 0, WEIR_EINVAL},
+        {"kind", {.interval_ns = 1, .kind = 3}, 0, 0, WEIR_EINVAL},
+        {"first", {.interval_ns = 1, .first = 4}, 0, 0, WEIR_EINVAL},
+        {"missed", {.interval_ns = 1, .missed = 3}, 0, 0, WEIR_EINVAL},
+        {"overlap", {.interval_ns = 1, .overlap = 3}, 0, 0, WEIR_EINVAL},
+        {"two intervals", {.interval_ns = 1}, 2, 0, WEIR_EINVAL},
+        {"interval", {.interval_ns = -1}, 0, 0, WEIR_ERANGE},
+        {"time", {.interval_ns = 1, .first_at_ns = -1}, 0, 0, WEIR_ERANGE},
+        {"jitter", {.interval_ns = 1, .jitter_ns = -1}, 0, 0, WEIR_ERANGE},
+        {"tolerance", {.interval_ns = 1, .tolerance_ns = -1}, 0, 0, WEIR_ERANGE},
+        {"slack", {.interval_ns = 1, .slack_ns = -1}, 0, 0, WEIR_ERANGE},
+        {"least slack", {.interval_ns = 1, .slack_ns = INT64_MIN}, 0, 0, WEIR_ERANGE},
+        {"long slack", {.interval_ns = 5, .slack_ns = 6}, 0, 0, WEIR_ERANGE},
+        {"long for the envelope's", {.slack_ns = 6}, 5, 0, WEIR_ERANGE},
+        {"count", {.interval_ns = 1, .catch_up_max = 10001}, 0, 0, WEIR_ERANGE},
+        {"envelope's interval", {.interval_ns = 1}, -1, 0, WEIR_ERANGE},
+        {"deadline", {.interval_ns = 1}, 0, -1, WEIR_ERANGE},
+        {"long deadline", {.interval_ns = 5}, 0, 6, WEIR_EINTERVAL},
+        {"long for the envelope's", {.first = WEIR_FIRST_NOW}, 5, 6, WEIR_EINTERVAL},
+        {"no expression", {.kind = WEIR_SCHEDULE_CRON}, 0, 0, WEIR_EINVAL},
+        {"an expression", {.interval_ns = 1, .cron = cron}, 0, 0, WEIR_EINVAL},
+        {"both", {.interval_ns = 1, .kind = WEIR_SCHEDULE_CRON, .cron = cron}, 0, 0, WEIR_EINVAL},
+        {"both", {.kind = WEIR_SCHEDULE_CRON, .cron = cron}, 1, 0, WEIR_EINVAL},
+        {"same interval", {.interval_ns = 5}, 5, 5, WEIR_OK},
+        {"longest slack", {.interval_ns = 5, .slack_ns = 5}, 0, 0, WEIR_OK},
+        {"slack of cron",
+         {.kind = WEIR_SCHEDULE_CRON, .cron = cron, .slack_ns = WEIR_FOREVER},
+         0,
+         0,
+         WEIR_OK},
+        {"largest count", {.interval_ns = 5, .catch_up_max = 10000}, 0, 0, WEIR_OK},
+        {"deadline of cron", {.kind = WEIR_SCHEDULE_CRON, .cron = cron}, 0, WEIR_FOREVER, WEIR_OK},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weiri_plan plan;

@@ -270,7 +270,7 @@ static void release_payload(void *payload)
 
 static enum weir_status send_to_worker(struct exchange *exchange)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     weir_envelope *envelope = NULL;
     options.payload = exchange;
     options.invoke = work;

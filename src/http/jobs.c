@@ -124,7 +124,7 @@ void api_jobs(const struct api *api, const struct request *request, struct reply
     static const char *const names[] = {"state",    "after", "limit", "text",
                                         "attempts", "older", "body",  NULL};
     const struct target *target = &request->target;
-    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    struct weir_job_filter filter = {0};
     struct weir_error error = {""};
     struct page page = {.api = api, .request = request, .limit = LIMIT_DEFAULT};
     filter.tube = target->segments[3];

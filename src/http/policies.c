@@ -22,7 +22,7 @@ static void refuse(struct reply *reply, enum weir_status status, const char *tub
 
 static void show(const struct api *api, const char *tube, struct reply *reply)
 {
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     struct weir_tube_policy_counts counts = {0, 0, 0};
     struct weir_error error = {""};
     enum weir_status status = weir_broker_policy(api->broker, tube, &policy, &counts, &error);
@@ -99,7 +99,7 @@ void api_policy_set(const struct api *api, const struct request *request, struct
     static const char *const none[] = {NULL};
     static const char *const members[] = {"archive",    "archive_count", "late",
                                           "late_after", "overdue_rate",  NULL};
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     struct weir_error error = {""};
     const char *tube = request->target.segments[3];
     json_t *object = fields_check(&request->target, none, reply) && fields_tube(tube, reply)

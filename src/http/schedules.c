@@ -143,7 +143,7 @@ void api_schedule_put(const struct api *api, const struct request *request, stru
     static const char *const members[] = {"tube",      "cron",     "zone",    "every", "first_at",
                                           "tolerance", "catch_up", "missed",  "ttr",   "priority",
                                           "body",      "encoding", "overlap", NULL};
-    struct weir_job_schedule_options options = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    struct weir_job_schedule_options options = {0};
     struct weir_error error = {""};
     char *decoded = NULL;
     options.name = request->target.segments[3];

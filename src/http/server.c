@@ -68,8 +68,8 @@ static int sample(weir_context *context, void *payload)
 static enum weir_status start_pool(size_t count, weir_invoke_fn *invoke, void *payload,
                                    int64_t interval_ns, weir_pool **ret_pool)
 {
-    struct weir_pool_options pool = WEIR_POOL_OPTIONS_INIT;
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_pool_options pool = {0};
+    struct weir_envelope_options options = {0};
     weir_envelope *envelope = NULL;
     pool.workers = count;
     pool.capacity = REQUESTS_MAX;

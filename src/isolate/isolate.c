@@ -15,18 +15,14 @@
 #include <unistd.h>
 
 #include "base/backtrace.h"
-#include "base/options.h"
 #include "isolate/process.h"
 
-_Static_assert(offsetof(struct weir_isolation, reserved0) + sizeof(uint32_t) ==
-                   sizeof(struct weir_isolation),
-               "no padding at the end of an options struct");
 _Static_assert(sizeof(struct weiri_isolated_result) <= PIPE_BUF, "it is written at once");
 
 enum weir_status weiri_isolation_copy(struct weir_isolation *dst, const struct weir_isolation *src)
 {
-    if (weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK || dst->reserved0 != 0 ||
-        (dst->flags & ~(uint32_t)WEIR_ISOLATION_CORE) != 0) {
+    *dst = *src;
+    if ((dst->flags & ~(uint32_t)WEIR_ISOLATION_CORE) != 0) {
         return WEIR_EINVAL;
     }
     return dst->cpu_limit_ns < 0 ? WEIR_ERANGE : WEIR_OK;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "jobs/broker.h"
 #include "jobs/error.h"
 
@@ -208,10 +207,7 @@ static enum weir_status check_filter(const struct weir_job_filter *filter,
                                      struct weir_job_filter *ret_filter,
                                      struct weir_error *ret_error)
 {
-    if (weiri_options_copy(ret_filter, sizeof(*ret_filter), filter) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "the filter has an unknown size: start with WEIR_JOB_FILTER_INIT");
-    }
+    *ret_filter = filter != NULL ? *filter : (struct weir_job_filter){0};
     if ((int)ret_filter->state < 0 || (int)ret_filter->state > WEIR_JOB_ARCHIVED) {
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown job state %d", (int)ret_filter->state);
     }
@@ -288,7 +284,7 @@ static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_
 /* Jobs that fall due during a pause may be late when it ends. */
 static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration_ns)
 {
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     if (broker->ops->late != NULL) {
         policy.late_ns = broker->ops->late(broker->store);
     } else if (weir_broker_policy(broker, tube, &policy, NULL, NULL) != WEIR_OK ||

@@ -31,7 +31,7 @@ static enum weir_status bury(weir_broker *broker, const char *const *ids, size_t
 static weir_broker *fill(char ids[KINDS][24])
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     int64_t numbers[KINDS];
     static const enum weiri_job_event events[] = {
         [RESERVED] = WEIRI_JOB_TOUCH, [BURIED] = WEIRI_JOB_BURY, [GONE] = WEIRI_JOB_DONE};
@@ -191,7 +191,7 @@ TEST(filters, "a list has the jobs that its filter lets through, in order of the
     (void)jobs_put(broker, "other", "needle", NULL);
     jobs_wall_step(&wall, WEIR_SECONDS(10));
     (void)jobs_put(broker, "t", "a needle here", NULL);
-    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    struct weir_job_filter filter = {0};
     check_list(broker, NULL, 0, "1 2 4 5 6 7 ");
     check_list(broker, &filter, 2, "1 2 ");
     filter.after = "2";
@@ -217,7 +217,7 @@ TEST(filters, "a list has the jobs that its filter lets through, in order of the
     filter.created_before_ns = jobs_wall_now(&wall);
     check_list(broker, &filter, 0, "6 ");
     /* What is due is shown as ready, though no consumer has filed it. */
-    struct weir_job_filter ready = WEIR_JOB_FILTER_INIT;
+    struct weir_job_filter ready = {0};
     jobs_wall_step(&wall, WEIR_SECONDS(60));
     ready.state = WEIR_JOB_READY;
     check_list(broker, &ready, 0, "4 5 6 7 ");
@@ -296,7 +296,7 @@ TEST(steps, "a list tells how far it has come, also without a match, is ended th
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     static char large[SIZE];
     static struct weir_body bodies[COUNT];
-    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    struct weir_job_filter filter = {0};
     for (int i = 0; i < COUNT; i++) {
         bodies[i] = (struct weir_body){large, i % 3 == 0 ? SIZE : 1};
     }
@@ -315,7 +315,7 @@ TEST(steps, "a list tells how far it has come, also without a match, is ended th
     filter.after = "94";
     check_steps(broker, &filter, NULL, "");
     /* And after 20,000 numbers, behind the last of which jobs may be gone. */
-    filter = (struct weir_job_filter)WEIR_JOB_FILTER_INIT;
+    filter = (struct weir_job_filter){0};
     filter.step = note_step;
     filter.after = "9223372036854775807";
     check_steps(broker, &filter, NULL, "");
@@ -328,9 +328,9 @@ TEST(bad_filters, "a list that makes no sense is refused without a call")
     (void)jobs_put(broker, "t", "job", NULL);
     struct weir_job_filter rows[6];
     for (int i = 0; i < 6; i++) {
-        rows[i] = (struct weir_job_filter)WEIR_JOB_FILTER_INIT;
+        rows[i] = (struct weir_job_filter){0};
     }
-    rows[0].size = 3;
+    rows[0].tube = "";
     rows[1].tube = "a b";
     rows[2].after = "1x";
     rows[3].text_size = 1;
@@ -456,7 +456,7 @@ static int expect_moved(const struct weir_job *job, void *arg)
 TEST(move_ids, "jobs move to another tube with all they have, but not where their key is taken")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.key = "k";
     (void)jobs_put(broker, "t", "one", &options);
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
@@ -494,7 +494,7 @@ TEST(move_ids, "jobs move to another tube with all they have, but not where thei
     CHECK_STATUS(weir_broker_move_ids(broker, ids, 3, NULL, statuses, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_move_ids(broker, NULL, 3, "w", statuses, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_move_ids(NULL, ids, 3, "w", statuses, NULL), WEIR_EINVAL);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.archive_ns = 1;
     CHECK_STATUS(weir_broker_set_policy(broker, "w", &policy, NULL), WEIR_OK);
     job = jobs_reserve_one(broker, "w");

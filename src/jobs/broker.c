@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
@@ -51,13 +50,8 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
                                           struct weiri_broker_config *ret_config,
                                           struct weir_error *ret_error)
 {
-    struct weir_broker_options copy;
+    struct weir_broker_options copy = options != NULL ? *options : (struct weir_broker_options){0};
     struct weir_allocator allocator;
-    if (weiri_options_copy(&copy, sizeof(copy), options) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "broker options have an unknown size: start with "
-                          "WEIR_BROKER_OPTIONS_INIT");
-    }
     if (weiri_allocator_init(&allocator, &copy.allocator) != WEIR_OK) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "the broker's allocator lacks a function: expected all three or none");

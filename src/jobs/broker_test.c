@@ -66,9 +66,9 @@ TEST(open_options, "options that make no sense are refused before anything is op
     enum weir_status statuses[6] = {WEIR_EINVAL,  WEIR_EINVAL, WEIR_ERANGE,
                                     WEIR_ETOOBIG, WEIR_EINVAL, WEIR_EINVAL};
     for (size_t i = 0; i < 6; i++) {
-        rows[i] = (struct weir_broker_options)WEIR_BROKER_OPTIONS_INIT;
+        rows[i] = (struct weir_broker_options){0};
     }
-    rows[0].size = 3;
+    rows[0].allocator.resize = test_allocator()->resize;
     rows[1].flags = 8;
     rows[2].busy_ns = -1;
     rows[3].body_size_max = WEIR_BODY_SIZE_LIMIT + 1;
@@ -99,9 +99,9 @@ TEST(puts, "a put that makes no sense is refused and stores nothing")
     const struct weir_body large_body = {large, sizeof(large)};
     struct weir_put_options options[9];
     for (size_t i = 0; i < 9; i++) {
-        options[i] = (struct weir_put_options)WEIR_PUT_OPTIONS_INIT;
+        options[i] = (struct weir_put_options){0};
     }
-    options[0].size = 1;
+    options[0].flags = 4;
     options[1].flags = 2;
     options[2].run_at_ns = JOBS_WALL_START - 1;
     options[3].run_at_ns = -1;
@@ -126,7 +126,7 @@ TEST(puts, "a put that makes no sense is refused and stores nothing")
         {"t", NULL, NULL, WEIR_EINVAL, "bodies is NULL"},
         {"t", &null_body, NULL, WEIR_EINVAL, "body 0 is NULL and has 1 bytes"},
         {"t", &large_body, NULL, WEIR_ETOOBIG, "body 0 has 16777217 bytes: at most 16777216"},
-        {"t", &one, &options[0], WEIR_EINVAL, "unknown size"},
+        {"t", &one, &options[0], WEIR_EINVAL, "unknown put flags 0x4"},
         {"t", &one, &options[1], WEIR_EINVAL, "flags 0x2"},
         {"t", &one, &options[2], WEIR_EPAST, "in the past"},
         {"t", &one, &options[3], WEIR_ERANGE, "run_at_ns is negative"},
@@ -206,7 +206,7 @@ TEST(read_only, "a store opened read-only is read and not changed")
                  WEIR_OK);
     const char *id = "1";
     weir_consumer *consumer;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = ignore_run;
     CHECK_STATUS(weir_broker_put(broker, "t", &one, 1, NULL, NULL, &error), WEIR_EACCESS);
     CHECK_STATUS(weir_broker_remove(broker, &id, 1, NULL, &error), WEIR_EACCESS);
@@ -221,7 +221,7 @@ TEST(read_only, "a store opened read-only is read and not changed")
 /* Makes every call in a child. Returns the first status that is not WEIR_EFORKED. */
 static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer *consumer)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = ignore_run;
     weir_consumer *other;
     const char *id = "1";
@@ -270,7 +270,7 @@ TEST(forked, "a child's calls on its parent's objects are refused and disturb no
     weir_producer *producer;
     CHECK_STATUS(weir_producer_open(broker, "t", NULL, &producer, NULL), WEIR_OK);
     weir_consumer *consumer;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = ignore_run;
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/error.h"
@@ -31,12 +30,8 @@ static enum weir_status normalize(const struct weir_consumer_options *options,
                                   struct weir_consumer_options *ret_options,
                                   struct weir_error *ret_error)
 {
-    struct weir_consumer_options copy;
-    if (weiri_options_copy(&copy, sizeof(copy), options) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "consumer options have an unknown size: start with "
-                          "WEIR_CONSUMER_OPTIONS_INIT");
-    }
+    struct weir_consumer_options copy =
+        options != NULL ? *options : (struct weir_consumer_options){0};
     if (copy.handler == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "the consumer has no handler");
     }
@@ -44,9 +39,9 @@ static enum weir_status normalize(const struct weir_consumer_options *options,
         return weiri_fail(ret_error, WEIR_EINVAL, "workers is %u: at most %d",
                           (unsigned)copy.workers, WORKERS_MAX);
     }
-    if ((copy.flags & ~KNOWN_FLAGS) != 0 || copy.reserved0 != 0) {
+    if ((copy.flags & ~KNOWN_FLAGS) != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown consumer flags 0x%x",
-                          (unsigned)(copy.flags | copy.reserved0));
+                          (unsigned)copy.flags);
     }
     if (!(copy.rate >= 0 && copy.rate <= RATE_MAX)) {
         return weiri_fail(ret_error, WEIR_ERANGE, "rate is %g: expected 0 to %g", copy.rate,
@@ -93,7 +88,7 @@ static enum weir_status check_tubes(const char *tube, const struct weir_tube_wei
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = weiri_tube_check(tubes[i].tube, ret_error);
-        if (status == WEIR_OK && (tubes[i].weight > WEIGHT_MAX || tubes[i].reserved0 != 0)) {
+        if (status == WEIR_OK && tubes[i].weight > WEIGHT_MAX) {
             status = weiri_fail(ret_error, WEIR_EINVAL, "the weight of tube %s is %u: at most %d",
                                 tubes[i].tube, (unsigned)tubes[i].weight, WEIGHT_MAX);
         }
@@ -160,7 +155,7 @@ static enum weir_status init_parts(weir_consumer *consumer)
         consumer->shares == NULL || consumer->marks == NULL) {
         return WEIR_ENOMEM;
     }
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = consumer->allocator;
     options.log = consumer->broker->config.log;
     options.log_arg = consumer->broker->config.log_arg;
@@ -203,7 +198,7 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     if (ret_consumer == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "ret_consumer is NULL");
     }
-    struct weir_consumer_options copy = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options copy = {0};
     enum weir_status status = check_broker(broker, ret_error);
     if (status == WEIR_OK) {
         status = normalize(options, &copy, ret_error);

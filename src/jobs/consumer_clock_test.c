@@ -47,7 +47,7 @@ static void open_stage(struct stage *stage)
 
 static void start(struct stage *stage, uint32_t workers, uint32_t attempts_max, uint32_t flags)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = hold_first;
     options.after_run = note;
     options.arg = stage;

@@ -106,7 +106,7 @@ TEST(kept_alive, "handlers that take longer than the TTR keep their jobs")
 {
     struct scene scene;
     scene_open(&scene);
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     put.ttr_ns = WEIR_SECONDS(3); /* a touch has two of them to reach a slow disk */
     for (int i = 0; i < 3; i++) {
         (void)jobs_put(scene.broker, "t", "x", &put);
@@ -125,7 +125,7 @@ TEST(lost, "a handler is cancelled when it loses its reservation, and its status
 {
     struct scene scene;
     scene_open(&scene);
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     put.ttr_ns = WEIR_MS(100);
     (void)jobs_put(scene.broker, "t", "x", &put);
     struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);

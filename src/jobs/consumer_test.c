@@ -176,7 +176,7 @@ TEST(buried_without_a_run, "jobs that the store buries for a consumer are counte
 {
     struct scene scene;
     scene_open(&scene);
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     put.ttr_ns = WEIR_MS(100);
     (void)jobs_put(scene.broker, "t", "lost", &put);
     jobs_free_one(scene.broker, jobs_reserve_one(scene.broker, "t"));
@@ -295,11 +295,8 @@ TEST(limiter, "a limiter gives the delays, keyed by the job's id, and forgets at
     scene_open(&scene);
     (void)jobs_put(scene.broker, "t", "x", NULL);
     scene.statuses[0] = WEIR_EUSER;
-    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
-                                                .when = when,
-                                                .forget = forget,
-                                                .num_requeues = num_requeues,
-                                                .destroy = destroy};
+    static const struct weir_limiter_ops ops = {
+        .when = when, .forget = forget, .num_requeues = num_requeues, .destroy = destroy};
     struct counting_limiter counting = {0, 0};
     weir_limiter *limiter;
     CHECK_STATUS(weir_limiter_new(&ops, &counting, NULL, &limiter), WEIR_OK);
@@ -335,7 +332,7 @@ TEST(delayed, "a delayed job is run when its time comes, not before")
 {
     struct scene scene;
     scene_open(&scene);
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     put.run_at_ns = weiri_wall_now() + WEIR_MS(120);
     (void)jobs_put(scene.broker, "t", "x", &put);
     struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
@@ -364,11 +361,11 @@ TEST(refused, "options that make no sense are refused")
     for (size_t i = 0; i < 10; i++) {
         rows[i] = scene_options_of(&scene, scene_count_run);
     }
-    rows[0].size = 4;
+    rows[0].flags = 4;
     rows[1].handler = NULL;
     rows[2].workers = 4097;
     rows[3].flags = 2;
-    rows[4].reserved0 = 1;
+    rows[4].workers = UINT32_MAX;
     rows[5].retry_base_ns = -1;
     rows[6].retry_max_ns = -1;
     rows[7].deadline_ns = -1;
@@ -402,12 +399,12 @@ TEST(refused, "options that make no sense are refused")
 TEST_OOM(making, "a consumer that cannot be made leaves nothing")
 {
     weir_broker *broker;
-    struct weir_broker_options broker_options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options broker_options = {0};
     broker_options.allocator = *test_allocator();
     if (CHECK_OR_OOM(weir_broker_open("sqlite:jobs.db", &broker_options, &broker, NULL))) {
         return;
     }
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = succeed;
     options.workers = 3;
     weir_consumer *consumer = NULL;

@@ -15,7 +15,7 @@
 static void put_one_by_one(weir_broker *broker, int count, int64_t delay_ns,
                            bool (*is_done)(void *arg, int done), void *arg)
 {
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     put.delay_ns = delay_ns;
     for (int i = 1; i <= count; i++) {
         (void)jobs_put(broker, "t", "x", &put);
@@ -98,7 +98,7 @@ static int consume(struct report *report, uint32_t flags, int fd)
 {
     weir_broker *broker;
     weir_consumer *consumer;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = succeed;
     options.after_run = add_to_report;
     options.arg = report;
@@ -191,7 +191,7 @@ TEST(end_together, "consumers of several processes that end when empty all do, b
         JOBS = 40,
         CHILDREN = 3
     };
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     for (int i = 0; i < JOBS; i++) {
         put.delay_ns = WEIR_MS(i);
         (void)jobs_put(scene.broker, "t", "x", &put);

@@ -12,7 +12,7 @@
 
 static weir_cron *cron_of(const char *text)
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     options.zone = "UTC";
     options.flags = WEIR_CRON_SECONDS;
     weir_cron *cron = NULL;

@@ -86,7 +86,7 @@ static void check_headers(weir_broker *broker, const char *id, char *headers)
 TEST(kept, "a store keeps headers: for workers, looks, and puts that replace")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.headers = SOME;
     options.key = "k";
     options.on_duplicate = WEIR_DUPLICATE_REPLACE;
@@ -109,7 +109,7 @@ TEST(moved, "a move to another store takes headers along, also beside an equal j
 {
     weir_broker *from = jobs_store_open("from.db", &wall);
     weir_broker *to = jobs_store_open("to.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.headers = SOME;
     (void)jobs_put(from, "t", "x", &options);
     options.headers = NULL;
@@ -129,7 +129,7 @@ TEST(damaged, "headers that were damaged on disk show as damage")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weiri_store *store = broker->store;
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.headers = SOME;
     (void)jobs_put(broker, "t", "x", &options);
     CHECK_INT(sqlite3_exec(store->writer.db, "UPDATE bodies SET headers = 'a=' || char(10)", NULL,
@@ -145,7 +145,7 @@ TEST(damaged, "headers that were damaged on disk show as damage")
 TEST(refused, "bad headers are refused, and nothing is put")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     const struct weir_body body = {"x", 1};
     struct weir_error error;
     char text[WEIR_HEADERS_SIZE_MAX + 2];

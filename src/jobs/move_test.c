@@ -22,7 +22,7 @@ enum {
 /* Puts JOBS jobs: equal bodies at equal times are different jobs. */
 static void fill(weir_broker *broker)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     for (int i = 0; i < JOBS; i++) {
         char text[16];
         (void)snprintf(text, sizeof(text), "body %d", i / 2);
@@ -127,7 +127,7 @@ TEST(of_several_stores, "equal jobs of several stores stay different jobs, also 
     enum {
         STORES = 3
     };
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     weir_broker *to = jobs_store_open("to.db", &wall);
     for (int i = 0; i < STORES; i++) {
         char path[16];

@@ -98,7 +98,7 @@ static int run(weir_context *context, const struct weir_job *job, void *arg)
 /* Runs the one job of the tube; returns when it ran. */
 static int64_t run_one(weir_broker *broker, bool is_resumed)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     int64_t ran_ns = 0;
     weir_consumer *consumer = NULL;
     options.handler = run;

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <weir/policy.h>
 
-#include "base/options.h"
 #include "base/time.h"
 #include "jobs/broker.h"
 #include "jobs/error.h"
@@ -20,11 +19,7 @@ const char *weir_late_name(enum weir_late late)
 static enum weir_status normalize(const struct weir_tube_policy *policy,
                                   struct weir_tube_policy *ret_policy, struct weir_error *ret_error)
 {
-    struct weir_tube_policy copy;
-    if (weiri_options_copy(&copy, sizeof(copy), policy) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "the policy has an unknown size: start with WEIR_TUBE_POLICY_INIT");
-    }
+    struct weir_tube_policy copy = policy != NULL ? *policy : (struct weir_tube_policy){0};
     if (copy.archive_ns < 0 || copy.late_ns < 0) {
         return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative",
                           copy.archive_ns < 0 ? "archive_ns" : "late_ns");

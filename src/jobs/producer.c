@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "jobs/broker.h"
 #include "jobs/error.h"
 
@@ -28,8 +27,8 @@ static enum weir_status check_options(const weir_broker *broker,
     if (status != WEIR_OK) {
         return status;
     }
-    status = weiri_options_copy(ret_options, sizeof(*ret_options), options);
-    if (status == WEIR_OK && (ret_options->run_at_ns != 0 || ret_options->delay_ns != 0)) {
+    *ret_options = options != NULL ? *options : (struct weir_put_options){0};
+    if ((ret_options->run_at_ns != 0 || ret_options->delay_ns != 0)) {
         status = weiri_fail(ret_error, WEIR_EINVAL,
                             "a producer's options have a run time: each put has its own");
     }

@@ -14,7 +14,7 @@ TEST_OOM(verbs, "at and delay put, revoke takes back what has not started")
     if (CHECK_OR_OOM(jobs_store_try_open("jobs.db", &wall, 0, &broker, NULL))) {
         return;
     }
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.priority = 7;
     options.ttr_ns = WEIR_SECONDS(5);
     weir_producer *producer;
@@ -35,7 +35,7 @@ TEST_OOM(verbs, "at and delay put, revoke takes back what has not started")
 TEST(what_is_put, "jobs have the producer's options and each its own time")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.priority = 7;
     options.ttr_ns = WEIR_SECONDS(5);
     weir_producer *producer;
@@ -61,7 +61,7 @@ TEST(copies, "group and headers are copied: the caller's may change or go")
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     char group[] = "disk-7";
     char headers[] = "lang=en\n";
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.group = group;
     options.headers = headers;
     weir_producer *producer;
@@ -82,7 +82,7 @@ TEST(refused, "what makes no sense is refused and puts nothing")
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     weir_producer *producer;
     struct weir_error error;
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     CHECK_STATUS(weir_producer_open(NULL, "t", NULL, &producer, &error), WEIR_EINVAL);
     CHECK_STATUS(weir_producer_open(broker, "t", NULL, NULL, &error), WEIR_EINVAL);
     CHECK_STATUS(weir_producer_open(broker, "a b", NULL, &producer, &error), WEIR_EINVAL);

@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "base/time.h"
 #include "jobs/broker.h"
 #include "jobs/error.h"
@@ -72,7 +71,7 @@ static enum weir_status check_key(const struct weir_put_options *options,
 {
     bool is_throttled = options->on_duplicate == WEIR_DUPLICATE_THROTTLE;
     int mode = (int)options->on_duplicate;
-    if (mode < 0 || mode > WEIR_DUPLICATE_AGAIN || options->reserved0 != 0) {
+    if (mode < 0 || mode > WEIR_DUPLICATE_AGAIN) {
         return weiri_fail(ret_error, WEIR_EINVAL, "on_duplicate is %d: expected one of 0 to %d",
                           mode, WEIR_DUPLICATE_AGAIN);
     }
@@ -128,11 +127,7 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
                                      const struct weir_put_options *options,
                                      struct weiri_put *ret_put, struct weir_error *ret_error)
 {
-    struct weir_put_options copy;
-    if (weiri_options_copy(&copy, sizeof(copy), options) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "put options have an unknown size: start with WEIR_PUT_OPTIONS_INIT");
-    }
+    struct weir_put_options copy = options != NULL ? *options : (struct weir_put_options){0};
     if ((copy.flags & ~KNOWN_FLAGS) != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown put flags 0x%x", (unsigned)copy.flags);
     }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/consumer.h"
@@ -44,20 +43,18 @@ static void keep_tail(char tail[WEIR_TAIL_SIZE], const char *bytes, size_t size)
 
 enum weir_status weir_job_describe(weir_context *context, const struct weir_run_details *details)
 {
-    struct weir_run_details copy;
     struct weiri_task *task = weir_context_get(context, &task_key);
-    if (task == NULL || details == NULL ||
-        weiri_options_copy(&copy, sizeof(copy), details) != WEIR_OK ||
-        (copy.tail == NULL && copy.tail_size > 0) || copy.retry_ns < 0) {
+    if (task == NULL || details == NULL || (details->tail == NULL && details->tail_size > 0) ||
+        details->retry_ns < 0) {
         return WEIR_EINVAL;
     }
     struct weiri_run_words *words = &task->words;
-    words->exit_status = copy.exit_status;
-    words->signal = copy.signal;
-    words->retry_ns = copy.retry_ns;
+    words->exit_status = details->exit_status;
+    words->signal = details->signal;
+    words->retry_ns = details->retry_ns;
     (void)snprintf(words->reason, sizeof(words->reason), "%s",
-                   copy.reason == NULL ? "" : copy.reason);
-    keep_tail(words->tail, copy.tail, copy.tail_size);
+                   details->reason == NULL ? "" : details->reason);
+    keep_tail(words->tail, details->tail, details->tail_size);
     return WEIR_OK;
 }
 

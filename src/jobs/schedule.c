@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "base/time.h"
 #include "jobs/error.h"
 
@@ -22,7 +21,7 @@ enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, con
                                      const char *zone, struct weiri_plan *plan,
                                      struct weir_error *ret_error)
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error problem = {0};
     plan->cron = NULL;
     if (cron == NULL || cron[0] == '\0') {
@@ -174,12 +173,10 @@ enum weir_status weir_broker_schedule_put(weir_broker *broker,
     if (status != WEIR_OK) {
         return status;
     }
-    if (options == NULL ||
-        weiri_options_copy(&put.options, sizeof(put.options), options) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "schedule options are NULL or have an unknown size: start with "
-                          "WEIR_JOB_SCHEDULE_OPTIONS_INIT");
+    if (options == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "the schedule's options are NULL");
     }
+    put.options = *options;
     status = check_all(broker, &put.options, ret_error);
     if (status != WEIR_OK) {
         return status;

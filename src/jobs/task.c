@@ -365,7 +365,7 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     task->touched_ns = weiri_monotonic_now();
     task->touch_ns = weiri_time_add(task->touched_ns, reservation->job.ttr_ns / 3);
     weiri_list_init(&task->link);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = consumer->allocator;
     options.id = (uint64_t)reservation->number;
     options.type = reservation->job.tube;

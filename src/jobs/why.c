@@ -124,7 +124,7 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
     if (status == WEIR_OK) {
         status = weir_broker_tubes(broker, facts.tube, keep_counts, &counts, ret_error);
     }
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     if (status == WEIR_OK && broker->ops->policy != NULL) {
         status = weir_broker_policy(broker, facts.tube, &policy, NULL, ret_error);
     }

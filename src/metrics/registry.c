@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/forked.h"
-#include "base/options.h"
 #include "base/panic.h"
 #include "base/random.h"
 #include "base/sync.h"
@@ -19,10 +18,6 @@
  * removed meanwhile. The samples are copied, then formatted and written with no lock held. */
 
 #define METRICS_MAGIC UINT32_C(0x77715201)
-
-_Static_assert(offsetof(struct weir_metrics_options, allocator) + sizeof(struct weir_allocator) ==
-                   sizeof(struct weir_metrics_options),
-               "no padding at the end of an options struct");
 
 struct weir_metrics {
     uint32_t magic;
@@ -49,10 +44,9 @@ static enum weir_status check(const weir_metrics *metrics)
 enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
                                   weir_metrics **ret_metrics)
 {
-    struct weir_metrics_options normal;
     struct weir_allocator allocator;
-    if (ret_metrics == NULL || weiri_options_copy(&normal, sizeof(normal), options) != WEIR_OK ||
-        weiri_allocator_init(&allocator, &normal.allocator) != WEIR_OK) {
+    if (ret_metrics == NULL ||
+        weiri_allocator_init(&allocator, options != NULL ? &options->allocator : NULL) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     weir_metrics *metrics = weiri_alloc_zero(&allocator, 1, sizeof(*metrics));

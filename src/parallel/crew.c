@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/forked.h"
-#include "base/options.h"
 #include "base/panic.h"
 #include "base/processors.h"
 #include "base/time.h"
@@ -131,15 +130,13 @@ static void helper_main(void *arg)
 
 enum weir_status weir_crew_new(const struct weir_crew_options *options, weir_crew **ret_crew)
 {
-    struct weir_crew_options normal;
     struct weir_allocator memory;
     if (options == NULL || ret_crew == NULL ||
-        weiri_options_copy(&normal, sizeof(normal), options) != WEIR_OK ||
-        weiri_allocator_init(&memory, &normal.allocator) != WEIR_OK ||
-        normal.workers - 1 >= WORKERS_MAX) {
+        weiri_allocator_init(&memory, &options->allocator) != WEIR_OK ||
+        options->workers - 1 >= WORKERS_MAX) {
         return WEIR_EINVAL;
     }
-    size_t size = sizeof(weir_crew) + (normal.workers - 1) * sizeof(struct weiri_helper);
+    size_t size = sizeof(weir_crew) + (options->workers - 1) * sizeof(struct weiri_helper);
     weir_crew *crew = weiri_alloc_zero(&memory, 1, size);
     uint64_t process = weiri_forked_mark();
     if (crew == NULL || process == 0) {
@@ -151,7 +148,7 @@ enum weir_status weir_crew_new(const struct weir_crew_options *options, weir_cre
     crew->magic = CREW_MAGIC;
     crew->memory = memory;
     crew->process = process;
-    crew->helper_count = normal.workers - 1;
+    crew->helper_count = options->workers - 1;
     crew->processors = weiri_processors();
     *ret_crew = crew;
     return WEIR_OK;
@@ -202,9 +199,9 @@ enum weir_status weir_crew_free(weir_crew *crew)
 int weir_crew_run(weir_crew *crew, size_t pieces, weir_piece_fn *fn, void *arg,
                   const struct weir_parallel_options *options)
 {
-    struct weir_parallel_options how;
-    if (crew == NULL || crew->magic != CREW_MAGIC || fn == NULL ||
-        weiri_options_copy(&how, sizeof(how), options) != WEIR_OK) {
+    struct weir_parallel_options how =
+        options != NULL ? *options : (struct weir_parallel_options){0};
+    if (crew == NULL || crew->magic != CREW_MAGIC || fn == NULL) {
         return WEIR_EINVAL;
     }
     if (pieces == 0 || weiri_forked_since(crew->process)) {
@@ -240,7 +237,7 @@ int weir_crew_run(weir_crew *crew, size_t pieces, weir_piece_fn *fn, void *arg,
 int weir_parallelize(size_t workers, size_t pieces, weir_piece_fn *fn, void *arg,
                      const struct weir_parallel_options *options)
 {
-    struct weir_crew_options of_crew = {.size = sizeof(of_crew), .workers = workers};
+    struct weir_crew_options of_crew = {.workers = workers};
     weir_crew *crew;
     int status = (int)weir_crew_new(&of_crew, &crew);
     if (status == WEIR_OK) {

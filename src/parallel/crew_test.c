@@ -237,7 +237,7 @@ TEST(forked_same_number, "so it is where the child's number is its parent's")
 
 TEST(no_memory, "without memory to learn of forks no crew is made")
 {
-    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    struct weir_crew_options options = {0};
     options.workers = 1;
     weir_crew *crew = NULL;
     has_no_memory = true;

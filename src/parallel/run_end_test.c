@@ -38,7 +38,7 @@ TEST(alone, "alone, a worker ends with the first piece that fails, and returns i
     for (size_t s = 0; s < 4; s++) {
         for (size_t c = 0; c < 3; c++) {
             struct work work = {.bad = 217, .status = statuses[s]};
-            struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+            struct weir_parallel_options options = {0};
             options.chunk_size = chunk_sizes[c];
             CHECK_INT(weir_parallelize(1, PIECES, do_piece, &work, &options), ==, statuses[s]);
             CHECK_INT(atomic_load(&work.begun), ==, 218);
@@ -131,7 +131,7 @@ TEST(as_many_as_can_be, "a run may have as many pieces as there are numbers")
                                     (size_t)UINT32_MAX + 5};
     for (size_t i = 0; i < 4; i++) {
         struct work work = {.bad = 20, .status = WEIR_EUSER};
-        struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+        struct weir_parallel_options options = {0};
         options.chunk_size = i % 2;
         CHECK_INT(weir_parallelize(1, pieces[i], do_piece, &work, &options), ==, WEIR_EUSER);
         CHECK_INT(atomic_load(&work.begun), ==, 21);
@@ -157,7 +157,7 @@ static int stop_at(size_t piece, void *arg)
 
 static int run_asking(size_t workers, struct work *work, size_t chunk_size)
 {
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+    struct weir_parallel_options options = {0};
     options.proceed = proceed;
     options.proceed_arg = work;
     options.chunk_size = chunk_size;
@@ -199,7 +199,7 @@ static int wait_for_flag(size_t piece, void *arg)
 static void run_until_stopped(void *arg)
 {
     struct work *work = arg;
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+    struct weir_parallel_options options = {0};
     options.proceed = proceed;
     options.proceed_arg = work;
     work->status = weir_parallelize(3, PIECES, wait_for_flag, work, &options);

@@ -17,7 +17,7 @@ struct caller {
 
 static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = mode;
     options.flags = flags;
     return weir_pool_end(pool, &options);
@@ -60,7 +60,7 @@ static void drop_idle(struct caller *caller, bool was_started)
     struct task task;
     task_init(&task);
     weir_envelope *envelope = envelope_for(&task, 0);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.ended = call_all;
@@ -113,7 +113,7 @@ TEST(ended_waits, "what waits for the pool is refused in its ended function, on 
     weir_envelope *first = envelope_for(&task, 0);
     weir_envelope *second = envelope_for(&task, 0);
     struct caller caller = {.calls = 0};
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.capacity = 1;
@@ -151,7 +151,7 @@ TEST_OOM(ended_leaver, "a worker that is about to leave may have the pool grow o
     struct caller caller = {.status = WEIR_EAGAIN};
     struct task tasks[2];
     weir_envelope *envelopes[2];
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 2;
     options.ended = grow;

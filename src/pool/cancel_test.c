@@ -224,7 +224,7 @@ static void note_call(const struct weir_ended *ended, void *arg)
 /* Replaces the scene's pool. */
 static void calls_init(struct calls *calls, struct scene *scene)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = scene->clock;
     options.workers = 1;

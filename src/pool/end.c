@@ -10,14 +10,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/options.h"
 #include "base/panic.h"
 #include "pool/ended.h"
 #include "pool/group.h"
-
-_Static_assert(offsetof(struct weir_end_options, running_arg) + sizeof(void *) ==
-                   sizeof(struct weir_end_options),
-               "no padding at the end of an options struct");
 
 #define FLAGS_KNOWN ((uint32_t)(WEIR_END_NO_WAIT | WEIR_END_KEEP))
 
@@ -246,8 +241,8 @@ static enum weir_status end(weir_pool *pool, const struct weir_end_options *requ
 
 static enum weir_status normalize(struct weir_end_options *dst, const struct weir_end_options *src)
 {
-    if (weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK || dst->mode > WEIR_END_TERMINATE ||
-        (dst->flags & ~FLAGS_KNOWN) != 0) {
+    *dst = src != NULL ? *src : (struct weir_end_options){0};
+    if (dst->mode > WEIR_END_TERMINATE || (dst->flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
     bool has_limit = dst->limit_ns != 0 || dst->running != NULL;
@@ -273,7 +268,7 @@ enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *g
 
 static enum weir_status end_as(weir_pool *pool, enum weir_end_mode mode, uint32_t flags)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = mode;
     options.flags = flags;
     return weir_pool_end(pool, &options);

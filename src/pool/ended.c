@@ -92,7 +92,6 @@ void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
 static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED
 {
     struct weir_ended ended = {
-        .size = sizeof(ended),
         .pool = pool,
         .envelope = envelope,
         .reason = (uint32_t)envelope->reason,

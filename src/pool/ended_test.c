@@ -36,7 +36,7 @@ static void note_drop(const struct weir_ended *ended, void *arg)
 
 static weir_pool *telling_pool(struct drops *drops, size_t capacity, uint32_t when_full)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.capacity = capacity;
@@ -243,7 +243,6 @@ struct ends {
 static void note_end(const struct weir_ended *ended, void *arg)
 {
     struct ends *ends = arg;
-    CHECK_INT(ended->size, ==, sizeof(*ended));
     CHECK(ended->pool == ends->pool);
     CHECK_INT(ends->depth, ==, 0);
     ends->depth++;
@@ -259,7 +258,7 @@ static void note_end(const struct weir_ended *ended, void *arg)
 static weir_pool *noting_pool(struct ends *ends, size_t capacity, uint32_t when_full,
                               uint32_t flags)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.capacity = capacity;
@@ -277,8 +276,8 @@ static struct weir_decision retry_now(weir_context *context, weir_envelope *enve
 {
     (void)context;
     (void)envelope;
+    (void)failure;
     (void)payload;
-    CHECK_INT(failure->size, ==, sizeof(*failure));
     return weir_decision_retry_now();
 }
 

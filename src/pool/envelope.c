@@ -7,14 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/panic.h"
 #include "base/sync.h"
 #include "isolate/isolate.h"
-
-_Static_assert(offsetof(struct weir_envelope_options, isolation) + sizeof(void *) ==
-                   sizeof(struct weir_envelope_options),
-               "no padding at the end of an options struct");
 
 #define GROUP_SIZE_MAX 65536
 #define FLAGS_KNOWN ((uint32_t)WEIR_ENVELOPE_AFTER_ALWAYS)
@@ -38,8 +33,11 @@ static enum weir_status check_group(struct weir_key group)
 static enum weir_status check(struct draft *draft, const struct weir_envelope_options *given)
 {
     struct weir_envelope_options *options = &draft->options;
-    if (given == NULL || weiri_options_copy(options, sizeof(*options), given) != WEIR_OK ||
-        weiri_allocator_init(&options->allocator, &options->allocator) != WEIR_OK ||
+    if (given == NULL) {
+        return WEIR_EINVAL;
+    }
+    *options = *given;
+    if (weiri_allocator_init(&options->allocator, &given->allocator) != WEIR_OK ||
         options->invoke == NULL || (options->flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
@@ -100,7 +98,7 @@ static weir_envelope *lay_out(struct block *block, const struct draft *draft)
     weir_envelope *envelope = (void *)block->memory;
     envelope->options = options;
     envelope->options.type = has_type ? options.type : "";
-    envelope->options.size = block->size;
+    envelope->size = block->size;
     envelope->recurrence = own_recurrence;
     envelope->member = own_member;
     atomic_init(&envelope->owner, NULL);
@@ -181,7 +179,7 @@ void weir_envelope_unref(weir_envelope *envelope)
         weiri_plan_fini(&envelope->recurrence->plan);
     }
     struct weir_allocator allocator = envelope->options.allocator;
-    weiri_release(&allocator, envelope, envelope->options.size);
+    weiri_release(&allocator, envelope, envelope->size);
 }
 
 uint64_t weir_envelope_id(const weir_envelope *envelope)

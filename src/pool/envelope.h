@@ -84,7 +84,8 @@ struct weir_envelope {
     atomic_uint references;
     struct weiri_list end_link; /* in the list of ends */
 
-    /* Immutable. The options point at copies; their size is that of the whole block. */
+    /* Immutable. The options point at copies, in the same block. */
+    size_t size; /* of the block */
     struct weir_envelope_options options;
     struct weiri_recurrence *recurrence; /* NULL: it is one-off */
     struct weiri_member *member;         /* NULL: it is of no group */

@@ -4,16 +4,13 @@
 
 #include "pool/envelope.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "pool/fixture.h"
 
 static struct weir_envelope_options options_for(struct task *task)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = task;
     options.invoke = task_invoke;
@@ -42,7 +39,7 @@ TEST(getters, "an envelope tells the id, a copy of the type and the payload it w
 TEST(defaults,
      "with invoke alone the id is 0, the type empty, the payload NULL and libc's memory used")
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = task_invoke;
     weir_envelope *envelope;
     CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
@@ -115,68 +112,6 @@ TEST(references_of_threads, "of threads that give their references back at once 
     task_fini(&task);
 }
 
-TEST(older_caller, "options of an older, shorter kind leave out what they do not know")
-{
-    struct task task;
-    task_init(&task);
-    struct weir_envelope_options options = options_for(&task);
-    options.deadline_ns = -1; /* beyond the size: ignored */
-    options.size = offsetof(struct weir_envelope_options, deadline_ns);
-    weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
-    CHECK_INT(envelope->options.deadline_ns, ==, 0);
-    weir_envelope_unref(envelope);
-    task_fini(&task);
-}
-
-/* A page behind which nothing may be read. */
-static char *guarded_page(size_t size)
-{
-    char *pages = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(pages != MAP_FAILED);
-    CHECK_INT(mprotect(pages + size, size, PROT_NONE), ==, 0);
-    return pages;
-}
-
-TEST(shortest_caller, "of options that are shorter than the allocator no byte behind them is read")
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *memory = guarded_page(page);
-    struct task task;
-    task_init(&task);
-    struct weir_envelope_options options = options_for(&task);
-    for (size_t size = sizeof(size_t); size < sizeof(options); size += sizeof(size_t)) {
-        options.size = size;
-        memcpy(memory + page - size, &options, size);
-        weir_envelope *envelope = NULL;
-        enum weir_status status = weir_envelope_new(
-            (const struct weir_envelope_options *)(void *)(memory + page - size), &envelope);
-        bool has_invoke = size > offsetof(struct weir_envelope_options, invoke);
-        CHECK_STATUS(status, has_invoke ? WEIR_OK : WEIR_EINVAL);
-        weir_envelope_unref(envelope);
-    }
-    task_fini(&task);
-    CHECK_INT(munmap(memory, 2 * page), ==, 0);
-}
-
-TEST(newer_caller, "options of a newer, longer kind are taken where what is not known is zero")
-{
-    struct task task;
-    task_init(&task);
-    struct {
-        struct weir_envelope_options known;
-        uint64_t unknown;
-    } options = {.known = options_for(&task), .unknown = 1};
-    options.known.size = sizeof(options);
-    weir_envelope *envelope = NULL;
-    CHECK_STATUS(weir_envelope_new(&options.known, &envelope), WEIR_EINVAL);
-    CHECK(envelope == NULL);
-    options.unknown = 0;
-    CHECK_STATUS(weir_envelope_new(&options.known, &envelope), WEIR_OK);
-    weir_envelope_unref(envelope);
-    task_fini(&task);
-}
-
 TEST(bad_input, "each bad option is refused with its status; nothing is made and no payload taken")
 {
     struct task task;
@@ -184,10 +119,6 @@ TEST(bad_input, "each bad option is refused with its status; nothing is made and
     struct weir_envelope_options good = options_for(&task);
     struct weir_envelope_options no_invoke = good;
     no_invoke.invoke = NULL;
-    struct weir_envelope_options no_size = good;
-    no_size.size = 0;
-    struct weir_envelope_options huge_size = good;
-    huge_size.size = SIZE_MAX;
     struct weir_envelope_options negative = good;
     negative.deadline_ns = -1;
     struct weir_envelope_options half_allocator = good;
@@ -217,8 +148,7 @@ TEST(bad_input, "each bad option is refused with its status; nothing is made and
         {&late, WEIR_EINTERVAL},           {&unknown_flag, WEIR_EINVAL},
         {&no_stamps, WEIR_EINVAL},         {&empty_stamp, WEIR_EINVAL},
         {&many_stamps, WEIR_ERANGE},       {NULL, WEIR_EINVAL},
-        {&no_invoke, WEIR_EINVAL},         {&no_size, WEIR_EINVAL},
-        {&huge_size, WEIR_EINVAL},         {&negative, WEIR_ERANGE},
+        {&no_invoke, WEIR_EINVAL},         {&negative, WEIR_ERANGE},
         {&half_allocator, WEIR_EINVAL},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -292,7 +222,7 @@ static void before_hook(void)
 static struct weir_envelope_options options_with(unsigned parts, const struct weir_stamp *stamps,
                                                  const struct weir_isolation *isolation)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = task_invoke;
     options.id = parts;
     options.interval_ns = (parts & RECURRENCE) != 0 ? 77 : 0;
@@ -345,7 +275,7 @@ TEST(parts, "whichever parts an envelope has, each is found as it was given, and
     for (int i = 0; i < 3; i++) {
         stamps[i] = (struct weir_stamp){(weir_stamp_fn *)before_hook, &args[i]};
     }
-    struct weir_isolation isolation = WEIR_ISOLATION_INIT;
+    struct weir_isolation isolation = {0};
     isolation.file_limit = 55;
     for (unsigned parts = 0; parts < 2 * TYPE; parts++) {
         struct weir_envelope_options options = options_with(parts, stamps, &isolation);

@@ -14,7 +14,7 @@
 static void check_refused(weir_pool *pool, weir_envelope *envelope)
 {
     struct weir_pool_counts counts;
-    struct weir_end_options end = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options end = {0};
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_send_after(pool, envelope, 1), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_send_until(pool, envelope, WEIR_FOREVER), WEIR_EFORKED);
@@ -80,11 +80,11 @@ TEST(shared, "in a child what the parent's pools share may be freed like them, a
 {
     weir_scope *scope;
     weir_metrics *metrics;
-    struct weir_metrics_options of_metrics = WEIR_METRICS_OPTIONS_INIT;
+    struct weir_metrics_options of_metrics = {0};
     of_metrics.allocator = *test_allocator();
     CHECK_STATUS(weir_metrics_new(&of_metrics, &metrics), WEIR_OK);
     CHECK_STATUS(weir_scope_new(test_allocator(), &scope), WEIR_OK);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.scope = scope;
@@ -174,7 +174,7 @@ TEST(no_memory, "without memory to learn of forks nothing is made that must")
     weir_queue *queue;
     weir_scope *scope;
     weir_pool *pool;
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     has_no_memory = true;
     CHECK_INT(weiri_forked_mark(), ==, 0);

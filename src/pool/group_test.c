@@ -47,7 +47,7 @@ static void scene_init(struct scene *scene, size_t workers, size_t capacity, uin
     memset(scene, 0, sizeof(*scene));
     scene->clock = manual_clock(0);
     counter_init(&scene->order);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = scene->clock;
     options.workers = workers;
@@ -60,7 +60,7 @@ static void scene_init(struct scene *scene, size_t workers, size_t capacity, uin
         task_init(task);
         task->body = note_order;
         task->pool = (weir_pool *)(void *)scene;
-        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options of_envelope = {0};
         of_envelope.allocator = *test_allocator();
         of_envelope.payload = task;
         of_envelope.invoke = task_invoke;
@@ -251,7 +251,7 @@ TEST(aside,
 
 TEST(bad_input, "a group without its bytes, or with too many, is refused")
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = task_invoke;
     weir_envelope *none = NULL;
     options.group = weir_key_bytes(NULL, 1);
@@ -268,7 +268,7 @@ TEST(bad_input, "a group without its bytes, or with too many, is refused")
 
 TEST_OOM(no_memory, "an envelope of a group is made whole or not at all")
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.invoke = task_invoke;
     options.group = weir_key_bytes("customer", 8);
@@ -282,8 +282,8 @@ TEST_OOM(no_memory, "an envelope of a group is made whole or not at all")
 /* Each send needs memory for its group, and the first 64 grow the core. */
 TEST_OOM(displaces_nothing, "a send that fails for lack of memory has displaced nothing")
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
-    struct weir_envelope_options one = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
+    struct weir_envelope_options one = {0};
     weir_pool *pool = NULL;
     size_t queued = 0;
     options.allocator = *test_allocator();

@@ -115,7 +115,7 @@ static void leave_touched(void *block, size_t size, void *arg)
 /* An envelope on a page of its own, whose first firing is far away. */
 static weir_envelope *distant_for(struct task *task)
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.first = WEIR_FIRST_INTERVAL;
     struct weir_envelope_options options = task_envelope(task);
     options.allocator = (struct weir_allocator){alloc_touched, refuse_resize, leave_touched, NULL};
@@ -173,7 +173,7 @@ TEST(ended, "a pool that has ended is idle, unless it keeps something")
     struct waiter waiter = {crew.pool, WEIR_FOREVER, WEIR_EINVAL};
     struct test_thread *thread = test_start(wait_run, &waiter);
     test_wait_asleep(thread);
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.flags = WEIR_END_KEEP;
     CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
     test_join(thread);

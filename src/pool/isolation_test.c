@@ -196,10 +196,10 @@ static int leave_value(weir_context *context, weir_envelope *envelope, void *pay
 TEST(context, "in the child the context works, with the values that were left in it")
 {
     struct isolated isolated;
-    struct weir_isolation isolation = WEIR_ISOLATION_INIT;
+    struct weir_isolation isolation = {0};
     isolated_init(&isolated, look_around);
     weir_pool *pool = isolated_pool(NULL, NULL, NULL);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.id = 7;
     options.payload = &isolated;
@@ -308,7 +308,7 @@ static int write_file(weir_context *context, struct isolated *isolated)
 TEST(limits, "the limits of the envelope are those of its task")
 {
     struct isolated isolated;
-    struct weir_isolation isolation = WEIR_ISOLATION_INIT;
+    struct weir_isolation isolation = {0};
     isolation.file_limit = 8192;
     isolated_init(&isolated, write_file);
     weir_pool *pool = isolated_pool(NULL, NULL, NULL);
@@ -368,7 +368,7 @@ static void refuse(unsigned call, unsigned error, enum weir_status expected, con
     isolated_init(&isolated, leave);
     weir_pool *pool = isolated_pool(NULL, NULL, NULL);
     unsigned facts[] = {call, error};
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = facts;
     options.invoke = forbid;
@@ -398,11 +398,11 @@ TEST(bad_options, "isolation options are checked when the envelope is made")
         struct weir_isolation isolation;
         enum weir_status status;
     } cases[] = {
-        {{.size = 7}, WEIR_EINVAL},
-        {{.size = sizeof(struct weir_isolation), .cpu_limit_ns = -1}, WEIR_ERANGE},
+        {{.flags = 2}, WEIR_EINVAL},
+        {{.cpu_limit_ns = -1}, WEIR_ERANGE},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options options = {0};
         options.invoke = forbid;
         options.isolation = &cases[i].isolation;
         weir_envelope *envelope = NULL;

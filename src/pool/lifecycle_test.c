@@ -157,7 +157,7 @@ static void note(enum weir_log_level level, const char *message, void *arg)
 
 static weir_pool *logging_pool(struct journal *journal, size_t workers)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = workers;
     options.log = note;
@@ -237,7 +237,7 @@ TEST(log, "a start and an end are logged, an end that dropped something as a war
 TEST(named, "the lines of a pool with a name begin with it")
 {
     struct journal journal = {0};
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.name = "mail";

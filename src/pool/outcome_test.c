@@ -41,7 +41,7 @@ TEST(periodic, "all but a stop goes on, whatever a hook decides; failures and pa
             CHECK_INT(weiri_outcome_is_failure(rows[i].outcome, &terms), ==,
                       rows[i].fails_periodic);
             for (int kind = WEIR_DROP; kind <= WEIR_RETRY_LIMITED; kind++) {
-                struct weir_decision decision = {(enum weir_decision_kind)kind, 5, {0, 0}};
+                struct weir_decision decision = {(enum weir_decision_kind)kind, 5};
                 CHECK_INT(weiri_outcome_action(rows[i].outcome, &terms, &decision), ==,
                           rows[i].periodic);
             }
@@ -57,7 +57,7 @@ TEST(one_off, "what fails is dropped or tried again as decided, all else ends")
             bool has_failed = fails == 1 ? rows[i].fails_where_timeouts_do : rows[i].fails_one_off;
             CHECK_INT(weiri_outcome_is_failure(rows[i].outcome, &terms), ==, has_failed);
             for (int kind = WEIR_DROP; kind <= WEIR_RETRY_LIMITED; kind++) {
-                struct weir_decision decision = {(enum weir_decision_kind)kind, 5, {0, 0}};
+                struct weir_decision decision = {(enum weir_decision_kind)kind, 5};
                 enum weiri_action expected = kind == WEIR_DROP ? WEIRI_DROP : WEIRI_RETRY;
                 CHECK_INT(weiri_outcome_action(rows[i].outcome, &terms, &decision), ==,
                           has_failed ? expected : WEIRI_END);
@@ -89,7 +89,7 @@ TEST(attempts, "the last attempt allowed is not followed by another")
 TEST(unknown_decision, "a decision of no known kind is a drop")
 {
     struct weiri_terms terms = {.attempt = 1};
-    struct weir_decision decision = {(enum weir_decision_kind)4, 0, {0, 0}};
+    struct weir_decision decision = {(enum weir_decision_kind)4, 0};
     CHECK_INT(weiri_outcome_action(WEIRI_FAILED, &terms, &decision), ==, WEIRI_DROP);
 }
 

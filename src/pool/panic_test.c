@@ -38,7 +38,7 @@ static void note(enum weir_log_level level, const char *message, void *arg)
 
 static weir_pool *logging_pool(struct log *log, size_t workers)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = workers;
     options.log = log == NULL ? NULL : note;
@@ -51,7 +51,7 @@ static weir_pool *logging_pool(struct log *log, size_t workers)
 
 static weir_envelope *envelope_of(struct task *task, uint64_t id, const char *type)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.id = id;
     options.type = type;
@@ -230,7 +230,7 @@ TEST(after_failure, "the message of an after hook's panic is none of a run that 
     struct task task;
     task_init(&task);
     task.body = fail;
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = &task;
     options.invoke = task_invoke;

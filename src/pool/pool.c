@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/random.h"
 #include "pool/group.h"
 
@@ -21,10 +20,6 @@
 /* Workers that were woken and are on their way. Each wakes the next when it leaves work behind, so
  * more than two only meet at the mutex. */
 #define WOKEN_MAX 2
-
-_Static_assert(offsetof(struct weir_pool_options, scope) + sizeof(weir_scope *) ==
-                   sizeof(struct weir_pool_options),
-               "no padding at the end of an options struct");
 
 static enum weir_status normalize_runs(struct weir_pool_options *options)
 {
@@ -44,8 +39,11 @@ static enum weir_status normalize_runs(struct weir_pool_options *options)
 static enum weir_status normalize(struct weir_pool_options *dst,
                                   const struct weir_pool_options *src)
 {
-    if (src == NULL || weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK ||
-        weiri_allocator_init(&dst->allocator, &dst->allocator) != WEIR_OK) {
+    if (src == NULL) {
+        return WEIR_EINVAL;
+    }
+    *dst = *src;
+    if (weiri_allocator_init(&dst->allocator, &src->allocator) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (dst->clock == NULL) {
@@ -124,7 +122,7 @@ static enum weir_status make_limiter(weir_pool *pool)
     if (pool->options.limiter != NULL) {
         return WEIR_OK;
     }
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options options = {0};
     options.allocator = pool->options.allocator;
     enum weir_status status =
         weir_limiter_exponential_new(RETRY_MIN_NS, RETRY_MAX_NS, &options, &pool->own_limiter);

@@ -245,7 +245,7 @@ TEST(pause_in_drain, "a pause of a pool that drains holds from the next start")
 {
     struct crew crew;
     crew_init(&crew, 1);
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.flags = WEIR_END_NO_WAIT;
     crew.tasks[0].is_held = true;
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);

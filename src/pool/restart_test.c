@@ -8,7 +8,7 @@
 
 static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = mode;
     options.flags = flags;
     return weir_pool_end(pool, &options);
@@ -275,8 +275,7 @@ static void limited_run(void *arg)
 static struct test_thread *start_limited(struct limited *limited, weir_pool *pool, uint32_t mode,
                                          int64_t limit_ns)
 {
-    *limited =
-        (struct limited){.pool = pool, .options = WEIR_END_OPTIONS_INIT, .status = WEIR_EINVAL};
+    *limited = (struct limited){.pool = pool, .options = {0}, .status = WEIR_EINVAL};
     limited->options.mode = mode;
     limited->options.limit_ns = limit_ns;
     limited->options.running = name;
@@ -337,7 +336,7 @@ TEST(limit_not_reached, "an end with a limit that the workers keep returns as on
     crew_init(&crew, 2);
     crew_send(&crew, 0);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.limit_ns = 1; /* of a clock that stands still */
     CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
@@ -355,7 +354,7 @@ TEST(real_limit, "on the real clock a limit passes by itself")
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     counter_wait(&task.entered, 1);
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = WEIR_END_STOP;
     options.limit_ns = weir_clock_now(weir_clock_monotonic()) + WEIR_MS(1);
     CHECK_STATUS(weir_pool_end(pool, &options), WEIR_ETIMEDOUT);
@@ -374,7 +373,7 @@ static void stop_periodic(uint32_t flags, int expected_runs)
     task.is_held = true;
     weir_clock *clock = manual_clock(0);
     weir_pool *pool = pool_with(1, 1, clock);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = &task;
     options.invoke = task_invoke;

@@ -20,7 +20,7 @@ struct scene {
 static void scene_init(struct scene *scene, size_t capacity, uint32_t when_full)
 {
     scene->clock = manual_clock(100);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.capacity = capacity;

@@ -115,7 +115,6 @@ static void call_failure(struct weiri_run *run)
 {
     const weir_context *context = &run->worker->context;
     struct weir_failure told = {
-        .size = sizeof(told),
         .status = run->status,
         .attempt = run->terms.attempt,
         .message = run->is_lost ? context->message : "",

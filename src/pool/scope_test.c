@@ -10,7 +10,7 @@ static void scoped_crew_init(struct crew *crew, weir_scope *scope)
 {
     crew_init(crew, 1);
     weir_pool_free(crew->pool);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.clock = crew->clock;
@@ -92,7 +92,7 @@ TEST(kept, "what a stopped pool has kept is left to it when its scope is cancell
     weir_scope *scope = new_scope();
     struct crew crew;
     scoped_crew_init(&crew, scope);
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = WEIR_END_STOP;
     options.flags = WEIR_END_KEEP;
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);

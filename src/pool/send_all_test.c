@@ -17,7 +17,7 @@ struct scene {
 /* False where an allocation was made to fail; scene_fini() all the same. */
 static bool scene_init(struct scene *scene, size_t capacity, uint32_t when_full)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.capacity = capacity;
@@ -178,7 +178,7 @@ TEST(bad_input, "sends without a pool or an envelope, and unknown policies, are 
     CHECK_STATUS(weir_pool_send_all(scene.pool, NULL, 1), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_send_all(scene.pool, scene.envelopes, 0), WEIR_OK);
     CHECK_INT(counts_of(scene.pool).in_flight, ==, 0);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.when_full = WEIR_FULL_DROP_OLDEST + 1;
     weir_pool *none = NULL;

@@ -26,7 +26,7 @@ TEST(no_outcome, "an envelope without an outcome function runs as well")
 {
     struct task task;
     task_init(&task);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.payload = &task;
     options.invoke = task_invoke;
     weir_envelope *envelope;
@@ -115,7 +115,7 @@ TEST(from_an_outcome, "an outcome may have its envelope tried again later, with 
     task_init(&task);
     weir_clock *clock = manual_clock(0);
     weir_pool *pool = pool_with(2, 1, clock);
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.payload = &task;
     options.invoke = task_invoke;
     options.outcome = try_again;
@@ -166,7 +166,7 @@ TEST(in_order, "one worker runs envelopes in the order of their sends")
     weir_pool *pool = pool_with(1, 0, NULL);
     for (int i = 0; i < COUNT; i++) {
         notes[i] = (struct note){&next, -1};
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options options = {0};
         options.allocator = *test_allocator();
         options.payload = &notes[i];
         options.invoke = note_order;

@@ -9,10 +9,6 @@
 #include "base/alloc.h"
 #include "pool/recur.h"
 
-_Static_assert(offsetof(struct weir_pool_item, reserved) + sizeof(uint64_t) ==
-                   sizeof(struct weir_pool_item),
-               "no padding at the end of a public struct");
-
 struct weir_pool_snapshot {
     struct weir_allocator allocator;
     struct weir_pool_item *items;

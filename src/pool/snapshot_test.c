@@ -13,7 +13,6 @@ static void check_item(const struct weir_pool_item *item, const weir_envelope *e
     CHECK_INT(item->place, ==, place);
     CHECK_INT(item->due_ns, ==, due_ns);
     CHECK_INT(item->firing_ns, ==, -1);
-    CHECK_INT(item->reserved, ==, 0);
 }
 
 TEST(all, "a snapshot shows what runs, what is queued and what waits, and keeps them alive")
@@ -121,7 +120,7 @@ TEST(firing,
      "the next firing of a schedule is told, where its wake-up is put off and while it runs")
 {
     struct periodic periodic;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
     schedule.first = WEIR_FIRST_AT;
     schedule.first_at_ns = WEIR_SECONDS(1003);
@@ -153,7 +152,7 @@ TEST(firing,
 TEST(firing_delay, "with a fixed delay the end of a run makes it; one that never comes is told too")
 {
     struct periodic periodic;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.first = WEIR_FIRST_INTERVAL;
     periodic_init(&periodic, &schedule, WEIR_SECONDS(10));
     CHECK_INT(look_up(periodic.pool, 42).firing_ns, ==, WEIR_SECONDS(1010));
@@ -179,8 +178,8 @@ TEST(firing_delay, "with a fixed delay the end of a run makes it; one that never
 TEST(firing_cron, "of a cron expression it is the firing, not the next look at the wall clock")
 {
     struct periodic periodic;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_schedule schedule = {0};
+    struct weir_cron_options options = {0};
     options.zone = "UTC";
     schedule.kind = WEIR_SCHEDULE_CRON;
     CHECK_STATUS(weir_cron_new("0 1 * * *", &options, &schedule.cron, NULL), WEIR_OK);

@@ -210,7 +210,7 @@ static int pass(weir_context *context, weir_envelope *envelope, const weir_next 
 
 TEST(own_stamps, "workers at once run each envelope with its own stamps, never another's (R5)")
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     struct weir_stamp of_pool[] = {{pass, NULL}, {pass, NULL}, {pass, NULL}};
     options.allocator = *test_allocator();
     options.workers = 4;
@@ -223,7 +223,7 @@ TEST(own_stamps, "workers at once run each envelope with its own stamps, never a
     for (size_t i = 0; i < ENVELOPES; i++) {
         task_init(&tasks[i]);
         struct weir_stamp own = {own_stamp, &tasks[i]};
-        struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options envelope = {0};
         envelope.allocator = *test_allocator();
         envelope.payload = &tasks[i];
         envelope.invoke = task_invoke;

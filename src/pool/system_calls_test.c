@@ -64,7 +64,7 @@ static void hook_success(weir_context *context, weir_envelope *envelope, void *p
 
 static void send_endless(void)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.deadline_ns = WEIR_SECONDS(3600);
     options.before = hook_before;
     options.invoke = run_on;
@@ -88,7 +88,7 @@ static bool is_asleep(const struct weiri_watchdog *dog)
  * an hour. */
 static _Noreturn void run_all(int64_t overdue_ns)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.overdue_ns = overdue_ns;
     CHECK_STATUS(weir_pool_new(&options, &endless.pool), WEIR_OK);
@@ -169,11 +169,11 @@ static int run_watched(weir_context *context, void *payload)
 
 static _Noreturn void run_queue(int64_t drains)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     CHECK_STATUS(weir_pool_new(&options, &watched.pool), WEIR_OK);
     for (int i = 0; i < QUEUE; i++) {
-        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options of_envelope = {0};
         of_envelope.invoke = run_watched;
         weir_envelope *envelope;
         CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope), WEIR_OK);

@@ -41,7 +41,7 @@ static weir_pool *watched_pool(struct told *told, weir_clock *clock, int64_t ove
 {
     *told = (struct told){.late_ns = -1};
     counter_init(&told->times);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.clock = clock;
@@ -109,7 +109,7 @@ TEST(hooks, "it tells of a hook too, past the hook's own limit")
     counter_init(&leave_hook);
     weir_clock *clock = manual_clock(0);
     weir_pool *pool = watched_pool(&told, clock, WEIR_MS(5));
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.payload = &task;
     options.invoke = task_invoke;
     options.outcome = task_outcome;
@@ -210,7 +210,7 @@ TEST(stepped, "the clock may be stepped while a pool is made and freed")
 
 TEST(bad_options, "a negative time is refused, and somebody to tell without a time")
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.overdue_ns = -1;
     weir_pool *pool = NULL;
@@ -223,7 +223,7 @@ TEST(bad_options, "a negative time is refused, and somebody to tell without a ti
 
 TEST_OOM(no_memory, "without memory for its watchdog there is no pool")
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 2;
     options.overdue_ns = 1;

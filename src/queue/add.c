@@ -3,17 +3,12 @@
 /* Adds and cancels. */
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/time.h"
 #include "queue/limiter.h"
 #include "queue/queue.h"
 
 #define FLAGS_REPLACE ((uint32_t)(WEIR_ADD_MOVE | WEIR_ADD_SUPERSEDE))
 #define FLAGS_KNOWN (FLAGS_REPLACE | (uint32_t)WEIR_ADD_RATE_LIMITED)
-
-_Static_assert(offsetof(struct weir_add_options, priority) + sizeof(int32_t) ==
-                   sizeof(struct weir_add_options),
-               "no padding at the end of an options struct");
 
 /* The arguments of an add. */
 struct request {
@@ -27,9 +22,8 @@ struct request {
 /* Checks a caller's options and copies them. No other function reads them. */
 static enum weir_status normalize(struct request *dst, const struct weir_add_options *src)
 {
-    struct weir_add_options options;
-    if (weiri_options_copy(&options, sizeof(options), src) != WEIR_OK ||
-        (options.flags & ~FLAGS_KNOWN) != 0) {
+    struct weir_add_options options = src != NULL ? *src : (struct weir_add_options){0};
+    if ((options.flags & ~FLAGS_KNOWN) != 0) {
         return WEIR_EINVAL;
     }
     *dst = (struct request){.delay_ns = options.delay_ns,

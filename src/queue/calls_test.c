@@ -89,7 +89,7 @@ static void make_world(const struct one *one, struct world *world, bool tells)
 {
     memset(world, 0, sizeof(*world));
     world->kind = one->kind;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.flags = one->mode == RANKED        ? WEIR_QUEUE_PRIORITIES
                     : one->mode == TIMED       ? WEIR_QUEUE_AGES

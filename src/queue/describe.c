@@ -23,7 +23,6 @@ void weiri_core_fill_work(const struct weir_item *item, struct weir_work *ret_wo
     ret_work->ticket = item->weir_position;
     ret_work->weir_record = item->weir_record;
     ret_work->priority = item->weir_priority;
-    ret_work->reserved0 = 0;
     if (item->weir_record != 0) {
         ret_work->key =
             weiri_record_key(&WEIRI_CONTAINER(item, struct weiri_keyed_item, item)->record);

@@ -23,7 +23,7 @@ static void wait_for(pid_t child)
 
 static void check_adds_refused(weir_queue *queue, struct weir_key key)
 {
-    struct weir_add_options with = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options with = {0};
     bool taken;
     uint64_t count;
     CHECK_STATUS(weir_queue_add(queue, key), WEIR_EFORKED);
@@ -109,7 +109,7 @@ static const struct weir_allocator gated = {gated_alloc, gated_resize, gated_rel
 
 static weir_queue *new_queue(weir_metrics *metrics, weir_clock *clock)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = gated;
     options.metrics = metrics;
     options.name = "a";
@@ -205,7 +205,7 @@ TEST(metrics,
     weir_queue *queue = new_queue(metrics, NULL);
     pid_t child = fork();
     if (child == 0) {
-        struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+        struct weir_queue_options options = {0};
         options.metrics = metrics;
         options.name = "b";
         weir_queue *own;
@@ -228,7 +228,7 @@ TEST(clock, "a manual clock can be read, but not stepped or used, and freeing it
     weir_queue *queue = new_queue(NULL, clock);
     pid_t child = fork();
     if (child == 0) {
-        struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+        struct weir_queue_options options = {0};
         options.clock = clock;
         weir_queue *own;
         CHECK_STATUS(weir_clock_advance(clock, 1), WEIR_EFORKED);
@@ -261,7 +261,7 @@ TEST(limiter, "a limiter answers WEIR_EFORKED, and knows nothing")
         weir_limiter_forget(limiter, key);
         weir_limiter_undo(limiter, key, 0);
         weir_limiter_give_back(limiter, key, 0);
-        struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+        struct weir_queue_options options = {0};
         options.limiter = limiter;
         weir_queue *own;
         CHECK_STATUS(weir_queue_new(&options, &own), WEIR_OK);

@@ -62,7 +62,7 @@ static void offering_release(void *block, size_t size, void *arg)
 
 static weir_queue *offering_queue(uint32_t flags)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator =
         (struct weir_allocator){offering_alloc, offering_resize, offering_release, NULL};
     options.flags = flags;
@@ -73,7 +73,7 @@ static weir_queue *offering_queue(uint32_t flags)
 
 static void pair_init(uint32_t flags, int64_t delay_ns)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     memset(&pair, 0, sizeof(pair));
     pair.offered = ITEMS;
@@ -236,7 +236,7 @@ static void check_players(uint32_t flags, bool cancels, bool other_cancels)
     struct player players[2] = {{.item = &item, .cancels = cancels},
                                 {.item = &item, .cancels = other_cancels}};
     for (size_t i = 0; i < 2; i++) {
-        struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+        struct weir_queue_options options = {0};
         options.allocator = *test_allocator();
         options.flags = flags;
         CHECK_STATUS(weir_queue_new(&options, &players[i].queue), WEIR_OK);

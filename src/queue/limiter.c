@@ -3,7 +3,6 @@
 #include "queue/limiter.h"
 
 #include "base/forked.h"
-#include "base/options.h"
 #include "base/sync.h"
 #include "queue/key.h"
 
@@ -34,14 +33,12 @@ enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self
                                   const struct weir_allocator *allocator,
                                   weir_limiter **ret_limiter)
 {
-    struct weir_limiter_ops normal;
-    if (ops == NULL || ret_limiter == NULL ||
-        weiri_options_copy(&normal, sizeof(normal), ops) != WEIR_OK || normal.when == NULL ||
-        normal.forget == NULL || normal.num_requeues == NULL || normal.destroy == NULL) {
+    if (ops == NULL || ret_limiter == NULL || ops->when == NULL || ops->forget == NULL ||
+        ops->num_requeues == NULL || ops->destroy == NULL) {
         return WEIR_EINVAL;
     }
     weir_limiter *limiter;
-    enum weir_status status = weiri_limiter_make(&normal, 0, allocator, &limiter);
+    enum weir_status status = weiri_limiter_make(ops, 0, allocator, &limiter);
     if (status == WEIR_OK) {
         limiter->self = self;
         *ret_limiter = limiter;

@@ -98,7 +98,6 @@ static void destroy(void *self)
 }
 
 static const struct weir_limiter_ops ops = {
-    .size = sizeof(ops),
     .when = when,
     .forget = forget,
     .num_requeues = num_requeues,

@@ -1,6 +1,5 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "base/options.h"
 #include "queue/limiter.h"
 
 enum weir_status weir_limiter_default_new(const struct weir_limiter_options *options,
@@ -9,18 +8,15 @@ enum weir_status weir_limiter_default_new(const struct weir_limiter_options *opt
     if (ret_limiter == NULL) {
         return WEIR_EINVAL;
     }
-    struct weir_limiter_options normal;
-    enum weir_status status = weiri_options_copy(&normal, sizeof(normal), options);
-    if (status != WEIR_OK) {
-        return status;
-    }
+    const struct weir_allocator *allocator = options != NULL ? &options->allocator : NULL;
     weir_limiter *parts[2] = {NULL, NULL};
-    status = weir_limiter_exponential_new(WEIR_MS(5), WEIR_SECONDS(1000), &normal, &parts[0]);
+    enum weir_status status =
+        weir_limiter_exponential_new(WEIR_MS(5), WEIR_SECONDS(1000), options, &parts[0]);
     if (status == WEIR_OK) {
-        status = weir_limiter_bucket_new(10, 100, &normal.allocator, &parts[1]);
+        status = weir_limiter_bucket_new(10, 100, allocator, &parts[1]);
     }
     if (status == WEIR_OK) {
-        status = weir_limiter_max_of_new(parts, 2, &normal.allocator, ret_limiter);
+        status = weir_limiter_max_of_new(parts, 2, allocator, ret_limiter);
     }
     if (status != WEIR_OK) {
         (void)weir_limiter_free(parts[0]);

@@ -38,7 +38,6 @@ static void own_destroy(void *self)
 static weir_limiter *own_new(unsigned *destroyed)
 {
     static const struct weir_limiter_ops ops = {
-        .size = sizeof(ops),
         .when = own_when,
         .forget = own_forget,
         .num_requeues = own_num_requeues,

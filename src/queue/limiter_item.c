@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 
-#include "base/options.h"
 #include "base/random.h"
 #include "base/sync.h"
 #include "base/time.h"
@@ -84,7 +83,6 @@ static void destroy(void *self) WEIRI_NO_TSA
 }
 
 static const struct weir_limiter_ops ops = {
-    .size = sizeof(ops),
     .when = when,
     .forget = forget,
     .num_requeues = num_requeues,
@@ -95,9 +93,7 @@ static const struct weir_limiter_ops ops = {
 static enum weir_status normalize(struct weir_limiter_options *dst,
                                   const struct weir_limiter_options *src, int64_t longest_ns)
 {
-    if (weiri_options_copy(dst, sizeof(*dst), src) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
+    *dst = src != NULL ? *src : (struct weir_limiter_options){0};
     if (dst->items_max > WEIRI_FAILURES_ITEMS_MAX || dst->forget_after_ns < 0) {
         return WEIR_ERANGE;
     }

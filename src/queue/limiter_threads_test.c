@@ -96,7 +96,7 @@ static void mix(void *arg)
 TEST(composed, "counts are exact while threads ask, undo, give back and forget")
 {
     static struct caller callers[THREADS];
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     weir_limiter *parts[2];
     CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &parts[0]), WEIR_OK);
@@ -127,7 +127,7 @@ TEST(jitter, "each number of a seed's sequence is used once, whichever thread ta
     static struct caller callers[THREADS];
     static int64_t all[THREADS * CALLS];
     static int64_t alone[THREADS * CALLS];
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     for (int round = 0; round < 2; round++) {
         weir_limiter *inner;

@@ -100,7 +100,6 @@ static enum weir_status make(weir_limiter *inner, size_t self_size,
                              const struct weir_allocator *allocator, weir_limiter **ret_limiter)
 {
     struct weir_limiter_ops ops = {
-        .size = sizeof(ops),
         .when = when,
         .forget = forget,
         .num_requeues = num_requeues,

@@ -27,7 +27,7 @@ static struct crowd crowd;
 
 static void setup(bool is_embedded)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     memset(&crowd, 0, sizeof(crowd));
     crowd.is_embedded = is_embedded;

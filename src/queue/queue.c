@@ -3,7 +3,6 @@
 #include "queue/queue.h"
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "base/panic.h"
 #include "base/processors.h"
 #include "base/random.h"
@@ -16,22 +15,14 @@
 #define LIMITER_MAX_NS WEIR_SECONDS(1000)
 
 _Static_assert(sizeof(struct weir_item) == 64 || sizeof(void *) != 8, "one cache line");
-_Static_assert(offsetof(struct weir_queue_options, touch_arg) + sizeof(void *) ==
-                   sizeof(struct weir_queue_options),
-               "no padding at the end of an options struct");
 
 /* Checks a caller's options, and replaces zeros by defaults. No other function reads them. */
 static enum weir_status normalize(struct weir_queue_options *dst,
                                   const struct weir_queue_options *src)
 {
-    enum weir_status status = weiri_options_copy(dst, sizeof(*dst), src);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    struct weir_allocator given = dst->allocator;
-    status = weiri_allocator_init(&dst->allocator, &given);
-    if (status != WEIR_OK) {
-        return status;
+    *dst = src != NULL ? *src : (struct weir_queue_options){0};
+    if (weiri_allocator_init(&dst->allocator, src != NULL ? &src->allocator : NULL) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     if (dst->clock == NULL) {
         dst->clock = weir_clock_monotonic();
@@ -44,8 +35,7 @@ static enum weir_status normalize(struct weir_queue_options *dst,
     }
     bool has_priorities = (dst->flags & WEIR_QUEUE_PRIORITIES) != 0;
     if (dst->key_size_max > WEIR_KEY_SIZE_LIMIT || (dst->flags & ~FLAGS_KNOWN) != 0 ||
-        dst->reserved0 != 0 || (dst->aging_ns != 0 && !has_priorities) ||
-        (dst->metrics != NULL && dst->name[0] == '\0')) {
+        (dst->aging_ns != 0 && !has_priorities) || (dst->metrics != NULL && dst->name[0] == '\0')) {
         return WEIR_EINVAL;
     }
     return dst->aging_ns >= 0 ? weiri_clock_check(dst->clock) : WEIR_ERANGE;
@@ -136,7 +126,7 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
     enum weir_status status = queue->process == 0 ? WEIR_ENOMEM : WEIR_OK;
     queue->limiter = options->limiter;
     if (status == WEIR_OK && queue->limiter == NULL) {
-        struct weir_limiter_options limiter = WEIR_LIMITER_OPTIONS_INIT;
+        struct weir_limiter_options limiter = {0};
         limiter.allocator = options->allocator;
         status = weir_limiter_exponential_new(LIMITER_BASE_NS, LIMITER_MAX_NS, &limiter,
                                               &queue->own_limiter);

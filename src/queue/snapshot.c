@@ -7,10 +7,6 @@
 #include "base/alloc.h"
 #include "queue/queue.h"
 
-_Static_assert(offsetof(struct weir_snapshot_item, reserved0) + sizeof(uint32_t) ==
-                   sizeof(struct weir_snapshot_item),
-               "no padding at the end of a public struct");
-
 /* Items are copied under the queue's lock into memory that was allocated before. A copy that does
  * not fit only counts; the next one has a little more memory than was counted. */
 struct weir_snapshot {

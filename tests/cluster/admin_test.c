@@ -11,7 +11,7 @@ static weir_broker *open_on(const struct servers *servers, const char *parts)
 {
     char url[512];
     servers_url(servers, parts, url, sizeof(url));
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     weir_broker *broker = NULL;
     struct weir_error error;
@@ -23,7 +23,7 @@ static weir_broker *open_on(const struct servers *servers, const char *parts)
 
 static struct weir_job_id put(weir_broker *broker, int64_t delay_ns)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     const struct weir_body body = {"job", 3};
     struct weir_job_id id;
     struct weir_error error;
@@ -303,12 +303,12 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     CHECK(error.text[0] != '\0');
     CHECK_STATUS(weir_broker_attempts(broker, text, keep_attempt, NULL, &error), WEIR_ENOTSUP);
     CHECK(error.text[0] != '\0');
-    struct weir_job_schedule_options schedule = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    struct weir_job_schedule_options schedule = {0};
     CHECK_STATUS(weir_broker_schedule_put(broker, &schedule, &error), WEIR_ENOTSUP);
     CHECK_STRING(error.text, "a beanstalk: broker keeps no schedules");
     CHECK_STATUS(weir_broker_schedule_pause(broker, "s", NULL), WEIR_ENOTSUP);
     CHECK_STATUS(weir_broker_schedules(broker, NULL, NULL, NULL, NULL), WEIR_ENOTSUP);
-    struct weir_put_options keyed = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options keyed = {0};
     const struct weir_body body = {"x", 1};
     keyed.key = "k";
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
@@ -320,7 +320,7 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
     keyed.group = "g";
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
     CHECK(strstr(error.text, "keeps no groups") != NULL);
-    struct weir_consumer_options limited = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options limited = {0};
     weir_consumer *consumer = NULL;
     limited.handler = never_run;
     limited.group_limit = 1;

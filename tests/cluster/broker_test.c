@@ -22,7 +22,7 @@ static weir_broker *open_on(const struct servers *servers, const char *parts,
 {
     char url[512];
     servers_url(servers, parts, url, sizeof(url));
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     weir_broker *broker = NULL;
     struct weir_error error;
@@ -95,7 +95,7 @@ static void after_run(const struct weir_job *job, enum weir_run_outcome outcome,
 static weir_consumer *start_consumer(weir_broker *broker, const char *tube, uint32_t attempts_max,
                                      uint32_t flags, struct ledger *ledger)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = handle;
     options.after_run = after_run;
     options.arg = ledger;
@@ -240,7 +240,7 @@ TEST(refuses_what_nodes_cannot_hold, "a body over the nodes' limit, a priority a
     CHECK_STATUS(put_text(broker, "t", big, NULL, &id, &error), WEIR_ETOOBIG);
     CHECK(strstr(error.text, "JOB_TOO_BIG: 70020 bytes with the run time, expected 65535") != NULL);
     free(big);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.priority = -3;
     CHECK_STATUS(put_text(broker, "t", "job", &options, &id, &error), WEIR_ENOTSUP);
     options.priority = -2;
@@ -263,7 +263,7 @@ TEST(is_never_early, "a job with a fraction of a second is held back until its t
     struct servers servers;
     servers_start(&servers);
     weir_broker *broker = open_on(&servers, CLAIMS, real_now, NULL);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.run_at_ns = real_now(NULL) + WEIR_MS(1400);
     struct ledger ledger = {.not_before_ns = options.run_at_ns};
     check_put(broker, "t", "job", &options, NULL);
@@ -451,7 +451,7 @@ TEST(tries_again_though_late, "a job that was tried in time is not late, though 
         struct jobs_wall wall = {JOBS_WALL_START};
         weir_broker *broker = open_on(&servers, parts[i], jobs_wall_now, &wall);
         check_put(broker, "t", "job", NULL, NULL);
-        struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+        struct weir_consumer_options options = {0};
         options.handler = begin_later;
         options.arg = &wall;
         options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
@@ -509,7 +509,7 @@ _Noreturn static void work_until_killed(const struct servers *servers, int chann
     weir_broker *broker = NULL;
     weir_consumer *consumer = NULL;
     struct weir_error error;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = hang;
     options.arg = &channel;
     bool was_started = weir_broker_open(url, NULL, &broker, &error) == WEIR_OK &&
@@ -531,7 +531,7 @@ TEST(comes_back_from_a_dead_worker, "a job whose worker is killed in its handler
         work_until_killed(&servers, channel[1]);
     }
     weir_broker *broker = open_on(&servers, CLAIMS, real_now, NULL);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.ttr_ns = WEIR_SECONDS(1);
     check_put(broker, "t", "job", &options, NULL);
     char byte;
@@ -553,7 +553,7 @@ TEST_OOM(lacks_memory, "a broker without memory refuses in words, leaks nothing,
                        "fails for it left no job")
 {
     weir_broker *broker = NULL;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     struct weir_error error;
     /* Nobody listens there, so that the test needs no servers: the answer is the same each time. */

@@ -23,7 +23,7 @@ static weir_broker *open_with(const struct servers *servers, const char *parts, 
 {
     char url[512];
     servers_url(servers, parts, url, sizeof(url));
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     options.log = ledger_log;
     options.log_arg = ledger;
@@ -36,7 +36,7 @@ static weir_broker *open_with(const struct servers *servers, const char *parts, 
 
 static weir_consumer *start(weir_broker *broker, uint32_t attempts_max, struct ledger *ledger)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = ledger_handle;
     options.arg = ledger;
     options.attempts_max = attempts_max;
@@ -48,7 +48,7 @@ static weir_consumer *start(weir_broker *broker, uint32_t attempts_max, struct l
 
 static void put(weir_broker *broker, int64_t delay_ns)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     const struct weir_body body = {"0", 1};
     options.ttr_ns = LEDGER_TTR;
     options.delay_ns = delay_ns;

@@ -31,8 +31,8 @@ TEST(repeats_a_put, "(D7) a put of which nobody knows may be repeated with its t
     struct world world;
     struct weir_body body = {"0", 1};
     struct weir_error error;
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
-    struct weir_broker_options how = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_put_options options = {0};
+    struct weir_broker_options how = {0};
     struct jobs_wall wall = {JOBS_WALL_START}; /* so that the time does not pass meanwhile */
     char url[512];
     begin(&world, "");
@@ -132,12 +132,11 @@ TEST(keeps_tubes_apart,
      "(D16) equal jobs of three tubes at one time are three jobs, each runs once, "
      "and none early; the same put again is the same job")
 {
-    static const struct weir_tube_weight tubes[] = {
-        {"fleet/a", 1, 0}, {"fleet/b", 1, 0}, {"fleet/c", 1, 0}};
+    static const struct weir_tube_weight tubes[] = {{"fleet/a", 1}, {"fleet/b", 1}, {"fleet/c", 1}};
     struct world world;
     struct weir_body body = {"nightly", 7};
     struct weir_error error;
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     struct timespec now;
     begin(&world, "claims=REDIS");
     (void)clock_gettime(CLOCK_REALTIME, &now);
@@ -148,7 +147,7 @@ TEST(keeps_tubes_apart,
             WEIR_OK);
     }
     struct seen seen = {.asked_ns = options.run_at_ns};
-    struct weir_consumer_options consuming = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options consuming = {0};
     consuming.handler = see;
     consuming.arg = &seen;
     consuming.tubes = tubes;

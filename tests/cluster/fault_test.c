@@ -84,7 +84,7 @@ TEST(connects_meanwhile, "while a further connection to a node is being made, th
     char url[64];
     struct weir_error error;
     weir_consumer *consumer = NULL;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     memset(&world, 0, sizeof(world));
     node_start(&world.servers, 0);
     proxy_start(&world.proxy, world.servers.node[0].port, 4096);
@@ -129,7 +129,7 @@ TEST(looks_again_soon, "the copies of a job that runs go back to their nodes for
     struct weir_error error;
     _Atomic bool may_end = false;
     weir_consumer *consumer = NULL;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     begin(&world, 4096, "&min_written=3");
     options.handler = wait_for_flag;
     options.arg = (void *)&may_end;
@@ -176,7 +176,7 @@ TEST_OOM(administers_without_memory, "every call of a broker with a node survive
     node_start(&servers, 0);
     char url[64];
     (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", servers.node[0].port);
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     weir_broker *broker = NULL;
     struct weir_error error;
@@ -225,9 +225,9 @@ TEST_OOM(consumes_without_memory, "a consumer on a node survives every allocatio
     char answer[64];
     (void)snprintf(url, sizeof(url), "beanstalk://127.0.0.1:%d/?replicas=1", servers.node[0].port);
     node_say(&servers, 0, "use t\r\nput 2 0 1 5\r\n1/job\r\n", answer, sizeof(answer));
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
-    struct weir_consumer_options work = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options work = {0};
     _Atomic int runs = 0;
     work.handler = count_run;
     work.arg = (void *)&runs;

@@ -54,7 +54,7 @@ static int handle(weir_context *context, const struct weir_job *job, void *arg)
 static void open_on(struct world *world, const char *url, size_t body_size_max)
 {
     struct weir_error error;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = world->memory.alloc != NULL ? world->memory : *test_allocator();
     options.body_size_max = body_size_max;
     options.log = keep_log;
@@ -145,7 +145,7 @@ static void put_big(struct world *world, int number)
 
 static weir_consumer *start(struct world *world, unsigned flags)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = handle;
     options.arg = world;
     options.workers = 4;

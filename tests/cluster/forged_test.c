@@ -48,7 +48,7 @@ static enum weir_status open_keyed(struct world *world, const char *key_file,
                                    struct weir_error *ret_error)
 {
     char url[128];
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     options.log = keep_log;
     options.log_arg = world;
@@ -121,7 +121,7 @@ static void peek_raw(struct world *world, int id, char *body, size_t size)
 
 static void consume_all(struct world *world, const char *tube)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = handle;
     options.arg = world;
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;

@@ -83,7 +83,7 @@ static void lose_node(weir_context *context, struct runs *runs)
 
 static void run_one(struct runs *runs, const char *parts)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     place_start(&world.place, ON_CLUSTER, parts);
     world.place.broker = place_broker(&world.place);
     world.node = -1;

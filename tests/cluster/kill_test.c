@@ -68,7 +68,7 @@ static void begin(struct world *world, bool is_failing)
 
 static void put_one(struct world *world)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.ttr_ns = WEIR_SECONDS(1);
     place_put(&world->place, "job", &options, NULL);
 }

@@ -37,7 +37,7 @@ static inline weir_broker *ledger_open(struct ledger *ledger, const char *url)
 {
     weir_broker *broker = NULL;
     struct weir_error error;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     options.log = ledger_log;
     options.log_arg = ledger;
@@ -55,7 +55,7 @@ static inline void ledger_put(weir_broker *broker, int from, int to)
         char text[16];
         (void)snprintf(text, sizeof(text), "%d", i);
         struct weir_body body = {text, strlen(text)};
-        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        struct weir_put_options options = {0};
         options.ttr_ns = LEDGER_TTR;
         struct weir_error error;
         enum weir_status status;
@@ -105,7 +105,7 @@ static inline long long node_number(const struct servers *servers, int i, const 
 /* A consumer that ends with the tube. */
 static inline weir_consumer *ledger_start(weir_broker *broker, struct ledger *ledger)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = ledger_handle;
     options.arg = ledger;
     options.workers = 4;

@@ -34,7 +34,7 @@ static weir_broker *open_cluster(const struct servers *servers, const char *part
 /* Half of the jobs are for an hour later, and every two have the same body. */
 static void fill(weir_broker *broker)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     for (int i = 0; i < JOBS; i++) {
         char text[16];
         (void)snprintf(text, sizeof(text), "job %d", i / 2);
@@ -95,7 +95,7 @@ static int run_ready(weir_context *context, const struct weir_job *job, void *ar
 /* Runs what is ready. The others are for an hour later. */
 static void consume(weir_broker *broker, _Atomic int *runs, int expected)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = run_ready;
     options.arg = runs;
     weir_consumer *consumer = NULL;
@@ -122,7 +122,7 @@ TEST(of_several_stores, "equal jobs of several stores are different jobs in a cl
     servers_start(&servers);
     weir_broker *cluster = open_cluster(&servers, "claims=REDIS");
     weir_broker *store = open_url("sqlite:all.db");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     static const char *const urls[] = {"sqlite:a.db", "sqlite:b.db", "sqlite:c.db"};
     options.run_at_ns = weiri_wall_now() + WEIR_SECONDS(3600);
     for (size_t i = 0; i < 3; i++) {
@@ -296,7 +296,7 @@ TEST(what_stays, "a priority that a cluster does not have, and a foreign body, a
     servers_start(&servers);
     weir_broker *store = open_url("sqlite:jobs.db");
     weir_broker *cluster = open_cluster(&servers, CLAIMS);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.priority = -7;
     (void)jobs_put(store, "t", "job 0", &options);
     (void)jobs_put(store, "t", "job 1", NULL);

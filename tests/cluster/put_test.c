@@ -16,7 +16,7 @@ static weir_broker *open_broker(const struct servers *servers, const char *parts
     char url[512];
     servers_url(servers, parts, url, sizeof(url));
     weir_broker *broker = NULL;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     struct weir_error error;
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_broker_open(url, &options, &broker, &error), WEIR_OK);
@@ -171,7 +171,7 @@ TEST(half_written, "the copy of a put that was accepted while its bytes were bei
         copies += ready_on(&servers, i, "t");
     }
     _Atomic int runs = 0;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     weir_consumer *consumer = NULL;
     options.handler = check_body;
     options.arg = &runs;

@@ -128,7 +128,7 @@ TEST(ends_without_redis, "one stop ends a consumer whose job cannot be settled s
     struct world world;
     begin_with(&world, NULL, "claims=REDIS", "is left to run again");
     ledger_put(world.producer, 0, 1);
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = lose_redis;
     options.arg = &world;
     weir_consumer *consumer = NULL;
@@ -338,7 +338,7 @@ TEST(warns_of_eviction, "a Redis that may evict claims is told of in the log, an
 /* Puts a job with a TTR, and lets Redis claim it without telling. */
 static weir_consumer *lose_an_answer(struct world *world, struct proxy *proxy, int64_t ttr_ns)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     struct weir_body body = {"0", 1};
     struct weir_error error;
     char answer[64];
@@ -406,8 +406,8 @@ TEST(tells_again_that_it_failed, "a job that failed while Redis hung runs again 
                                  "once Redis is back, and not after the lease")
 {
     struct world world;
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_put_options put = {0};
+    struct weir_consumer_options options = {0};
     struct weir_body body = {"0", 1};
     struct weir_error error;
     weir_consumer *consumer;
@@ -450,8 +450,8 @@ TEST(does_not_take_over_what_may_run, "where jobs run unclaimed, a claim whose a
 {
     struct world world;
     struct proxy proxy;
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_put_options put = {0};
+    struct weir_consumer_options options = {0};
     struct weir_body body = {"0", 1};
     struct weir_error error;
     struct timespec now;

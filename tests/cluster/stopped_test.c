@@ -83,7 +83,7 @@ static void begin(struct world *world, const char *parts, int stopped, int failu
 {
     char url[512];
     struct weir_error error;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     memset(world, 0, sizeof(*world));
     world->stopped = stopped;
     world->failures = failures;
@@ -106,7 +106,7 @@ static void put_all(struct world *world)
 
 static void consume(struct world *world, uint32_t workers)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     struct weir_error error;
     options.handler = handle;
     options.after_run = count_end;
@@ -249,7 +249,7 @@ TEST(long_runs, "while a run of several TTRs has its copy on a stopped node, wit
         begin(&world, parts[i], 1, 0);
         world.workers = 1;
         struct weir_body body = {"0", 1};
-        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        struct weir_put_options options = {0};
         struct weir_error error;
         options.ttr_ns = WEIR_SECONDS(1);
         CHECK_STATUS(weir_broker_put(world.broker, "t", &body, 1, &options, NULL, &error), WEIR_OK);

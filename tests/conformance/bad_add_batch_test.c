@@ -22,32 +22,10 @@ ROW(weir_queue_add_batch, options, null, WEIR_OK)
     return WEIR_OK;
 }
 
-ROW(weir_queue_add_batch, options, size, WEIR_EINVAL)
-{
-    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 1u << 20, SIZE_MAX};
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
-    for (size_t i = 0; i < 5; i++) {
-        options.size = sizes[i];
-        CHECK_STATUS(add_batch(w, &options), WEIR_EINVAL);
-    }
-    return WEIR_EINVAL;
-}
-
-ROW(weir_queue_add_batch, options, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_add_options options;
-        uint64_t later;
-    } newer = {.options = WEIR_ADD_OPTIONS_INIT};
-    newer.options.size = sizeof(newer);
-    newer.later = 1;
-    return add_batch(w, &newer.options);
-}
-
 ROW(weir_queue_add_batch, options, flags, WEIR_EINVAL)
 {
     static const uint32_t flags[] = {8, WEIR_ADD_RATE_LIMITED, UINT32_C(1) << 31, UINT32_MAX};
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     for (size_t i = 0; i < 4; i++) {
         options.flags = flags[i];
         CHECK_STATUS(add_batch(w, &options), WEIR_EINVAL);
@@ -57,7 +35,7 @@ ROW(weir_queue_add_batch, options, flags, WEIR_EINVAL)
 
 ROW(weir_queue_add_batch, options, supersede, WEIR_EINVAL)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.flags = WEIR_ADD_SUPERSEDE;
     options.delay_ns = 1;
     return add_batch(w, &options);
@@ -65,7 +43,7 @@ ROW(weir_queue_add_batch, options, supersede, WEIR_EINVAL)
 
 ROW(weir_queue_add_batch, options, priority, WEIR_EINVAL)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.priority = INT32_MIN;
     CHECK_STATUS(add_batch(w, &options), WEIR_EINVAL);
     options.priority = 1;
@@ -75,7 +53,7 @@ ROW(weir_queue_add_batch, options, priority, WEIR_EINVAL)
 ROW(weir_queue_add_batch, options, delay_ns, WEIR_OK)
 {
     const struct weir_key keys[] = {key_of(&w->f, IS_IDLE), key_of(&w->f, IS_ENDED)};
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = INT64_MIN;
     CHECK_STATUS(weir_queue_add_batch(w->queue, keys, 1, &options), WEIR_OK);
     options.delay_ns = INT64_MAX;

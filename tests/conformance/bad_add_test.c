@@ -26,7 +26,7 @@ static enum weir_status call_add_after(__attribute__((unused)) struct world *w, 
 static enum weir_status add_options(weir_queue *queue, struct weir_key key, int64_t delay_ns,
                                     uint32_t flags)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = delay_ns;
     options.flags = flags;
     return weir_queue_add_with(queue, key, &options, NULL);
@@ -265,36 +265,10 @@ ROW(weir_queue_add_with, options, null, WEIR_EINVAL)
     return add_changed(w, NULL);
 }
 
-ROW(weir_queue_add_with, options, size, WEIR_EINVAL)
-{
-    static const size_t sizes[] = {0, 1, sizeof(size_t) - 1, 1u << 20, SIZE_MAX};
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
-    for (size_t i = 0; i < 5; i++) {
-        options.size = sizes[i];
-        CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
-    }
-    return WEIR_EINVAL;
-}
-
-ROW(weir_queue_add_with, options, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_add_options options;
-        uint64_t later;
-    } newer = {.options = WEIR_ADD_OPTIONS_INIT};
-    newer.options.size = sizeof(newer);
-    newer.later = 1;
-    CHECK_STATUS(add_changed(w, &newer.options), WEIR_EINVAL);
-    newer.later = 0; /* a newer program that does not use it */
-    CHECK_STATUS(weir_queue_add_with(w->queue, key_of(&w->f, IS_QUEUED), &newer.options, NULL),
-                 WEIR_OK);
-    return WEIR_EINVAL;
-}
-
 ROW(weir_queue_add_with, options, flags, WEIR_EINVAL)
 {
     static const uint32_t flags[] = {8, 12, UINT32_C(1) << 31, UINT32_MAX};
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     for (size_t i = 0; i < 4; i++) {
         options.flags = flags[i];
         CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
@@ -304,7 +278,7 @@ ROW(weir_queue_add_with, options, flags, WEIR_EINVAL)
 
 ROW(weir_queue_add_with, options, supersede, WEIR_EINVAL)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.flags = WEIR_ADD_SUPERSEDE;
     options.delay_ns = INT64_MAX;
     CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
@@ -317,7 +291,7 @@ ROW(weir_queue_add_with, options, supersede, WEIR_EINVAL)
 
 ROW(weir_queue_add_with, options, priority, WEIR_EINVAL)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.priority = INT32_MIN;
     CHECK_STATUS(add_changed(w, &options), WEIR_EINVAL);
     options.priority = 1;
@@ -375,7 +349,7 @@ TEST(key_limit, "a queue's own limit of key sizes is kept to the byte")
 {
     struct world w;
     make_world(&w, SHORT_KEY);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.key_size_max = 10;
     weir_queue *queue;

@@ -114,7 +114,7 @@ ROW(weir_clock_free, clock, forked, WEIR_EFORKED)
 
 ROW(weir_clock_free, clock, in_use, WEIR_EBUSY)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     weir_queue *queue;
     CHECK_STATUS(weir_clock_manual_new(0, NULL, &options.clock), WEIR_OK);
     CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);

@@ -104,7 +104,7 @@ static int pass_deadline(weir_context *context, void *payload)
 static enum weir_status sleep_past_deadline(struct world *w, int64_t delay_ns)
 {
     struct timed timed = {.w = w, .delay_ns = delay_ns};
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.payload = &timed;
     options.invoke = pass_deadline;
     options.deadline_ns = 1;

@@ -11,7 +11,7 @@
 
 static struct weir_end_options good_end(void)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = WEIR_END_STOP;
     return options;
 }
@@ -30,27 +30,6 @@ ROW(weir_pool_end, options, null, WEIR_OK)
     CHECK_INT(weir_pool_state(w->pool), ==, WEIR_POOL_STATE_STOPPED);
     CHECK_INT(task_runs(&w->tasks[IS_QUEUED]), ==, 1); /* it was a drain */
     return WEIR_OK;
-}
-
-ROW(weir_pool_end, options, size, WEIR_EINVAL)
-{
-    struct weir_end_options options = good_end();
-    options.size = 0;
-    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_EINVAL);
-    options.size = sizeof(options) - 1;
-    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_EINVAL);
-    options.size = SIZE_MAX;
-    return weir_pool_end(w->pool, &options);
-}
-
-ROW(weir_pool_end, options, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_end_options options;
-        uint64_t later;
-    } newer = {.options = good_end(), .later = 1};
-    newer.options.size = sizeof(newer);
-    return weir_pool_end(w->pool, &newer.options);
 }
 
 ROW(weir_pool_end, options, mode, WEIR_EINVAL)

@@ -15,29 +15,6 @@ ROW(weir_envelope_new, ret_envelope, null, WEIR_EINVAL)
     return weir_envelope_new(&options, NULL);
 }
 
-ROW(weir_envelope_new, options, size, WEIR_EINVAL)
-{
-    struct weir_envelope_options options = to_spoil(w);
-    options.size = 0;
-    CHECK_STATUS(refuse(&options), WEIR_EINVAL);
-    options.size = sizeof(options) - 1;
-    CHECK_STATUS(refuse(&options), WEIR_EINVAL);
-    options.size = offsetof(struct weir_envelope_options, invoke); /* which is required */
-    CHECK_STATUS(refuse(&options), WEIR_EINVAL);
-    options.size = SIZE_MAX;
-    return refuse(&options);
-}
-
-ROW(weir_envelope_new, options, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_envelope_options options;
-        uint64_t later;
-    } newer = {.options = to_spoil(w), .later = 1};
-    newer.options.size = sizeof(newer);
-    return refuse(&newer.options);
-}
-
 ROW(weir_envelope_new, options, allocator, WEIR_EINVAL)
 {
     struct weir_envelope_options options = to_spoil(w);

@@ -138,29 +138,6 @@ static enum weir_status with_half_an_allocator(make_fn *fn)
     return try_make(fn, &options, &allocator);
 }
 
-static enum weir_status with_sizes(make_fn *fn)
-{
-    struct weir_limiter_options options = limiter_options();
-    options.size = 0;
-    CHECK_STATUS(try_make(fn, &options, NULL), WEIR_EINVAL);
-    options.size = sizeof(options) - 1;
-    CHECK_STATUS(try_make(fn, &options, NULL), WEIR_EINVAL);
-    options.size = SIZE_MAX;
-    return try_make(fn, &options, NULL);
-}
-
-static enum weir_status with_later(make_fn *fn)
-{
-    struct {
-        struct weir_limiter_options options;
-        uint64_t later;
-    } newer = {.options = limiter_options()};
-    newer.options.size = sizeof(newer);
-    CHECK_STATUS(try_make(fn, &newer.options, NULL), WEIR_OK);
-    newer.later = 1;
-    return try_make(fn, &newer.options, NULL);
-}
-
 static enum weir_status with_items_max(make_fn *fn)
 {
     struct weir_limiter_options options = limiter_options();
@@ -186,14 +163,6 @@ static enum weir_status with_forget_after(make_fn *fn)
     ROW(function, options, null, WEIR_OK)                                                          \
     {                                                                                              \
         return try_make(fn, NULL, NULL);                                                           \
-    }                                                                                              \
-    ROW(function, options, size, WEIR_EINVAL)                                                      \
-    {                                                                                              \
-        return with_sizes(fn);                                                                     \
-    }                                                                                              \
-    ROW(function, options, later, WEIR_EINVAL)                                                     \
-    {                                                                                              \
-        return with_later(fn);                                                                     \
     }                                                                                              \
     ROW(function, options, allocator, WEIR_EINVAL)                                                 \
     {                                                                                              \
@@ -265,27 +234,6 @@ static enum weir_status with_ops(const struct weir_limiter_ops *ops)
 ROW(weir_limiter_new, ops, null, WEIR_EINVAL)
 {
     return with_ops(NULL);
-}
-
-ROW(weir_limiter_new, ops, size, WEIR_EINVAL)
-{
-    struct weir_limiter_ops ops = own_ops;
-    ops.size = 0;
-    CHECK_STATUS(with_ops(&ops), WEIR_EINVAL);
-    ops.size = offsetof(struct weir_limiter_ops, destroy); /* no version had less */
-    CHECK_STATUS(with_ops(&ops), WEIR_EINVAL);
-    ops.size = SIZE_MAX;
-    return with_ops(&ops);
-}
-
-ROW(weir_limiter_new, ops, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_limiter_ops ops;
-        uint64_t later;
-    } newer = {.ops = own_ops, .later = 1};
-    newer.ops.size = sizeof(newer);
-    return with_ops(&newer.ops);
 }
 
 ROW(weir_limiter_new, ops, incomplete, WEIR_EINVAL)

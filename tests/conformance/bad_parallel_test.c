@@ -25,7 +25,7 @@ static int stop(size_t piece, void *arg)
 
 static struct weir_crew_options good_crew(void)
 {
-    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    struct weir_crew_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 2;
     return options;
@@ -46,27 +46,6 @@ static enum weir_status make_crew(const struct weir_crew_options *options)
 ROW(weir_crew_new, options, null, WEIR_EINVAL)
 {
     return make_crew(NULL);
-}
-
-ROW(weir_crew_new, options, size, WEIR_EINVAL)
-{
-    struct weir_crew_options options = good_crew();
-    options.size = 0;
-    CHECK_STATUS(make_crew(&options), WEIR_EINVAL);
-    options.size = SIZE_MAX;
-    return make_crew(&options);
-}
-
-ROW(weir_crew_new, options, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_crew_options options;
-        uint64_t later;
-    } newer = {.options = good_crew()};
-    newer.options.size = sizeof(newer);
-    CHECK_STATUS(make_crew(&newer.options), WEIR_OK);
-    newer.later = 1;
-    return make_crew(&newer.options);
 }
 
 ROW(weir_crew_new, options, allocator, WEIR_EINVAL)
@@ -150,29 +129,10 @@ static enum weir_status run_once(size_t pieces, weir_piece_fn *fn,
     return (enum weir_status)weir_parallelize(2, pieces, fn, NULL, options);
 }
 
-static enum weir_status run_with_sizes(run_fn *run)
-{
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
-    options.size = 0;
-    CHECK_STATUS(run(1, must_not_run, &options), WEIR_EINVAL);
-    options.size = SIZE_MAX;
-    return run(1, must_not_run, &options);
-}
-
-static enum weir_status run_with_later(run_fn *run)
-{
-    struct {
-        struct weir_parallel_options options;
-        uint64_t later;
-    } newer = {.options = WEIR_PARALLEL_OPTIONS_INIT, .later = 1};
-    newer.options.size = sizeof(newer);
-    return run(1, must_not_run, &newer.options);
-}
-
 /* Whatever is in these, the run is done. */
 static enum weir_status run_with_numbers(run_fn *run, size_t chunk_size, size_t eager)
 {
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+    struct weir_parallel_options options = {0};
     options.chunk_size = chunk_size;
     options.eager = eager;
     CHECK_STATUS(run(100, stop, &options), WEIR_ESTOP);
@@ -198,14 +158,6 @@ static enum weir_status run_with_numbers(run_fn *run, size_t chunk_size, size_t 
     {                                                                                              \
         CHECK_STATUS(run(1, stop, NULL), WEIR_ESTOP);                                              \
         return WEIR_OK;                                                                            \
-    }                                                                                              \
-    ROW(function, options, size, WEIR_EINVAL)                                                      \
-    {                                                                                              \
-        return run_with_sizes(run);                                                                \
-    }                                                                                              \
-    ROW(function, options, later, WEIR_EINVAL)                                                     \
-    {                                                                                              \
-        return run_with_later(run);                                                                \
     }                                                                                              \
     ROW(function, options, chunk_size, WEIR_OK)                                                    \
     {                                                                                              \

@@ -61,7 +61,7 @@ struct world {
 
 static inline struct weir_pool_options good_pool(weir_clock *clock)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = clock;
     options.workers = 2;
@@ -70,7 +70,7 @@ static inline struct weir_pool_options good_pool(weir_clock *clock)
 
 static inline struct weir_envelope_options good_envelope(struct task *task)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = task;
     options.invoke = task_invoke;

@@ -125,7 +125,7 @@ ROW(weir_pool_wait_idle, limit_ns, most, WEIR_OK)
 
 ROW(weir_pool_wait_idle, pool, keeps, WEIR_ESHUTDOWN)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = WEIR_END_STOP;
     options.flags = WEIR_END_KEEP;
     let_go(w);

@@ -37,31 +37,6 @@ ROW(weir_pool_new, ret_pool, null, WEIR_EINVAL)
     return weir_pool_new(&options, NULL);
 }
 
-ROW(weir_pool_new, options, size, WEIR_EINVAL)
-{
-    struct weir_pool_options options = good_pool(w->clock);
-    options.size = 0;
-    CHECK_STATUS(make(&options), WEIR_EINVAL);
-    options.size = sizeof(options) - 1;
-    CHECK_STATUS(make(&options), WEIR_EINVAL);
-    options.size = offsetof(struct weir_pool_options, workers); /* which are required */
-    CHECK_STATUS(make(&options), WEIR_EINVAL);
-    options.size = SIZE_MAX;
-    return make(&options);
-}
-
-ROW(weir_pool_new, options, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_pool_options options;
-        uint64_t later;
-    } newer = {.options = good_pool(w->clock)};
-    newer.options.size = sizeof(newer);
-    CHECK_STATUS(make(&newer.options), WEIR_OK);
-    newer.later = 1;
-    return make(&newer.options);
-}
-
 ROW(weir_pool_new, options, allocator, WEIR_EINVAL)
 {
     struct weir_pool_options options = good_pool(w->clock);
@@ -240,7 +215,7 @@ ROW(weir_pool_new, threads, none, WEIR_ETHREAD)
 
 static weir_metrics *new_metrics(void)
 {
-    struct weir_metrics_options options = WEIR_METRICS_OPTIONS_INIT;
+    struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
     weir_metrics *metrics;
     CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_OK);
@@ -249,7 +224,7 @@ static weir_metrics *new_metrics(void)
 
 static enum weir_status make_named(weir_metrics *metrics, const char *name)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.metrics = metrics;

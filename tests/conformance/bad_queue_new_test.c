@@ -21,7 +21,7 @@ static enum weir_status make(const struct weir_queue_options *options)
 
 static struct weir_queue_options good_options(void)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     return options;
 }
@@ -29,30 +29,6 @@ static struct weir_queue_options good_options(void)
 ROW(weir_queue_new, options, null, WEIR_OK)
 {
     return make(NULL);
-}
-
-ROW(weir_queue_new, options, size, WEIR_EINVAL)
-{
-    static const size_t sizes[] = {0, 1, 7, sizeof(struct weir_queue_options) - 4, SIZE_MAX};
-    struct weir_queue_options options = good_options();
-    for (size_t i = 0; i < 4; i++) {
-        options.size = sizes[i];
-        CHECK_STATUS(make(&options), WEIR_EINVAL);
-    }
-    options.size = sizes[4];
-    return make(&options);
-}
-
-ROW(weir_queue_new, options, later, WEIR_EINVAL)
-{
-    struct {
-        struct weir_queue_options options;
-        uint64_t later;
-    } newer = {.options = good_options()};
-    newer.options.size = sizeof(newer);
-    CHECK_STATUS(make(&newer.options), WEIR_OK); /* a newer program that does not use it */
-    newer.later = 1;
-    return make(&newer.options);
 }
 
 ROW(weir_queue_new, options, allocator, WEIR_EINVAL)
@@ -87,13 +63,6 @@ ROW(weir_queue_new, options, flags, WEIR_EINVAL)
         CHECK_STATUS(make(&options), WEIR_EINVAL);
     }
     return WEIR_EINVAL;
-}
-
-ROW(weir_queue_new, options, reserved0, WEIR_EINVAL)
-{
-    struct weir_queue_options options = good_options();
-    options.reserved0 = 1;
-    return make(&options);
 }
 
 ROW(weir_queue_new, options, aging_ns, WEIR_ERANGE)

@@ -119,8 +119,7 @@ static void step_destroy(void *self)
 TEST_EACH(with_max_wait_rate_limiter,
           "TestWithMaxWaitRateLimiter: waits of a limiter of one's own are cut at the longest")
 {
-    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
-                                                .when = step_when,
+    static const struct weir_limiter_ops ops = {.when = step_when,
                                                 .forget = step_forget,
                                                 .num_requeues = step_count,
                                                 .destroy = step_destroy};

@@ -21,7 +21,7 @@ static bool primes[PIECES_MAX];
 
 static int run(weir_crew *crew, struct shape shape, weir_piece_fn *fn, void *arg)
 {
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+    struct weir_parallel_options options = {0};
     options.chunk_size = shape.chunk_size;
     return crew != NULL ? weir_crew_run(crew, shape.pieces, fn, arg, &options)
                         : weir_parallelize(WORKERS, shape.pieces, fn, arg, &options);
@@ -146,7 +146,7 @@ static int set_reason(size_t piece, void *arg)
 TEST(w19_reason, "W19: a run that was cancelled says why")
 {
     atomic_int reason = WEIR_OK;
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+    struct weir_parallel_options options = {0};
     options.proceed = give_reason;
     options.proceed_arg = &reason;
     CHECK_STATUS(weir_parallelize(1, 1000, set_reason, &reason, &options), WEIR_ETIMEDOUT);

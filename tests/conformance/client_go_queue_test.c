@@ -149,7 +149,7 @@ static void count_touch(struct weir_key key, void *arg)
 
 static void setup_touched(struct fixture *f, enum kind kind, unsigned *touched)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.touch = count_touch;
     options.touch_arg = touched;
     setup_options(f, kind, &options);

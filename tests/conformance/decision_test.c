@@ -49,7 +49,7 @@ TEST(default_is_drop, "an envelope without a failure hook is dropped")
 TEST(unknown, "a decision of no known kind is a drop")
 {
     struct script script;
-    start_failing(&script, 1, (struct weir_decision){(enum weir_decision_kind)99, 1, {0, 0}});
+    start_failing(&script, 1, (struct weir_decision){(enum weir_decision_kind)99, 1});
     script_start(&script, NULL, NULL);
     script_wait(&script, 1);
     script_end(&script, 1, 0);
@@ -118,7 +118,7 @@ TEST(after_for_ever, "retry after the longest delay overflows nothing")
 /* A pool with a limiter of its own: 1 s, doubled with each failure. */
 static struct weir_pool_options pool_with_limiter(struct script *script, weir_limiter **ret_limiter)
 {
-    struct weir_limiter_options limiter = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options limiter = {0};
     limiter.allocator = *test_allocator();
     CHECK_STATUS(
         weir_limiter_exponential_new(WEIR_SECONDS(1), WEIR_SECONDS(1000), &limiter, ret_limiter),
@@ -223,7 +223,6 @@ static void knowing_destroy(void *self)
 static weir_limiter *new_knowing(struct knowing *knowing)
 {
     const struct weir_limiter_ops ops = {
-        .size = sizeof(ops),
         .when = knowing_when,
         .forget = knowing_forget,
         .num_requeues = knowing_num_requeues,

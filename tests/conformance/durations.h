@@ -50,7 +50,7 @@ static inline void set_up(struct bench *b, int64_t start_ns, weir_limiter *limit
 {
     *b = (struct bench){.now_ns = start_ns};
     CHECK_STATUS(weir_clock_manual_new(start_ns, test_allocator(), &b->clock), WEIR_OK);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = b->clock;
     options.limiter = limiter;
@@ -103,7 +103,7 @@ static inline void step(struct bench *b, int64_t step_ns)
 
 static inline void add(struct bench *b, int64_t delay_ns, uint32_t flags)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = delay_ns;
     options.flags = flags;
     bool is_refused = (flags & WEIR_ADD_SUPERSEDE) != 0 && delay_ns > 0;

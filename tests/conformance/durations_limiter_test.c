@@ -42,7 +42,7 @@ static void ask_at_edges(weir_limiter *limiter, int64_t max_ns)
 static void try_limiters(int64_t first_ns, int64_t second_ns)
 {
     weir_limiter *limiter;
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     options.forget_after_ns = second_ns < 0 ? 0 : second_ns;
     bool is_range = first_ns >= 0 && second_ns >= first_ns;
@@ -79,7 +79,7 @@ TEST(limiters, "a limiter of whatever times, asked at whatever times, answers a 
         CHECK_STATUS(weir_limiter_bucket_new(speeds[i], 1, test_allocator(), &bucket), WEIR_OK);
         ask_at_edges(bucket, INT64_MAX);
     }
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     weir_limiter *usual;
     CHECK_STATUS(weir_limiter_default_new(&options, &usual), WEIR_OK);

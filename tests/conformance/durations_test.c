@@ -88,7 +88,7 @@ static void age(int64_t start_ns, int64_t aging_ns, weir_metrics *metrics)
     weir_clock *clock;
     weir_queue *queue;
     CHECK_STATUS(weir_clock_manual_new(start_ns, test_allocator(), &clock), WEIR_OK);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = clock;
     options.flags = WEIR_QUEUE_PRIORITIES;
@@ -97,7 +97,7 @@ static void age(int64_t start_ns, int64_t aging_ns, weir_metrics *metrics)
     options.metrics = metrics;
     CHECK_STATUS(weir_queue_new(&options, &queue), aging_ns >= 0 ? WEIR_OK : WEIR_ERANGE);
     if (aging_ns >= 0) {
-        struct weir_add_options add_options = WEIR_ADD_OPTIONS_INIT;
+        struct weir_add_options add_options = {0};
         add_options.priority = INT32_MAX;
         CHECK_STATUS(weir_queue_add_with(queue, weir_key_string("a"), &add_options, NULL), WEIR_OK);
         CHECK_STATUS(weir_clock_advance(clock, INT64_MAX - start_ns), WEIR_OK);
@@ -123,7 +123,7 @@ static void age(int64_t start_ns, int64_t aging_ns, weir_metrics *metrics)
 TEST(ages, "ages and aging of items go to the end of time")
 {
     weir_metrics *metrics;
-    struct weir_metrics_options options = WEIR_METRICS_OPTIONS_INIT;
+    struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_OK);
     for (size_t i = 0; i < STARTS * EDGES; i++) {
@@ -158,13 +158,13 @@ static void nap_in_pool(struct nap *nap, int64_t deadline_ns, int64_t delay_ns)
 {
     weir_clock *clock;
     CHECK_STATUS(weir_clock_manual_new(nap->start_ns, test_allocator(), &clock), WEIR_OK);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = clock;
     options.workers = 1;
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
-    struct weir_envelope_options envelope_options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options envelope_options = {0};
     envelope_options.allocator = *test_allocator();
     envelope_options.payload = nap;
     envelope_options.invoke = sleep_in_task;

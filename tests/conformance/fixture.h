@@ -76,7 +76,7 @@ static inline void setup_options(struct fixture *f, enum kind kind,
 
 static inline void setup_with(struct fixture *f, enum kind kind, weir_limiter *limiter)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.limiter = limiter;
     setup_options(f, kind, &options);
 }
@@ -124,7 +124,7 @@ static inline void add_after(struct fixture *f, unsigned item, int64_t delay_ns)
 
 static inline void add_with(struct fixture *f, unsigned item, int64_t delay_ns, uint32_t flags)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = delay_ns;
     options.flags = flags;
     CHECK_STATUS(weir_queue_add_with(f->queue, key_of(f, item), &options, NULL), WEIR_OK);

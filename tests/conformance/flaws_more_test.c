@@ -176,7 +176,7 @@ TEST_EACH(w20_registry_of_ones_own,
     struct page other_page;
     setup_named(&f, kind, &page);
     setup_named(&other, kind, &other_page); /* the same name, elsewhere */
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.name = "q";
     options.metrics = page.metrics;

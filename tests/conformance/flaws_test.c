@@ -272,7 +272,7 @@ TEST_EACH(w7_tokens_of_moved, "W7: an add that brings an item forward takes the 
 TEST_EACH(w7_refused, "W7: an add that is refused takes neither a token nor a count")
 {
     weir_limiter *parts[2];
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &parts[0]), WEIR_OK);
     parts[1] = one_token_per_second();

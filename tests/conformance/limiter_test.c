@@ -204,11 +204,8 @@ static weir_limiter *setup_own(struct fixture *f, enum kind kind, struct own *ow
                                enum weir_status (*asked)(void *, struct weir_key, int64_t,
                                                          int64_t *))
 {
-    struct weir_limiter_ops ops = {.size = sizeof(ops),
-                                   .when = asked,
-                                   .forget = own_forget,
-                                   .num_requeues = own_count,
-                                   .destroy = own_destroy};
+    struct weir_limiter_ops ops = {
+        .when = asked, .forget = own_forget, .num_requeues = own_count, .destroy = own_destroy};
     *own = (struct own){.f = f};
     weir_limiter *limiter;
     CHECK_STATUS(weir_limiter_new(&ops, own, test_allocator(), &limiter), WEIR_OK);

@@ -19,7 +19,7 @@ static enum weir_status call_add_after(struct fixture *f, unsigned item)
 
 static enum weir_status call_add_with(struct fixture *f, unsigned item)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.flags = item % 2 == 0 ? WEIR_ADD_SUPERSEDE : WEIR_ADD_MOVE;
     options.delay_ns = item % 2 == 0 ? 0 : WEIR_MS(1);
     return weir_queue_add_with(f->queue, key_of(f, item), &options, NULL);
@@ -238,7 +238,7 @@ TEST_EACH_WITH(life, "a queue's whole life with every allocation failing, once a
         CHECK(f.clock == NULL);
         return;
     }
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = f.clock;
     if (CHECK_OR_OOM(weir_queue_new(&options, &f.queue))) {

@@ -20,7 +20,7 @@ struct page {
 
 static inline void page_init(struct page *page)
 {
-    struct weir_metrics_options options = WEIR_METRICS_OPTIONS_INIT;
+    struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
     memset(page, 0, sizeof(*page));
     CHECK_STATUS(weir_metrics_new(&options, &page->metrics), WEIR_OK);
@@ -79,7 +79,7 @@ static inline const char *page_find(struct page *page, const char *series)
 static inline void setup_named(struct fixture *f, enum kind kind, struct page *page)
 {
     page_init(page);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.name = "q";
     options.metrics = page->metrics;
     setup_options(f, kind, &options);

@@ -8,7 +8,7 @@
 static size_t memory_with(enum kind kind, const char *name, weir_metrics *metrics)
 {
     struct fixture f;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.name = name;
     options.metrics = metrics;
     size_t before = test_allocated_bytes();

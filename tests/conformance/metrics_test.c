@@ -255,7 +255,7 @@ TEST_EACH(retries, "retries counts each accepted add_after and add_rate_limited,
 
 static enum weir_status make(weir_metrics *metrics, const char *name, weir_queue **ret_queue)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.name = name;
     options.metrics = metrics;
@@ -348,7 +348,7 @@ TEST(text, "the text of two queues is this, byte for byte")
 /* Everything that needs memory, with each allocation failing in turn. */
 TEST_OOM(memory, "without memory a queue is not made or the text not written; nothing else fails")
 {
-    struct weir_metrics_options metrics_options = WEIR_METRICS_OPTIONS_INIT;
+    struct weir_metrics_options metrics_options = {0};
     metrics_options.allocator = *test_allocator();
     static struct page page;
     memset(&page, 0, sizeof(page));

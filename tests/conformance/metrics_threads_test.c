@@ -50,7 +50,7 @@ static void read_all(void *arg)
 
 static void come_and_go(void *arg)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.name = arg;
     options.metrics = page.metrics;
     for (unsigned i = 0; i < ROUNDS / 20; i++) {
@@ -65,7 +65,7 @@ TEST(threads, "read beside producers, consumers and other queues, metrics come t
 {
     static struct page read;
     char guest[] = "guest";
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     page_init(&page);
     options.name = "shared";

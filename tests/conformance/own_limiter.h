@@ -42,8 +42,7 @@ static inline void own_give_back(void *self, struct weir_key key, int64_t now_ns
     ++*(unsigned *)self;
 }
 
-static const struct weir_limiter_ops own_ops = {.size = sizeof(own_ops),
-                                                .when = own_when,
+static const struct weir_limiter_ops own_ops = {.when = own_when,
                                                 .forget = own_forget,
                                                 .num_requeues = own_count,
                                                 .destroy = own_destroy,

@@ -205,8 +205,8 @@ TEST(ending, "a run is timed also while its pool ends")
 {
     struct page page;
     struct task task;
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
-    struct weir_end_options drain = WEIR_END_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
+    struct weir_end_options drain = {0};
     weir_pool *pool;
     page_init(&page);
     task_init(&task);
@@ -243,8 +243,8 @@ TEST(looks, "looks at the wall clock are no adds, no works, and cost no slot")
     struct task other;
     task_init(&other);
     begin(&script, &page);
-    struct weir_cron_options of_cron = WEIR_CRON_OPTIONS_INIT;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_cron_options of_cron = {0};
+    struct weir_schedule schedule = {0};
     of_cron.allocator = *test_allocator();
     of_cron.zone = "UTC";
     schedule.kind = WEIR_SCHEDULE_CRON;
@@ -338,7 +338,7 @@ TEST(name_of_queue, "a queue of the same name keeps a pool out, which leaves not
     struct script script;
     struct page page;
     begin(&script, &page);
-    struct weir_queue_options of_queue = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options of_queue = {0};
     of_queue.allocator = *test_allocator();
     of_queue.name = "q";
     of_queue.metrics = page.metrics;

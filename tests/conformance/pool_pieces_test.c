@@ -22,7 +22,7 @@ static int ask_context(void *context)
 static int run_in_task(weir_context *context, struct task *task)
 {
     atomic_size_t begun = 0;
-    struct weir_parallel_options options = WEIR_PARALLEL_OPTIONS_INIT;
+    struct weir_parallel_options options = {0};
     options.proceed = ask_context;
     options.proceed_arg = context;
     CHECK_STATUS(weir_parallelize(4, PIECES, count_piece, &begun, &options), WEIR_OK);

@@ -52,7 +52,7 @@ TEST_EACH(checked,
 {
     struct fixture f;
     setup_ranked(&f, kind, 0);
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.priority = -1;
     CHECK_STATUS(weir_queue_add_with(NULL, key_of(&f, 0), &options, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_queue_add_with(f.queue, weir_key_bytes(NULL, 1), &options, NULL),

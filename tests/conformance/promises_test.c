@@ -182,7 +182,7 @@ TEST_EACH(supersede, "an add that supersedes takes the pending time away, from a
     add_with(&f, 0, 0, WEIR_ADD_SUPERSEDE);
     get_and_done(&f, 0);
     add_after(&f, 0, WEIR_MS(10));
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = 1;
     options.flags = WEIR_ADD_SUPERSEDE;
     CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 0), &options, NULL), WEIR_EINVAL);
@@ -197,7 +197,7 @@ TEST_EACH(supersede, "an add that supersedes takes the pending time away, from a
 static void setup_superseding(struct fixture *f, enum kind kind, weir_limiter *limiter,
                               uint32_t flags)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.limiter = limiter;
     options.flags = WEIR_QUEUE_SUPERSEDE | flags;
     setup_options(f, kind, &options);
@@ -260,7 +260,7 @@ TEST_EACH(supersede_priority, "what supersedes a time takes its priority over, i
 {
     struct fixture f;
     setup_superseding(&f, kind, NULL, WEIR_QUEUE_PRIORITIES);
-    struct weir_add_options urgent = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options urgent = {0};
     urgent.delay_ns = WEIR_MS(10);
     urgent.priority = -1;
     for (unsigned i = 1; i <= 2; i++) {
@@ -322,7 +322,7 @@ TEST_EACH(free_with_content,
     add(&f, 2);
     add_after(&f, 2, WEIR_MS(10));
     weir_queue_free(f.queue);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = f.clock;
     CHECK_STATUS(weir_queue_new(&options, &f.queue), WEIR_OK);

@@ -31,7 +31,7 @@ TEST(accepted, "promtool check metrics has nothing to say against a used queue a
     struct fixture f;
     struct page page;
     setup_named(&f, SHORT_KEY, &page);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.metrics = page.metrics;
     options.name = "a \"b\"\\\n\xc3\xa9";

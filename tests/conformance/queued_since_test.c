@@ -86,7 +86,7 @@ TEST_EACH(retries_with, "an add with a delay counts as a retry, also one that ha
     add_with(&f, 1, 0, WEIR_ADD_RATE_LIMITED);
     CHECK_FAMILY(&page, "workqueue_retries_total", "4");
     struct weir_key keys[] = {key_of(&f, 1), key_of(&f, 2)};
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 2, &options), WEIR_OK);
     CHECK_FAMILY(&page, "workqueue_retries_total", "4");
     options.delay_ns = 1;

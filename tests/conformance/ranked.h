@@ -9,7 +9,7 @@
 
 static inline void setup_ranked(struct fixture *f, enum kind kind, int64_t aging_ns)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.flags = WEIR_QUEUE_PRIORITIES;
     options.aging_ns = aging_ns;
     setup_options(f, kind, &options);
@@ -18,7 +18,7 @@ static inline void setup_ranked(struct fixture *f, enum kind kind, int64_t aging
 static inline enum weir_status try_add_at(struct fixture *f, unsigned item, int32_t priority,
                                           int64_t delay_ns, uint32_t flags)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = delay_ns;
     options.flags = flags;
     options.priority = priority;

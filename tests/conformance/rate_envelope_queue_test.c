@@ -45,7 +45,7 @@ static void start_two(struct crew *crew, bool listens)
 
 static void end_no_wait(struct crew *crew, uint32_t mode)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = mode;
     options.flags = WEIR_END_NO_WAIT;
     CHECK_STATUS(weir_pool_end(crew->pool, &options), WEIR_OK);
@@ -187,7 +187,7 @@ static void acceptance_init(struct acceptance *all)
         [EMAIL_TO_END] = WEIR_SECONDS(5), [METRICS] = WEIR_SECONDS(3), [FOOD] = WEIR_SECONDS(2)};
     all->clock = manual_clock(0);
     CHECK_STATUS(weir_scope_new(test_allocator(), &all->scope), WEIR_OK);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = all->clock;
     options.workers = 5;

@@ -77,7 +77,7 @@ TEST(invalid_parameters, "TestEnvelopeAddingToQueue: Adding to queue with invali
     crew_init(&crew, 1);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options options = {0};
         options.allocator = *test_allocator();
         options.invoke = cases[i].invoke;
         options.interval_ns = cases[i].interval_ns;

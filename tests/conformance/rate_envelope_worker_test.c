@@ -394,7 +394,7 @@ TEST(different_timeouts,
     weir_clock *clock = manual_clock(0);
     weir_pool *pool = pool_with(1, 0, clock);
     for (int i = 0; i < 5; i++) {
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options options = {0};
         options.allocator = *test_allocator();
         options.payload = &voices[i];
         options.invoke = sing;

@@ -12,7 +12,7 @@
 
 static weir_cron *cron_of(const char *text)
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();
     options.zone = "UTC";
@@ -47,7 +47,7 @@ static int check_date(weir_context *context, void *payload)
 
 static void start_with(struct script *script, const char *text, uint32_t missed)
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_CRON;
     schedule.cron = cron_of(text);
     schedule.missed = missed;
@@ -107,19 +107,19 @@ TEST(missed, "what was missed for days is run once, where that was asked for")
 TEST(real_clock,
      "on the real clock a cron expression is of the system's date, and so is what is due")
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_CRON;
     schedule.cron = cron_of("@every 10ms");
     struct dated dated = {.sent_ns = weiri_wall_now()};
     counter_init(&dated.runs);
-    struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options of_envelope = {0};
     of_envelope.payload = &dated;
     of_envelope.invoke = check_date;
     of_envelope.schedule = &schedule;
     of_envelope.deadline_ns = WEIR_SECONDS(3600); /* longer than from firing to firing */
     weir_envelope *envelope = NULL;
     CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope), WEIR_OK);
-    struct weir_pool_options of_pool = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options of_pool = {0};
     of_pool.workers = 1;
     weir_pool *pool = NULL;
     CHECK_STATUS(weir_pool_new(&of_pool, &pool), WEIR_OK);
@@ -134,14 +134,14 @@ TEST(real_clock,
 
 TEST_OOM(no_envelope, "an envelope that is refused keeps nothing of the expression")
 {
-    struct weir_cron_options of_cron = WEIR_CRON_OPTIONS_INIT;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_cron_options of_cron = {0};
+    struct weir_schedule schedule = {0};
     of_cron.allocator = *test_allocator();
     schedule.kind = WEIR_SCHEDULE_CRON;
     if (CHECK_OR_OOM(weir_cron_new("CRON_TZ=UTC @daily", &of_cron, &schedule.cron, NULL))) {
         return;
     }
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.invoke = count_run;
     options.schedule = &schedule;
@@ -150,7 +150,7 @@ TEST_OOM(no_envelope, "an envelope that is refused keeps nothing of the expressi
     if (!CHECK_OR_OOM(weir_envelope_new(&options, &envelope))) {
         weir_envelope_unref(envelope);
     }
-    struct weir_isolation isolation = WEIR_ISOLATION_INIT;
+    struct weir_isolation isolation = {0};
     isolation.cpu_limit_ns = -1;
     options.isolation = &isolation;
     CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_ERANGE);

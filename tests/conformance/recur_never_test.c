@@ -63,9 +63,9 @@ static void check_never(const struct weir_schedule *schedule, int64_t interval_n
 
 TEST(first, "a first firing that never comes: the envelope waits, and is run when it is sent")
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     for (uint32_t kind = WEIR_SCHEDULE_DELAY; kind <= WEIR_SCHEDULE_RATE; kind++) {
-        schedule = (struct weir_schedule)WEIR_SCHEDULE_INIT;
+        schedule = (struct weir_schedule){0};
         schedule.kind = kind;
         schedule.first = WEIR_FIRST_INTERVAL;
         check_never(&schedule, WEIR_FOREVER);
@@ -74,7 +74,7 @@ TEST(first, "a first firing that never comes: the envelope waits, and is run whe
         check_never(&schedule, WEIR_SECONDS(10));
         check_never(&schedule, WEIR_FOREVER);
     }
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     options.zone = "UTC";
     schedule.kind = WEIR_SCHEDULE_CRON;
     CHECK_STATUS(weir_cron_new("0 * * * *", &options, &schedule.cron, NULL), WEIR_OK);
@@ -86,7 +86,7 @@ TEST(last, "the run for the last firing ends it")
 {
     for (uint32_t kind = WEIR_SCHEDULE_DELAY; kind <= WEIR_SCHEDULE_RATE; kind++) {
         struct script script;
-        struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+        struct weir_schedule schedule = {0};
         schedule.kind = kind;
         start_with(&script, &schedule, WEIR_FOREVER);
         script_wait(&script, 1);
@@ -102,7 +102,7 @@ TEST(last, "the run for the last firing ends it")
 TEST(skipped, "so it is where the last firing is skipped")
 {
     struct script script;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
     schedule.first = WEIR_FIRST_AT;
     schedule.first_at_ns = WEIR_FOREVER - WEIR_SECONDS(10);
@@ -120,7 +120,7 @@ TEST(skipped, "so it is where the last firing is skipped")
 TEST(sent_later, "a send for later is run at its time; one for never is none")
 {
     struct script script;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.first = WEIR_FIRST_AT;
     schedule.first_at_ns = WEIR_FOREVER;
     start_with(&script, &schedule, WEIR_SECONDS(10));
@@ -139,7 +139,7 @@ TEST(stopped, "WEIR_ESTOP and a cancellation end it; a pool that is freed gives 
 {
     static const int64_t interval_ns = WEIR_FOREVER;
     struct script script;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.first = WEIR_FIRST_INTERVAL;
     start_with(&script, &schedule, interval_ns);
     script.statuses[0] = WEIR_ESTOP;
@@ -168,7 +168,7 @@ TEST(stopped, "WEIR_ESTOP and a cancellation end it; a pool that is freed gives 
 TEST(drained, "a drain that takes it up ends it")
 {
     struct script script;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.first = WEIR_FIRST_INTERVAL;
     start_with(&script, &schedule, WEIR_FOREVER);
     CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, 0, NULL), WEIR_OK);
@@ -182,7 +182,7 @@ TEST(drained, "a drain that takes it up ends it")
 TEST(end_of_time, "on a clock that shows WEIR_FOREVER what has passed is run, and no more comes")
 {
     struct script script;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
     schedule.missed = WEIR_FIRING_ALL;
     schedule.catch_up_max = 3;

@@ -27,8 +27,8 @@ static void start_with(struct script *script, weir_invoke_fn *invoke, int64_t in
 /* It fires at a time of the day, and looks at the clock once a minute until then. */
 static void start_daily(struct script *script, const char *text)
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_cron_options options = {0};
+    struct weir_schedule schedule = {0};
     options.allocator = *test_allocator();
     options.zone = "UTC";
     schedule.kind = WEIR_SCHEDULE_CRON;
@@ -69,7 +69,7 @@ TEST(refused_stopped, "nor is one to a pool that has stopped, which keeps the en
 {
     struct script script;
     start_daily(&script, "0 12 * * *");
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = WEIR_END_STOP;
     options.flags = WEIR_END_KEEP;
     CHECK_STATUS(weir_pool_end(script.pool, &options), WEIR_OK);
@@ -162,7 +162,7 @@ static int wait_for(weir_context *context, void *payload)
 
 static weir_envelope *begin_busy(struct script *script, struct busy *busy)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = busy;
     options.invoke = wait_for;
@@ -177,7 +177,7 @@ static weir_envelope *begin_busy(struct script *script, struct busy *busy)
 
 static void start_held(struct script *script, uint32_t first, int status)
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
     schedule.first = first;
     schedule.tolerance_ns = WEIR_SECONDS(2);

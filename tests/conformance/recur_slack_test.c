@@ -38,14 +38,14 @@ static void world_init(struct world *world, const int64_t *first_ns, int64_t sla
     world->pool = pool_with(1, 0, world->clock);
     CHECK_STATUS(weir_pool_start(world->pool), WEIR_OK);
     for (int i = 0; i < 2; i++) {
-        struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+        struct weir_schedule schedule = {0};
         schedule.kind = WEIR_SCHEDULE_RATE;
         schedule.first = WEIR_FIRST_AT;
         schedule.first_at_ns = START + first_ns[i];
         schedule.slack_ns = slack_ns;
         world->seen[i].clock = world->clock;
         counter_init(&world->seen[i].runs);
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options options = {0};
         options.allocator = *test_allocator();
         options.invoke = see;
         options.payload = &world->seen[i];

@@ -10,7 +10,7 @@
 
 static struct weir_schedule rate(uint32_t missed, uint32_t overlap)
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
     schedule.missed = missed;
     schedule.overlap = overlap;
@@ -61,7 +61,7 @@ TEST(delay, "fixed delay: each run is due an interval after the end of the one b
 {
     struct script script;
     script_init(&script);
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     script.invoke_ns = WEIR_SECONDS(3);
     start_with(&script, &schedule);
     expect_run(&script, 1, 0);
@@ -176,7 +176,7 @@ TEST(first_interval, "the first run after an interval: the send itself runs noth
 {
     struct script script;
     script_init(&script);
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.first = WEIR_FIRST_INTERVAL;
     start_with(&script, &schedule);
     script_pass_by(&script);
@@ -422,7 +422,7 @@ TEST(bad_schedules, "a schedule that is none is refused")
     struct script script;
     script_init(&script);
     struct weir_envelope_options good = script_envelope(&script, 0);
-    struct weir_schedule no_interval = WEIR_SCHEDULE_INIT;
+    struct weir_schedule no_interval = {0};
     struct weir_schedule another = rate(0, 0);
     another.interval_ns = 5;
     struct weir_schedule short_one = another;

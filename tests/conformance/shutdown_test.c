@@ -16,7 +16,7 @@ static void check_refuses_adds(struct fixture *f, unsigned item)
     struct weir_queue_counts before;
     CHECK_STATUS(weir_queue_count(f->queue, &before), WEIR_OK);
     struct weir_key key = key_of(f, item);
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     struct weir_item content = f->items[item];
     CHECK_STATUS(weir_queue_add(f->queue, key), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_queue_add_after(f->queue, key, 0), WEIR_ESHUTDOWN);

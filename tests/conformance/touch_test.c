@@ -20,7 +20,7 @@ static void touch(struct weir_key key, void *arg)
     seen->count++;
     if (seen->raise) {
         seen->raise = false;
-        struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+        struct weir_add_options options = {0};
         options.priority = -1;
         CHECK_STATUS(weir_queue_add_with(seen->f.queue, key, &options, NULL), WEIR_OK);
     }
@@ -30,7 +30,7 @@ static void setup_touching(struct seen *seen, enum kind kind, weir_touch_fn *fn,
                            weir_limiter *limiter, uint32_t flags)
 {
     memset(seen, 0, sizeof(*seen));
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.limiter = limiter;
     options.flags = flags;
     options.touch = fn;

@@ -27,7 +27,7 @@ struct pair {
  * second queue has items of its own. */
 static void setup_pair(struct pair *pair, enum place place, uint32_t flags, unsigned own)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.flags = flags;
     setup_options(&pair->first, EMBEDDED, &options);
     setup_options(&pair->second, EMBEDDED, &options);
@@ -84,7 +84,7 @@ static void check_refused(struct pair *pair)
     uint64_t count = 1;
     CHECK_STATUS(weir_queue_num_requeues(queue, key, &count), WEIR_OK);
     CHECK_INT(count, ==, 0);
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = WEIR_SECONDS(1);
     options.flags = WEIR_ADD_MOVE;
     CHECK_STATUS(weir_queue_add_with(queue, key, &options, NULL), WEIR_EBUSY);

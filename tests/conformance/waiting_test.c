@@ -312,7 +312,7 @@ TEST_EACH(rate_limited_delay,
     pass(&f, 1);
     get_and_done(&f, 1);
     weir_queue_shutdown(f.queue);
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.flags = WEIR_ADD_RATE_LIMITED;
     CHECK_STATUS(weir_queue_add_with(f.queue, key_of(&f, 1), &options, NULL), WEIR_ESHUTDOWN);
     CHECK_INT(requeues(&f, 1), ==, 2);

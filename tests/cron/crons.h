@@ -14,7 +14,7 @@
 
 static inline weir_cron *cron_new(const char *text)
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error error;
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();

@@ -30,7 +30,7 @@ static void list(weir_cron *cron, long long after, long long until)
 static int answer(char *line)
 {
     char *end = NULL;
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     struct weir_cron_error error;
     weir_cron *cron = NULL;
     options.flags = (uint32_t)strtoul(line, &end, 10);

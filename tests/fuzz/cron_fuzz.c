@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     WEIRI_ASSERT(text != NULL);
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     options.zone = "UTC"; /* where the text names none of this system's */
     options.flags = data[0] & WEIR_CRON_SECONDS;
     struct weir_cron_error error;

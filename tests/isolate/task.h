@@ -24,7 +24,7 @@ static inline int task_call_body(void *arg)
 
 static inline struct task task_of(int (*body)(struct task *))
 {
-    return (struct task){.body = body, .stop_fd = -1, .isolation = WEIR_ISOLATION_INIT};
+    return (struct task){.body = body, .stop_fd = -1, .isolation = {0}};
 }
 
 static inline void task_run(struct task *task)

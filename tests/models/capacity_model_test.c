@@ -403,7 +403,7 @@ static void begin_sequence(void)
     model.capacity = test_random_below(4) == 0 ? 0 : 1 + test_random_below(ENVELOPES);
     model.when_full = test_random_below(2) == 0 ? WEIR_FULL_REFUSE : WEIR_FULL_DROP_OLDEST;
     model.group_limit = (uint32_t)test_random_below(4);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = model.clock;
     options.workers = ENVELOPES + 1;
@@ -417,7 +417,7 @@ static void begin_sequence(void)
         struct expected *expected = &model.expected[i];
         expected->time_ns = NEVER;
         expected->group = (int)test_random_below(GROUPS + 1);
-        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options of_envelope = {0};
         of_envelope.allocator = *test_allocator();
         of_envelope.invoke = do_nothing;
         of_envelope.release = note_release;

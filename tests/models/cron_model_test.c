@@ -234,7 +234,7 @@ static int64_t random_time(const struct weiri_zone *zone)
 TEST(zones_of_system, "expressions fire when a clock on the wall says so, in any zone")
 {
     const struct zones *zones = zones_of_system();
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     options.allocator = *test_allocator();
     options.flags = WEIR_CRON_SECONDS;
     for (uint64_t i = 0; i < test_scaled(50); i++) {
@@ -272,7 +272,7 @@ static void write_wild_zone(void)
 
 TEST(wild_zones, "expressions do so also where clocks are changed back and forth")
 {
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     options.allocator = *test_allocator();
     options.flags = WEIR_CRON_SECONDS;
     options.zone_folder = ".";

@@ -211,7 +211,7 @@ static int64_t time_of(const struct reference *r, struct weiri_moment now)
 
 static struct weir_schedule random_schedule(int64_t now)
 {
-    struct weir_schedule s = WEIR_SCHEDULE_INIT;
+    struct weir_schedule s = {0};
     s.kind = (uint32_t)test_random_below(3);
     s.first = (uint32_t)test_random_below(4);
     s.missed = (uint32_t)test_random_below(3);
@@ -336,7 +336,7 @@ static bool live(struct counts *counts, weir_cron *const *crons)
 static weir_cron *every(size_t ns)
 {
     char text[32];
-    struct weir_cron_options options = WEIR_CRON_OPTIONS_INIT;
+    struct weir_cron_options options = {0};
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();
     options.zone = "UTC";

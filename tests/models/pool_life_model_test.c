@@ -223,7 +223,7 @@ static void drop_all(bool queued_too)
 
 static void end_and_restart(void)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = (uint32_t)test_random_below(2);
     options.flags = test_random_below(2) == 0 ? (uint32_t)WEIR_END_KEEP : 0;
     bool is_drain = options.mode == WEIR_END_DRAIN;
@@ -276,7 +276,7 @@ static void world_init(void)
     memset(&world, 0, sizeof(world));
     counter_init(&world.told);
     world.clock = manual_clock(0);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = world.clock;
     options.workers = 1;
@@ -284,7 +284,7 @@ static void world_init(void)
     options.ended = note_end;
     CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
     for (int i = 0; i < ENVELOPES; i++) {
-        struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options envelope = {0};
         envelope.allocator = *test_allocator();
         envelope.payload = &world.accounts[i];
         envelope.invoke = invoke;

@@ -46,7 +46,7 @@ static void start(struct model *m, enum ranked_flaw flaw, bool with_faults)
     m->reference.flaw = flaw;
     m->reference.aging_ns = agings[test_random_below(6)];
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &m->clock), WEIR_OK);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = m->clock;
     CHECK_STATUS(weir_limiter_fast_slow_new(0, 0, 1, NULL, &m->limiter), WEIR_OK);
@@ -76,7 +76,7 @@ static bool do_add(struct model *m)
     size_t item = (size_t)test_random_below(RANKED_ITEMS);
     int64_t delay_ns = test_random_below(2) == 0 ? 0 : 1 + (int64_t)test_random_below(200);
     bool is_limited = test_random_below(8) == 0; /* the limiter's own delay is nothing */
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.flags =
         (uint32_t)test_random_below(delay_ns > 0 ? 2 : 4); /* no supersede with a delay */
     if (is_limited) {
@@ -108,7 +108,7 @@ static bool do_add_batch(struct model *m)
 {
     size_t first = (size_t)test_random_below(RANKED_ITEMS - 1);
     struct weir_key keys[] = {key_of(m, first), key_of(m, first + 1), key_of(m, first)};
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     bool is_plain = test_random_below(4) == 0;
     if (!is_plain) {
         options.delay_ns = test_random_below(2) == 0 ? 0 : 1 + (int64_t)test_random_below(200);

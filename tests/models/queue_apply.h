@@ -34,7 +34,7 @@ static inline bool apply_add(struct model *m, const struct operation *op)
     } else if (op->kind == OP_ADD_AFTER) {
         got = weir_queue_add_after(m->queue, key, delay_ns);
     } else {
-        struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+        struct weir_add_options options = {0};
         options.delay_ns = delay_ns;
         options.flags = flags = op->flags;
         got = weir_queue_add_with(m->queue, key, &options, &added);
@@ -69,7 +69,7 @@ static inline bool apply_add_batch(struct model *m, const struct operation *op)
     for (size_t i = 0; i < count; i++) {
         keys[i] = model_key(m, operation_batch_item(op, i));
     }
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     bool has_options = operation_batch_has_options(op);
     options.delay_ns = has_options ? op->delay_ns : 0;
     options.flags = has_options ? op->flags : 0;

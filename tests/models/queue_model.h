@@ -118,7 +118,6 @@ static uint32_t model_queue_flags;
 static inline void model_start(struct model *m, enum flaw flaw, char *message)
 {
     static const struct weir_limiter_ops ops = {
-        .size = sizeof(ops),
         .when = model_when,
         .forget = model_forget,
         .num_requeues = model_num_requeues,
@@ -130,7 +129,7 @@ static inline void model_start(struct model *m, enum flaw flaw, char *message)
     m->reference.supersedes = (model_queue_flags & WEIR_QUEUE_SUPERSEDE) != 0;
     CHECK_STATUS(weir_clock_manual_new(1000, test_allocator(), &m->clock), WEIR_OK);
     CHECK_STATUS(weir_limiter_new(&ops, m, test_allocator(), &m->limiter), WEIR_OK);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = m->clock;
     options.limiter = m->limiter;

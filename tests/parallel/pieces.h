@@ -11,7 +11,7 @@
 
 static inline weir_crew *crew_of(size_t workers)
 {
-    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    struct weir_crew_options options = {0};
     options.allocator = *test_allocator();
     options.workers = workers;
     weir_crew *crew;

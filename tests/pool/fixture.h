@@ -94,7 +94,7 @@ static inline int task_runs(struct task *task)
 
 static inline struct weir_envelope_options task_envelope(struct task *task)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = task;
     options.invoke = task_invoke;
@@ -125,7 +125,7 @@ static inline weir_envelope *envelope_for(struct task *task, int64_t deadline_ns
 /* NULL where an allocation was made to fail. clock NULL: the real one. */
 static inline weir_pool *pool_with(size_t workers, size_t capacity, weir_clock *clock)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = workers;
     options.capacity = capacity;

@@ -60,8 +60,8 @@ static inline weir_envelope *isolated_envelope(struct isolated *isolated,
                                                const struct weir_isolation *isolation,
                                                int64_t deadline_ns)
 {
-    struct weir_isolation usual = WEIR_ISOLATION_INIT;
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_isolation usual = {0};
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.id = 7;
     options.type = "letter";
@@ -78,7 +78,7 @@ static inline weir_envelope *isolated_envelope(struct isolated *isolated,
 
 static inline weir_pool *isolated_pool(weir_clock *clock, weir_log_fn *log, void *log_arg)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 1;
     options.clock = clock;

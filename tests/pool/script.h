@@ -168,7 +168,6 @@ static inline void script_release(void *payload)
 static inline void script_ended(const struct weir_ended *ended, void *arg)
 {
     struct script *script = arg;
-    CHECK_INT(ended->size, ==, sizeof(*ended));
     CHECK(ended->pool == script->pool);
     if (ended->envelope != script->envelope) {
         return;
@@ -185,7 +184,7 @@ static inline void script_ended(const struct weir_ended *ended, void *arg)
 static inline struct weir_envelope_options script_envelope(struct script *script,
                                                            int64_t interval_ns)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.allocator = *test_allocator();
     options.payload = script;
     options.before = script_before;
@@ -202,7 +201,7 @@ static inline struct weir_envelope_options script_envelope(struct script *script
 
 static inline struct weir_pool_options script_pool(struct script *script)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = script->clock;
     options.workers = 1;

@@ -42,7 +42,7 @@ static void call_add_batch(struct world *world, struct outcome *outcome)
 
 static void add_with(struct world *world, struct outcome *outcome, int64_t delay_ns, uint32_t flags)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     enum weir_added added = WEIR_ADDED_NEW;
     options.delay_ns = delay_ns;
     options.flags = flags;

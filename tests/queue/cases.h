@@ -181,7 +181,7 @@ static void no_record(struct world *world)
 /* Another queue's; this one has an item in hand that may have the same record. */
 static void others(struct world *world)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_queue_new(&options, &world->elsewhere), WEIR_OK);
     CHECK_STATUS(weir_queue_add(world->elsewhere, key_of(world, SUBJECT)), WEIR_OK);

@@ -11,7 +11,7 @@
 
 static inline struct weir_limiter_options limiter_options(void)
 {
-    struct weir_limiter_options options = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     return options;
 }

@@ -41,7 +41,7 @@ static inline void setup_on(struct fixture *f, bool is_embedded, weir_clock *clo
     memset(f, 0, sizeof(*f));
     f->is_embedded = is_embedded;
     f->clock = clock;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = clock;
     CHECK_STATUS(weir_queue_new(&options, &f->queue), WEIR_OK);
@@ -101,7 +101,7 @@ static inline void add_after(struct fixture *f, unsigned item, int64_t delay_ns)
 
 static inline void add_with(struct fixture *f, unsigned item, int64_t delay_ns, uint32_t flags)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = delay_ns;
     options.flags = flags;
     CHECK_STATUS(weir_queue_add_with(f->queue, key_of(f, item), &options, NULL), WEIR_OK);

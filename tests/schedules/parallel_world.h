@@ -38,9 +38,9 @@ static struct {
 static inline void world_init(size_t workers)
 {
     memset(&world, 0, sizeof(world));
-    world.options = (struct weir_parallel_options)WEIR_PARALLEL_OPTIONS_INIT;
+    world.options = (struct weir_parallel_options){0};
     world.options.eager = 1 + explorer_choose(workers);
-    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    struct weir_crew_options options = {0};
     options.allocator = *test_allocator();
     options.workers = workers;
     CHECK_STATUS(weir_crew_new(&options, &world.crew), WEIR_OK);

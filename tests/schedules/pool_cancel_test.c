@@ -91,7 +91,7 @@ TEST(told, "who waits for the end of a cancelled run returns when all has been t
 
 static void stop_keeping(void *arg)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     (void)arg;
     options.mode = WEIR_END_STOP;
     options.flags = WEIR_END_KEEP;

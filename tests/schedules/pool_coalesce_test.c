@@ -102,7 +102,7 @@ TEST(drain, "a send that joins another one while a drain begins is run, or refus
 static void against_stop(void *arg)
 {
     struct weiri_thread thread;
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     (void)arg;
     begin(&thread, 1);
     options.mode = WEIR_END_STOP;

@@ -25,7 +25,6 @@ static void check_reason(const struct weir_ended *ended)
 {
     const struct record *record = &world.records[number_of(ended)];
     CHECK(ended->pool == world.pool);
-    CHECK_INT(ended->size, ==, sizeof(*ended));
     CHECK_INT(ended->runs, <=, 1); /* no send joins another one here */
     switch (ended->reason) {
     case WEIR_ENDED_DONE:
@@ -47,7 +46,7 @@ static void check_reason(const struct weir_ended *ended)
 
 static void stop_without_wait(void)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = WEIR_END_STOP;
     options.flags = WEIR_END_NO_WAIT;
     CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
@@ -98,7 +97,7 @@ static void note(const struct weir_ended *ended, void *arg)
 
 static void ended_world_init(size_t workers, size_t capacity, uint32_t when_full)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     memset(&books, 0, sizeof(books));
     world_init(1, 0);
     options.workers = workers;

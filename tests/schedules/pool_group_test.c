@@ -64,7 +64,7 @@ static void group_init(size_t workers, uint32_t flags, bool is_manual)
     if (is_manual) {
         CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &world.clock), WEIR_OK);
     }
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = world.clock;
     options.workers = workers;
@@ -72,7 +72,7 @@ static void group_init(size_t workers, uint32_t flags, bool is_manual)
     options.flags = flags;
     CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
     for (int i = 0; i < MEMBERS; i++) {
-        struct weir_envelope_options of_envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options of_envelope = {0};
         of_envelope.allocator = *test_allocator();
         of_envelope.invoke = take_part;
         of_envelope.failure = try_again;
@@ -214,7 +214,7 @@ TEST(taken_out, "members of a group are cancelled, stopped and drained wherever 
 
 static enum weir_status end_group(uint32_t mode, uint32_t flags)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = mode;
     options.flags = flags;
     return weir_pool_end(world.pool, &options);
@@ -278,7 +278,7 @@ static int wait_for_pass(weir_context *context, void *payload)
 
 static weir_envelope *new_envelope(weir_invoke_fn *invoke_fn, bool is_member)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     weir_envelope *envelope;
     options.allocator = *test_allocator();
     options.invoke = invoke_fn;
@@ -332,7 +332,7 @@ static void send_last_or_none(void *arg)
 static void displaced(void *arg)
 {
     struct weiri_thread sender;
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     int accepted = 2;
     (void)arg;
     group_init(2, 0, true);

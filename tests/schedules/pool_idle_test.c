@@ -142,7 +142,7 @@ TEST(schedule, "a pool in which only schedules wait is idle")
 static void idle_beside_end(void *arg)
 {
     struct weiri_thread waiter;
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     (void)arg;
     world_init(1, 0);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
@@ -177,7 +177,7 @@ static void cancel_kept(void *arg)
 static void idle_beside_kept(void *arg)
 {
     struct weiri_thread canceler;
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     (void)arg;
     world_init(1, 0);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);

@@ -7,7 +7,7 @@
 
 static enum weir_status end_world(uint32_t mode, uint32_t flags, int64_t limit_ns)
 {
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     options.mode = mode;
     options.flags = flags;
     options.limit_ns = limit_ns;

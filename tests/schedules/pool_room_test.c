@@ -85,7 +85,7 @@ static void seek_to_the_end(void *arg)
 static void ended(void *arg)
 {
     struct weiri_thread sender;
-    struct weir_end_options options = WEIR_END_OPTIONS_INIT;
+    struct weir_end_options options = {0};
     (void)arg;
     world_init(1, 1);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
@@ -145,7 +145,7 @@ static void displacing(void *arg)
     struct weiri_thread sender;
     (void)arg;
     world_init(1, 1);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 1;
     options.capacity = 1;
     options.when_full = WEIR_FULL_DROP_OLDEST;
@@ -251,7 +251,7 @@ static void two_at_once(void *arg)
 {
     struct weiri_thread pair;
     struct weiri_thread single;
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     (void)arg;
     world_init(1, 0);
     options.workers = 2;
@@ -320,7 +320,7 @@ static void next_in_line(void *arg)
 {
     struct weiri_thread pair;
     struct weiri_thread last;
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     (void)arg;
     world_init(1, 0);
     options.workers = 2;
@@ -361,7 +361,7 @@ static void send_own(void)
 
 static void own_init(size_t capacity, int envelope)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     world_init(1, 0);
     options.workers = 2;
     options.capacity = capacity;

@@ -45,10 +45,10 @@ static void advance_past_firing(void *arg)
 /* Its firing of 10 is given up at 13. */
 static void recur_strictly(void)
 {
-    struct weir_schedule schedule = WEIR_SCHEDULE_INIT;
+    struct weir_schedule schedule = {0};
     schedule.kind = WEIR_SCHEDULE_RATE;
     schedule.tolerance_ns = 1;
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = note_run;
     options.interval_ns = 10;
     options.schedule = &schedule;
@@ -133,7 +133,7 @@ static void stop(void *arg)
 static void retry_against_stop(void *arg)
 {
     struct weiri_thread stopper;
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = fail;
     options.failure = retry_later;
     options.attempts_max = 2;
@@ -167,7 +167,7 @@ static void cancel_first(void *arg)
 static void schedule_against_cancel(void *arg)
 {
     struct weiri_thread canceller;
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = note_run;
     options.interval_ns = 10;
     (void)arg;
@@ -215,7 +215,7 @@ static struct weir_decision retry_at_once(weir_context *context, weir_envelope *
 
 static void retry_against_drain(void *arg)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     options.invoke = fail_in_time;
     options.failure = retry_at_once;
     (void)arg;

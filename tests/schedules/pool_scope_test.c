@@ -13,7 +13,7 @@ static void scope_world_init(void)
     world_init(1, 0);
     weir_pool_free(world.pool);
     CHECK_STATUS(weir_scope_new(test_allocator(), &scope), WEIR_OK);
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = world.clock;
     options.workers = 1;

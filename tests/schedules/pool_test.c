@@ -199,7 +199,7 @@ static void sleep_until(int64_t time_ns)
  * timer, unless it has woken the other one. */
 static void timer_wakes_for_nothing(void *arg)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     (void)arg;
     world_init(1, 0);
     weir_clock *manual = world.clock;

@@ -120,7 +120,7 @@ static inline void replace_pool(struct weir_pool_options *options)
 
 static inline weir_pool *new_pool(size_t workers, size_t capacity)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = world.clock;
     options.workers = workers;
@@ -138,7 +138,7 @@ static inline void world_init(size_t workers, size_t capacity)
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &world.clock), WEIR_OK);
     world.pool = new_pool(workers, capacity);
     for (int i = 0; i < ENVELOPES; i++) {
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options options = {0};
         options.allocator = *test_allocator();
         options.payload = &world.records[i];
         options.invoke = invoke;
@@ -151,7 +151,7 @@ static inline void world_init(size_t workers, size_t capacity)
 /* Makes the first envelope a periodic one, with an interval of 10 ns. */
 static inline void make_periodic(void)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     weir_envelope_unref(world.envelopes[0]);
     world.records[0].released = 0;
     options.allocator = *test_allocator();

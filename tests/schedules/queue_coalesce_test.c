@@ -147,7 +147,7 @@ TEST(cancel, "an add beside a cancel is taken out with the others, or comes")
 static void wait_and_move(void *arg)
 {
     (void)arg;
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.delay_ns = 10;
     CHECK_STATUS(weir_queue_add_with(world.queue, world_key(0), &options, NULL), WEIR_OK);
     options.delay_ns = 0;

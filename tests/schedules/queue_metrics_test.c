@@ -15,7 +15,7 @@ static weir_metrics *metrics;
 
 static enum weir_status make(const char *name, weir_queue **ret_queue)
 {
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = world.clock;
     options.name = name;
@@ -25,7 +25,7 @@ static enum weir_status make(const char *name, weir_queue **ret_queue)
 
 static void init_named(bool is_embedded)
 {
-    struct weir_metrics_options options = WEIR_METRICS_OPTIONS_INIT;
+    struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
     world_init_on(false, is_embedded);
     weir_queue_free(world.queue);

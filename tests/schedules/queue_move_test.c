@@ -29,7 +29,7 @@ static void consume_noting(void *arg)
 
 static void change(uint32_t flags, int64_t delay_ns)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.flags = flags;
     options.delay_ns = delay_ns;
     unsigned add = world_ask();

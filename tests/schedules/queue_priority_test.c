@@ -21,7 +21,7 @@ static void init_ranked(bool is_embedded, int64_t aging_ns, bool is_touched)
     world_init_on(false, is_embedded);
     weir_queue_free(world.queue);
     touches = 0;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = world.clock;
     options.flags = WEIR_QUEUE_PRIORITIES;
@@ -34,7 +34,7 @@ static void add_at(int number, int32_t priority, int64_t delay_ns)
 {
     explorer_note("adds %c at %d", 'a' + number, (int)priority);
     unsigned add = world_ask();
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.priority = priority;
     options.delay_ns = delay_ns;
     enum weir_status status = weir_queue_add_with(world.queue, world_key(number), &options, NULL);

@@ -46,7 +46,7 @@ static inline void world_init_on(bool is_manual, bool is_embedded)
 {
     memset(&world, 0, sizeof(world));
     world.is_embedded = is_embedded;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     world.clock = weir_clock_monotonic();
     if (is_manual) {

@@ -190,13 +190,13 @@ static int sleep_in_task(weir_context *context, void *payload)
 
 TEST(pool, "a task's sleep and its deadline take their time")
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.workers = 2;
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     for (int i = 0; i < 10; i++) {
-        struct weir_envelope_options envelope_options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options envelope_options = {0};
         envelope_options.invoke = sleep_in_task;
         envelope_options.deadline_ns = WEIR_SECONDS(1) / 5;
         weir_envelope *envelope;

@@ -207,7 +207,7 @@ static void run_round(uint64_t number, bool is_keyed)
     for (unsigned i = 0; i < ITEMS_MAX; i++) {
         names[i] = (char)i;
     }
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_queue_new(&options, &hot.queue), WEIR_OK);
     /* Every second time one thread of each kind, so that neither has to give way to its like. */

@@ -36,14 +36,14 @@ static void drain(void *arg)
 
 static void run_pool(void)
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 4;
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     for (int i = 0; i < ENVELOPES; i++) {
-        struct weir_envelope_options envelope = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options envelope = {0};
         envelope.allocator = *test_allocator();
         envelope.invoke = sleep_in_task;
         envelope.payload = i % 2 == 0 ? &meeting : NULL;
@@ -77,7 +77,7 @@ TEST(pool, "with one wake-up in ten lost pools start, run, are drained and stopp
 /* Each sends an envelope of its own, with one slot for all, whenever it is free. */
 static void send_when_free(void *arg)
 {
-    struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+    struct weir_envelope_options options = {0};
     weir_envelope *made;
     options.allocator = *test_allocator();
     options.invoke = sleep_in_task;
@@ -94,7 +94,7 @@ static void send_when_free(void *arg)
 TEST(waits, "so are all let in who wait for capacity, and waits for ends of runs, pauses and "
             "idleness end")
 {
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     struct test_thread *senders[SENDERS];
     weir_pool *pool;
     options.allocator = *test_allocator();
@@ -139,13 +139,13 @@ static int meet(size_t piece, void *arg)
 
 TEST(crew, "so does a crew get all its workers into each run, and out of it")
 {
-    struct weir_crew_options options = WEIR_CREW_OPTIONS_INIT;
+    struct weir_crew_options options = {0};
     options.allocator = *test_allocator();
     options.workers = 4;
     weir_crew *crew;
     CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
     for (int i = 0; i < RUNS; i++) {
-        struct weir_parallel_options how = WEIR_PARALLEL_OPTIONS_INIT;
+        struct weir_parallel_options how = {0};
         how.eager = 1 + (size_t)test_random_below(4);
         size_t pieces = 1 + (size_t)test_random_below(4);
         meeting.begun = 0;

@@ -138,7 +138,7 @@ static void release_parcel(void *payload)
 static void make_parcels(void)
 {
     for (unsigned i = 0; i < ENVELOPES; i++) {
-        struct weir_envelope_options options = WEIR_ENVELOPE_OPTIONS_INIT;
+        struct weir_envelope_options options = {0};
         options.allocator = *test_allocator();
         options.payload = &post.parcels[i];
         options.invoke = run_parcel;
@@ -253,7 +253,7 @@ static uint64_t run_round(uint64_t number)
     post.is_bounded = one_in(&random, 2);
     post.is_waited_for = post.is_bounded && one_in(&random, 2);
     make_parcels();
-    struct weir_pool_options options = WEIR_POOL_OPTIONS_INIT;
+    struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.workers = POOL_WORKERS;
     options.capacity = post.is_bounded ? ENVELOPES / 2 : 0;

@@ -61,7 +61,7 @@ static int32_t choose_priority(struct writer *writer)
 
 static bool add(struct writer *writer, unsigned index)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     options.priority = choose_priority(writer);
     books_write(writer, index);
     enum weir_status status =
@@ -104,7 +104,7 @@ static bool add_later(struct writer *writer)
 
 static bool add_with(struct writer *writer)
 {
-    struct weir_add_options options = WEIR_ADD_OPTIONS_INIT;
+    struct weir_add_options options = {0};
     unsigned index = books_choose(writer);
     static const uint32_t kinds[] = {0, WEIR_ADD_MOVE, WEIR_ADD_SUPERSEDE, WEIR_ADD_RATE_LIMITED,
                                      WEIR_ADD_MOVE | WEIR_ADD_RATE_LIMITED};
@@ -358,8 +358,8 @@ static uint64_t run_round(uint64_t number, bool is_keyed)
     world.is_plain = number % 2 == 0;
     world.has_priorities = one_in(random, 2);
     world.has_fd = !world.is_plain && one_in(random, 2);
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
-    struct weir_limiter_options limiter = WEIR_LIMITER_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
+    struct weir_limiter_options limiter = {0};
     weir_metrics *metrics = NULL;
     options.allocator = *test_allocator();
     limiter.allocator = *test_allocator();

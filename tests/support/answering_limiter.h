@@ -46,8 +46,7 @@ static inline void answer_destroy(void *self)
 /* answer is borrowed, and may change. Returns owned. */
 static inline weir_limiter *answering_limiter(struct answer *answer)
 {
-    static const struct weir_limiter_ops ops = {.size = sizeof(ops),
-                                                .when = answer_when,
+    static const struct weir_limiter_ops ops = {.when = answer_when,
                                                 .forget = answer_forget,
                                                 .num_requeues = answer_count,
                                                 .destroy = answer_destroy};

@@ -38,7 +38,7 @@ static inline void scene_open(struct scene *scene)
     memset(scene, 0, sizeof(*scene));
     weiri_mutex_init(&scene->mutex);
     weiri_cond_init(&scene->changed, &scene->mutex);
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     CHECK_STATUS(weiri_broker_open_at("sqlite:jobs.db", &options, scene_wall_now, NULL,
                                       &scene->broker, NULL),
@@ -82,7 +82,7 @@ static inline void scene_note_run(const struct weir_job *job, enum weir_run_outc
 static inline struct weir_consumer_options scene_options_of(struct scene *scene,
                                                             weir_handler_fn *handler)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = handler;
     options.after_run = scene_note_run;
     options.arg = scene;

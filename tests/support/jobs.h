@@ -60,7 +60,7 @@ static inline weir_broker *jobs_store_open_on(const char *path, struct jobs_cloc
 {
     char url[800];
     (void)snprintf(url, sizeof(url), "sqlite:%s", path);
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     struct weiri_clocks pair = {jobs_clocks_wall, jobs_clocks_lease, clocks, ""};
     (void)snprintf(pair.boot, sizeof(pair.boot), "%s", boot);
@@ -80,7 +80,7 @@ static inline enum weir_status jobs_store_try_open(const char *path, struct jobs
 {
     char url[800];
     (void)snprintf(url, sizeof(url), "sqlite:%s", path);
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     options.flags = flags;
     return weiri_broker_open_at(url, &options, jobs_wall_now, wall, ret_broker, ret_error);

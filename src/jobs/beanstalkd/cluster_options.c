@@ -9,7 +9,6 @@
 #include <sys/un.h>
 
 #include "base/alloc.h"
-#include "base/options.h"
 #include "jobs/error.h"
 #include "jobs/number.h"
 
@@ -194,15 +193,10 @@ static enum weir_status check_given(const struct weir_cluster_options *given,
                                     struct weir_cluster_options *ret_copy,
                                     struct weir_error *ret_error)
 {
-    if (weiri_options_copy(ret_copy, sizeof(*ret_copy), given) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "cluster options have an unknown size: start with "
-                          "WEIR_CLUSTER_OPTIONS_INIT");
-    }
-    if ((ret_copy->flags & ~(uint32_t)WEIR_CLUSTER_RUN_UNCLAIMED) != 0 ||
-        ret_copy->reserved0 != 0) {
+    *ret_copy = given != NULL ? *given : (struct weir_cluster_options){0};
+    if ((ret_copy->flags & ~(uint32_t)WEIR_CLUSTER_RUN_UNCLAIMED) != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown cluster flags 0x%x",
-                          (unsigned)(ret_copy->flags | ret_copy->reserved0));
+                          (unsigned)ret_copy->flags);
     }
     if (ret_copy->node_count > WEIRI_NODES_MAX) {
         return weiri_fail(ret_error, WEIR_EINVAL, "the cluster names %zu nodes: at most %d",

@@ -8,7 +8,7 @@ static const char *const three[] = {"A.example:1", "[::1]", "%2Frun%2Fb.sock"};
 
 static struct weir_cluster_options all_of(const char *const *nodes, size_t count)
 {
-    struct weir_cluster_options options = WEIR_CLUSTER_OPTIONS_INIT;
+    struct weir_cluster_options options = {0};
     options.nodes = nodes;
     options.node_count = count;
     return options;
@@ -73,7 +73,7 @@ static const char *many[65];
     {                                                                                              \
         words, status,                                                                             \
         {                                                                                          \
-            sizeof(struct weir_cluster_options), __VA_ARGS__                                       \
+            __VA_ARGS__                                                                            \
         }                                                                                          \
     }
 
@@ -87,8 +87,6 @@ TEST(refuses_bad_options, "each option that is wrong is refused, and the message
         enum weir_status status;
         struct weir_cluster_options options;
     } rows[] = {
-        {"size", WEIR_EINVAL, {.size = 0}},
-        {"size", WEIR_EINVAL, {.size = 7}},
         ROW("names 0 node", WEIR_EINVAL, .node_count = 0),
         ROW("node 0 of the cluster is NULL", WEIR_EINVAL, .node_count = 2),
         ROW("node 1 of the cluster is NULL", WEIR_EINVAL, .nodes = with_null, .node_count = 2),
@@ -109,14 +107,13 @@ TEST(refuses_bad_options, "each option that is wrong is refused, and the message
         ROW("remember=119999ms", WEIR_ERANGE, .nodes = two, .node_count = 2,
             .remember_ns = WEIR_SECONDS(120) - 1),
         ROW("flags 0x2", WEIR_EINVAL, .nodes = two, .node_count = 2, .flags = 2),
-        ROW("flags 0x1", WEIR_EINVAL, .nodes = two, .node_count = 2, .reserved0 = 1),
         ROW("claims", WEIR_EINVAL, .nodes = two, .node_count = 2, .claims = "http://u:secret@h"),
         ROW("claims", WEIR_EINVAL, .nodes = two, .node_count = 2, .claims = ""),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         weir_broker *broker = NULL;
         struct weir_error error;
-        struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+        struct weir_broker_options options = {0};
         options.allocator = *test_allocator();
         enum weir_status status =
             weir_broker_open_cluster(&rows[i].options, &options, &broker, &error);
@@ -149,7 +146,7 @@ TEST_OOM(opens_without_memory, "opening survives every allocation that fails")
     given.claims = "redis://127.0.0.1:1";
     weir_broker *broker = NULL;
     struct weir_error error;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     enum weir_status status = weir_broker_open_cluster(&given, &options, &broker, &error);
     weir_broker_close(broker);

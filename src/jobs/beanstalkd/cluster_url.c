@@ -152,8 +152,7 @@ enum weir_status weiri_cluster_url_parse(const struct weir_allocator *allocator,
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     memcpy(text, location, size);
-    struct pieces pieces = {
-        .options = WEIR_CLUSTER_OPTIONS_INIT, .url = text, .ret_error = ret_error};
+    struct pieces pieces = {.options = {0}, .url = text, .ret_error = ret_error};
     pieces.options.nodes = pieces.nodes;
     enum weir_status status = read_pieces(&pieces, text);
     if (status == WEIR_OK) {

@@ -23,7 +23,7 @@ static void make_store(void)
     }
     weir_broker *broker;
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, &broker, NULL), WEIR_OK);
-    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options later = {0};
     later.delay_ns = WEIR_SECONDS(3600);
     for (int i = 0; i < JOBS; i++) {
         (void)jobs_put(broker, "t", "x", NULL);
@@ -123,7 +123,7 @@ static int64_t sum_runs(weir_broker *broker)
 static void expect_repair(void)
 {
     struct messages messages = {0, 0};
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.log = note_message;
     options.log_arg = &messages;
     weir_broker *broker;
@@ -192,8 +192,8 @@ TEST(state, "a job in no known state is buried when the indexes are made anew; t
 {
     weir_broker *broker;
     struct messages messages = {0, 0};
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
-    struct weir_put_options keyed = WEIR_PUT_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
+    struct weir_put_options keyed = {0};
     options.log = note_message;
     options.log_arg = &messages;
     keyed.key = "k";
@@ -236,7 +236,7 @@ TEST(table,
     memset(&scene, 0, sizeof(scene));
     weiri_mutex_init(&scene.mutex);
     weiri_cond_init(&scene.changed, &scene.mutex);
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.log = note_damage;
     options.log_arg = &scene;
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &scene.broker, NULL), WEIR_OK);

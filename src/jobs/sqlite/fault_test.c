@@ -225,7 +225,7 @@ TEST(half_way,
         store->promote_max = 3;
         (void)jobs_put(broker, "t", "x", NULL);
         struct weiri_reservation *job = jobs_reserve_one(broker, "t");
-        struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+        struct weir_put_options put = {0};
         put.delay_ns = 10;
         for (int i = 0; i < 10; i++) {
             (void)jobs_put(broker, "t", "later", &put);
@@ -305,7 +305,7 @@ TEST(consumer_ends, "a consumer ends with its store's error, and its jobs run ag
     (void)jobs_put(broker, "t", "x", NULL);
     (void)jobs_put(broker, "t", "y", NULL);
     int lost = 0;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = break_disk;
     options.after_run = count_lost;
     options.arg = &lost;
@@ -372,7 +372,7 @@ TEST(consumer_waits,
 {
     fault_install();
     weir_broker *broker;
-    struct weir_broker_options broker_options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options broker_options = {0};
     struct tries tries = {0, 0};
     broker_options.log = make_room;
     broker_options.log_arg = &tries;
@@ -382,7 +382,7 @@ TEST(consumer_waits,
     (void)jobs_put(broker, "t", "x", NULL);
     (void)jobs_put(broker, "t", "y", NULL);
     int runs = 0;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = fill_disk;
     options.arg = &runs;
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;

@@ -208,7 +208,7 @@ static void fail_checkpoint(int code, enum weir_log_level level)
     struct listener listener = {NULL, {0}};
     for (int nth = 0; listener.messages[level] == 0; nth++) {
         CHECK_INT(nth, <, 50);
-        struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+        struct weir_broker_options options = {0};
         options.log = listen;
         options.log_arg = &listener;
         weir_broker *broker;

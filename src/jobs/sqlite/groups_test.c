@@ -16,7 +16,7 @@ static weir_broker *open_store(void)
 
 static void put(weir_broker *broker, const char *group, int count)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.group = group;
     for (int i = 0; i < count; i++) {
         (void)jobs_put(broker, "t", group == NULL ? "-" : group, &options);
@@ -125,7 +125,7 @@ TEST(kept, "a group is kept by looks, moves, and puts that replace a job or leav
     static char b[] = "b";
     weir_broker *from = open_store();
     weir_broker *to = jobs_store_open_on("to.db", &clocks, "a");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.group = "a";
     options.key = "k";
     options.on_duplicate = WEIR_DUPLICATE_REPLACE;
@@ -167,7 +167,7 @@ TEST(put_during, "a put during a run gives its group to the next run; the run co
         char path[16];
         struct weiri_list list;
         struct weiri_list more;
-        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        struct weir_put_options options = {0};
         (void)snprintf(path, sizeof(path), "%zu.db", i);
         weir_broker *broker = jobs_store_open_on(path, &clocks, "a");
         options.group = "a";
@@ -201,7 +201,7 @@ TEST(put_during, "a put during a run gives its group to the next run; the run co
 TEST(refused, "a group that is empty or too long is refused, and nothing is put")
 {
     weir_broker *broker = open_store();
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     const struct weir_body body = {"x", 1};
     struct weir_error error;
     char text[WEIR_GROUP_SIZE_MAX + 2];

@@ -19,7 +19,7 @@ static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
 static int64_t put(weir_broker *broker, enum weir_duplicate mode, const char *body,
                    int64_t delay_ns)
 {
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.key = "k";
     options.on_duplicate = mode;
     options.key_ns = mode == WEIR_DUPLICATE_THROTTLE ? 2 * HOUR : 0;
@@ -297,7 +297,7 @@ TEST(ttr, "a put during a run leaves the TTR by which its holder renews the leas
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
     int64_t number = put(broker, WEIR_DUPLICATE_REFUSE, "first", 0);
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.key = "k";
     options.on_duplicate = WEIR_DUPLICATE_AGAIN;
     options.ttr_ns = WEIR_SECONDS(1);
@@ -390,7 +390,7 @@ TEST(throttled, "a throttled key stays until its time, though its job has ended,
     end_job(broker, next, WEIRI_JOB_DONE);
     CHECK_INT(rows(broker), ==, 1);
     pass(2 * HOUR);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.key = "other";
     (void)jobs_put(broker, "t", "x", &options);
     CHECK_INT(rows(broker), ==, 1);
@@ -400,7 +400,7 @@ TEST(throttled, "a throttled key stays until its time, though its job has ended,
 TEST(few_at_once, "a put forgets a bounded number of keys, and more than it adds")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     char key[16];
     options.key = key;
     options.on_duplicate = WEIR_DUPLICATE_THROTTLE;
@@ -422,7 +422,7 @@ TEST(few_at_once, "a put forgets a bounded number of keys, and more than it adds
 TEST(apart, "keys of different tubes are different; options that make no sense are refused")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.key = "k";
     CHECK_INT(jobs_put(broker, "t", "x", &options), ==, 1);
     CHECK_INT(jobs_put(broker, "u", "x", &options), ==, 2);

@@ -259,7 +259,7 @@ TEST(stopped_holder, "a lock that a stopped process holds is waited for as long 
 {
     weir_broker_close(jobs_store_open("jobs.db", &wall));
     pid_t holder = start_holder(take_lock);
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.busy_ns = WEIR_MS(20);
     weir_broker *broker;
     struct weir_error error;
@@ -278,7 +278,7 @@ TEST(stopped_holder, "a lock that a stopped process holds is waited for as long 
 
 TEST(closed_beside_holder, "a close does not wait as long for a lock that a stopped process holds")
 {
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.busy_ns = WEIR_SECONDS(3600);
     weir_broker *broker;
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &broker, NULL), WEIR_OK);
@@ -296,7 +296,7 @@ TEST(plain_holder, "another program that writes for too long is named")
 {
     weir_broker_close(jobs_store_open("jobs.db", &wall));
     pid_t holder = start_holder(begin_plain);
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.busy_ns = WEIR_MS(20);
     weir_broker *broker;
     const struct weir_body body = {"x", 1};

@@ -149,7 +149,7 @@ TEST(few_buried, "a list of the buried jobs of a tube does not walk the others")
     const char *const ids[] = {"7", "4000", "5001"};
     enum weir_status statuses[3];
     CHECK_STATUS(weir_broker_bury_ids(broker, ids, 3, "why", statuses, NULL), WEIR_OK);
-    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    struct weir_job_filter filter = {0};
     filter.tube = "t";
     filter.state = WEIR_JOB_BURIED;
     int count = 0;
@@ -177,8 +177,8 @@ static int64_t ready_since(weir_broker *broker)
 
 TEST(ready_since, "a tube tells since when a job is ready, also one whose delay has ended")
 {
-    struct weir_put_options delayed = WEIR_PUT_OPTIONS_INIT;
-    struct weir_put_options urgent = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options delayed = {0};
+    struct weir_put_options urgent = {0};
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     delayed.delay_ns = WEIR_SECONDS(5);
     urgent.priority = -1;

@@ -74,7 +74,7 @@ static int keep_reason(const struct weir_job *job, void *arg)
 TEST(damaged, "damaged bodies bury their jobs, what has no job is deleted, counts are right again")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options delayed = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options delayed = {0};
     delayed.delay_ns = WEIR_SECONDS(5);
     for (int i = 0; i < 4; i++) {
         (void)jobs_put(broker, "t", "body", i == 3 ? &delayed : NULL);

@@ -105,7 +105,7 @@ static void do_put(struct model *m)
         return;
     }
     int tube = (int)test_random_below(TUBES);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.priority = (int32_t)test_random_below(3) - 1;
     options.delay_ns = test_random_below(2) == 0 ? 0 : (int64_t)test_random_below(2000);
     options.ttr_ns = WEIR_MS(100) + (int64_t)test_random_below(500);

@@ -19,7 +19,7 @@ enum {
 int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
                       struct weiri_policy *ret_policy)
 {
-    *ret_policy = (struct weiri_policy){.policy = WEIR_TUBE_POLICY_INIT};
+    *ret_policy = (struct weiri_policy){.policy = {0}};
     sqlite3_stmt *statement;
     int code = weiri_sql_start(connection, WEIRI_SQL_POLICY, &tube, 1, &statement);
     if (code == SQLITE_ROW) {
@@ -170,7 +170,7 @@ static int read_policy(struct weiri_reading *reading, const char *tube,
     int64_t number;
     int code = weiri_tube_find(reading->reader, tube, &number);
     *ret_is_known = code == SQLITE_ROW;
-    *ret_policy = (struct weiri_policy){.policy = WEIR_TUBE_POLICY_INIT};
+    *ret_policy = (struct weiri_policy){.policy = {0}};
     if (code == SQLITE_ROW) {
         return weiri_policy_find(reading->reader, number, ret_policy);
     }

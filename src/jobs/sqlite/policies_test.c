@@ -60,7 +60,7 @@ static struct seen peek(weir_broker *broker, enum weir_job_state state)
 static struct seen list(weir_broker *broker, enum weir_job_state state)
 {
     struct seen seen = {"", (enum weir_job_state)0};
-    struct weir_job_filter filter = WEIR_JOB_FILTER_INIT;
+    struct weir_job_filter filter = {0};
     filter.state = state;
     CHECK_STATUS(weir_broker_list(broker, &filter, see, &seen, NULL), WEIR_OK);
     return seen;
@@ -79,10 +79,10 @@ static int see_attempt(const struct weir_attempt *attempt, void *arg)
 TEST(archive, "a done job stays, in a state of its own, with its attempts, until it is removed")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.archive_ns = WEIR_FOREVER;
     set(broker, "t", &policy);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.key = "k";
     (void)jobs_put(broker, "t", "body", &options);
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
@@ -132,7 +132,7 @@ TEST(archive, "a done job stays, in a state of its own, with its attempts, until
 TEST(age, "archived jobs are deleted two at a time once they are old enough, the oldest first")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.archive_ns = WEIR_SECONDS(10);
     set(broker, "t", &policy);
     for (int i = 0; i < 5; i++) {
@@ -156,7 +156,7 @@ TEST(age, "archived jobs are deleted two at a time once they are old enough, the
 TEST(count, "no more are kept than the policy says, and a new policy deletes at once")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.archive_ns = WEIR_FOREVER;
     policy.archive_count = 300;
     set(broker, "t", &policy);
@@ -227,7 +227,7 @@ static int keep_reason(const struct weir_job *job, void *arg)
 TEST(late_bury, "a job found later than the limit is buried with a reason, and runs when kicked")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.late = WEIR_LATE_BURY;
     set(broker, "t", &policy);
     size_t buried;
@@ -235,7 +235,7 @@ TEST(late_bury, "a job found later than the limit is buried with a reason, and r
     jobs_wall_step(&wall, WEIR_SECONDS(1800));
     CHECK_INT(work(broker, 10, &buried, NULL), ==, 1);
     CHECK_INT(buried, ==, 0);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.delay_ns = WEIR_SECONDS(5);
     (void)jobs_put(broker, "t", "late", NULL);
     (void)jobs_put(broker, "t", "late", &options);
@@ -266,7 +266,7 @@ TEST(late_bury, "a job found later than the limit is buried with a reason, and r
 TEST(late_drop, "a late job is deleted and counted where the policy says so")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.late = WEIR_LATE_DROP;
     policy.late_ns = 5;
     set(broker, "t", &policy);
@@ -288,10 +288,10 @@ TEST(overdue, "overdue jobs are handed out at the rate of their tube, by all pro
 {
     weir_broker *brokers[] = {jobs_store_open("jobs.db", &wall), jobs_store_open("jobs.db", &wall)};
     weir_broker *broker = brokers[0];
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.overdue_rate = 10;
     set(broker, "t", &policy);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.delay_ns = 1;
     for (int i = 0; i < 100; i++) {
         (void)jobs_put(broker, "t", "x", i % 2 == 0 ? &options : NULL);
@@ -330,26 +330,25 @@ TEST(overdue, "overdue jobs are handed out at the rate of their tube, by all pro
 
 TEST(refused, "a policy that makes no sense is refused, and changes nothing")
 {
-    struct weir_tube_policy rows[7];
-    static const enum weir_status statuses[7] = {WEIR_EINVAL, WEIR_ERANGE, WEIR_ERANGE, WEIR_EINVAL,
+    struct weir_tube_policy rows[6];
+    static const enum weir_status statuses[6] = {WEIR_EINVAL, WEIR_ERANGE, WEIR_ERANGE,
                                                  WEIR_EINVAL, WEIR_EINVAL, WEIR_EINVAL};
-    for (size_t i = 0; i < 7; i++) {
-        rows[i] = (struct weir_tube_policy)WEIR_TUBE_POLICY_INIT;
+    for (size_t i = 0; i < 6; i++) {
+        rows[i] = (struct weir_tube_policy){0};
         rows[i].late = i < 4 ? WEIR_LATE_BURY : WEIR_LATE_RUN;
     }
-    rows[0].size = 7;
+    rows[0].late = UINT32_MAX;
     rows[1].archive_ns = -1;
     rows[2].late_ns = -1;
     rows[3].archive_count = 1;
     rows[4].late = 3;
     rows[5].late_ns = 1;
-    rows[6].size = 0;
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     struct weir_tube_policy_counts counts;
     struct weir_error error;
     CHECK_STATUS(weir_broker_policy(broker, "t", &policy, &counts, &error), WEIR_ENOTFOUND);
-    for (size_t i = 0; i < 7; i++) {
+    for (size_t i = 0; i < 6; i++) {
         CHECK_STATUS(weir_broker_set_policy(broker, "t", &rows[i], &error), statuses[i]);
         CHECK(error.text[0] != '\0');
     }

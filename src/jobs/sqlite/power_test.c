@@ -136,7 +136,7 @@ static void move_again(weir_broker *broker, weir_broker *other)
 static void put_again(weir_broker *broker, weir_broker *other, enum weir_duplicate mode)
 {
     const struct weir_body body = {"kept", 4};
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     char key[16];
     (void)snprintf(key, sizeof(key), "%d", event_count);
     options.key = key;
@@ -353,7 +353,7 @@ static void remove_cut(void)
 TEST(cuts, "after a power cut at any moment all that was acknowledged is there")
 {
     struct image base[2] = {{.size = 0}, {.size = 0}};
-    struct weir_job_schedule_options options = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    struct weir_job_schedule_options options = {0};
     options.name = "s";
     options.tube = "fired";
     options.interval_ns = WEIR_SECONDS(1);

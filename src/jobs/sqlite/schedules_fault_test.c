@@ -19,7 +19,7 @@ static struct jobs_clocks clocks = {{JOBS_WALL_START}, {WEIR_SECONDS(1000)}};
 
 static struct weir_job_schedule_options every(const char *name, int64_t interval_ns)
 {
-    struct weir_job_schedule_options options = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    struct weir_job_schedule_options options = {0};
     options.name = name;
     options.tube = "t";
     options.interval_ns = interval_ns;
@@ -236,7 +236,7 @@ TEST(busy, "schedules fire while all workers are busy, when a lease is renewed")
     scene_open(&scene);
     struct weir_consumer_options options = scene_options_of(&scene, scene_hold);
     options.flags = 0;
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     put.ttr_ns = WEIR_MS(300);
     (void)jobs_put(scene.broker, "t", "x", &put);
     scene_start(&scene, &options);

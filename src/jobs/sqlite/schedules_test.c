@@ -22,7 +22,7 @@ static void pass(int64_t time_ns)
 
 static struct weir_job_schedule_options every(const char *name, int64_t interval_ns)
 {
-    struct weir_job_schedule_options options = WEIR_JOB_SCHEDULE_OPTIONS_INIT;
+    struct weir_job_schedule_options options = {0};
     options.name = name;
     options.tube = "t";
     options.interval_ns = interval_ns;
@@ -226,7 +226,7 @@ TEST(overlap, "a schedule without overlap puts no job while its last one has not
     CHECK_INT(work(broker, "t", times, 4), ==, 0);
     pass(MINUTE);
     /* One that is archived has. */
-    struct weir_tube_policy policy = WEIR_TUBE_POLICY_INIT;
+    struct weir_tube_policy policy = {0};
     policy.archive_ns = WEIR_FOREVER;
     CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
     CHECK_INT(work(broker, "t", times, 4), ==, 1);
@@ -508,9 +508,6 @@ TEST(refused, "bad schedules are refused in words, and nothing is kept")
     struct weir_job_schedule_options big = sound;
     big.body = (struct weir_body){body, (size_t)17 << 20};
     CHECK_STATUS(weir_broker_schedule_put(broker, &big, NULL), WEIR_ETOOBIG);
-    big = sound;
-    big.size = 3;
-    CHECK_STATUS(weir_broker_schedule_put(broker, &big, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_schedule_put(broker, NULL, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_schedule_remove(broker, NULL, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_broker_schedule_remove(broker, "s", NULL), WEIR_ENOTFOUND);

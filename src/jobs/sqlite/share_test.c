@@ -194,7 +194,7 @@ TEST(nested, "a callback may read and write through the broker that calls it")
 
 static weir_broker *open_impatient(void)
 {
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.busy_ns = WEIR_MS(30);
     weir_broker *broker;
     CHECK_STATUS(
@@ -224,7 +224,7 @@ TEST(busy, "a lock that another program holds is waited for until the limit, and
     CHECK_INT(weiri_lock_file_lock(&other, INT64_MAX), ==, 0);
     CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error), WEIR_ETIMEDOUT);
     weir_broker *second;
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.busy_ns = WEIR_MS(30);
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &options, &second, &error), WEIR_ETIMEDOUT);
     CHECK(strstr(error.text, "jobs.db.lock was held") != NULL);

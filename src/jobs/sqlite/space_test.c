@@ -101,7 +101,7 @@ static weir_broker *make_full(void)
     /* The puts must fit: the log grows to 16 MB before it is written from its start. */
     small_disk_mount((size_t)20 << 20);
     weir_broker *broker = jobs_store_open("disk/jobs.db", &wall);
-    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options later = {0};
     later.delay_ns = WEIR_SECONDS(3600);
     for (int i = 0; i < 300; i++) {
         (void)jobs_put(broker, "now", "the body of a job", NULL);

@@ -51,7 +51,7 @@ TEST_OOM(life, "a job is put, reserved, touched, done and gone, and the counts f
 TEST(counts, "each event moves one job between the counts and adds to its total")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options later = {0};
     later.delay_ns = WEIR_SECONDS(10);
     for (int i = 0; i < 4; i++) {
         (void)jobs_put(broker, "t", "x", NULL);
@@ -104,7 +104,7 @@ TEST(order, "ready jobs come by priority, then run time, then arrival; delayed o
         {"8", 1, 10},
     };
     for (size_t i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
-        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        struct weir_put_options options = {0};
         options.priority = puts[i].priority;
         options.delay_ns = puts[i].delay_ns;
         (void)jobs_put(broker, "t", puts[i].text, &options);
@@ -132,7 +132,7 @@ TEST(order, "ready jobs come by priority, then run time, then arrival; delayed o
 TEST(lease, "a reservation that ends comes back; its late holder is refused and changes nothing")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.ttr_ns = WEIR_SECONDS(1);
     (void)jobs_put(broker, "t", "x", &options);
     struct weiri_reservation *first = jobs_reserve_one(broker, "t");
@@ -174,7 +174,7 @@ TEST(lease, "a reservation that ends comes back; its late holder is refused and 
 TEST(attempts, "a job is buried after its last attempt, with a reason, when its workers die")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.ttr_ns = WEIR_SECONDS(1);
     (void)jobs_put(broker, "t", "x", &options);
     struct weiri_list list;
@@ -225,7 +225,7 @@ static int sum_limit(const struct weir_job *job, void *arg)
 TEST(peek, "peek shows jobs in the order in which they would run, and changes nothing")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     (void)jobs_put(broker, "t", "bad", NULL);
     (void)jobs_put(broker, "t", "run", NULL);
     struct weiri_reservation *bad = jobs_reserve_one(broker, "t");
@@ -277,7 +277,7 @@ TEST(peek, "peek shows jobs in the order in which they would run, and changes no
 TEST(remove, "jobs that are not running are removed; a malformed id removes nothing")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options later = {0};
     later.delay_ns = 1000;
     (void)jobs_put(broker, "t", "running", NULL);
     struct weiri_reservation *running = jobs_reserve_one(broker, "t");
@@ -406,7 +406,7 @@ TEST(many_due, "more jobs than one transaction moves become due at once and keep
     for (size_t i = 0; i < COUNT; i++) {
         bodies[i] = (struct weir_body){"", 0};
     }
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.delay_ns = 1000;
     CHECK_STATUS(weir_broker_put(broker, "t", bodies, COUNT, &options, NULL, NULL), WEIR_OK);
     options.delay_ns = 2000;
@@ -432,7 +432,7 @@ static bool was_notified(weir_broker *broker, uint32_t *mark)
 TEST(wake_ups, "waiters are woken by changes that concern them, and by no others")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options put = {0};
     uint32_t mark = broker->ops->mark(broker->store, "t");
     (void)jobs_put(broker, "t", "ready", NULL);
     CHECK(was_notified(broker, &mark));

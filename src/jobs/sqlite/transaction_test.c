@@ -120,7 +120,7 @@ TEST(many, "a put of many jobs is not cut, and tells their ids; a key and a dela
     CHECK_STATUS(weir_transaction_put(outbox.transaction, "t", bodies, 1000, NULL, ids, NULL),
                  WEIR_OK);
     CHECK_STRING(ids[999].text, "1000");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.delay_ns = WEIR_SECONDS(5);
     options.key = "k";
     CHECK_STATUS(put(&outbox, "x", &options, NULL), WEIR_OK);
@@ -153,7 +153,7 @@ TEST(wakes, "a commit notifies consumers of the tube, a rollback does not")
 TEST(excludes, "while one is open other writers wait, to their limit; readers do not")
 {
     struct outbox outbox = open_outbox();
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     options.allocator = *test_allocator();
     options.busy_ns = WEIR_MS(20);
     weir_broker *other;
@@ -248,7 +248,7 @@ TEST(bad_puts, "a put that is refused puts nothing, and the transaction goes on"
 {
     struct outbox outbox = open_outbox();
     struct weir_body body = {NULL, 1};
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.ttr_ns = 1;
     begin(&outbox);
     CHECK_STATUS(weir_transaction_put(outbox.transaction, "", &body, 0, NULL, NULL, NULL),

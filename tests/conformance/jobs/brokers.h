@@ -50,7 +50,7 @@ struct place {
 
 static inline weir_broker *place_broker(const struct place *place)
 {
-    struct weir_broker_options options = WEIR_BROKER_OPTIONS_INIT;
+    struct weir_broker_options options = {0};
     weir_broker *broker = NULL;
     struct weir_error error;
     options.allocator = *test_allocator();
@@ -208,7 +208,7 @@ static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *ru
                                             uint32_t workers, uint32_t attempts_max,
                                             int64_t retry_ns, uint32_t flags)
 {
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     weir_consumer *consumer = NULL;
     struct weir_error error;
     options.handler = runs_handle;

@@ -89,7 +89,7 @@ TEST_BROKERS(is_never_early,
     struct runs runs = {.count = 0};
     place_open(&place, kind, "");
     for (int i = 0; i < 4; i++) {
-        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        struct weir_put_options options = {0};
         options.run_at_ns = place_now() + WEIR_MS(300 + 450 * i);
         times[i] = options.run_at_ns;
         place_put(&place, bodies[i], &options, NULL);
@@ -109,7 +109,7 @@ TEST_BROKERS(refuses_bad_times, "a time in the past is refused unless it may mea
     struct place place;
     struct runs runs = {.count = 0};
     place_open(&place, kind, "");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.run_at_ns = place_now() - WEIR_SECONDS(7200);
     CHECK_STATUS(place_try_put(&place, "job", &options, NULL), WEIR_EPAST);
     options.flags = WEIR_PUT_PAST_OK;
@@ -139,11 +139,11 @@ TEST_BROKERS(runs_the_urgent_first, "jobs run by priority, then in the order of 
     char order[8] = "";
     place_open(&place, kind, "");
     for (size_t i = 0; i < 5; i++) {
-        struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+        struct weir_put_options options = {0};
         options.priority = rows[i].priority;
         place_put(&place, rows[i].body, &options, NULL);
     }
-    struct weir_put_options lowest = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options lowest = {0};
     lowest.priority = -3;
     /* beanstalkd has no priority below that. */
     CHECK_STATUS(place_try_put(&place, "0", &lowest, NULL),
@@ -168,7 +168,7 @@ TEST_BROKERS(shows_by_state, "peeks show the jobs of a state, and counts count t
     struct place place;
     struct weir_error error;
     place_open(&place, kind, "");
-    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options later = {0};
     later.delay_ns = WEIR_SECONDS(3600);
     later.priority = 7;
     place_put(&place, "later", &later, NULL);
@@ -205,7 +205,7 @@ TEST_BROKERS(revokes, "a job that is removed before it runs is counted once and 
     struct runs runs = {.count = 0};
     struct weir_job_id ids[2];
     place_open(&place, kind, "");
-    struct weir_put_options later = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options later = {0};
     later.delay_ns = WEIR_MS(400);
     place_put(&place, "later", &later, &ids[0]);
     place_put(&place, "now", NULL, &ids[1]);

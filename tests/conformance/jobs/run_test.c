@@ -138,7 +138,7 @@ TEST_BROKERS(keeps_what_runs, "a job that runs longer than its TTR stays its wor
     struct runs runs = {.during = run_long};
     struct weir_job_id id;
     place_open(&place, kind, "lease=1s");
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.ttr_ns = WEIR_SECONDS(1);
     place_put(&place, "job", &options, &id);
     weir_consumer *consumer =
@@ -262,7 +262,7 @@ static void start_child(struct place *place, struct child *child)
     }
     (void)close(both[1]);
     place->broker = place_broker(place);
-    struct weir_put_options options = WEIR_PUT_OPTIONS_INIT;
+    struct weir_put_options options = {0};
     options.ttr_ns = WEIR_SECONDS(1);
     place_put(place, "job", &options, NULL);
     char byte;
@@ -353,12 +353,12 @@ static int count_tube(weir_context *context, const struct weir_job *job, void *a
 
 TEST_BROKERS(several_tubes, "one consumer empties several tubes, those too that get jobs later")
 {
-    static const struct weir_tube_weight tubes[] = {{"t", 3, 0}, {"u", 1, 0}, {"v", 1, 0}};
+    static const struct weir_tube_weight tubes[] = {{"t", 3}, {"u", 1}, {"v", 1}};
     struct place place;
     struct tubes_seen seen = {{0}};
     weir_consumer *consumer;
     struct weir_error error;
-    struct weir_consumer_options options = WEIR_CONSUMER_OPTIONS_INIT;
+    struct weir_consumer_options options = {0};
     options.handler = count_tube;
     options.arg = &seen;
     options.workers = 2;
@@ -373,7 +373,7 @@ TEST_BROKERS(several_tubes, "one consumer empties several tubes, those too that 
         for (int i = 0; i < 60; i++) {
             const char *tube = tubes[i % 3].tube;
             struct weir_body body = {tube, 1};
-            struct weir_put_options put = WEIR_PUT_OPTIONS_INIT;
+            struct weir_put_options put = {0};
             put.run_at_ns = place_now() + 1 + i; /* bodies are the same */
             put.flags = WEIR_PUT_PAST_OK;
             CHECK_STATUS(weir_broker_put(place.broker, tube, &body, 1, &put, NULL, &error),

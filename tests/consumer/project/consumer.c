@@ -12,7 +12,7 @@
 static int use_queue(void)
 {
     weir_queue *queue;
-    struct weir_queue_options options = WEIR_QUEUE_OPTIONS_INIT;
+    struct weir_queue_options options = {0};
     struct weir_work work;
     if (weir_queue_new(&options, &queue) != WEIR_OK ||
         weir_queue_add(queue, weir_key_string("once")) != WEIR_OK ||
