@@ -123,8 +123,8 @@ int main(void)
     struct weir_pool_options of_pool = {0};
     of_pool.workers = 1;
     of_pool.clock = breaker.clock;
-    failed = failed || weir_envelope_new(&of_envelope, &envelope) ||
-             weir_pool_new(&of_pool, &pool) || weir_pool_start(pool) ||
+    failed = failed || weir_envelope_new(&of_envelope, &envelope, NULL) ||
+             weir_pool_new(&of_pool, &pool, NULL) || weir_pool_start(pool) ||
              weir_pool_send(pool, envelope) || pass_time(pool, breaker.clock);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);

@@ -71,7 +71,7 @@ static struct weir_decision in_ten_seconds(weir_context *context, weir_envelope 
 static int send_new(weir_pool *pool, const struct weir_envelope_options *options)
 {
     weir_envelope *envelope;
-    if (weir_envelope_new(options, &envelope) != WEIR_OK) {
+    if (weir_envelope_new(options, &envelope, NULL) != WEIR_OK) {
         return 1;
     }
     int failed = weir_pool_send(pool, envelope) != WEIR_OK;
@@ -143,8 +143,8 @@ int main(void)
     options.name = "service";
     weir_pool *pool = NULL;
     int failed = weir_clock_manual_new(0, NULL, &options.clock) ||
-                 weir_metrics_new(NULL, &options.metrics) || weir_pool_new(&options, &pool) ||
-                 weir_pool_start(pool) || send_all(pool);
+                 weir_metrics_new(NULL, &options.metrics, NULL) ||
+                 weir_pool_new(&options, &pool, NULL) || weir_pool_start(pool) || send_all(pool);
     if (!failed) {
         wait_for_runs(2);
         failed = restart(pool) || weir_clock_advance(options.clock, WEIR_SECONDS(10));

@@ -55,7 +55,7 @@ static enum weir_status send_document(weir_pool *pool, char *text)
     options.deadline_ns = WEIR_MS(200); /* it is killed then */
     options.isolation = &isolation;
     weir_envelope *envelope;
-    enum weir_status status = weir_envelope_new(&options, &envelope);
+    enum weir_status status = weir_envelope_new(&options, &envelope, NULL);
     if (status == WEIR_OK) {
         status = weir_pool_send(pool, envelope);
         weir_envelope_unref(envelope);
@@ -70,7 +70,7 @@ int main(void)
     options.workers = 1;
     options.flags = WEIR_POOL_TIMEOUTS_FAIL; /* note_failure() is called for them too */
     weir_pool *pool;
-    if (weir_pool_new(&options, &pool) != WEIR_OK) {
+    if (weir_pool_new(&options, &pool, NULL) != WEIR_OK) {
         return 1;
     }
     enum weir_status status = weir_pool_start(pool);

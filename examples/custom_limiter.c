@@ -145,7 +145,7 @@ static enum weir_status pacer_new(weir_limiter **ret_limiter)
     (void)pthread_mutex_init(&pacer->mutex, NULL);
     /* From here on the limiter owns the pacer, unless making it fails. The allocator is for the
      * memory of weir itself. */
-    enum weir_status status = weir_limiter_new(&ops, pacer, NULL, ret_limiter);
+    enum weir_status status = weir_limiter_new(&ops, pacer, NULL, ret_limiter, NULL);
     if (status != WEIR_OK) {
         pacer_destroy(pacer);
     }
@@ -157,12 +157,12 @@ static enum weir_status limiter_new(weir_limiter **ret_limiter)
 {
     weir_limiter *parts[2] = {NULL, NULL};
     enum weir_status status =
-        weir_limiter_exponential_new(WEIR_SECONDS(1), WEIR_SECONDS(60), NULL, &parts[0]);
+        weir_limiter_exponential_new(WEIR_SECONDS(1), WEIR_SECONDS(60), NULL, &parts[0], NULL);
     if (status == WEIR_OK) {
         status = pacer_new(&parts[1]);
     }
     if (status == WEIR_OK) {
-        status = weir_limiter_max_of_new(parts, 2, NULL, ret_limiter);
+        status = weir_limiter_max_of_new(parts, 2, NULL, ret_limiter, NULL);
     }
     if (status != WEIR_OK) {
         weir_limiter_free(parts[0]);
@@ -254,7 +254,7 @@ int main(void)
         struct weir_queue_options options = {0};
         options.clock = manual;
         options.limiter = limiter;
-        status = weir_queue_new(&options, &queue);
+        status = weir_queue_new(&options, &queue, NULL);
     }
     if (status == WEIR_OK) {
         status = run();

@@ -61,7 +61,8 @@ static void *run_worker(void *arg)
 int main(void)
 {
     weir_limiter *limiter;
-    if (weir_limiter_exponential_new(WEIR_MS(20), WEIR_SECONDS(1), NULL, &limiter) != WEIR_OK) {
+    if (weir_limiter_exponential_new(WEIR_MS(20), WEIR_SECONDS(1), NULL, &limiter, NULL) !=
+        WEIR_OK) {
         return 1;
     }
     struct weir_queue_options options = {0};
@@ -72,7 +73,7 @@ int main(void)
         weir_key_string("web"),
         weir_key_string("cache"),
     };
-    int failed = weir_queue_new(&options, &queue) != WEIR_OK ||
+    int failed = weir_queue_new(&options, &queue, NULL) != WEIR_OK ||
                  weir_queue_add_batch(queue, keys, sizeof(keys) / sizeof(keys[0]), NULL) != WEIR_OK;
     pthread_t threads[WORKERS];
     int statuses[WORKERS];

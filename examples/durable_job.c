@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     char url[4096];
     (void)snprintf(url, sizeof(url), "sqlite:%s", argc > 1 ? argv[1] : "mail.db");
     weir_broker *broker;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_open(url, NULL, &broker, &error);
     if (status == WEIR_OK) {
         status = put_mails(broker, &error);

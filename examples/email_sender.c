@@ -80,7 +80,7 @@ static int post(weir_pool *pool, struct email *email)
     options.attempts_max = 5;
     options.deadline_ns = WEIR_SECONDS(10);
     weir_envelope *envelope;
-    if (weir_envelope_new(&options, &envelope) != WEIR_OK) {
+    if (weir_envelope_new(&options, &envelope, NULL) != WEIR_OK) {
         return 1;
     }
     pthread_mutex_lock(&mutex);
@@ -101,7 +101,7 @@ int main(void)
     options.workers = 2;
     options.ended = tell_end;
     weir_pool *pool = NULL;
-    int failed = weir_pool_new(&options, &pool) || weir_pool_start(pool);
+    int failed = weir_pool_new(&options, &pool, NULL) || weir_pool_start(pool);
     for (size_t i = 0; i < sizeof(emails) / sizeof(emails[0]) && !failed; i++) {
         failed = post(pool, &emails[i]);
     }

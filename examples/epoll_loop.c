@@ -155,7 +155,7 @@ int main(void)
     service.input_fd = sockets[0];
     enum weir_status status = send_changes(sockets[1]) ? WEIR_OK : WEIR_EIO;
     if (status == WEIR_OK) {
-        status = weir_queue_new(NULL, &service.queue);
+        status = weir_queue_new(NULL, &service.queue, NULL);
     }
     if (status == WEIR_OK) {
         status =

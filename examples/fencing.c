@@ -79,7 +79,7 @@ int main(void)
 {
     struct account account = {0, 0, 0, 0};
     weir_broker *broker;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_open("sqlite:payments.db", NULL, &broker, &error);
     if (status == WEIR_OK) {
         status = run(broker, &account, &error);

@@ -36,7 +36,7 @@ static int post(weir_pool *pool, char *to)
     options.attempts_max = 5;
     options.deadline_ns = WEIR_SECONDS(10);
     weir_envelope *envelope = NULL;
-    int failed = weir_envelope_new(&options, &envelope) || weir_pool_send(pool, envelope);
+    int failed = weir_envelope_new(&options, &envelope, NULL) || weir_pool_send(pool, envelope);
     weir_envelope_unref(envelope); /* the pool has a reference of its own */
     return failed;
 }
@@ -49,8 +49,8 @@ int main(void)
     options.workers = 2;
     options.ended = tell_end;
     weir_pool *pool = NULL;
-    int failed = weir_pool_new(&options, &pool) || weir_pool_start(pool) || post(pool, anna) ||
-                 post(pool, bert) ||
+    int failed = weir_pool_new(&options, &pool, NULL) || weir_pool_start(pool) ||
+                 post(pool, anna) || post(pool, bert) ||
                  weir_pool_wait_idle(pool, WEIR_FOREVER) || /* a drain drops retries that wait */
                  weir_pool_drain(pool);
     weir_pool_free(pool);

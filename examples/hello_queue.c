@@ -10,7 +10,8 @@ int main(void)
     const struct weir_key arrivals[] = {weir_key_string("db"), weir_key_string("web"),
                                         weir_key_string("db")};
     weir_queue *queue = NULL;
-    int failed = weir_queue_new(NULL, &queue) || weir_queue_add_batch(queue, arrivals, 3, NULL) ||
+    int failed = weir_queue_new(NULL, &queue, NULL) ||
+                 weir_queue_add_batch(queue, arrivals, 3, NULL) ||
                  weir_queue_add_after(queue, weir_key_string("cache"), WEIR_MS(250));
 
     struct weir_work work;

@@ -160,7 +160,7 @@ int main(void)
     for (int i = 0; i < FILES; i++) {
         service.files[i].service = &service;
     }
-    service.status = weir_queue_new(NULL, &service.queue);
+    service.status = weir_queue_new(NULL, &service.queue, NULL);
     if (service.status == WEIR_OK && uv_loop_init(&service.loop) != 0) {
         service.status = WEIR_EIO;
     }

@@ -45,7 +45,7 @@ int main(void)
     options.clock = clock;
     options.stamps = stamps;
     options.stamp_count = 1;
-    failed = failed || weir_pool_new(&options, &pool);
+    failed = failed || weir_pool_new(&options, &pool, NULL);
 
     struct task tasks[] = {{clock, WEIR_MS(20), WEIR_OK},
                            {clock, WEIR_SECONDS(3), WEIR_ETIMEDOUT},
@@ -57,7 +57,7 @@ int main(void)
         of_envelope.payload = &tasks[i];
         of_envelope.invoke = run_task;
         weir_envelope *envelope;
-        failed = weir_envelope_new(&of_envelope, &envelope) != WEIR_OK;
+        failed = weir_envelope_new(&of_envelope, &envelope, NULL) != WEIR_OK;
         if (!failed) {
             failed = weir_pool_send(pool, envelope) != WEIR_OK; /* waits for the start */
             weir_envelope_unref(envelope);

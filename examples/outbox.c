@@ -85,7 +85,7 @@ static enum weir_status mail_all(struct shop *shop)
 
 int main(void)
 {
-    struct shop shop = {NULL, NULL, NULL, {""}};
+    struct shop shop = {0};
     if (open_shop(&shop) != 0 || order(&shop, "lamp", 2) != WEIR_OK ||
         order(&shop, "chair", -1) != WEIR_OK || order(&shop, "table", 1) != WEIR_OK ||
         mail_all(&shop) != WEIR_OK) {

@@ -69,8 +69,8 @@ int main(void)
     weir_envelope *envelope = NULL;
     int failed = weir_clock_manual_new(WEIR_SECONDS(100), NULL, &load.clock) != WEIR_OK;
     of_pool.clock = load.clock;
-    failed = failed || weir_envelope_new(&of_envelope, &envelope) ||
-             weir_pool_new(&of_pool, &pool) || weir_pool_start(pool) ||
+    failed = failed || weir_envelope_new(&of_envelope, &envelope, NULL) ||
+             weir_pool_new(&of_pool, &pool, NULL) || weir_pool_start(pool) ||
              weir_pool_send(pool, envelope);
     for (int run = 1; run <= load.readings && !failed; run++) {
         wait_for_runs(run);

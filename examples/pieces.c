@@ -48,7 +48,7 @@ int main(void)
     struct weir_crew_options options = {0};
     options.workers = 4; /* this thread and three of the crew's */
     weir_crew *crew;
-    if (weir_crew_new(&options, &crew) != WEIR_OK) {
+    if (weir_crew_new(&options, &crew, NULL) != WEIR_OK) {
         return 1;
     }
     size_t sum = 0;

@@ -183,9 +183,10 @@ static void run(void)
 
 int main(void)
 {
-    static struct weir_queue_options options;                                   /* all defaults */
-    enum weir_status status = weir_limiter_default_new(NULL, &options.limiter); /* client-go's */
-    if (status == WEIR_OK && (status = weir_queue_new(&options, &queue)) == WEIR_OK) {
+    static struct weir_queue_options options; /* all defaults */
+    enum weir_status status =
+        weir_limiter_default_new(NULL, &options.limiter, NULL); /* client-go's */
+    if (status == WEIR_OK && (status = weir_queue_new(&options, &queue, NULL)) == WEIR_OK) {
         run();
         status = first_error;
     }

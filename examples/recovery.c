@@ -85,9 +85,9 @@ int main(void)
     of_pool.log = log_line;
     weir_envelope *envelope = NULL;
     weir_pool *pool = NULL;
-    enum weir_status status = weir_envelope_new(&options, &envelope);
+    enum weir_status status = weir_envelope_new(&options, &envelope, NULL);
     if (status == WEIR_OK) {
-        status = weir_pool_new(&of_pool, &pool);
+        status = weir_pool_new(&of_pool, &pool, NULL);
     }
     if (status == WEIR_OK) {
         status = run(pool, envelope);

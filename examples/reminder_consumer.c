@@ -39,7 +39,7 @@ static enum weir_status consume(weir_broker *broker, struct weir_error *error)
 int main(int argc, char **argv)
 {
     weir_broker *broker;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status =
         weir_broker_open(argc > 1 ? argv[1] : "sqlite:reminders.db", NULL, &broker, &error);
     if (status == WEIR_OK) {

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 {
     weir_broker *broker;
     weir_producer *producer;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status =
         weir_broker_open(argc > 1 ? argv[1] : "sqlite:reminders.db", NULL, &broker, &error);
     if (status == WEIR_OK) {

@@ -18,7 +18,7 @@ int main(void)
 {
     weir_queue *queue = NULL;
     struct weir_work work;
-    enum weir_status status = weir_queue_new(NULL, &queue);
+    enum weir_status status = weir_queue_new(NULL, &queue, NULL);
     if (status == WEIR_OK) {
         status = weir_queue_add(queue, weir_key_string("db"));
     }

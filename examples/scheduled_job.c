@@ -62,7 +62,7 @@ int main(void)
 {
     struct report report = {0, 0, NULL};
     weir_broker *broker;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_open("sqlite:reports.db", NULL, &broker, &error);
     if (status == WEIR_OK) {
         status = run(broker, &report, &error);

@@ -35,7 +35,7 @@ static weir_envelope *make(char *payload)
     options.payload = payload;
     options.invoke = report;
     weir_envelope *envelope = NULL;
-    return weir_envelope_new(&options, &envelope) == WEIR_OK ? envelope : NULL;
+    return weir_envelope_new(&options, &envelope, NULL) == WEIR_OK ? envelope : NULL;
 }
 
 int main(void)
@@ -49,7 +49,7 @@ int main(void)
     options.workers = 2;
     options.ended = tell;
     weir_pool *pool;
-    CHECK(weir_pool_new(&options, &pool));
+    CHECK(weir_pool_new(&options, &pool, NULL));
     weir_envelope *greeting = make(hello);
     weir_envelope *reminder = make(later);
     if (greeting == NULL || reminder == NULL) {

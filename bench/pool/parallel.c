@@ -54,7 +54,7 @@ static void parallelize(struct bench_run *run)
     work.primes = bench_alloc(work.pieces, sizeof(bool));
     struct weir_crew_options options = {0};
     options.workers = 10;
-    BENCH_OK(weir_crew_new(&options, &work.crew));
+    BENCH_OK(weir_crew_new(&options, &work.crew, NULL));
     bench_parts(run, 20000, runs, &work);
     weir_crew_free(work.crew);
     size_t found = 0;

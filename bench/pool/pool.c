@@ -11,7 +11,7 @@ weir_pool *bench_pool_new(size_t workers)
     struct weir_pool_options options = {0};
     options.workers = workers;
     weir_pool *pool;
-    BENCH_OK(weir_pool_new(&options, &pool));
+    BENCH_OK(weir_pool_new(&options, &pool, NULL));
     BENCH_OK(weir_pool_start(pool));
     return pool;
 }
@@ -19,7 +19,7 @@ weir_pool *bench_pool_new(size_t workers)
 weir_envelope *bench_envelope_new(const struct weir_envelope_options *options)
 {
     weir_envelope *envelope;
-    BENCH_OK(weir_envelope_new(options, &envelope));
+    BENCH_OK(weir_envelope_new(options, &envelope, NULL));
     return envelope;
 }
 

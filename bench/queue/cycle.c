@@ -146,7 +146,7 @@ static void rate_limited_cycle(struct bench_run *run)
 {
     weir_limiter *limiter;
     struct weir_queue_options options = {0};
-    BENCH_OK(weir_limiter_exponential_new(1, 1, NULL, &limiter));
+    BENCH_OK(weir_limiter_exponential_new(1, 1, NULL, &limiter, NULL));
     options.limiter = limiter;
     struct cycle cycle;
     start(&cycle, run, &options);

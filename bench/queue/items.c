@@ -35,6 +35,6 @@ void bench_items_fini(struct bench_items *items)
 weir_queue *bench_queue_new(const struct weir_queue_options *options)
 {
     weir_queue *queue;
-    BENCH_OK(weir_queue_new(options, &queue));
+    BENCH_OK(weir_queue_new(options, &queue, NULL));
     return queue;
 }

@@ -21,7 +21,7 @@ static weir_queue *make(weir_metrics *metrics, size_t number)
     options.name = name;
     options.metrics = metrics;
     weir_queue *queue;
-    BENCH_OK(weir_queue_new(&options, &queue));
+    BENCH_OK(weir_queue_new(&options, &queue, NULL));
     return queue;
 }
 
@@ -32,7 +32,7 @@ static void make_named(struct bench_run *run)
     weir_queue **queues = bench_alloc(count, sizeof(weir_queue *));
     weir_metrics *metrics;
     int64_t cpu = 0;
-    BENCH_OK(weir_metrics_new(NULL, &metrics));
+    BENCH_OK(weir_metrics_new(NULL, &metrics, NULL));
     for (size_t i = 0; i < count; i++) {
         cpu = i == count - last ? bench_cpu() : cpu;
         queues[i] = make(metrics, i * STEP % count);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <weir/allocator.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/job.h>
 #include <weir/log.h>
@@ -33,12 +34,6 @@ WEIR_BEGIN_DECLS
 
 /** A broker. Opaque. */
 typedef struct weir_broker weir_broker;
-
-/** What went wrong, in words: the offending value, what was expected, and where. Caller-owned. */
-struct weir_error {
-    char text[512]; /**< One line without a newline, NUL-terminated; "" where there is nothing to
-                       say. */
-};
 
 /** How to open a broker. Zero means the default of every field. */
 struct weir_broker_options {

@@ -8,6 +8,7 @@
 
 #include <weir/allocator.h>
 #include <weir/duration.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/status.h>
 
@@ -73,16 +74,9 @@ struct weir_cron_options {
     uint32_t flags; /**< Of enum weir_cron_flags. */
 };
 
-/** What is wrong with an expression. Caller-owned. */
-struct weir_cron_error {
-    size_t offset;  /**< Of the wrong piece in the text, in bytes. */
-    size_t length;  /**< Of the piece, in bytes; 0: it is missing, or it is not in the text. */
-    char text[208]; /**< One line: the piece, where it is and what was expected; ends in NUL. */
-};
-
 /** Reads an expression, and loads its zone from the tz database. A zone that is changed on disk
- * later needs a new expression. Borrows text and options; returns owned: weir_cron_unref(). Sets
- * ret_error (may be NULL) if the error is about the text or the zone. Reads files, so it may block.
+ * later needs a new expression. Borrows text and options; returns owned: weir_cron_unref(). Reads
+ * files, so it may block.
  *
  * An expression takes some 16 KiB if its zone has summer time: share it.
  *
@@ -98,7 +92,7 @@ struct weir_cron_error {
 WEIR_API WEIR_NODISCARD enum weir_status weir_cron_new(const char *text,
                                                        const struct weir_cron_options *options,
                                                        weir_cron **ret_cron,
-                                                       struct weir_cron_error *ret_error);
+                                                       struct weir_error *ret_error);
 
 /** Takes one more reference and returns cron. The caller must have a reference. Takes NULL.
  * Thread-safe. */

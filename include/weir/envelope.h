@@ -8,6 +8,7 @@
 
 #include <weir/allocator.h>
 #include <weir/context.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/isolation.h>
 #include <weir/key.h>
@@ -180,7 +181,8 @@ struct weir_envelope_options {
  * KiB), WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then
  * not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
-    const struct weir_envelope_options *options, weir_envelope **ret_envelope);
+    const struct weir_envelope_options *options, weir_envelope **ret_envelope,
+    struct weir_error *ret_error);
 
 /** Takes one more reference, which the caller must have one for; returns envelope. Takes NULL.
  * Thread-safe. */

@@ -8,6 +8,7 @@
 
 #include <weir/allocator.h>
 #include <weir/duration.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/key.h>
 #include <weir/status.h>
@@ -85,7 +86,8 @@ struct weir_limiter_options {
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops,
                                                           void *self,
                                                           const struct weir_allocator *allocator,
-                                                          weir_limiter **ret_limiter);
+                                                          weir_limiter **ret_limiter,
+                                                          struct weir_error *ret_error);
 
 /** base_ns times 2^failures of the item, at most max_ns; never overflows, whatever the count.
  * options may be NULL. From client-go's ItemExponentialFailureRateLimiter.
@@ -93,14 +95,15 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_new(const struct weir_limi
  * max_ns < base_ns, items_max past its limit, forget_after_ns negative), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_exponential_new(
     int64_t base_ns, int64_t max_ns, const struct weir_limiter_options *options,
-    weir_limiter **ret_limiter);
+    weir_limiter **ret_limiter, struct weir_error *ret_error);
 
 /** fast_ns for the first fast_count failures of the item, then slow_ns. options may be NULL. From
  * client-go's ItemFastSlowRateLimiter. Errors: WEIR_EINVAL as weir_limiter_exponential_new(),
  * WEIR_ERANGE (a negative duration, options out of range), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
     int64_t fast_ns, int64_t slow_ns, uint64_t fast_count,
-    const struct weir_limiter_options *options, weir_limiter **ret_limiter);
+    const struct weir_limiter_options *options, weir_limiter **ret_limiter,
+    struct weir_error *ret_error);
 
 /** A token bucket for all items together: it starts with burst tokens, gains qps of them a second
  * up to burst, and each try takes one; the answer is the time until that one is there. A try that
@@ -110,7 +113,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
  * Errors: WEIR_EINVAL (ret_limiter NULL, allocator), WEIR_ERANGE (qps not a finite number above 0;
  * burst 0 or above 2^53), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
-    double qps, uint64_t burst, const struct weir_allocator *allocator, weir_limiter **ret_limiter);
+    double qps, uint64_t burst, const struct weir_allocator *allocator, weir_limiter **ret_limiter,
+    struct weir_error *ret_error);
 
 /** Asks every one of count limiters; the longest wait wins, num_requeues is the largest. Takes the
  * limiters (not the array): they are freed with it, and not to be used alone any more. One that a
@@ -120,14 +124,14 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
  * Errors: WEIR_EINVAL (a NULL, count 0, the same limiter twice, allocator), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_max_of_new(
     weir_limiter *const *limiters, size_t count, const struct weir_allocator *allocator,
-    weir_limiter **ret_limiter);
+    weir_limiter **ret_limiter, struct weir_error *ret_error);
 
 /** The answer of a limiter, at most max_wait_ns. Takes the limiter as weir_limiter_max_of_new()
  * does. allocator is copied, NULL: libc's. From client-go's WithMaxWaitRateLimiter.
  * Errors: WEIR_EINVAL (a NULL, allocator), WEIR_ERANGE (max_wait_ns negative), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_max_wait_new(
     weir_limiter *limiter, int64_t max_wait_ns, const struct weir_allocator *allocator,
-    weir_limiter **ret_limiter);
+    weir_limiter **ret_limiter, struct weir_error *ret_error);
 
 /** The answer of a limiter, lengthened by a random part of up to fraction of it, so that items
  * which failed together do not come back together; never shortened. Takes the limiter as
@@ -137,13 +141,14 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_max_wait_new(
  * WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_jitter_new(
     weir_limiter *limiter, double fraction, uint64_t seed, const struct weir_allocator *allocator,
-    weir_limiter **ret_limiter);
+    weir_limiter **ret_limiter, struct weir_error *ret_error);
 
 /** What client-go gives a controller: the longer of an exponential wait per item (5 ms to 1000 s)
  * and a bucket for all (10 a second, burst 100). options may be NULL. Errors as
  * weir_limiter_exponential_new(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_default_new(
-    const struct weir_limiter_options *options, weir_limiter **ret_limiter);
+    const struct weir_limiter_options *options, weir_limiter **ret_limiter,
+    struct weir_error *ret_error);
 
 /** Frees a limiter, and those that it took. Takes NULL. No other thread may be in a call on it.
  * Errors: WEIR_EBUSY (a queue, a pool or another limiter uses it), WEIR_EFORKED; then nothing has

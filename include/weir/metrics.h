@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <weir/allocator.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/status.h>
 
@@ -63,7 +64,8 @@ struct weir_metrics_options {
 /** Makes a registry without queues. options may be NULL. Returns owned: weir_metrics_free().
  * Errors: WEIR_EINVAL (ret_metrics NULL, an allocator with some members NULL), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_metrics_new(
-    const struct weir_metrics_options *options, weir_metrics **ret_metrics);
+    const struct weir_metrics_options *options, weir_metrics **ret_metrics,
+    struct weir_error *ret_error);
 
 /** Frees a registry. Takes NULL. No other thread may be in a call on it. Errors: WEIR_EBUSY (a
  * queue or pool uses it; nothing changed), WEIR_EFORKED. */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <weir/allocator.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/status.h>
 
@@ -97,7 +98,8 @@ struct weir_crew_options {
  * not block. Returns owned: weir_crew_free(). Errors: WEIR_EINVAL (options or ret_crew NULL, no
  * workers or too many, an allocator with some members NULL), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_crew_new(const struct weir_crew_options *options,
-                                                       weir_crew **ret_crew);
+                                                       weir_crew **ret_crew,
+                                                       struct weir_error *ret_error);
 
 /** Does this many pieces as weir_parallelize() does, with the crew's threads and without an
  * allocation. Blocks until all pieces that were begun have returned. Thread-safe, but a crew does

@@ -10,6 +10,7 @@
 #include <weir/clock.h>
 #include <weir/ended.h>
 #include <weir/envelope.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/limiter.h>
 #include <weir/log.h>
@@ -130,7 +131,8 @@ struct weir_pool_options {
  * (the name is taken in the registry), WEIR_ETHREAD (the system refused the watchdog's thread),
  * WEIR_EFORKED (the clock, registry or scope is of another process), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
-                                                       weir_pool **ret_pool);
+                                                       weir_pool **ret_pool,
+                                                       struct weir_error *ret_error);
 
 /** Terminates a pool as weir_pool_terminate(), which drops all envelopes in flight, and frees it.
  * Blocks until its workers have ended. Takes NULL. No other thread may be in a call on it. Errors:

@@ -10,6 +10,7 @@
 #include <weir/allocator.h>
 #include <weir/clock.h>
 #include <weir/duration.h>
+#include <weir/error.h>
 #include <weir/export.h>
 #include <weir/key.h>
 #include <weir/limiter.h>
@@ -148,7 +149,8 @@ enum weir_added {
  * in the registry already), WEIR_EFORKED (the clock or registry is of another process),
  * WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
-                                                        weir_queue **ret_queue);
+                                                        weir_queue **ret_queue,
+                                                        struct weir_error *ret_error);
 
 /** Frees a queue and drops what is in it; embedded items become idle. Takes NULL. No other thread
  * may be in a call on it; embedded items that are not idle must still exist. */

@@ -26,6 +26,7 @@
 #include <weir/duration.h>
 #include <weir/ended.h>
 #include <weir/envelope.h>
+#include <weir/error.h>
 #include <weir/isolation.h>
 #include <weir/key.h>
 #include <weir/lifecycle.h>

@@ -27,14 +27,16 @@ static void default_release(void *block, size_t size, void *arg)
     free(block);
 }
 
-enum weir_status weiri_allocator_init(struct weir_allocator *dst, const struct weir_allocator *src)
+enum weir_status weiri_allocator_init(struct weir_allocator *dst, const struct weir_allocator *src,
+                                      struct weir_error *ret_error)
 {
     if (src == NULL || (src->alloc == NULL && src->resize == NULL && src->release == NULL)) {
         *dst = (struct weir_allocator){default_alloc, default_resize, default_release, NULL};
         return WEIR_OK;
     }
     if (src->alloc == NULL || src->resize == NULL || src->release == NULL) {
-        return WEIR_EINVAL;
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the allocator lacks a function: expected all three or none");
     }
     *dst = *src;
     return WEIR_OK;

@@ -7,12 +7,14 @@
 #include <stddef.h>
 
 #include <weir/allocator.h>
-#include <weir/status.h>
+
+#include "base/error.h"
 
 /* Fills dst from the allocator of an options struct. If src or all its functions are NULL, dst is
- * libc's. WEIR_EINVAL if only some are NULL. */
+ * libc's. WEIR_EINVAL, and a text in ret_error (may be NULL), if only some are NULL. */
 WEIR_NODISCARD enum weir_status weiri_allocator_init(struct weir_allocator *dst,
-                                                     const struct weir_allocator *src);
+                                                     const struct weir_allocator *src,
+                                                     struct weir_error *ret_error);
 
 /* NULL for lack of memory; never called with size 0. */
 void *weiri_alloc(const struct weir_allocator *allocator, size_t size);

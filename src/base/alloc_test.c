@@ -18,7 +18,7 @@ TEST(default_allocator, "without functions of one's own, memory is libc's")
     const struct weir_allocator *sources[] = {NULL, &none};
     for (int i = 0; i < 2; i++) {
         struct weir_allocator memory;
-        CHECK_STATUS(weiri_allocator_init(&memory, sources[i]), WEIR_OK);
+        CHECK_STATUS(weiri_allocator_init(&memory, sources[i], NULL), WEIR_OK);
         char *block = weiri_alloc(&memory, 10);
         CHECK(block != NULL);
         memset(block, 'x', 10);
@@ -33,7 +33,7 @@ TEST(default_allocator, "without functions of one's own, memory is libc's")
 TEST(large_blocks, "a block keeps its bytes as it becomes large and small again")
 {
     struct weir_allocator memory;
-    CHECK_STATUS(weiri_allocator_init(&memory, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_allocator_init(&memory, NULL, NULL), WEIR_OK);
     static const size_t sizes[] = {100, 200000, 3000000, 7000000, 150000, 5000, 4000000};
     unsigned char *block = NULL;
     size_t size = 0;
@@ -54,7 +54,7 @@ TEST(large_blocks, "a block keeps its bytes as it becomes large and small again"
 TEST(large_zeroed, "zeroed memory is zero whatever was there before, large and small")
 {
     struct weir_allocator memory;
-    CHECK_STATUS(weiri_allocator_init(&memory, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_allocator_init(&memory, NULL, NULL), WEIR_OK);
     for (size_t size = 1000; size < 4000000; size = size * 3 / 2) {
         for (int round = 0; round < 2; round++) {
             unsigned char *block = weiri_alloc_zero(&memory, 1, size);
@@ -75,7 +75,7 @@ TEST(own_allocator, "functions of one's own are called with their argument")
     own.alloc = noted_alloc;
     own.arg = &mark;
     struct weir_allocator memory;
-    CHECK_STATUS(weiri_allocator_init(&memory, &own), WEIR_OK);
+    CHECK_STATUS(weiri_allocator_init(&memory, &own, NULL), WEIR_OK);
     void *block = weiri_alloc(&memory, 10);
     CHECK(alloc_arg == &mark);
     CHECK_INT(test_allocated_bytes(), ==, 10);
@@ -90,7 +90,7 @@ TEST(half_an_allocator, "an allocator with some functions missing is refused")
         half.resize = (present & 2) != 0 ? half.resize : NULL;
         half.release = (present & 4) != 0 ? half.release : NULL;
         struct weir_allocator memory = *test_allocator();
-        CHECK_STATUS(weiri_allocator_init(&memory, &half), WEIR_EINVAL);
+        CHECK_STATUS(weiri_allocator_init(&memory, &half, NULL), WEIR_EINVAL);
         CHECK(memory.alloc == test_allocator()->alloc);
     }
 }

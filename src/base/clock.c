@@ -38,7 +38,7 @@ enum weir_status weir_clock_manual_new(int64_t start_ns, const struct weir_alloc
                                        weir_clock **ret_clock)
 {
     struct weir_allocator memory;
-    if (ret_clock == NULL || weiri_allocator_init(&memory, allocator) != WEIR_OK) {
+    if (ret_clock == NULL || weiri_allocator_init(&memory, allocator, NULL) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (start_ns < 0) {

@@ -13,7 +13,7 @@
 static int back_up(struct arguments *arguments, void *arg)
 {
     struct store store;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *path = arguments->operands[0];
     (void)arg;
     int code = store_open(&store, arguments, STORE_READ);

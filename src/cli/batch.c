@@ -143,7 +143,7 @@ int batch_flush(struct batch *batch, weir_broker *broker)
             bodies[i] = (struct weir_body){at, batch->sizes[i]};
             at += batch->sizes[i];
         }
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         enum weir_status status =
             weir_broker_put(broker, batch->tube, bodies, batch->count, batch->options, ids, &error);
         if (status == WEIR_OK) {

@@ -60,8 +60,8 @@ static void run_on(struct scene *scene, int error)
     envelope_options.payload = scene;
     envelope_options.deadline_ns = scene->deadline_ns;
     CHECK_INT(dup2(error, STDERR_FILENO), ==, STDERR_FILENO);
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
-    CHECK_STATUS(weir_envelope_new(&envelope_options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&envelope_options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);

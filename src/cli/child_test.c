@@ -57,8 +57,8 @@ static void scene_start(struct scene *scene)
     envelope.invoke = run_child;
     envelope.payload = scene;
     envelope.deadline_ns = scene->deadline_ns;
-    CHECK_STATUS(weir_pool_new(&pool, &scene->pool), WEIR_OK);
-    CHECK_STATUS(weir_envelope_new(&envelope, &scene->envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&pool, &scene->pool, NULL), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&envelope, &scene->envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(scene->pool, scene->envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(scene->pool), WEIR_OK);
 }

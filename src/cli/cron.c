@@ -132,7 +132,7 @@ static int explain_text(struct arguments *arguments, void *arg)
     const struct explain *explain = arg;
     const char *text = arguments->operands[1];
     struct weir_cron_options options = {0};
-    struct weir_cron_error error = {.text = ""};
+    struct weir_error error;
     weir_cron *cron = NULL;
     if (strcmp(arguments->operands[0], "explain") != 0) {
         return report(EX_USAGE, "%s: expected explain", quote(arguments->operands[0]).text);
@@ -142,7 +142,7 @@ static int explain_text(struct arguments *arguments, void *arg)
     enum weir_status status = weir_cron_new(text, &options, &cron, &error);
     if (status != WEIR_OK) {
         return report(status == WEIR_ENOMEM ? EX_OSERR : EX_USAGE, "%s: %s", quote(text).text,
-                      error.text[0] != '\0' ? error.text : weir_status_text((int)status));
+                      error.text);
     }
     int code = enter_zone(text, explain->zone) ? EX_OK : report(EX_OSERR, "out of memory");
     tzset();

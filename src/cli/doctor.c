@@ -160,7 +160,7 @@ static int check_tube(const struct weir_tube_counts *counts, void *arg)
 
 static int check(struct doctor *doctor)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_check(doctor->broker, tell, doctor, &error);
     if (status == WEIR_OK && !doctor->failed) {
         status = weir_broker_tubes(doctor->broker, NULL, check_tube, doctor, &error);

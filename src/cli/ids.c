@@ -53,7 +53,7 @@ enum weir_status ids_apply(const struct ids_verb *verb, weir_broker *broker, con
 static int change(weir_broker *broker, const struct arguments *arguments,
                   const struct ids_verb *verb, enum weir_status *statuses, bool json)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status =
         ids_apply(verb, broker, arguments->operands, arguments->count, statuses, &error);
     if (status == WEIR_EINVAL) {

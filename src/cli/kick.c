@@ -50,7 +50,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
 static int kick_tube(const struct kick *kick, const char *tube, weir_broker *broker)
 {
     struct weir_tube_counts counts = {.tube = ""};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_tubes(broker, tube, store_keep_counts, &counts, &error);
     if (status == WEIR_OK && counts.tube[0] == '\0') {
         return report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",

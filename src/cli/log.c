@@ -103,7 +103,7 @@ static int show_running(const struct weir_job *job, void *arg)
 
 static int print_attempts(struct log *log, weir_broker *broker)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_attempts(broker, log->id, show, log, &error);
     if (status == WEIR_ENOTFOUND) {
         return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",

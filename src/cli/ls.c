@@ -102,7 +102,7 @@ static int show_progress(const char *id, void *arg)
 
 static int list_jobs(struct ls *ls, weir_broker *broker)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     ls->matching.filter.step = show_progress;
     enum weir_status status = weir_broker_list(broker, &ls->matching.filter, show_job, ls, &error);
     report_progress_end();
@@ -122,7 +122,7 @@ static int list_jobs(struct ls *ls, weir_broker *broker)
 /* The names of all tubes, or the jobs of one. */
 static int list(struct ls *ls, weir_broker *broker)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *tube = ls->matching.filter.tube;
     enum weir_status status = weir_broker_tubes(broker, tube, show_tube, ls, &error);
     if (status != WEIR_OK) {

@@ -83,7 +83,7 @@ static bool print_ledger(const struct move *move, const struct weir_move_counts 
 static int move_tube(struct move *move, weir_broker *from, weir_broker *to)
 {
     struct weir_move_counts counts = {0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status =
         weir_broker_move(from, to, move->tube, show_progress, move, &counts, &error);
     report_progress_end();

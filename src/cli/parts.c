@@ -137,7 +137,7 @@ int part_worker(const struct setup *setup, const struct section *section, struct
 static int check_texts(const struct weir_job_schedule_options *options, const char *place)
 {
     struct weir_cron_options cron_options = {0};
-    struct weir_cron_error error = {0};
+    struct weir_error error;
     weir_cron *cron = NULL;
     if (weir_tube_check(options->name, NULL) != WEIR_OK) {
         return report(EX_CONFIG, "%sno name of a schedule; expected one of a tube's characters",
@@ -158,10 +158,7 @@ static int check_texts(const struct weir_job_schedule_options *options, const ch
     cron_options.flags = WEIR_CRON_SECONDS;
     enum weir_status status = weir_cron_new(options->cron, &cron_options, &cron, &error);
     weir_cron_unref(cron);
-    return status == WEIR_OK
-               ? EX_OK
-               : report(report_exit_code(status), "%s%s", place,
-                        error.text[0] != '\0' ? error.text : weir_status_text((int)status));
+    return status == WEIR_OK ? EX_OK : report(report_exit_code(status), "%s%s", place, error.text);
 }
 
 int part_schedule(const struct setup *setup, const struct section *section,

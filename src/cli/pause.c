@@ -45,7 +45,7 @@ static int set_option(int option, const char *name, const char *text, void *arg)
 static int change(const struct arguments *arguments, int64_t duration_ns)
 {
     struct store store;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *tube = arguments->operands[0];
     int code = store_open(&store, arguments, STORE_ALTER);
     if (code == EX_OK) {

@@ -71,7 +71,7 @@ static int show(const struct weir_job *job, void *arg)
 /* Where there are no jobs to show, a tube that never was is told from one that is empty. */
 static int check_tube(const char *tube, weir_broker *broker)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_tube_counts counts = {.tube = ""};
     enum weir_status status = weir_broker_tubes(broker, tube, store_keep_counts, &counts, &error);
     if (status != WEIR_OK) {
@@ -85,7 +85,7 @@ static int check_tube(const char *tube, weir_broker *broker)
 
 static int print_jobs(struct peek *peek, const char *tube, weir_broker *broker)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status =
         peek->id != NULL
             ? weir_broker_peek_id(broker, peek->id, show, peek, &error)

@@ -159,7 +159,7 @@ static int apply(struct store *store, const char *tube, const struct asked *aske
 {
     struct weir_tube_policy policy = {0};
     struct weir_tube_policy_counts counts = {0, 0, 0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_policy(store->broker, tube, &policy, &counts, &error);
     bool is_known = status == WEIR_OK;
     bool is_changing = merge(asked, &policy);

@@ -39,7 +39,7 @@ static int repair(struct arguments *arguments, void *arg)
 {
     bool json = *(const bool *)arg;
     struct store store;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_repair_counts counts = {0, 0, 0};
     int code = store_open(&store, arguments, STORE_ALTER);
     if (code == EX_OK) {

@@ -104,7 +104,7 @@ static void follow_schedules(struct run *run, const struct setup *before)
     }
     for (size_t i = 0; i < before->count; i++) {
         const struct section *section = before->sections[i];
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         if (section == NULL || section->kind != SECTION_SCHEDULE ||
             setup_find(setup, SECTION_SCHEDULE, section->title) != NULL) {
             continue;
@@ -242,7 +242,7 @@ static int open_descriptors(struct run *run)
     if (run->signals.fd < 0 || run->units.ended < 0) {
         return report_status(WEIR_EIO, "descriptors", NULL);
     }
-    enum weir_status status = weir_metrics_new(NULL, &run->units.metrics);
+    enum weir_status status = weir_metrics_new(NULL, &run->units.metrics, NULL);
     return status == WEIR_OK ? EX_OK : report_status(status, "metrics", NULL);
 }
 

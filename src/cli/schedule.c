@@ -77,7 +77,7 @@ static int add(struct schedule *schedule, const struct arguments *arguments)
     static const char *const names[] = {"add", "name", "tube", "body"};
     struct weir_job_schedule_options *options = &schedule->options;
     struct store store;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     int code = arguments_expect(arguments, names, 4, 1);
     if (code == EX_OK) {
         code = read_tube(arguments->operands[2]);
@@ -167,7 +167,7 @@ static int ls(struct schedule *schedule, const struct arguments *arguments)
 {
     static const char *const names[] = {"ls", "name"};
     struct store store;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *name = arguments->count > 1 ? arguments->operands[1] : NULL;
     int code = arguments_expect(arguments, names, 2, 1);
     if (code != EX_OK) {
@@ -216,7 +216,7 @@ static int change(const struct arguments *arguments,
     }
     code = store_open(&store, arguments, STORE_ALTER);
     for (size_t i = 1; i < arguments->count && store.broker != NULL; i++) {
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         enum weir_status status = fn(store.broker, arguments->operands[i], &error);
         if (status != WEIR_OK) {
             code = refuse(status, arguments->operands[i], &error);

@@ -88,7 +88,7 @@ int schedule_entry_check(const struct weir_job_schedule_options *options, const 
 int schedule_entry_put(weir_broker *broker, const struct weir_job_schedule_options *options,
                        const char *place)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_schedule_put(broker, options, &error);
     /* A name, an expression or a zone. */
     bool is_usage = status == WEIR_EINVAL || status == WEIR_ETOOBIG || status == WEIR_ERANGE ||

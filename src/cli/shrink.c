@@ -27,7 +27,7 @@ static int shrink(struct arguments *arguments, void *arg)
 {
     bool json = *(const bool *)arg;
     struct store store;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     uint64_t before = 0;
     uint64_t after = 0;
     int code = store_open(&store, arguments, STORE_ALTER);

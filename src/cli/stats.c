@@ -139,7 +139,7 @@ static int show_node(const struct weir_node *node, void *arg)
 /* Prints the servers, and a line between them and the tubes. */
 static int print_nodes(struct stats *stats, weir_broker *broker)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_nodes(broker, show_node, stats, &error);
     if (status != WEIR_OK) {
         return report_status(status, "nodes", &error);
@@ -157,7 +157,7 @@ static int print_nodes(struct stats *stats, weir_broker *broker)
 static int print_stats(struct stats *stats, const struct arguments *arguments, weir_broker *broker)
 {
     const char *tube = arguments->count > 0 ? arguments->operands[0] : NULL;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     int code = tube == NULL ? print_nodes(stats, broker) : EX_OK;
     if (code != EX_OK) {
         return code;

@@ -102,7 +102,7 @@ static int open_broker(struct store *store, const struct arguments *arguments, c
     options.flags = use == STORE_READ    ? WEIR_BROKER_READ_ONLY
                     : use == STORE_ALTER ? WEIR_BROKER_EXISTING
                                          : 0;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     sigset_t ends;
     sigset_t before;
     block_size_signal();

@@ -130,7 +130,7 @@ static void make_view(struct top *top)
 
 static void read_broker(struct top *top)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     int before = top->last;
     top->last = 1 - before;
     struct top_sample *sample = &top->samples[top->last];
@@ -261,7 +261,7 @@ static void draw(struct top *top)
 static void change(struct top *top, const struct weir_tube_counts *counts, bool is_kick)
 {
     struct weir_broker_options options = {0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     weir_broker *broker = NULL;
     uint64_t kicked = 0;
     options.flags = WEIR_BROKER_EXISTING;

@@ -53,7 +53,7 @@ static int keep(const struct weir_job *job, void *arg)
 /* Returns 0 or an exit status, after saying why. */
 static int look_at(weir_broker *broker, const char *id, struct look *ret_look)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     *ret_look = (struct look){.state = (enum weir_job_state)0};
     enum weir_status status = weir_broker_peek_id(broker, id, keep, ret_look, &error);
     if (status == WEIR_EINVAL) {

@@ -76,7 +76,7 @@ static bool print_words(const char *id, const struct weir_why *why)
 static int explain(const char *id, weir_broker *broker, bool json)
 {
     struct weir_why why;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_why(broker, id, &why, &error);
     if (status == WEIR_ENOTFOUND) {
         return report(EX_NOINPUT, "%s: no such job; it is done, was removed or never was",

@@ -26,7 +26,7 @@ struct weir_scope {
 enum weir_status weir_scope_new(const struct weir_allocator *allocator, weir_scope **ret_scope)
 {
     struct weir_allocator memory;
-    if (ret_scope == NULL || weiri_allocator_init(&memory, allocator) != WEIR_OK) {
+    if (ret_scope == NULL || weiri_allocator_init(&memory, allocator, NULL) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     uint64_t mark = weiri_forked_mark();

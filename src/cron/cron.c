@@ -104,8 +104,7 @@ int64_t weiri_cron_after(const weir_cron *cron, int64_t after_ns)
 
 /* The zone that the text names, else the one of the options, else the system's. */
 static enum weir_status load_zone(weir_cron *cron, const char *text,
-                                  const struct weir_cron_options *options,
-                                  struct weir_cron_error *error)
+                                  const struct weir_cron_options *options, struct weir_error *error)
 {
     const struct weiri_cron_piece *piece = &cron->fields.zone;
     const char *folder = options->zone_folder == NULL ? ZONE_FOLDER : options->zone_folder;
@@ -135,42 +134,43 @@ static enum weir_status load_zone(weir_cron *cron, const char *text,
 }
 
 static enum weir_status normalize(const struct weir_cron_options *given,
-                                  struct weir_cron_options *options)
+                                  struct weir_cron_options *options, struct weir_error *ret_error)
 {
     *options = given != NULL ? *given : (struct weir_cron_options){0};
-    if ((options->flags & ~(uint32_t)WEIR_CRON_SECONDS) != 0) {
-        return WEIR_EINVAL;
-    }
-    return weiri_allocator_init(&options->allocator, &options->allocator);
+    enum weir_status status = weiri_check_flags(options->flags, WEIR_CRON_SECONDS, ret_error);
+    return status == WEIR_OK
+               ? weiri_allocator_init(&options->allocator, &options->allocator, ret_error)
+               : status;
 }
 
 enum weir_status weir_cron_new(const char *text, const struct weir_cron_options *given,
-                               weir_cron **ret_cron, struct weir_cron_error *ret_error)
+                               weir_cron **ret_cron, struct weir_error *ret_error)
 {
     struct weir_cron_options options;
-    struct weir_cron_error error;
+    struct weir_error unwanted;
+    struct weir_error *error = ret_error != NULL ? ret_error : &unwanted;
     struct weiri_cron_fields fields;
-    if (text == NULL || ret_cron == NULL || normalize(given, &options) != WEIR_OK) {
+    weiri_error_clear(error);
+    if (weiri_check_given("text", text, error) != WEIR_OK ||
+        weiri_check_given("ret_cron", ret_cron, error) != WEIR_OK ||
+        normalize(given, &options, error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    enum weir_status status = weiri_cron_parse(text, options.flags, &fields, &error);
+    enum weir_status status = weiri_cron_parse(text, options.flags, &fields, error);
     if (status == WEIR_OK) {
         weir_cron *cron = weiri_alloc_zero(&options.allocator, 1, sizeof(*cron));
         if (cron == NULL) {
-            return WEIR_ENOMEM;
+            return weiri_explain(error, WEIR_ENOMEM);
         }
         cron->allocator = options.allocator;
         cron->fields = fields;
         atomic_init(&cron->references, 1);
-        status = load_zone(cron, text, &options, &error);
+        status = load_zone(cron, text, &options, error);
         if (status == WEIR_OK) {
             *ret_cron = cron;
             return WEIR_OK;
         }
         weir_cron_unref(cron);
-    }
-    if (ret_error != NULL && status != WEIR_ENOMEM) {
-        *ret_error = error;
     }
     return status;
 }

@@ -43,12 +43,12 @@ struct weir_cron {
  * weir_cron_new(). */
 WEIR_NODISCARD enum weir_status weiri_cron_parse(const char *text, uint32_t flags,
                                                  struct weiri_cron_fields *ret_fields,
-                                                 struct weir_cron_error *error);
+                                                 struct weir_error *error);
 
 /* Fills error: what is wrong, the piece of length bytes (0: it is missing), its offset in the text
  * (NULL: it is not in the text), and what was expected. Shows the first 40 bytes of the piece, "?"
  * for each that is not printable ASCII. */
-void weiri_cron_explain(struct weir_cron_error *error, const char *what, const char *piece,
+void weiri_cron_explain(struct weir_error *error, const char *what, const char *piece,
                         size_t length, const size_t *offset, const char *expected);
 
 #define WEIRI_LABEL_NEVER INT64_MAX

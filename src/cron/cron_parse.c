@@ -36,7 +36,7 @@ static const struct field {
 struct parser {
     const char *text;
     size_t at;
-    struct weir_cron_error *error;
+    struct weir_error *error;
 };
 
 /* A field that has been read. */
@@ -46,7 +46,7 @@ struct field_value {
     bool has_star; /* it begins with a star */
 };
 
-void weiri_cron_explain(struct weir_cron_error *error, const char *what, const char *piece,
+void weiri_cron_explain(struct weir_error *error, const char *what, const char *piece,
                         size_t length, const size_t *offset, const char *expected)
 {
     char shown[41];
@@ -317,8 +317,7 @@ static bool take_zone(struct parser *p, struct weiri_cron_piece *ret_zone)
 }
 
 enum weir_status weiri_cron_parse(const char *text, uint32_t flags,
-                                  struct weiri_cron_fields *ret_fields,
-                                  struct weir_cron_error *error)
+                                  struct weiri_cron_fields *ret_fields, struct weir_error *error)
 {
     struct parser p = {text, 0, error};
     struct weiri_cron_fields f = {0};

@@ -16,7 +16,7 @@ struct bad_text {
 static void check_bad(const struct bad_text *row)
 {
     struct weir_cron_options options = {0};
-    struct weir_cron_error error = {.text = ""};
+    struct weir_error error = {.text = ""};
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();
     options.zone = "UTC";
@@ -183,7 +183,7 @@ TEST(bad_names, "nicknames, durations and zones that are none are named")
 TEST(bad_options, "a zone out of the options is named too")
 {
     struct weir_cron_options options = {0};
-    struct weir_cron_error error;
+    struct weir_error error;
     weir_cron *cron = NULL;
     options.zone = "Europe/Nowhere";
     CHECK_STATUS(weir_cron_new("@daily", &options, &cron, &error), WEIR_ENOTFOUND);
@@ -210,7 +210,7 @@ TEST(long_text, "a text has a thousand bytes at most")
     weir_cron_unref(cron_new(text));
     text[1000] = ' ';
     text[1001] = '\0';
-    struct weir_cron_error error;
+    struct weir_error error;
     weir_cron *cron = NULL;
     CHECK_STATUS(weir_cron_new(text, NULL, &cron, &error), WEIR_ETOOBIG);
     CHECK_STRING(error.text, "text \"* * * * *                               ...\" at offset 0: "
@@ -257,7 +257,7 @@ TEST(random_texts, "any text is an expression or refused with a piece that is in
         CHECK(exact != NULL);
         memcpy(exact, text, size + 1);
         struct weiri_cron_fields fields;
-        struct weir_cron_error error = {.text = ""};
+        struct weir_error error = {.text = ""};
         enum weir_status status =
             weiri_cron_parse(exact, (uint32_t)test_random_below(2), &fields, &error);
         if (status == WEIR_OK) {

@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "cron/plan.h"
 
+#include <inttypes.h>
+
+#include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
 
@@ -26,17 +29,49 @@ static int64_t offset_of(uint64_t id, int64_t jitter_ns)
     return (int64_t)((wide)weiri_random_next(&state) * (uint64_t)jitter_ns >> 64);
 }
 
-static enum weir_status check_schedule(const struct weir_schedule *s)
+static enum weir_status check_schedule(const struct weir_schedule *s, struct weir_error *ret_error)
 {
-    if (s->kind > WEIR_SCHEDULE_CRON || s->first > WEIR_FIRST_AT || s->missed > WEIR_FIRING_ALL ||
-        s->overlap > WEIR_FIRING_ALL) {
-        return WEIR_EINVAL;
-    }
-    if (s->interval_ns < 0 || s->first_at_ns < 0 || s->jitter_ns < 0 || s->tolerance_ns < 0 ||
-        s->slack_ns < 0 || s->catch_up_max > WEIR_CATCH_UP_LIMIT) {
-        return WEIR_ERANGE;
+    const struct {
+        const char *name;
+        int64_t value;
+        int64_t most;
+        enum weir_status refusal;
+    } members[] = {
+        {"kind", s->kind, WEIR_SCHEDULE_CRON, WEIR_EINVAL},
+        {"first", s->first, WEIR_FIRST_AT, WEIR_EINVAL},
+        {"missed", s->missed, WEIR_FIRING_ALL, WEIR_EINVAL},
+        {"overlap", s->overlap, WEIR_FIRING_ALL, WEIR_EINVAL},
+        {"interval_ns", s->interval_ns, INT64_MAX, WEIR_ERANGE},
+        {"first_at_ns", s->first_at_ns, INT64_MAX, WEIR_ERANGE},
+        {"jitter_ns", s->jitter_ns, INT64_MAX, WEIR_ERANGE},
+        {"tolerance_ns", s->tolerance_ns, INT64_MAX, WEIR_ERANGE},
+        {"slack_ns", s->slack_ns, INT64_MAX, WEIR_ERANGE},
+        {"catch_up_max", (int64_t)s->catch_up_max, WEIR_CATCH_UP_LIMIT, WEIR_ERANGE},
+    };
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        if (weiri_check_number(members[i].name, members[i].value, 0, members[i].most, ret_error) !=
+            WEIR_OK) {
+            return members[i].refusal;
+        }
     }
     return WEIR_OK;
+}
+
+/* Whether the interval, of schedule and envelope, and the expression go together. */
+static enum weir_status check_interval(const struct weir_schedule *s, bool needs_interval,
+                                       int64_t interval_ns, struct weir_error *ret_error)
+{
+    bool is_cron = s->kind == WEIR_SCHEDULE_CRON;
+    const char *problem =
+        interval_ns != 0 && interval_ns != s->interval_ns ? "differs from that of the schedule"
+        : is_cron && s->cron == NULL  ? "is of no matter: cron is NULL, expected an expression"
+        : !is_cron && s->cron != NULL ? "stands beside cron: expected kind WEIR_SCHEDULE_CRON"
+        : needs_interval && !is_cron && s->interval_ns == 0 ? "is no interval: expected above 0"
+        : is_cron && s->interval_ns != 0                    ? "stands beside cron: expected 0"
+                                                            : NULL;
+    return problem == NULL ? WEIR_OK
+                           : weiri_fail(ret_error, WEIR_EINVAL, "interval_ns is %" PRId64 " and %s",
+                                        interval_ns != 0 ? interval_ns : s->interval_ns, problem);
 }
 
 /* interval_ns of a cron plan is 0. */
@@ -52,27 +87,30 @@ static int64_t default_slack(int64_t interval_ns, int64_t tolerance_ns)
 }
 
 enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_schedule *schedule,
-                                 int64_t interval_ns, int64_t deadline_ns, uint64_t id)
+                                 int64_t interval_ns, int64_t deadline_ns, uint64_t id,
+                                 struct weir_error *ret_error)
 {
     struct weir_schedule s = schedule != NULL ? *schedule : (struct weir_schedule){0};
-    if (interval_ns < 0 || deadline_ns < 0) {
+    if (weiri_check_number("interval_ns", interval_ns, 0, INT64_MAX, ret_error) != WEIR_OK ||
+        weiri_check_number("deadline_ns", deadline_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
-    enum weir_status status = check_schedule(&s);
+    enum weir_status status = check_schedule(&s, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    bool is_cron = s.kind == WEIR_SCHEDULE_CRON;
-    bool needs_interval = schedule != NULL && !is_cron;
     s.interval_ns = s.interval_ns == 0 ? interval_ns : s.interval_ns;
-    if ((interval_ns != 0 && interval_ns != s.interval_ns) || is_cron != (s.cron != NULL) ||
-        (needs_interval && s.interval_ns == 0) || (is_cron && s.interval_ns != 0)) {
-        return WEIR_EINVAL;
+    status = check_interval(&s, schedule != NULL, interval_ns, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
     if (s.interval_ns != 0 && deadline_ns > s.interval_ns) {
-        return WEIR_EINTERVAL;
+        return weiri_fail(ret_error, WEIR_EINTERVAL,
+                          "deadline_ns is %" PRId64 ": expected at most interval_ns, %" PRId64,
+                          deadline_ns, s.interval_ns);
     }
-    if (s.interval_ns != 0 && s.slack_ns > s.interval_ns) {
+    if (s.interval_ns != 0 &&
+        weiri_check_number("slack_ns", s.slack_ns, 0, s.interval_ns, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
     int64_t tolerance_ns = s.tolerance_ns == 0 ? TOLERANCE_DEFAULT : s.tolerance_ns;

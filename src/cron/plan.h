@@ -77,7 +77,7 @@ struct weiri_turn {
 WEIR_NODISCARD enum weir_status weiri_plan_init(struct weiri_plan *plan,
                                                 const struct weir_schedule *schedule,
                                                 int64_t interval_ns, int64_t deadline_ns,
-                                                uint64_t id);
+                                                uint64_t id, struct weir_error *ret_error);
 
 static inline void weiri_plan_fini(struct weiri_plan *plan)
 {

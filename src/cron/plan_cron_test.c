@@ -36,7 +36,7 @@ static struct weir_schedule schedule_of(weir_cron *cron)
 static struct world start(const struct weir_schedule *schedule, const char *now, int64_t wait_s)
 {
     struct world w = {.apart_ns = APART};
-    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, 0), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, 0, NULL), WEIR_OK);
     CHECK(weiri_plan_is_periodic(&w.plan) && weiri_plan_reads_wall(&w.plan));
     struct weiri_moment moment = at(&w, now);
     int64_t wake_ns = weiri_plan_start(&w.plan, &w.state, moment);

@@ -27,7 +27,7 @@ static struct weir_schedule rate(int64_t interval_ns)
 static struct world start(const struct weir_schedule *schedule, int64_t now_ns, int64_t wake_ns)
 {
     struct world w = {.now_ns = now_ns};
-    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, 7), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, 7, NULL), WEIR_OK);
     CHECK(weiri_plan_is_periodic(&w.plan));
     CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, wake_ns);
     return w;
@@ -76,12 +76,12 @@ TEST(delay, "a fixed delay counts from the end of each run")
 TEST(delay_simple, "without a schedule it is a fixed delay by the envelope's interval")
 {
     struct world w = {.now_ns = 50};
-    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 10, 0, 0), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 10, 0, 0, NULL), WEIR_OK);
     CHECK(weiri_plan_is_periodic(&w.plan));
     CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 50);
     check_run(&w, 50, 50, 0);
     check_end(&w, 52, 62, 0);
-    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 0, 5, 0), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 0, 5, 0, NULL), WEIR_OK);
     CHECK(!weiri_plan_is_periodic(&w.plan));
 }
 
@@ -253,7 +253,7 @@ TEST(jitter, "jitter puts firings off by a part that an id keeps for ever")
     int64_t least = INT64_MAX;
     int64_t most = 0;
     for (uint64_t id = 0; id < 1000; id++) {
-        CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, id), WEIR_OK);
+        CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, id, NULL), WEIR_OK);
         int64_t first_ns = weiri_plan_start(&w.plan, &w.state, now(&w));
         least = first_ns < least ? first_ns : least;
         most = first_ns > most ? first_ns : most;
@@ -266,9 +266,9 @@ TEST(jitter, "jitter puts firings off by a part that an id keeps for ever")
     CHECK_INT(most, >, 990000);
     CHECK_INT(most, <, 1000000);
     /* These two numbers are the promise that versions agree. */
-    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 0), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 0, NULL), WEIR_OK);
     CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 883310);
-    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 42), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 42, NULL), WEIR_OK);
     CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 741564);
 }
 
@@ -357,7 +357,7 @@ TEST(slack_default, "the slack is the power of ten in a thousandth of the interv
         struct weir_schedule schedule = rate(rows[i].interval_ns);
         schedule.tolerance_ns = rows[i].tolerance_ns;
         struct weiri_plan plan;
-        CHECK_STATUS(weiri_plan_init(&plan, &schedule, 0, 0, 0), WEIR_OK);
+        CHECK_STATUS(weiri_plan_init(&plan, &schedule, 0, 0, 0, NULL), WEIR_OK);
         CHECK_INT(plan.slack_ns, ==, rows[i].slack_ns);
     }
 }
@@ -418,8 +418,8 @@ TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is writte
         struct weiri_plan before;
         memset(&plan, 0xa5, sizeof(plan));
         before = plan;
-        enum weir_status status =
-            weiri_plan_init(&plan, &rows[i].schedule, rows[i].interval_ns, rows[i].deadline_ns, 0);
+        enum weir_status status = weiri_plan_init(&plan, &rows[i].schedule, rows[i].interval_ns,
+                                                  rows[i].deadline_ns, 0, NULL);
         if (status != rows[i].status) {
             test_fail(__FILE__, __LINE__, "%s: %s", rows[i].what, weir_status_name((int)status));
         }

@@ -27,7 +27,7 @@ static void refuse_tube(struct reply *reply, enum weir_status status, const char
 void api_kick_tube(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const members[] = {"count", NULL};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *tube = NULL;
     int64_t count = 1000;
     size_t kicked = 0;
@@ -48,7 +48,7 @@ void api_kick_tube(const struct api *api, const struct request *request, struct 
 void api_pause(const struct api *api, const struct request *request, struct reply *reply)
 {
     static const char *const members[] = {"duration", NULL};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *tube = NULL;
     int64_t duration_ns = WEIR_FOREVER;
     json_t *object = request_tube(request, members, &tube, reply);
@@ -65,7 +65,7 @@ void api_pause(const struct api *api, const struct request *request, struct repl
 
 void api_resume(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *tube = NULL;
     json_t *object = request_tube(request, no_fields, &tube, reply);
     if (object != NULL) {
@@ -127,7 +127,7 @@ static void change(const struct api *api, const struct request *request, struct 
                    change_fn *apply, const char *done, const char *member, const char *standard)
 {
     const char *const members[] = {"ids", member, NULL};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *text = standard;
     size_t count = 0;
     const char **ids = calloc(IDS_MOST, sizeof(*ids));

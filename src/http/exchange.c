@@ -275,7 +275,7 @@ static enum weir_status send_to_worker(struct exchange *exchange)
     options.payload = exchange;
     options.invoke = work;
     options.release = release_payload;
-    enum weir_status status = weir_envelope_new(&options, &envelope);
+    enum weir_status status = weir_envelope_new(&options, &envelope, NULL);
     if (status != WEIR_OK) {
         return status;
     }

@@ -125,7 +125,7 @@ void api_jobs(const struct api *api, const struct request *request, struct reply
                                         "attempts", "older", "body",  NULL};
     const struct target *target = &request->target;
     struct weir_job_filter filter = {0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct page page = {.api = api, .request = request, .limit = LIMIT_DEFAULT};
     filter.tube = target->segments[3];
     if (!fields_check(target, names, reply) || !fields_tube(filter.tube, reply) ||
@@ -143,7 +143,7 @@ void api_peek(const struct api *api, const struct request *request, struct reply
 {
     static const char *const names[] = {"state", "limit", "body", NULL};
     const struct target *target = &request->target;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_job_state state = (enum weir_job_state)0;
     const char *tube = target->segments[3];
     struct page page = {.api = api, .limit = 10};
@@ -207,7 +207,7 @@ void api_job(const struct api *api, const struct request *request, struct reply 
     static const char *const names[] = {NULL};
     const char *id = request->target.segments[3];
     struct single single = {.api = api, .id = id};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_why why;
     if (!fields_check(&request->target, names, reply)) {
         return;

@@ -30,7 +30,7 @@ static int append(json_t **array, json_t *value)
 void api_stats(const struct api *api, const struct request *request, struct reply *reply)
 {
     struct tubes tubes = {.counts = NULL};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_tube_counts sum = {.delayed = 0};
     if (!fields_check(&request->target, no_fields, reply)) {
         return;
@@ -85,7 +85,7 @@ static int write_tube(const struct weir_tube_counts *counts, void *arg)
 
 void api_tubes(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     if (!fields_check(&request->target, no_fields, reply)) {
         return;
     }
@@ -110,7 +110,7 @@ static int take_tube(const struct weir_tube_counts *counts, void *arg)
 
 void api_tube(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_tube_counts counts = {.tube = ""};
     const char *tube = request->target.segments[3];
     if (!fields_check(&request->target, no_fields, reply) || !fields_tube(tube, reply)) {
@@ -136,7 +136,7 @@ static int add_node(const struct weir_node *node, void *arg)
 
 void api_nodes(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     if (!fields_check(&request->target, no_fields, reply)) {
         return;
     }

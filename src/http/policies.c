@@ -24,7 +24,7 @@ static void show(const struct api *api, const char *tube, struct reply *reply)
 {
     struct weir_tube_policy policy = {0};
     struct weir_tube_policy_counts counts = {0, 0, 0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weir_broker_policy(api->broker, tube, &policy, &counts, &error);
     if (status == WEIR_OK) {
         reply_json(reply, 200, json_of_policy(tube, &policy, &counts));
@@ -100,7 +100,7 @@ void api_policy_set(const struct api *api, const struct request *request, struct
     static const char *const members[] = {"archive",    "archive_count", "late",
                                           "late_after", "overdue_rate",  NULL};
     struct weir_tube_policy policy = {0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *tube = request->target.segments[3];
     json_t *object = fields_check(&request->target, none, reply) && fields_tube(tube, reply)
                          ? fields_object(request->text, request->size, members, reply)

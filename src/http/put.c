@@ -92,7 +92,7 @@ void api_put(const struct api *api, const struct request *request, struct reply 
                                           "key_for", "on_duplicate", "headers", NULL};
     char headers[WEIR_HEADERS_SIZE_MAX + 1];
     struct weir_put_options options = {0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_body body = {NULL, 0};
     struct weir_job_id id;
     const char *tube = NULL;

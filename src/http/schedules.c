@@ -43,7 +43,7 @@ static int add(const struct weir_job_schedule *schedule, void *arg)
 
 void api_schedules(const struct api *api, const struct request *request, struct reply *reply)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     if (!fields_check(&request->target, no_fields, reply)) {
         return;
     }
@@ -60,7 +60,7 @@ void api_schedules(const struct api *api, const struct request *request, struct 
 /* Answers with a schedule as it is now. */
 static void show(const struct api *api, const char *name, struct reply *reply)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct listing listing = {json_array(), api->hide_bodies};
     enum weir_status status = weir_broker_schedules(api->broker, name, add, &listing, &error);
     if (status != WEIR_OK) {
@@ -144,7 +144,7 @@ void api_schedule_put(const struct api *api, const struct request *request, stru
                                           "tolerance", "catch_up", "missed",  "ttr",   "priority",
                                           "body",      "encoding", "overlap", NULL};
     struct weir_job_schedule_options options = {0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     char *decoded = NULL;
     options.name = request->target.segments[3];
     json_t *object = read_object(request, members, reply);
@@ -168,7 +168,7 @@ static void change(const struct api *api, const struct request *request, struct 
                    enum weir_status (*fn)(weir_broker *broker, const char *name,
                                           struct weir_error *error))
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *name = request->target.segments[3];
     json_t *object = read_object(request, no_fields, reply);
     if (object != NULL) {

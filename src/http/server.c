@@ -76,9 +76,9 @@ static enum weir_status start_pool(size_t count, weir_invoke_fn *invoke, void *p
     options.payload = payload;
     options.invoke = invoke;
     options.interval_ns = interval_ns;
-    enum weir_status status = weir_pool_new(&pool, ret_pool);
+    enum weir_status status = weir_pool_new(&pool, ret_pool, NULL);
     if (status == WEIR_OK && invoke != NULL) {
-        status = weir_envelope_new(&options, &envelope);
+        status = weir_envelope_new(&options, &envelope, NULL);
     }
     if (status == WEIR_OK && invoke != NULL) {
         status = weir_pool_send(*ret_pool, envelope);

@@ -81,7 +81,7 @@ void api_workers(const struct api *api, const struct request *request, struct re
 {
     static const char *const none[] = {NULL};
     struct tubes tubes = {.counts = NULL};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     if (!fields_check(&request->target, none, reply)) {
         return;
     }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <weir/error.h>
 #include <weir/isolation.h>
 #include <weir/status.h>
 
@@ -47,7 +48,8 @@ struct weiri_isolated_result {
 
 /* Copies src into dst and checks it. WEIR_EINVAL, WEIR_ERANGE. */
 WEIR_NODISCARD enum weir_status weiri_isolation_copy(struct weir_isolation *dst,
-                                                     const struct weir_isolation *src);
+                                                     const struct weir_isolation *src,
+                                                     struct weir_error *ret_error);
 
 /* Calls run(arg) in a process of its own, and returns when that process and all below it have
  * ended. */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "jobs/broker.h"
-#include "jobs/error.h"
 
 static enum weir_status check_ids(const char *const *ids, size_t count,
                                   struct weir_error *ret_error)

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/sqlite.h"
 
 #define BODY_SIZE_DEFAULT ((size_t)16 << 20)
@@ -52,9 +52,8 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
 {
     struct weir_broker_options copy = options != NULL ? *options : (struct weir_broker_options){0};
     struct weir_allocator allocator;
-    if (weiri_allocator_init(&allocator, &copy.allocator) != WEIR_OK) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "the broker's allocator lacks a function: expected all three or none");
+    if (weiri_allocator_init(&allocator, &copy.allocator, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     if ((copy.flags & ~KNOWN_FLAGS) != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL, "unknown broker flags 0x%x",

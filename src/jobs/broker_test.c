@@ -76,12 +76,12 @@ TEST(open_options, "options that make no sense are refused before anything is op
     rows[5].durability = WEIR_DURABILITY_MEMORY + 1;
     for (size_t i = 0; i < 6; i++) {
         weir_broker *broker = (weir_broker *)&wall;
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &rows[i], &broker, &error), statuses[i]);
         CHECK(broker == (weir_broker *)&wall);
         expect_text(&error);
     }
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, NULL, &error), WEIR_EINVAL);
     weir_broker *broker;
     CHECK_STATUS(weir_broker_open(NULL, NULL, &broker, &error), WEIR_EINVAL);
@@ -137,7 +137,7 @@ TEST(puts, "a put that makes no sense is refused and stores nothing")
         {"t", &one, &options[8], WEIR_ERANGE, "delay_ns"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         struct weir_job_id id = {"untouched"};
         CHECK_STATUS(
             weir_broker_put(broker, rows[i].tube, rows[i].body, 1, rows[i].options, &id, &error),

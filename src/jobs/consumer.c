@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/panic.h"
 #include "base/time.h"
-#include "jobs/error.h"
 
 #define WORKERS_MAX 4096
 #define ATTEMPTS_DEFAULT 25
@@ -164,7 +164,7 @@ static enum weir_status init_parts(weir_consumer *consumer)
     options.stamp_count = consumer->options.stamp_count;
     options.metrics = consumer->options.metrics;
     options.name = consumer->options.name;
-    return weir_pool_new(&options, &consumer->pool);
+    return weir_pool_new(&options, &consumer->pool, NULL);
 }
 
 /* The time between two beginnings at a rate; 0: none. */

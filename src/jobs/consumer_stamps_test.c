@@ -81,7 +81,7 @@ TEST(metrics, "a consumer with a registry shows its workers and runs under its n
     struct scene scene;
     weir_metrics *metrics;
     static char text[100000];
-    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_OK);
     scene_open(&scene);
     struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
     options.metrics = metrics;

@@ -299,7 +299,7 @@ TEST(limiter, "a limiter gives the delays, keyed by the job's id, and forgets at
         .when = when, .forget = forget, .num_requeues = num_requeues, .destroy = destroy};
     struct counting_limiter counting = {0, 0};
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, &counting, NULL, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&ops, &counting, NULL, &limiter, NULL), WEIR_OK);
     struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
     options.limiter = limiter;
     scene_start(&scene, &options);
@@ -376,7 +376,7 @@ TEST(refused, "options that make no sense are refused")
                                                 WEIR_ERANGE, WEIR_ERANGE, WEIR_ERANGE};
     weir_consumer *consumer = NULL;
     for (size_t i = 0; i < 9; i++) {
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[i], &consumer, &error),
                      statuses[i]);
         CHECK(error.text[0] != '\0');

@@ -49,7 +49,7 @@ static struct weir_consumer_options options_of(struct order *order, uint32_t fla
 
 static void start(struct order *order, const struct weir_consumer_options *options)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     const char *tube = options->tube_count == 0 ? "t" : NULL;
     if (weir_consumer_new(order->scene.broker, tube, options, &order->scene.consumer, &error) !=
             WEIR_OK ||
@@ -273,7 +273,7 @@ TEST(refused, "tubes, weights and rates that make no sense are refused")
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct weir_consumer_options options = options_of(&order, 0, rows[i].tubes, rows[i].count);
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         options.rate = rows[i].rate;
         weir_consumer *consumer = NULL;
         CHECK_STATUS(

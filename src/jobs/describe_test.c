@@ -280,8 +280,8 @@ TEST(elsewhere, "a run that is no consumer's cannot be described")
     options.invoke = describe_elsewhere;
     options.outcome = keep_status;
     options.payload = &status;
-    CHECK_STATUS(weir_pool_new(&pool_options, &pool), WEIR_OK);
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&pool_options, &pool, NULL), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);

@@ -3,10 +3,10 @@
 /* The consumer's own thread: fetches for free slots, touches reservations, ends the pool. */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/consumer.h"
-#include "jobs/error.h"
 
 /* The work of one pass of the fetcher's loop. */
 struct pass {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/move.h"
 
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 
 void weiri_move_tell(const struct weiri_move *move, const char *id, const char *why)
 {
@@ -31,7 +31,7 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
                                   .group = job->group,
                                   .origin = origin,
                                   .ret_was_there = &was_there};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = WEIR_OK;
     if (body.size > move->to->config.body_size_max) {
         status = weiri_fail(&error, WEIR_ETOOBIG, "its body has %zu bytes: at most %zu", body.size,

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include <weir/policy.h>
 
+#include "base/error.h"
 #include "base/time.h"
 #include "jobs/broker.h"
-#include "jobs/error.h"
 
 #define LATE_DEFAULT WEIR_SECONDS(1800)
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "jobs/broker.h"
-#include "jobs/error.h"
 
 struct weir_producer {
     /* Immutable. */

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/time.h"
 #include "jobs/broker.h"
-#include "jobs/error.h"
 
 #define TTR_DEFAULT WEIR_SECONDS(60)
 /* A consumer touches a reservation after a third of its TTR, and each touch is a commit. */

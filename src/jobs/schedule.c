@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 
 /* Each firing is a commit. */
 #define INTERVAL_MIN WEIR_MS(100)
@@ -22,7 +22,6 @@ enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, con
                                      struct weir_error *ret_error)
 {
     struct weir_cron_options options = {0};
-    struct weir_cron_error problem = {0};
     plan->cron = NULL;
     if (cron == NULL || cron[0] == '\0') {
         return WEIR_OK;
@@ -30,11 +29,7 @@ enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, con
     options.allocator = *allocator;
     options.zone = zone == NULL || zone[0] == '\0' ? NULL : zone;
     options.flags = WEIR_CRON_SECONDS;
-    enum weir_status status = weir_cron_new(cron, &options, &plan->cron, &problem);
-    return status == WEIR_OK
-               ? WEIR_OK
-               : weiri_fail(ret_error, status, "%s",
-                            problem.text[0] != '\0' ? problem.text : weir_status_text((int)status));
+    return weir_cron_new(cron, &options, &plan->cron, ret_error);
 }
 
 static enum weir_status check_name(const char *name, struct weir_error *ret_error)

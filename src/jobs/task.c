@@ -4,9 +4,9 @@
 #include <weir/envelope.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time.h"
 #include "jobs/consumer.h"
-#include "jobs/error.h"
 
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
 #define START_RETRY_NS WEIR_SECONDS(1)
@@ -178,7 +178,7 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
                                                 .attempts_max = consumer->options.attempts_max,
                                                 .is_keeping = true,
                                                 .is_hasty = true};
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         enum weir_status status =
             consumer->broker->ops->exchange(consumer->broker->store, ret_exchange, &error);
         ret_exchange->buried = NULL;
@@ -377,7 +377,7 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     options.outcome = outcome;
     options.release = free_task;
     options.deadline_ns = consumer->options.deadline_ns;
-    if (weir_envelope_new(&options, &task->envelope) != WEIR_OK) {
+    if (weir_envelope_new(&options, &task->envelope, NULL) != WEIR_OK) {
         weiri_release(&consumer->allocator, task, sizeof(*task));
         return NULL;
     }
@@ -412,7 +412,7 @@ static bool send_task(weir_consumer *consumer, struct weiri_task *task)
 static void return_job(weir_consumer *consumer, const struct weiri_reservation *reservation)
 {
     struct weiri_settlement settlement = {.reservation = reservation, .event = WEIRI_JOB_RETURN};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = weiri_settle_alone(consumer, &settlement, &error);
     weiri_broker_log(&consumer->broker->config, WEIR_LOG_WARNING,
                      "tube %s: no memory to run job %s: %s", reservation->job.tube,

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "jobs/error.h"
+#include "base/error.h"
 
 #define OPTIONS "durability=full, normal or memory, or shared=1"
 #define EXPECTED "expected sqlite:PATH or beanstalk://HOST:PORT,HOST:PORT,..."

@@ -80,7 +80,7 @@ TEST(refused, "anything else is refused, naming the piece and where it stands")
         {"sqlite:/", "\"/\" at offset 7"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         struct weiri_url url = {.scheme_size = 77};
         CHECK_STATUS(weiri_url_parse(rows[i].url, &url, &error), WEIR_EINVAL);
         if (strstr(error.text, rows[i].says) == NULL) {
@@ -99,7 +99,7 @@ TEST(long_paths, "a path that the system could not take is refused with its leng
     static char text[PATH_MAX + 100];
     memset(text, 'a', sizeof(text) - 1);
     memcpy(text, "sqlite:", 7);
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weiri_url url;
     CHECK_STATUS(weiri_url_parse(text, &url, &error), WEIR_EINVAL);
     CHECK(strstr(error.text, "has 4188 bytes: at most 4095") != NULL);

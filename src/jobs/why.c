@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "jobs/broker.h"
-#include "jobs/error.h"
 
 struct facts {
     enum weir_job_state state;

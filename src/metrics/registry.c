@@ -42,22 +42,22 @@ static enum weir_status check(const weir_metrics *metrics)
 }
 
 enum weir_status weir_metrics_new(const struct weir_metrics_options *options,
-                                  weir_metrics **ret_metrics)
+                                  weir_metrics **ret_metrics, struct weir_error *ret_error)
 {
     struct weir_allocator allocator;
-    if (ret_metrics == NULL ||
-        weiri_allocator_init(&allocator, options != NULL ? &options->allocator : NULL) != WEIR_OK) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("ret_metrics", ret_metrics, ret_error) != WEIR_OK ||
+        weiri_allocator_init(&allocator, options != NULL ? &options->allocator : NULL, ret_error) !=
+            WEIR_OK) {
         return WEIR_EINVAL;
     }
     weir_metrics *metrics = weiri_alloc_zero(&allocator, 1, sizeof(*metrics));
-    if (metrics == NULL) {
-        return WEIR_ENOMEM;
-    }
-    metrics->process = weiri_forked_mark();
-    if (metrics->process == 0) {
+    uint64_t process = weiri_forked_mark();
+    if (metrics == NULL || process == 0) {
         weiri_release(&allocator, metrics, sizeof(*metrics));
-        return WEIR_ENOMEM;
+        return weiri_explain(ret_error, WEIR_ENOMEM);
     }
+    metrics->process = process;
     weiri_mutex_init(&metrics->mutex);
     metrics->magic = METRICS_MAGIC;
     metrics->allocator = allocator;
@@ -101,20 +101,24 @@ static void find_locked(weir_metrics *metrics, const struct weiri_source *source
     }
 }
 
-enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *source)
+enum weir_status weiri_metrics_add(weir_metrics *metrics, struct weiri_source *source,
+                                   struct weir_error *ret_error)
 {
     enum weir_status status = check(metrics);
     if (status != WEIR_OK) {
         return status;
     }
     if (source->name[0] == '\0' || !weiri_text_is_utf8(source->name)) {
-        return WEIR_EINVAL;
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "name is \"%s\": expected UTF-8, one byte or more", source->name);
     }
     struct weiri_source **places[WEIRI_SOURCE_LEVELS];
     weiri_mutex_lock(&metrics->mutex);
     find_locked(metrics, source, places);
     if (*places[0] != NULL && strcmp((*places[0])->name, source->name) == 0) {
-        status = WEIR_EBUSY;
+        status = weiri_fail(ret_error, WEIR_EBUSY,
+                            "name is \"%s\": expected one that the registry does not have yet",
+                            source->name);
     } else {
         uint64_t random = weiri_random_next(&metrics->random);
         size_t level = 0;

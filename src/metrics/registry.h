@@ -33,7 +33,8 @@ struct weiri_source {
  * WEIR_EINVAL: no registry, or the name is empty or not UTF-8; WEIR_EBUSY: another of its kind has
  * this name; WEIR_EFORKED: the registry is a parent's. */
 WEIR_NODISCARD enum weir_status weiri_metrics_add(weir_metrics *metrics,
-                                                  struct weiri_source *source);
+                                                  struct weiri_source *source,
+                                                  struct weir_error *ret_error);
 /* Removes a source. After the return collect is not called any more. Not with the object's lock
  * held. */
 void weiri_metrics_remove(weir_metrics *metrics, struct weiri_source *source);

@@ -13,7 +13,7 @@ static weir_metrics *make(void)
     struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
     weir_metrics *metrics;
-    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(&options, &metrics, NULL), WEIR_OK);
     return metrics;
 }
 
@@ -43,7 +43,7 @@ TEST(order, "sources come in the order of their names, whatever the order they c
                                       {.name = "c", .collect = collect},
                                       {.name = "a", .collect = collect}};
     for (int i = 0; i < 3; i++) {
-        CHECK_STATUS(weiri_metrics_add(metrics, &sources[i]), WEIR_OK);
+        CHECK_STATUS(weiri_metrics_add(metrics, &sources[i], NULL), WEIR_OK);
     }
     CHECK_STATUS(weir_metrics_write(metrics, receive, NULL), WEIR_OK);
     CHECK(strstr(text, "workqueue_depth{name=\"a\"} 97\nworkqueue_depth{name=\"b\"} 98\n"
@@ -106,7 +106,7 @@ TEST(many, "a source is added and removed with few looks at the names of others"
         for (int j = 0; j < 2 * MANY; j++) {
             touched_watch();
             if (j < MANY) {
-                CHECK_STATUS(weiri_metrics_add(metrics, &sources[j]), WEIR_OK);
+                CHECK_STATUS(weiri_metrics_add(metrics, &sources[j], NULL), WEIR_OK);
             } else {
                 weiri_metrics_remove(metrics, &sources[j - MANY]);
             }
@@ -127,13 +127,13 @@ TEST(names, "a name is not empty, UTF-8, and no other source's")
     struct weiri_source again = {.name = "a", .collect = collect};
     struct weiri_source empty = {.name = "", .collect = collect};
     struct weiri_source bytes = {.name = "\xff", .collect = collect};
-    CHECK_STATUS(weiri_metrics_add(metrics, &source), WEIR_OK);
-    CHECK_STATUS(weiri_metrics_add(metrics, &again), WEIR_EBUSY);
-    CHECK_STATUS(weiri_metrics_add(metrics, &empty), WEIR_EINVAL);
-    CHECK_STATUS(weiri_metrics_add(metrics, &bytes), WEIR_EINVAL);
-    CHECK_STATUS(weiri_metrics_add(NULL, &again), WEIR_EINVAL);
+    CHECK_STATUS(weiri_metrics_add(metrics, &source, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_metrics_add(metrics, &again, NULL), WEIR_EBUSY);
+    CHECK_STATUS(weiri_metrics_add(metrics, &empty, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weiri_metrics_add(metrics, &bytes, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weiri_metrics_add(NULL, &again, NULL), WEIR_EINVAL);
     weiri_metrics_remove(metrics, &source);
-    CHECK_STATUS(weiri_metrics_add(metrics, &again), WEIR_OK);
+    CHECK_STATUS(weiri_metrics_add(metrics, &again, NULL), WEIR_OK);
     weiri_metrics_remove(metrics, &again);
     weir_metrics_free(metrics);
 }
@@ -160,7 +160,7 @@ TEST(refused, "the receiver's refusal ends the writing and is its result")
 {
     weir_metrics *metrics = make();
     struct weiri_source source = {.name = "a", .collect = collect};
-    CHECK_STATUS(weiri_metrics_add(metrics, &source), WEIR_OK);
+    CHECK_STATUS(weiri_metrics_add(metrics, &source, NULL), WEIR_OK);
     int calls = 0;
     CHECK_INT(weir_metrics_write(metrics, refuse, &calls), ==, WEIR_EUSER + 1);
     CHECK_INT(calls, ==, 1);
@@ -172,11 +172,11 @@ TEST(misuse, "what is not there is refused")
 {
     weir_metrics *metrics = NULL;
     struct weir_metrics_options options = {0};
-    CHECK_STATUS(weir_metrics_new(&options, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_metrics_new(&options, NULL, NULL), WEIR_EINVAL);
     options.allocator.alloc = test_allocator()->alloc;
-    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_EINVAL);
+    CHECK_STATUS(weir_metrics_new(&options, &metrics, NULL), WEIR_EINVAL);
     CHECK(metrics == NULL);
-    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_OK);
     CHECK_STATUS(weir_metrics_write(NULL, receive, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_metrics_write(metrics, NULL, NULL), WEIR_EINVAL);
     weir_metrics_free(metrics);
@@ -187,8 +187,8 @@ TEST(freed_while_used, "freeing a registry that a queue uses is refused")
 {
     struct weiri_source source = {.name = "a", .collect = collect};
     weir_metrics *metrics;
-    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
-    CHECK_STATUS(weiri_metrics_add(metrics, &source), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_metrics_add(metrics, &source, NULL), WEIR_OK);
     CHECK_STATUS(weir_metrics_free(metrics), WEIR_EBUSY);
     weiri_metrics_remove(metrics, &source);
     CHECK_STATUS(weir_metrics_free(metrics), WEIR_OK);

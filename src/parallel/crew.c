@@ -128,20 +128,26 @@ static void helper_main(void *arg)
     weiri_mutex_unlock(&crew->mutex);
 }
 
-enum weir_status weir_crew_new(const struct weir_crew_options *options, weir_crew **ret_crew)
+enum weir_status weir_crew_new(const struct weir_crew_options *options, weir_crew **ret_crew,
+                               struct weir_error *ret_error)
 {
     struct weir_allocator memory;
-    if (options == NULL || ret_crew == NULL ||
-        weiri_allocator_init(&memory, &options->allocator) != WEIR_OK ||
-        options->workers - 1 >= WORKERS_MAX) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("options", options, ret_error) != WEIR_OK ||
+        weiri_check_given("ret_crew", ret_crew, ret_error) != WEIR_OK ||
+        weiri_allocator_init(&memory, &options->allocator, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
+    }
+    if (options->workers - 1 >= WORKERS_MAX) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "workers is %zu: expected 1 to %d",
+                          options->workers, WORKERS_MAX);
     }
     size_t size = sizeof(weir_crew) + (options->workers - 1) * sizeof(struct weiri_helper);
     weir_crew *crew = weiri_alloc_zero(&memory, 1, size);
     uint64_t process = weiri_forked_mark();
     if (crew == NULL || process == 0) {
         weiri_release(&memory, crew, size);
-        return WEIR_ENOMEM;
+        return weiri_explain(ret_error, WEIR_ENOMEM);
     }
     weiri_mutex_init(&crew->mutex);
     weiri_cond_init(&crew->left, &crew->mutex);
@@ -239,7 +245,7 @@ int weir_parallelize(size_t workers, size_t pieces, weir_piece_fn *fn, void *arg
 {
     struct weir_crew_options of_crew = {.workers = workers};
     weir_crew *crew;
-    int status = (int)weir_crew_new(&of_crew, &crew);
+    int status = (int)weir_crew_new(&of_crew, &crew, NULL);
     if (status == WEIR_OK) {
         status = weir_crew_run(crew, pieces, fn, arg, options);
         weir_crew_free(crew);

@@ -241,7 +241,7 @@ TEST(no_memory, "without memory to learn of forks no crew is made")
     options.workers = 1;
     weir_crew *crew = NULL;
     has_no_memory = true;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_ENOMEM);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_ENOMEM);
     CHECK_STATUS(weir_parallelize(1, 1, must_not_run, NULL, NULL), WEIR_ENOMEM);
     has_no_memory = false;
     CHECK(crew == NULL);

@@ -238,15 +238,15 @@ TEST(bad_crews, "a crew that is not allowed is refused")
 {
     struct weir_crew_options options = {0};
     weir_crew *crew = NULL;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_EINVAL);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_EINVAL);
     options.workers = 4097;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_EINVAL);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_EINVAL);
     options.workers = 2;
-    CHECK_STATUS(weir_crew_new(&options, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_crew_new(NULL, &crew), WEIR_EINVAL);
+    CHECK_STATUS(weir_crew_new(&options, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_crew_new(NULL, &crew, NULL), WEIR_EINVAL);
     options.allocator = *test_allocator();
     options.allocator.release = NULL;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_EINVAL);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_EINVAL);
     CHECK(crew == NULL);
     weir_crew_free(NULL);
 }
@@ -272,7 +272,7 @@ TEST_OOM(no_memory, "a crew that cannot be made leaves nothing")
     options.allocator = *test_allocator();
     options.workers = 3;
     weir_crew *crew = NULL;
-    if (CHECK_OR_OOM(weir_crew_new(&options, &crew))) {
+    if (CHECK_OR_OOM(weir_crew_new(&options, &crew, NULL))) {
         CHECK(crew == NULL);
         return;
     }

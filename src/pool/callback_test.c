@@ -66,7 +66,7 @@ static void drop_idle(struct caller *caller, bool was_started)
     options.ended = call_all;
     options.ended_arg = caller;
     options.scope = caller->scope;
-    CHECK_STATUS(weir_pool_new(&options, &caller->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &caller->pool, NULL), WEIR_OK);
     if (was_started) {
         CHECK_STATUS(weir_pool_start(caller->pool), WEIR_OK);
     }
@@ -120,7 +120,7 @@ TEST(ended_waits, "what waits for the pool is refused in its ended function, on 
     options.when_full = WEIR_FULL_DROP_OLDEST;
     options.ended = refuse_waits;
     options.ended_arg = &caller;
-    CHECK_STATUS(weir_pool_new(&options, &caller.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &caller.pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(caller.pool, first), WEIR_OK);
     CHECK_STATUS(weir_pool_pause(caller.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(caller.pool, second), WEIR_OK);
@@ -156,7 +156,7 @@ TEST_OOM(ended_leaver, "a worker that is about to leave may have the pool grow o
     options.workers = 2;
     options.ended = grow;
     options.ended_arg = &caller;
-    bool is_made = !CHECK_OR_OOM(weir_pool_new(&options, &caller.pool));
+    bool is_made = !CHECK_OR_OOM(weir_pool_new(&options, &caller.pool, NULL));
     for (int i = 0; i < 2; i++) {
         task_init(&tasks[i]);
         tasks[i].is_held = true;

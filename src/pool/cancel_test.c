@@ -231,7 +231,7 @@ static void calls_init(struct calls *calls, struct scene *scene)
     options.ended = note_call;
     options.ended_arg = calls;
     weir_pool_free(scene->pool);
-    CHECK_STATUS(weir_pool_new(&options, &scene->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &scene->pool, NULL), WEIR_OK);
     scene->task.pool = scene->pool;
     *calls = (struct calls){.first = scene->envelope};
     counter_init(&calls->begun);

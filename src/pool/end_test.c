@@ -51,7 +51,7 @@ TEST(drain_counts_once,
     struct weir_envelope_options options = task_envelope(&task);
     options.interval_ns = 100;
     weir_envelope *periodic = NULL;
-    CHECK_STATUS(weir_envelope_new(&options, &periodic), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &periodic, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].entered, 1);

@@ -44,7 +44,7 @@ static weir_pool *telling_pool(struct drops *drops, size_t capacity, uint32_t wh
     options.ended = note_drop;
     options.ended_arg = drops;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     counter_init(&drops->count);
     return pool;
 }
@@ -267,7 +267,7 @@ static weir_pool *noting_pool(struct ends *ends, size_t capacity, uint32_t when_
     options.ended = note_end;
     options.ended_arg = ends;
     *ends = (struct ends){.count = 0};
-    CHECK_STATUS(weir_pool_new(&options, &ends->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &ends->pool, NULL), WEIR_OK);
     return ends->pool;
 }
 
@@ -306,7 +306,7 @@ TEST(each_way, "each end is told once, with the last status, the reason and how 
         options.failure = ways[i].retries ? retry_now : NULL;
         options.attempts_max = 3;
         weir_envelope *envelope;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
         CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_OK);

@@ -21,32 +21,40 @@ struct draft {
     struct weiri_recurrence recurrence;
 };
 
-static enum weir_status check_group(struct weir_key group)
+static enum weir_status check_group(struct weir_key group, struct weir_error *ret_error)
 {
     if (group.size > 0 && (group.data == NULL || group.size == WEIR_KEY_ITEM)) {
-        return WEIR_EINVAL;
+        return weiri_fail(ret_error, WEIR_EINVAL, "group is %s: expected the bytes of its name",
+                          group.data == NULL ? "NULL" : "an item");
     }
-    return group.size > GROUP_SIZE_MAX ? WEIR_ETOOBIG : WEIR_OK;
+    return group.size <= GROUP_SIZE_MAX
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ETOOBIG, "group has %zu bytes: expected at most %d",
+                            group.size, GROUP_SIZE_MAX);
 }
 
 /* The plan comes last: on WEIR_OK it holds a reference. */
-static enum weir_status check(struct draft *draft, const struct weir_envelope_options *given)
+static enum weir_status check(struct draft *draft, const struct weir_envelope_options *given,
+                              struct weir_error *ret_error)
 {
     struct weir_envelope_options *options = &draft->options;
-    if (given == NULL) {
+    if (weiri_check_given("options", given, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     *options = *given;
-    if (weiri_allocator_init(&options->allocator, &given->allocator) != WEIR_OK ||
-        options->invoke == NULL || (options->flags & ~FLAGS_KNOWN) != 0) {
+    if (weiri_allocator_init(&options->allocator, &given->allocator, ret_error) != WEIR_OK ||
+        weiri_check_flags(options->flags, FLAGS_KNOWN, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    enum weir_status status = weiri_stamps_check(options->stamps, options->stamp_count);
+    if (options->invoke == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "invoke is NULL: expected a function");
+    }
+    enum weir_status status = weiri_stamps_check(options->stamps, options->stamp_count, ret_error);
     if (status == WEIR_OK) {
-        status = check_group(options->group);
+        status = check_group(options->group, ret_error);
     }
     if (status == WEIR_OK && options->isolation != NULL) {
-        status = weiri_isolation_copy(&draft->isolation, options->isolation);
+        status = weiri_isolation_copy(&draft->isolation, options->isolation, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -54,7 +62,7 @@ static enum weir_status check(struct draft *draft, const struct weir_envelope_op
     draft->recurrence = (struct weiri_recurrence){.is_begun = false};
     weiri_recur_reset(&draft->recurrence);
     return weiri_plan_init(&draft->recurrence.plan, options->schedule, options->interval_ns,
-                           options->deadline_ns, options->id);
+                           options->deadline_ns, options->id, ret_error);
 }
 
 /* A block of memory, whose parts are taken one after the other. */
@@ -113,10 +121,14 @@ static weir_envelope *lay_out(struct block *block, const struct draft *draft)
 }
 
 enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
-                                   weir_envelope **ret_envelope)
+                                   weir_envelope **ret_envelope, struct weir_error *ret_error)
 {
     struct draft draft;
-    enum weir_status status = ret_envelope == NULL ? WEIR_EINVAL : check(&draft, given);
+    weiri_error_clear(ret_error);
+    enum weir_status status = weiri_check_given("ret_envelope", ret_envelope, ret_error);
+    if (status == WEIR_OK) {
+        status = check(&draft, given, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
     }
@@ -125,7 +137,7 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
     block.memory = weiri_alloc_zero(&draft.options.allocator, 1, block.size);
     if (block.memory == NULL) {
         weiri_plan_fini(&draft.recurrence.plan);
-        return WEIR_ENOMEM;
+        return weiri_explain(ret_error, WEIR_ENOMEM);
     }
     *ret_envelope = lay_out(&block, &draft);
     return WEIR_OK;

@@ -102,7 +102,8 @@ static inline weir_envelope *weiri_envelope_of(struct weir_item *item)
 }
 
 /* Checks stamps of options (stamps.c). WEIR_EINVAL, WEIR_ERANGE. */
-WEIR_NODISCARD enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count);
+WEIR_NODISCARD enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count,
+                                                   struct weir_error *ret_error);
 
 /* A schedule that is not under way, without sends. */
 void weiri_recur_reset(struct weiri_recurrence *recurrence);

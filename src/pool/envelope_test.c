@@ -27,7 +27,7 @@ TEST(getters, "an envelope tells the id, a copy of the type and the payload it w
     options.id = UINT64_MAX;
     options.type = type;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     type[0] = 'X';
     CHECK(weir_envelope_id(envelope) == UINT64_MAX);
     CHECK_STRING(weir_envelope_type(envelope), "mail");
@@ -42,7 +42,7 @@ TEST(defaults,
     struct weir_envelope_options options = {0};
     options.invoke = task_invoke;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_INT(weir_envelope_id(envelope), ==, 0);
     CHECK_STRING(weir_envelope_type(envelope), "");
     CHECK(weir_envelope_payload(envelope) == NULL);
@@ -80,7 +80,7 @@ TEST(borrowed_payload, "without a release function the payload is left alone")
     struct weir_envelope_options options = options_for(&task);
     options.release = NULL;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     weir_envelope_unref(envelope);
     CHECK_INT(counter_value(&task.released), ==, 0);
     task_fini(&task);
@@ -153,10 +153,10 @@ TEST(bad_input, "each bad option is refused with its status; nothing is made and
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         weir_envelope *envelope = NULL;
-        CHECK_STATUS(weir_envelope_new(rows[i].options, &envelope), rows[i].status);
+        CHECK_STATUS(weir_envelope_new(rows[i].options, &envelope, NULL), rows[i].status);
         CHECK(envelope == NULL);
     }
-    CHECK_STATUS(weir_envelope_new(&good, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_envelope_new(&good, NULL, NULL), WEIR_EINVAL);
     CHECK_INT(test_allocated_blocks(), ==, 0);
     CHECK_INT(counter_value(&task.released), ==, 0);
     task_fini(&task);
@@ -180,7 +180,7 @@ static size_t bytes_of(const struct weir_envelope_options *options)
 {
     size_t before = test_allocated_bytes();
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(options, &envelope, NULL), WEIR_OK);
     size_t bytes = test_allocated_bytes() - before;
     weir_envelope_unref(envelope);
     return bytes;
@@ -280,7 +280,7 @@ TEST(parts, "whichever parts an envelope has, each is found as it was given, and
     for (unsigned parts = 0; parts < 2 * TYPE; parts++) {
         struct weir_envelope_options options = options_with(parts, stamps, &isolation);
         weir_envelope *envelope;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
         check_parts(envelope, parts, stamps);
         weir_envelope_unref(envelope);
         CHECK_INT(test_allocated_blocks(), ==, 0);
@@ -295,11 +295,11 @@ TEST(deadline_of_interval, "a deadline may be as long as the interval, and of a 
     options.deadline_ns = 10;
     options.interval_ns = 10;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     weir_envelope_unref(envelope);
     options.deadline_ns = INT64_MAX;
     options.interval_ns = 0;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     weir_envelope_unref(envelope);
     task_fini(&task);
 }

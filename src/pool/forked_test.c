@@ -82,7 +82,7 @@ TEST(shared, "in a child what the parent's pools share may be freed like them, a
     weir_metrics *metrics;
     struct weir_metrics_options of_metrics = {0};
     of_metrics.allocator = *test_allocator();
-    CHECK_STATUS(weir_metrics_new(&of_metrics, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(&of_metrics, &metrics, NULL), WEIR_OK);
     CHECK_STATUS(weir_scope_new(test_allocator(), &scope), WEIR_OK);
     struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
@@ -91,12 +91,12 @@ TEST(shared, "in a child what the parent's pools share may be freed like them, a
     options.metrics = metrics;
     options.name = "pool";
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     pid_t child = fork();
     if (child == 0) {
         weir_pool *none = NULL;
-        CHECK_STATUS(weir_pool_new(&options, &none), WEIR_EFORKED);
+        CHECK_STATUS(weir_pool_new(&options, &none, NULL), WEIR_EFORKED);
         free_all(pool, scope, metrics);
         test_end_child();
     }
@@ -179,12 +179,12 @@ TEST(no_memory, "without memory to learn of forks nothing is made that must")
     has_no_memory = true;
     CHECK_INT(weiri_forked_mark(), ==, 0);
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &clock), WEIR_ENOMEM);
-    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_ENOMEM);
-    CHECK_STATUS(weir_limiter_default_new(NULL, &limiter), WEIR_ENOMEM);
-    CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_ENOMEM);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_ENOMEM);
+    CHECK_STATUS(weir_limiter_default_new(NULL, &limiter, NULL), WEIR_ENOMEM);
+    CHECK_STATUS(weir_queue_new(NULL, &queue, NULL), WEIR_ENOMEM);
     CHECK_STATUS(weir_scope_new(NULL, &scope), WEIR_ENOMEM);
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_ENOMEM);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_ENOMEM);
     has_no_memory = false;
-    CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &queue, NULL), WEIR_OK);
     weir_queue_free(queue);
 }

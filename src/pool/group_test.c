@@ -54,7 +54,7 @@ static void scene_init(struct scene *scene, size_t workers, size_t capacity, uin
     options.capacity = capacity;
     options.group_limit = limit;
     options.flags = flags;
-    CHECK_STATUS(weir_pool_new(&options, &scene->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &scene->pool, NULL), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         struct task *task = &scene->tasks[i];
         task_init(task);
@@ -70,7 +70,7 @@ static void scene_init(struct scene *scene, size_t workers, size_t capacity, uin
         if (groups[i] != ' ') {
             of_envelope.group = weir_key_bytes(&groups[i], 1);
         }
-        CHECK_STATUS(weir_envelope_new(&of_envelope, &scene->envelopes[i]), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&of_envelope, &scene->envelopes[i], NULL), WEIR_OK);
     }
 }
 
@@ -255,14 +255,14 @@ TEST(bad_input, "a group without its bytes, or with too many, is refused")
     options.invoke = task_invoke;
     weir_envelope *none = NULL;
     options.group = weir_key_bytes(NULL, 1);
-    CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_EINVAL);
+    CHECK_STATUS(weir_envelope_new(&options, &none, NULL), WEIR_EINVAL);
     struct weir_item item = {0};
     options.group = weir_key_item(&item);
-    CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_EINVAL);
+    CHECK_STATUS(weir_envelope_new(&options, &none, NULL), WEIR_EINVAL);
     options.group = weir_key_bytes(&options, SIZE_MAX);
-    CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_ETOOBIG);
+    CHECK_STATUS(weir_envelope_new(&options, &none, NULL), WEIR_ETOOBIG);
     options.group = weir_key_bytes(&options, 65537);
-    CHECK_STATUS(weir_envelope_new(&options, &none), WEIR_ETOOBIG);
+    CHECK_STATUS(weir_envelope_new(&options, &none, NULL), WEIR_ETOOBIG);
     CHECK(none == NULL);
 }
 
@@ -273,7 +273,7 @@ TEST_OOM(no_memory, "an envelope of a group is made whole or not at all")
     options.invoke = task_invoke;
     options.group = weir_key_bytes("customer", 8);
     weir_envelope *envelope = NULL;
-    if (!CHECK_OR_OOM(weir_envelope_new(&options, &envelope))) {
+    if (!CHECK_OR_OOM(weir_envelope_new(&options, &envelope, NULL))) {
         CHECK(envelope != NULL);
     }
     weir_envelope_unref(envelope);
@@ -293,7 +293,7 @@ TEST_OOM(displaces_nothing, "a send that fails for lack of memory has displaced 
     options.group_limit = 1;
     one.allocator = *test_allocator();
     one.invoke = task_invoke;
-    if (CHECK_OR_OOM(weir_pool_new(&options, &pool))) {
+    if (CHECK_OR_OOM(weir_pool_new(&options, &pool, NULL))) {
         return;
     }
     for (int i = 0; i < 70; i++) {
@@ -301,7 +301,7 @@ TEST_OOM(displaces_nothing, "a send that fails for lack of memory has displaced 
         weir_envelope *envelope = NULL;
         (void)snprintf(name, sizeof(name), "a customer with a long name, number %d", i);
         one.group = weir_key_bytes(name, strlen(name));
-        if (CHECK_OR_OOM(weir_envelope_new(&one, &envelope))) {
+        if (CHECK_OR_OOM(weir_envelope_new(&one, &envelope, NULL))) {
             continue;
         }
         bool was_oom = CHECK_OR_OOM(weir_pool_send(pool, envelope));

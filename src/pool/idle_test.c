@@ -122,7 +122,7 @@ static weir_envelope *distant_for(struct task *task)
     options.interval_ns = WEIR_SECONDS(3600);
     options.schedule = &schedule;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     return envelope;
 }
 

@@ -209,7 +209,7 @@ TEST(context, "in the child the context works, with the values that were left in
     options.deadline_ns = WEIR_SECONDS(3600);
     options.isolation = &isolation;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
     CHECK_INT(isolated.status, ==, WEIR_EUSER + 1);
@@ -373,7 +373,7 @@ static void refuse(unsigned call, unsigned error, enum weir_status expected, con
     options.payload = facts;
     options.invoke = forbid;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     weir_envelope_unref(envelope);
     isolated_run(pool, &isolated, NULL);
@@ -406,7 +406,7 @@ TEST(bad_options, "isolation options are checked when the envelope is made")
         options.invoke = forbid;
         options.isolation = &cases[i].isolation;
         weir_envelope *envelope = NULL;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), cases[i].status);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), cases[i].status);
         CHECK(envelope == NULL);
     }
 }

@@ -163,7 +163,7 @@ static weir_pool *logging_pool(struct journal *journal, size_t workers)
     options.log = note;
     options.log_arg = journal;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     return pool;
 }
 
@@ -244,7 +244,7 @@ TEST(named, "the lines of a pool with a name begin with it")
     options.log = note;
     options.log_arg = &journal;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STRING(weir_pool_name(pool), "mail");
     CHECK_STRING(weir_pool_name(NULL), "");
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);

@@ -40,14 +40,14 @@ static void collect_pool(struct weiri_source *source, union weiri_sample *ret_sa
     weiri_pool_unlock(pool);
 }
 
-enum weir_status weiri_pool_publish(weir_pool *pool)
+enum weir_status weiri_pool_publish(weir_pool *pool, struct weir_error *ret_error)
 {
     weir_metrics *metrics = pool->options.metrics;
     if (metrics == NULL) {
         return WEIR_OK;
     }
     if (pool->options.name == NULL) {
-        return WEIR_EINVAL;
+        return weiri_fail(ret_error, WEIR_EINVAL, "name is NULL: expected one beside metrics");
     }
     pool->core.meter = &pool->meter; /* before another thread knows the pool */
     pool->core.times_items = true;
@@ -55,11 +55,11 @@ enum weir_status weiri_pool_publish(weir_pool *pool)
         .kind = WEIRI_SOURCE_QUEUE, .name = pool->options.name, .collect = collect_queue};
     pool->pool_source = (struct weiri_source){
         .kind = WEIRI_SOURCE_POOL, .name = pool->options.name, .collect = collect_pool};
-    enum weir_status status = weiri_metrics_add(metrics, &pool->queue_source);
+    enum weir_status status = weiri_metrics_add(metrics, &pool->queue_source, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    status = weiri_metrics_add(metrics, &pool->pool_source);
+    status = weiri_metrics_add(metrics, &pool->pool_source, ret_error);
     if (status != WEIR_OK) {
         weiri_metrics_remove(metrics, &pool->queue_source);
         return status;

@@ -44,7 +44,7 @@ static weir_pool *logging_pool(struct log *log, size_t workers)
     options.log = log == NULL ? NULL : note;
     options.log_arg = log;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     return pool;
 }
@@ -60,7 +60,7 @@ static weir_envelope *envelope_of(struct task *task, uint64_t id, const char *ty
     options.outcome = task_outcome;
     options.release = task_release;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     return envelope;
 }
 
@@ -239,7 +239,7 @@ TEST(after_failure, "the message of an after hook's panic is none of a run that 
     options.failure = note_message;
     options.flags = WEIR_ENVELOPE_AFTER_ALWAYS;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     weir_pool *pool = pool_with(1, 0, NULL);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);

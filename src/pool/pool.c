@@ -21,43 +21,58 @@
  * more than two only meet at the mutex. */
 #define WOKEN_MAX 2
 
-static enum weir_status normalize_runs(struct weir_pool_options *options)
+static enum weir_status normalize_runs(struct weir_pool_options *options,
+                                       struct weir_error *ret_error)
 {
-    bool is_unheard = options->overdue != NULL && options->overdue_ns == 0;
-    if ((options->flags & ~FLAGS_KNOWN) != 0 || is_unheard) {
-        return WEIR_EINVAL;
+    if (options->overdue != NULL && options->overdue_ns == 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "overdue_ns is 0: expected a time beside the function overdue");
     }
-    if (options->overdue_ns < 0 || options->hook_min_ns < 0 ||
-        options->hook_fraction > HOOK_FRACTION_MAX) {
+    if (weiri_check_number("overdue_ns", options->overdue_ns, 0, INT64_MAX, ret_error) != WEIR_OK ||
+        weiri_check_number("hook_min_ns", options->hook_min_ns, 0, INT64_MAX, ret_error) !=
+            WEIR_OK ||
+        weiri_check_number("hook_fraction", options->hook_fraction, 0, HOOK_FRACTION_MAX,
+                           ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
     options->hook_min_ns = options->hook_min_ns != 0 ? options->hook_min_ns : HOOK_MIN_NS;
     options->hook_fraction = options->hook_fraction != 0 ? options->hook_fraction : HOOK_FRACTION;
-    return weiri_stamps_check(options->stamps, options->stamp_count);
+    return weiri_stamps_check(options->stamps, options->stamp_count, ret_error);
 }
 
 static enum weir_status normalize(struct weir_pool_options *dst,
-                                  const struct weir_pool_options *src)
+                                  const struct weir_pool_options *src, struct weir_error *ret_error)
 {
-    if (src == NULL) {
+    if (weiri_check_given("options", src, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     *dst = *src;
-    if (weiri_allocator_init(&dst->allocator, &src->allocator) != WEIR_OK) {
+    if (weiri_allocator_init(&dst->allocator, &src->allocator, ret_error) != WEIR_OK ||
+        weiri_check_flags(dst->flags, FLAGS_KNOWN, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (dst->clock == NULL) {
         dst->clock = weir_clock_monotonic();
     }
     bool is_ordered = (dst->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
-    if (dst->when_full > WEIR_FULL_DROP_OLDEST || (is_ordered && dst->group_limit > 1) ||
-        dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
+    if (dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "workers is %zu: expected 1 to %d", dst->workers,
+                          WEIRI_WORKERS_MAX);
+    }
+    if (is_ordered && dst->group_limit > 1) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "group_limit is %" PRIu32
+                          ": expected 0 or 1 beside WEIR_POOL_ORDERED_GROUPS",
+                          dst->group_limit);
+    }
+    if (weiri_check_number("when_full", dst->when_full, 0, WEIR_FULL_DROP_OLDEST, ret_error) !=
+        WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (is_ordered) {
         dst->group_limit = 1;
     }
-    enum weir_status status = normalize_runs(dst);
+    enum weir_status status = normalize_runs(dst, ret_error);
     if (status == WEIR_OK) {
         status = weiri_clock_check(dst->clock);
     }
@@ -117,15 +132,15 @@ static enum weir_status copy_options(weir_pool *pool, const struct weir_pool_opt
     return WEIR_OK;
 }
 
-static enum weir_status make_limiter(weir_pool *pool)
+static enum weir_status make_limiter(weir_pool *pool, struct weir_error *ret_error)
 {
     if (pool->options.limiter != NULL) {
         return WEIR_OK;
     }
     struct weir_limiter_options options = {0};
     options.allocator = pool->options.allocator;
-    enum weir_status status =
-        weir_limiter_exponential_new(RETRY_MIN_NS, RETRY_MAX_NS, &options, &pool->own_limiter);
+    enum weir_status status = weir_limiter_exponential_new(RETRY_MIN_NS, RETRY_MAX_NS, &options,
+                                                           &pool->own_limiter, ret_error);
     pool->options.limiter = pool->own_limiter;
     return status;
 }
@@ -167,11 +182,12 @@ static void fini(weir_pool *pool)
 }
 
 /* Makes the parts whose making can fail. */
-static enum weir_status make_parts(weir_pool *pool, const struct weir_pool_options *options)
+static enum weir_status make_parts(weir_pool *pool, const struct weir_pool_options *options,
+                                   struct weir_error *ret_error)
 {
     enum weir_status status = copy_options(pool, options);
     if (status == WEIR_OK) {
-        status = make_limiter(pool);
+        status = make_limiter(pool, ret_error);
     }
     if (status == WEIR_OK) {
         weiri_pool_lock(pool);
@@ -182,27 +198,32 @@ static enum weir_status make_parts(weir_pool *pool, const struct weir_pool_optio
         status = weiri_watchdog_init(&pool->watchdog, &pool->contexts, options->overdue_ns,
                                      tell_overdue, pool);
     }
-    return status == WEIR_OK ? weiri_pool_publish(pool) : status;
+    return status == WEIR_OK ? weiri_pool_publish(pool, ret_error) : status;
 }
 
-enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool **ret_pool)
+enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool **ret_pool,
+                               struct weir_error *ret_error)
 {
     struct weir_pool_options options;
-    enum weir_status status = ret_pool == NULL ? WEIR_EINVAL : normalize(&options, given);
+    weiri_error_clear(ret_error);
+    enum weir_status status = weiri_check_given("ret_pool", ret_pool, ret_error);
+    if (status == WEIR_OK) {
+        status = normalize(&options, given, ret_error);
+    }
     if (status != WEIR_OK) {
-        return status;
+        return weiri_explain(ret_error, status);
     }
     uint64_t process = weiri_forked_mark();
     weir_pool *pool = process == 0 ? NULL : weiri_alloc_zero(&options.allocator, 1, sizeof(*pool));
     if (pool == NULL) {
-        return WEIR_ENOMEM;
+        return weiri_explain(ret_error, WEIR_ENOMEM);
     }
     pool->process = process;
     fill(pool, &options);
-    status = make_parts(pool, &options);
+    status = make_parts(pool, &options, ret_error);
     if (status != WEIR_OK) {
         fini(pool);
-        return status;
+        return weiri_explain(ret_error, status);
     }
     /* Last, since other threads step the clock and cancel the scope. */
     weiri_clock_attach(pool->options.clock, &pool->clock_user);

@@ -257,7 +257,7 @@ void weiri_pool_on_cancel(struct weiri_membership *membership);
 
 /* Shows the pool and its queue in the registry of its options, if any. WEIR_EBUSY (the name is
  * taken), WEIR_EINVAL (it is empty or not UTF-8), WEIR_EFORKED. */
-WEIR_NODISCARD enum weir_status weiri_pool_publish(weir_pool *pool);
+WEIR_NODISCARD enum weir_status weiri_pool_publish(weir_pool *pool, struct weir_error *ret_error);
 void weiri_pool_unpublish(weir_pool *pool);
 
 #endif

@@ -144,10 +144,10 @@ TEST(bad_input, "each bad option is refused with its status, and nothing is made
                                               &half_allocator};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         weir_pool *pool = NULL;
-        CHECK_STATUS(weir_pool_new(rows[i], &pool), WEIR_EINVAL);
+        CHECK_STATUS(weir_pool_new(rows[i], &pool, NULL), WEIR_EINVAL);
         CHECK(pool == NULL);
     }
-    CHECK_STATUS(weir_pool_new(&good, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&good, NULL, NULL), WEIR_EINVAL);
     CHECK_INT(test_allocated_blocks(), ==, 0);
 
     struct weir_pool_counts counts = {.queued = 77};
@@ -186,7 +186,7 @@ TEST(bad_runs, "options about runs out of range are refused with their status")
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         weir_pool *pool = NULL;
-        CHECK_STATUS(weir_pool_new(rows[i].options, &pool), rows[i].status);
+        CHECK_STATUS(weir_pool_new(rows[i].options, &pool, NULL), rows[i].status);
         CHECK(pool == NULL);
     }
     CHECK_INT(test_allocated_blocks(), ==, 0);
@@ -208,7 +208,7 @@ TEST_OOM(no_memory_for_stamps, "the same of a pool with stamps")
     options.stamps = stamps;
     options.stamp_count = 2;
     weir_pool *pool = NULL;
-    if (!CHECK_OR_OOM(weir_pool_new(&options, &pool))) {
+    if (!CHECK_OR_OOM(weir_pool_new(&options, &pool, NULL))) {
         weir_pool_free(pool);
     }
 }
@@ -246,7 +246,7 @@ TEST(many, "of many envelopes on many workers each is run exactly once")
         options.payload = &runs[i];
         options.invoke = count_run;
         weir_envelope *envelope;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         weir_envelope_unref(envelope);
     }

@@ -381,7 +381,7 @@ static void stop_periodic(uint32_t flags, int expected_runs)
     options.release = task_release;
     options.interval_ns = 10;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     weir_envelope_unref(envelope);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);

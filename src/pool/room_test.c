@@ -26,7 +26,7 @@ static void scene_init(struct scene *scene, size_t capacity, uint32_t when_full)
     options.capacity = capacity;
     options.when_full = when_full;
     options.clock = scene->clock;
-    CHECK_STATUS(weir_pool_new(&options, &scene->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &scene->pool, NULL), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         task_init(&scene->tasks[i]);
         scene->envelopes[i] = envelope_for(&scene->tasks[i], 0);

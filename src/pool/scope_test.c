@@ -15,7 +15,7 @@ static void scoped_crew_init(struct crew *crew, weir_scope *scope)
     options.workers = 1;
     options.clock = crew->clock;
     options.scope = scope;
-    CHECK_STATUS(weir_pool_new(&options, &crew->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &crew->pool, NULL), WEIR_OK);
     for (int i = 0; i < TASKS_MAX; i++) {
         crew->tasks[i].pool = crew->pool;
     }

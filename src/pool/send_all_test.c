@@ -23,7 +23,7 @@ static bool scene_init(struct scene *scene, size_t capacity, uint32_t when_full)
     options.capacity = capacity;
     options.when_full = when_full;
     scene->pool = NULL;
-    bool is_made = !CHECK_OR_OOM(weir_pool_new(&options, &scene->pool));
+    bool is_made = !CHECK_OR_OOM(weir_pool_new(&options, &scene->pool, NULL));
     for (int i = 0; i < COUNT; i++) {
         task_init(&scene->tasks[i]);
         scene->envelopes[i] = envelope_for(&scene->tasks[i], 0);
@@ -182,11 +182,11 @@ TEST(bad_input, "sends without a pool or an envelope, and unknown policies, are 
     options.workers = 1;
     options.when_full = WEIR_FULL_DROP_OLDEST + 1;
     weir_pool *none = NULL;
-    CHECK_STATUS(weir_pool_new(&options, &none), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&options, &none, NULL), WEIR_EINVAL);
     options.when_full = WEIR_FULL_WAIT;
     options.flags = WEIR_POOL_ORDERED_GROUPS;
     options.group_limit = 2;
-    CHECK_STATUS(weir_pool_new(&options, &none), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&options, &none, NULL), WEIR_EINVAL);
     CHECK(none == NULL);
     scene_fini(&scene);
 }

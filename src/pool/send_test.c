@@ -30,7 +30,7 @@ TEST(no_outcome, "an envelope without an outcome function runs as well")
     options.payload = &task;
     options.invoke = task_invoke;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     weir_pool *pool = pool_with(1, 0, NULL);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
@@ -121,7 +121,7 @@ TEST(from_an_outcome, "an outcome may have its envelope tried again later, with 
     options.outcome = try_again;
     options.release = task_release;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     task.pool = pool;
     task.body = fail_twice;
     task.delay_ns = 5;
@@ -171,7 +171,7 @@ TEST(in_order, "one worker runs envelopes in the order of their sends")
         options.payload = &notes[i];
         options.invoke = note_order;
         weir_envelope *envelope;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         weir_envelope_unref(envelope); /* sent and forgotten */
     }

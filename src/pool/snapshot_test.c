@@ -56,7 +56,7 @@ TEST(one, "an envelope in flight is found by its id, with a reference")
     struct weir_envelope_options options = task_envelope(&task);
     options.id = 42;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     struct weir_pool_item item = {.due_ns = 77};
     CHECK_STATUS(weir_pool_lookup(pool, 42, &item), WEIR_ENOTFOUND);
     CHECK_INT(item.due_ns, ==, 77);
@@ -101,7 +101,7 @@ static void periodic_init(struct periodic *periodic, const struct weir_schedule 
     options.id = 42;
     options.interval_ns = interval_ns;
     options.schedule = schedule;
-    CHECK_STATUS(weir_envelope_new(&options, &periodic->envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &periodic->envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(periodic->pool, periodic->envelope), WEIR_OK);
     CHECK_INT(look_up(periodic->pool, 42).firing_ns, ==, -1); /* it has not begun */
     CHECK_STATUS(weir_pool_start(periodic->pool), WEIR_OK);
@@ -196,7 +196,7 @@ TEST(firing_cron, "of a cron expression it is the firing, not the next look at t
     of_envelope.id = 42;
     of_envelope.schedule = &schedule;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     pass_by(pool);

@@ -15,17 +15,20 @@ struct weir_next {
 /* As many frames of the user's own are on a worker's stack at once. */
 #define STAMPS_MAX 1024
 
-enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count)
+enum weir_status weiri_stamps_check(const struct weir_stamp *stamps, size_t count,
+                                    struct weir_error *ret_error)
 {
     if (count > STAMPS_MAX) {
-        return WEIR_ERANGE;
+        return weiri_fail(ret_error, WEIR_ERANGE, "stamp_count is %zu: expected at most %d", count,
+                          STAMPS_MAX);
     }
     if (stamps == NULL && count > 0) {
-        return WEIR_EINVAL;
+        return weiri_fail(ret_error, WEIR_EINVAL, "stamps is NULL and stamp_count %zu", count);
     }
     for (size_t i = 0; i < count; i++) {
         if (stamps[i].fn == NULL) {
-            return WEIR_EINVAL;
+            return weiri_fail(ret_error, WEIR_EINVAL, "stamps[%zu].fn is NULL: expected a function",
+                              i);
         }
     }
     return WEIR_OK;

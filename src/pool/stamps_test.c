@@ -113,11 +113,11 @@ TEST(copied, "the arrays are copied: what becomes of the caller's does not matte
     struct weir_pool_options pool = script_pool(&script);
     pool.stamps = stamps;
     pool.stamp_count = 1;
-    CHECK_STATUS(weir_pool_new(&pool, &script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&pool, &script.pool, NULL), WEIR_OK);
     struct weir_envelope_options envelope = script_envelope(&script, 0);
     envelope.stamps = stamps;
     envelope.stamp_count = 1;
-    CHECK_STATUS(weir_envelope_new(&envelope, &script.envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&envelope, &script.envelope, NULL), WEIR_OK);
     stamps[0] = (struct weir_stamp){0};
     CHECK_STATUS(weir_pool_start(script.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
@@ -178,12 +178,12 @@ TEST(no_allocations, "a run with hooks, stamps, a deadline and retries takes no 
 TEST(refused, "stamps without a function, without an array, too many")
 {
     struct weir_stamp stamps[2] = {{mark_stamp, NULL}, {NULL, NULL}};
-    CHECK_STATUS(weiri_stamps_check(NULL, 0), WEIR_OK);
-    CHECK_STATUS(weiri_stamps_check(stamps, 0), WEIR_OK);
-    CHECK_STATUS(weiri_stamps_check(stamps, 1), WEIR_OK);
-    CHECK_STATUS(weiri_stamps_check(stamps, 2), WEIR_EINVAL);
-    CHECK_STATUS(weiri_stamps_check(NULL, 1), WEIR_EINVAL);
-    CHECK_STATUS(weiri_stamps_check(stamps, 1025), WEIR_ERANGE);
+    CHECK_STATUS(weiri_stamps_check(NULL, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_stamps_check(stamps, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_stamps_check(stamps, 1, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_stamps_check(stamps, 2, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weiri_stamps_check(NULL, 1, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weiri_stamps_check(stamps, 1025, NULL), WEIR_ERANGE);
 }
 
 TEST(nulls, "to go on takes where to, and the context")
@@ -217,7 +217,7 @@ TEST(own_stamps, "workers at once run each envelope with its own stamps, never a
     options.stamps = of_pool;
     options.stamp_count = 3;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     struct task tasks[ENVELOPES];
     weir_envelope *envelopes[ENVELOPES];
     for (size_t i = 0; i < ENVELOPES; i++) {
@@ -230,7 +230,7 @@ TEST(own_stamps, "workers at once run each envelope with its own stamps, never a
         envelope.outcome = task_outcome;
         envelope.stamps = &own;
         envelope.stamp_count = 1;
-        CHECK_STATUS(weir_envelope_new(&envelope, &envelopes[i]), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&envelope, &envelopes[i], NULL), WEIR_OK);
     }
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     for (uint64_t round = test_scaled(500); round > 0; round--) {

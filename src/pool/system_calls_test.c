@@ -71,7 +71,7 @@ static void send_endless(void)
     options.after = hook_after;
     options.success = hook_success;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(endless.pool, envelope), WEIR_OK);
     weir_envelope_unref(envelope);
 }
@@ -91,7 +91,7 @@ static _Noreturn void run_all(int64_t overdue_ns)
     struct weir_pool_options options = {0};
     options.workers = 1;
     options.overdue_ns = overdue_ns;
-    CHECK_STATUS(weir_pool_new(&options, &endless.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &endless.pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(endless.pool), WEIR_OK);
     const struct weiri_watchdog *dog = &endless.pool->watchdog;
     while (overdue_ns != 0 && !is_asleep(dog)) {
@@ -171,12 +171,12 @@ static _Noreturn void run_queue(int64_t drains)
 {
     struct weir_pool_options options = {0};
     options.workers = 1;
-    CHECK_STATUS(weir_pool_new(&options, &watched.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &watched.pool, NULL), WEIR_OK);
     for (int i = 0; i < QUEUE; i++) {
         struct weir_envelope_options of_envelope = {0};
         of_envelope.invoke = run_watched;
         weir_envelope *envelope;
-        CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(watched.pool, envelope), WEIR_OK);
     }
     CHECK_STATUS(weir_pool_start(watched.pool), WEIR_OK);

@@ -51,7 +51,7 @@ static weir_pool *watched_pool(struct told *told, weir_clock *clock, int64_t ove
     options.overdue = overdue;
     options.overdue_arg = told;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     return pool;
 }
@@ -115,7 +115,7 @@ TEST(hooks, "it tells of a hook too, past the hook's own limit")
     options.outcome = task_outcome;
     options.success = slow_success;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     counter_wait(&in_hook, 1);
     CHECK_STATUS(weir_clock_advance(clock, WEIR_MS(804)), WEIR_OK);
@@ -214,10 +214,10 @@ TEST(bad_options, "a negative time is refused, and somebody to tell without a ti
     options.workers = 1;
     options.overdue_ns = -1;
     weir_pool *pool = NULL;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_ERANGE);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_ERANGE);
     options.overdue_ns = 0;
     options.overdue = overdue;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_EINVAL);
     CHECK(pool == NULL);
 }
 
@@ -228,7 +228,7 @@ TEST_OOM(no_memory, "without memory for its watchdog there is no pool")
     options.workers = 2;
     options.overdue_ns = 1;
     weir_pool *pool = NULL;
-    if (!CHECK_OR_OOM(weir_pool_new(&options, &pool))) {
+    if (!CHECK_OR_OOM(weir_pool_new(&options, &pool, NULL))) {
         weir_pool_free(pool);
     }
 }

@@ -10,7 +10,7 @@ static weir_queue *new_queue(void)
     struct weir_queue_options options = {0};
     weir_queue *queue;
     options.allocator = *test_allocator();
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_OK);
     return queue;
 }
 

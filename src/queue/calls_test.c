@@ -96,7 +96,7 @@ static void make_world(const struct one *one, struct world *world, bool tells)
                     : one->mode == SUPERSEDING ? WEIR_QUEUE_SUPERSEDE
                                                : 0;
     options.touch = tells ? see_add : NULL;
-    CHECK_STATUS(weir_queue_new(&options, &world->queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &world->queue, NULL), WEIR_OK);
     if (one->mode == WATCHED) {
         int fd;
         CHECK_STATUS(weir_queue_fd(world->queue, &fd), WEIR_OK);

@@ -115,7 +115,7 @@ static weir_queue *new_queue(weir_metrics *metrics, weir_clock *clock)
     options.name = "a";
     options.clock = clock;
     weir_queue *queue;
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_OK);
     return queue;
 }
 
@@ -201,7 +201,7 @@ TEST(metrics,
      "so it is for a registry: it cannot be written or entered, and freeing it does nothing")
 {
     weir_metrics *metrics;
-    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_OK);
     weir_queue *queue = new_queue(metrics, NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -210,7 +210,7 @@ TEST(metrics,
         options.name = "b";
         weir_queue *own;
         CHECK_INT(weir_metrics_write(metrics, write_nothing, NULL), ==, WEIR_EFORKED);
-        CHECK_STATUS(weir_queue_new(&options, &own), WEIR_EFORKED);
+        CHECK_STATUS(weir_queue_new(&options, &own, NULL), WEIR_EFORKED);
         weir_queue_free(queue);
         weir_metrics_free(metrics);
         test_end_child();
@@ -233,11 +233,11 @@ TEST(clock, "a manual clock can be read, but not stepped or used, and freeing it
         weir_queue *own;
         CHECK_STATUS(weir_clock_advance(clock, 1), WEIR_EFORKED);
         CHECK_INT(weir_clock_now(clock), ==, 7);
-        CHECK_STATUS(weir_queue_new(&options, &own), WEIR_EFORKED);
+        CHECK_STATUS(weir_queue_new(&options, &own, NULL), WEIR_EFORKED);
         weir_queue_free(queue);
         weir_clock_free(clock);
         options.clock = weir_clock_monotonic();
-        CHECK_STATUS(weir_queue_new(&options, &own), WEIR_OK);
+        CHECK_STATUS(weir_queue_new(&options, &own, NULL), WEIR_OK);
         weir_queue_free(own);
         test_end_child();
     }
@@ -252,7 +252,7 @@ TEST(limiter, "a limiter answers WEIR_EFORKED, and knows nothing")
     weir_limiter *limiter;
     struct weir_key key = weir_key_string("a");
     int64_t delay_ns = 77;
-    CHECK_STATUS(weir_limiter_default_new(NULL, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(NULL, &limiter, NULL), WEIR_OK);
     CHECK_STATUS(weir_limiter_when(limiter, key, 0, &delay_ns), WEIR_OK);
     pid_t child = fork();
     if (child == 0) {
@@ -264,7 +264,7 @@ TEST(limiter, "a limiter answers WEIR_EFORKED, and knows nothing")
         struct weir_queue_options options = {0};
         options.limiter = limiter;
         weir_queue *own;
-        CHECK_STATUS(weir_queue_new(&options, &own), WEIR_OK);
+        CHECK_STATUS(weir_queue_new(&options, &own, NULL), WEIR_OK);
         CHECK_STATUS(weir_queue_add_rate_limited(own, key), WEIR_EFORKED);
         weir_queue_free(own);
         CHECK_STATUS(weir_limiter_free(limiter), WEIR_EFORKED);

@@ -67,7 +67,7 @@ static weir_queue *offering_queue(uint32_t flags)
         (struct weir_allocator){offering_alloc, offering_resize, offering_release, NULL};
     options.flags = flags;
     weir_queue *queue;
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_OK);
     return queue;
 }
 
@@ -79,7 +79,7 @@ static void pair_init(uint32_t flags, int64_t delay_ns)
     pair.offered = ITEMS;
     pair.delay_ns = delay_ns;
     pair.from = offering_queue(flags);
-    CHECK_STATUS(weir_queue_new(&options, &pair.to), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &pair.to, NULL), WEIR_OK);
 }
 
 /* The item is the other queue's, or can be. */
@@ -239,7 +239,7 @@ static void check_players(uint32_t flags, bool cancels, bool other_cancels)
         struct weir_queue_options options = {0};
         options.allocator = *test_allocator();
         options.flags = flags;
-        CHECK_STATUS(weir_queue_new(&options, &players[i].queue), WEIR_OK);
+        CHECK_STATUS(weir_queue_new(&options, &players[i].queue, NULL), WEIR_OK);
     }
     atomic_store(&holder, &players[1]);
     struct test_thread *thread = test_start(play, &players[0]);

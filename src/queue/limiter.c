@@ -8,17 +8,17 @@
 
 enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops, size_t self_size,
                                     const struct weir_allocator *allocator,
-                                    weir_limiter **ret_limiter)
+                                    weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
     struct weir_allocator memory;
-    if (weiri_allocator_init(&memory, allocator) != WEIR_OK) {
+    if (weiri_allocator_init(&memory, allocator, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     size_t size = sizeof(weir_limiter) + self_size;
     uint64_t process = weiri_forked_mark();
     weir_limiter *limiter = process != 0 ? weiri_alloc_zero(&memory, 1, size) : NULL;
     if (limiter == NULL) {
-        return WEIR_ENOMEM;
+        return weiri_explain(ret_error, WEIR_ENOMEM);
     }
     limiter->ops = *ops;
     limiter->self = limiter->memory;
@@ -31,14 +31,23 @@ enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops, size_t s
 
 enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self,
                                   const struct weir_allocator *allocator,
-                                  weir_limiter **ret_limiter)
+                                  weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
-    if (ops == NULL || ret_limiter == NULL || ops->when == NULL || ops->forget == NULL ||
-        ops->num_requeues == NULL || ops->destroy == NULL) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("ops", ops, ret_error) != WEIR_OK ||
+        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
+    const char *missing = ops->when == NULL           ? "when"
+                          : ops->forget == NULL       ? "forget"
+                          : ops->num_requeues == NULL ? "num_requeues"
+                          : ops->destroy == NULL      ? "destroy"
+                                                      : NULL;
+    if (missing != NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "ops->%s is NULL: expected a function", missing);
+    }
     weir_limiter *limiter;
-    enum weir_status status = weiri_limiter_make(ops, 0, allocator, &limiter);
+    enum weir_status status = weiri_limiter_make(ops, 0, allocator, &limiter, ret_error);
     if (status == WEIR_OK) {
         limiter->self = self;
         *ret_limiter = limiter;

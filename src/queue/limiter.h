@@ -39,11 +39,12 @@ WEIR_NODISCARD enum weir_status weiri_limiter_when(weir_limiter *limiter, struct
                                                    int64_t now_ns, int64_t *ret_delay_ns);
 void weiri_limiter_forget(weir_limiter *limiter, struct weir_key key);
 
-/* Makes a supplied limiter. Its self is zeroed memory of self_size bytes, which is freed with it;
- * destroy frees only what self refers to. Errors: WEIR_EINVAL (allocator), WEIR_ENOMEM. */
+/* Makes the common part of a limiter. Its self is zeroed memory of self_size bytes, which is freed
+ * with it; destroy frees only what self refers to. Errors: WEIR_EINVAL (allocator), WEIR_ENOMEM. */
 WEIR_NODISCARD enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops,
                                                    size_t self_size,
                                                    const struct weir_allocator *allocator,
-                                                   weir_limiter **ret_limiter);
+                                                   weir_limiter **ret_limiter,
+                                                   struct weir_error *ret_error);
 
 #endif

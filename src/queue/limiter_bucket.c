@@ -1,5 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/sync.h"
@@ -108,17 +109,23 @@ static const struct weir_limiter_ops ops = {
 
 enum weir_status weir_limiter_bucket_new(double qps, uint64_t burst,
                                          const struct weir_allocator *allocator,
-                                         weir_limiter **ret_limiter) WEIRI_NO_TSA
+                                         weir_limiter **ret_limiter, struct weir_error *ret_error)
+    WEIRI_NO_TSA
 {
-    if (ret_limiter == NULL) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (!(qps > 0) || isinf(qps) || burst == 0 || burst > BURST_MAX) {
-        return WEIR_ERANGE;
+    if (!(qps > 0) || isinf(qps)) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "qps is %g: expected a number above 0", qps);
+    }
+    if (burst == 0 || burst > BURST_MAX) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "burst is %" PRIu64 ": expected 1 to %" PRIu64,
+                          burst, BURST_MAX);
     }
     weir_limiter *limiter;
     enum weir_status status =
-        weiri_limiter_make(&ops, sizeof(struct bucket_limiter), allocator, &limiter);
+        weiri_limiter_make(&ops, sizeof(struct bucket_limiter), allocator, &limiter, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

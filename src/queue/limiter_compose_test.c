@@ -129,7 +129,7 @@ TEST(max_of_undoes, "when one limiter refuses, those called before it have count
     weir_limiter *tokens = bucket(10, 1);
     weir_limiter *parts[] = {exponential(1, 1000), tokens, refusing};
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 3, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 3, test_allocator(), &limiter, NULL), WEIR_OK);
     for (int i = 0; i < 10; i++) {
         int64_t delay_ns = 123;
         CHECK_STATUS(weir_limiter_when(limiter, weir_key_string("a"), 0, &delay_ns), WEIR_EFULL);
@@ -143,7 +143,7 @@ TEST(max_of_undoes, "when one limiter refuses, those called before it have count
 TEST(max_of_in_place, "the result may replace the pointer to a limiter that was taken")
 {
     weir_limiter *parts[] = {exponential(1, 1000), bucket(10, 1)};
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &parts[0]), WEIR_OK);
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &parts[0], NULL), WEIR_OK);
     CHECK_INT(when(parts[0], "a", 0), ==, 1);
     CHECK_INT(when(parts[0], "a", 0), ==, WEIR_MS(100));
     CHECK_STATUS(weir_limiter_free(parts[0]), WEIR_OK);

@@ -3,20 +3,21 @@
 #include "queue/limiter.h"
 
 enum weir_status weir_limiter_default_new(const struct weir_limiter_options *options,
-                                          weir_limiter **ret_limiter)
+                                          weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
-    if (ret_limiter == NULL) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     const struct weir_allocator *allocator = options != NULL ? &options->allocator : NULL;
     weir_limiter *parts[2] = {NULL, NULL};
     enum weir_status status =
-        weir_limiter_exponential_new(WEIR_MS(5), WEIR_SECONDS(1000), options, &parts[0]);
+        weir_limiter_exponential_new(WEIR_MS(5), WEIR_SECONDS(1000), options, &parts[0], ret_error);
     if (status == WEIR_OK) {
-        status = weir_limiter_bucket_new(10, 100, allocator, &parts[1]);
+        status = weir_limiter_bucket_new(10, 100, allocator, &parts[1], ret_error);
     }
     if (status == WEIR_OK) {
-        status = weir_limiter_max_of_new(parts, 2, allocator, ret_limiter);
+        status = weir_limiter_max_of_new(parts, 2, allocator, ret_limiter, ret_error);
     }
     if (status != WEIR_OK) {
         (void)weir_limiter_free(parts[0]);

@@ -44,7 +44,7 @@ static weir_limiter *own_new(unsigned *destroyed)
         .destroy = own_destroy,
     };
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, destroyed, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&ops, destroyed, test_allocator(), &limiter, NULL), WEIR_OK);
     return limiter;
 }
 
@@ -53,14 +53,15 @@ TEST(free_used, "a limiter that others use is not freed, nor destroyed, until th
     unsigned destroyed = 0;
     weir_limiter *inner = own_new(&destroyed);
     weir_limiter *bucket;
-    CHECK_STATUS(weir_limiter_bucket_new(1, 1, test_allocator(), &bucket), WEIR_OK);
+    CHECK_STATUS(weir_limiter_bucket_new(1, 1, test_allocator(), &bucket, NULL), WEIR_OK);
     weir_limiter *parts[] = {inner, bucket};
     weir_limiter *max;
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &max), WEIR_OK);
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &max, NULL), WEIR_OK);
     weir_limiter *capped;
-    CHECK_STATUS(weir_limiter_with_max_wait_new(max, 50, test_allocator(), &capped), WEIR_OK);
+    CHECK_STATUS(weir_limiter_with_max_wait_new(max, 50, test_allocator(), &capped, NULL), WEIR_OK);
     weir_limiter *outer;
-    CHECK_STATUS(weir_limiter_with_jitter_new(capped, 0, 1, test_allocator(), &outer), WEIR_OK);
+    CHECK_STATUS(weir_limiter_with_jitter_new(capped, 0, 1, test_allocator(), &outer, NULL),
+                 WEIR_OK);
     weir_limiter *used[] = {inner, bucket, max, capped};
     for (size_t i = 0; i < sizeof(used) / sizeof(used[0]); i++) {
         CHECK_STATUS(weir_limiter_free(used[i]), WEIR_EBUSY);
@@ -86,7 +87,8 @@ TEST(free_shared, "a taken limiter that something else uses is left to the calle
     unsigned destroyed = 0;
     weir_limiter *inner = own_new(&destroyed);
     weir_limiter *outer;
-    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, 50, test_allocator(), &outer), WEIR_OK);
+    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, 50, test_allocator(), &outer, NULL),
+                 WEIR_OK);
     weiri_limiter_attach(inner);
     CHECK_STATUS(weir_limiter_free(outer), WEIR_OK);
     CHECK_INT(destroyed, ==, 0);
@@ -102,8 +104,9 @@ TEST(free_refused, "a limiter that a constructor refused to take is not used by 
     weir_limiter *inner = own_new(&destroyed);
     weir_limiter *outer = NULL;
     test_fail_allocation(1, true);
-    CHECK_STATUS(weir_limiter_max_of_new(&inner, 1, test_allocator(), &outer), WEIR_ENOMEM);
-    CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 1, test_allocator(), &outer), WEIR_ENOMEM);
+    CHECK_STATUS(weir_limiter_max_of_new(&inner, 1, test_allocator(), &outer, NULL), WEIR_ENOMEM);
+    CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 1, test_allocator(), &outer, NULL),
+                 WEIR_ENOMEM);
     test_fail_allocation(0, false);
     CHECK_STATUS(weir_limiter_free(inner), WEIR_OK);
     CHECK_INT(destroyed, ==, 1);

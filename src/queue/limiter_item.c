@@ -1,5 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <inttypes.h>
 #include <stdbool.h>
 
 #include "base/random.h"
@@ -91,12 +92,16 @@ static const struct weir_limiter_ops ops = {
 };
 
 static enum weir_status normalize(struct weir_limiter_options *dst,
-                                  const struct weir_limiter_options *src, int64_t longest_ns)
+                                  const struct weir_limiter_options *src, int64_t longest_ns,
+                                  struct weir_error *ret_error)
 {
     *dst = src != NULL ? *src : (struct weir_limiter_options){0};
-    if (dst->items_max > WEIRI_FAILURES_ITEMS_MAX || dst->forget_after_ns < 0) {
-        return WEIR_ERANGE;
+    if (dst->items_max > WEIRI_FAILURES_ITEMS_MAX) {
+        return weiri_fail(ret_error, WEIR_ERANGE, "items_max is %zu: expected at most %zu",
+                          dst->items_max, WEIRI_FAILURES_ITEMS_MAX);
     }
+    enum weir_status status =
+        weiri_check_number("forget_after_ns", dst->forget_after_ns, 0, INT64_MAX, ret_error);
     if (dst->items_max == 0) {
         dst->items_max = ITEMS_MAX_DEFAULT;
     }
@@ -105,22 +110,23 @@ static enum weir_status normalize(struct weir_limiter_options *dst,
         int64_t twice = weiri_time_add(longest_ns, longest_ns);
         dst->forget_after_ns = twice > FORGET_AFTER_DEFAULT ? twice : FORGET_AFTER_DEFAULT;
     }
-    return WEIR_OK;
+    return status;
 }
 
 static enum weir_status make(const struct answers *answers,
-                             const struct weir_limiter_options *options, weir_limiter **ret_limiter)
-    WEIRI_NO_TSA
+                             const struct weir_limiter_options *options, weir_limiter **ret_limiter,
+                             struct weir_error *ret_error) WEIRI_NO_TSA
 {
     struct weir_limiter_options normal;
     bool is_first_longer = answers->first_ns > answers->last_ns;
-    enum weir_status status =
-        normalize(&normal, options, is_first_longer ? answers->first_ns : answers->last_ns);
+    enum weir_status status = normalize(
+        &normal, options, is_first_longer ? answers->first_ns : answers->last_ns, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
     weir_limiter *limiter;
-    status = weiri_limiter_make(&ops, sizeof(struct item_limiter), &normal.allocator, &limiter);
+    status = weiri_limiter_make(&ops, sizeof(struct item_limiter), &normal.allocator, &limiter,
+                                ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -135,28 +141,38 @@ static enum weir_status make(const struct answers *answers,
 
 enum weir_status weir_limiter_exponential_new(int64_t base_ns, int64_t max_ns,
                                               const struct weir_limiter_options *options,
-                                              weir_limiter **ret_limiter)
+                                              weir_limiter **ret_limiter,
+                                              struct weir_error *ret_error)
 {
-    if (ret_limiter == NULL) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (base_ns < 0 || max_ns < base_ns) {
+    if (weiri_check_number("base_ns", base_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
+    if (max_ns < base_ns) {
+        return weiri_fail(ret_error, WEIR_ERANGE,
+                          "max_ns is %" PRId64 ": expected at least base_ns, %" PRId64, max_ns,
+                          base_ns);
+    }
     struct answers answers = {.first_ns = base_ns, .last_ns = max_ns, .is_doubling = true};
-    return make(&answers, options, ret_limiter);
+    return make(&answers, options, ret_limiter, ret_error);
 }
 
 enum weir_status weir_limiter_fast_slow_new(int64_t fast_ns, int64_t slow_ns, uint64_t fast_count,
                                             const struct weir_limiter_options *options,
-                                            weir_limiter **ret_limiter)
+                                            weir_limiter **ret_limiter,
+                                            struct weir_error *ret_error)
 {
-    if (ret_limiter == NULL) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (fast_ns < 0 || slow_ns < 0) {
+    if (weiri_check_number("fast_ns", fast_ns, 0, INT64_MAX, ret_error) != WEIR_OK ||
+        weiri_check_number("slow_ns", slow_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
     struct answers answers = {.first_ns = fast_ns, .last_ns = slow_ns, .first_count = fast_count};
-    return make(&answers, options, ret_limiter);
+    return make(&answers, options, ret_limiter, ret_error);
 }

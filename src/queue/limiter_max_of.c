@@ -101,16 +101,24 @@ static bool are_distinct(weir_limiter *const *limiters, size_t count)
 
 enum weir_status weir_limiter_max_of_new(weir_limiter *const *limiters, size_t count,
                                          const struct weir_allocator *allocator,
-                                         weir_limiter **ret_limiter)
+                                         weir_limiter **ret_limiter, struct weir_error *ret_error)
 {
-    if (limiters == NULL || count == 0 || ret_limiter == NULL || !are_distinct(limiters, count)) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("limiters", limiters, ret_error) != WEIR_OK ||
+        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
+    }
+    if (count == 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "count is 0: expected 1 or more");
+    }
+    if (!are_distinct(limiters, count)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "of limiters one is NULL or there twice");
     }
     /* The caller's array of pointers is in memory, so a size of a few more bytes does not overflow.
      */
     size_t self_size = sizeof(struct max_of) + count * sizeof(weir_limiter *);
     weir_limiter *limiter; /* ret_limiter may point into the array */
-    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, &limiter);
+    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, &limiter, ret_error);
     if (status != WEIR_OK) {
         return status;
     }

@@ -22,7 +22,7 @@ TEST(w9_options, "the memory of failures is bounded in number and age, as the op
     options.items_max = 2;
     options.forget_after_ns = 63;
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &limiter, NULL), WEIR_OK);
     CHECK_INT(when(limiter, "a", 0), ==, 1);
     CHECK_INT(when(limiter, "b", 1), ==, 1);
     CHECK_INT(when(limiter, "a", 2), ==, 2);
@@ -39,14 +39,14 @@ TEST(w9_default_age, "by default failures count on while the longest wait is wai
     struct weir_limiter_options options = limiter_options();
     weir_limiter *limiter;
     int64_t week = 7 * WEIR_SECONDS(86400);
-    CHECK_STATUS(weir_limiter_exponential_new(week, week, &options, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_exponential_new(week, week, &options, &limiter, NULL), WEIR_OK);
     CHECK_INT(when(limiter, "a", 0), ==, week);
     CHECK_INT(when(limiter, "a", 2 * week - 1), ==, week);
     CHECK_INT(count_of(limiter, "a"), ==, 2);
     CHECK_INT(when(limiter, "a", 4 * week), ==, week);
     CHECK_INT(count_of(limiter, "a"), ==, 1);
     weir_limiter_free(limiter);
-    CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(&options, &limiter, NULL), WEIR_OK);
     CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(5));
     CHECK_INT(when(limiter, "a", WEIR_SECONDS(86400) - 1), ==, WEIR_MS(10));
     CHECK_INT(when(limiter, "a", WEIR_SECONDS(2 * 86400)), ==, WEIR_MS(5));
@@ -58,7 +58,7 @@ TEST(w9_never, "without an age nothing is forgotten from one end of time to the 
     struct weir_limiter_options options = limiter_options();
     options.forget_after_ns = WEIR_FOREVER;
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &limiter, NULL), WEIR_OK);
     CHECK_INT(when(limiter, "a", INT64_MIN), ==, 1);
     CHECK_INT(when(limiter, "b", 0), ==, 1);
     CHECK_INT(when(limiter, "b", INT64_MAX), ==, 2);
@@ -73,7 +73,7 @@ TEST(w9_million, "a million items that never succeed stay within the documented 
 {
     weir_limiter *limiter;
     struct weir_limiter_options options = limiter_options();
-    CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(&options, &limiter, NULL), WEIR_OK);
     size_t peak = 0;
     for (uint32_t i = 0; i < 1200000; i++) {
         int64_t delay_ns;

@@ -177,7 +177,7 @@ TEST(default_run, "200,000 calls of the default controller limiter answer as cli
     struct weir_limiter_options options = limiter_options();
     options.forget_after_ns = WEIR_FOREVER; /* client-go's never forgets by itself */
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(&options, &limiter, NULL), WEIR_OK);
     static const int64_t expected[] = {
         5000000,       20000000,      40000000,      40000000,      160000000,     40000000,
         1280000000,    5120000000,    40960000000,   327680000000,  2560000000,    327680000000,
@@ -219,14 +219,16 @@ TEST(composed, "max-wait of max-of of fast-slow and exponential answers as clien
     };
     struct weir_limiter_options options = limiter_options();
     weir_limiter *parts[2];
-    CHECK_STATUS(weir_limiter_fast_slow_new(WEIR_MS(5), WEIR_SECONDS(3), 3, &options, &parts[0]),
-                 WEIR_OK);
+    CHECK_STATUS(
+        weir_limiter_fast_slow_new(WEIR_MS(5), WEIR_SECONDS(3), 3, &options, &parts[0], NULL),
+        WEIR_OK);
     parts[1] = exponential(WEIR_MS(1), WEIR_SECONDS(10));
     weir_limiter *max;
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &max), WEIR_OK);
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &max, NULL), WEIR_OK);
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_with_max_wait_new(max, WEIR_SECONDS(7), test_allocator(), &limiter),
-                 WEIR_OK);
+    CHECK_STATUS(
+        weir_limiter_with_max_wait_new(max, WEIR_SECONDS(7), test_allocator(), &limiter, NULL),
+        WEIR_OK);
     for (size_t i = 0; i < COUNT(expected); i++) {
         CHECK_INT(when(limiter, "a", 0), ==, expected[i]);
     }

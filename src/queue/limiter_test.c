@@ -82,7 +82,7 @@ static const struct weir_limiter_ops own_ops = {
 static weir_limiter *own_new(const struct weir_limiter_ops *ops, struct own *own)
 {
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(ops, own, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(ops, own, test_allocator(), &limiter, NULL), WEIR_OK);
     return limiter;
 }
 
@@ -145,23 +145,23 @@ TEST(own_refused, "an incomplete table is refused, and self is not taken")
     struct own own = {0};
     weir_limiter *untouched = (weir_limiter *)&own;
     weir_limiter *limiter = untouched;
-    CHECK_STATUS(weir_limiter_new(NULL, &own, NULL, &limiter), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_new(&own_ops, &own, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_new(NULL, &own, NULL, &limiter, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_new(&own_ops, &own, NULL, NULL, NULL), WEIR_EINVAL);
     struct weir_limiter_ops ops = own_ops;
     ops.when = NULL;
-    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter, NULL), WEIR_EINVAL);
     ops = own_ops;
     ops.forget = NULL;
-    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter, NULL), WEIR_EINVAL);
     ops = own_ops;
     ops.num_requeues = NULL;
-    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter, NULL), WEIR_EINVAL);
     ops = own_ops;
     ops.destroy = NULL;
-    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_new(&ops, &own, NULL, &limiter, NULL), WEIR_EINVAL);
     struct weir_allocator half = *test_allocator();
     half.release = NULL;
-    CHECK_STATUS(weir_limiter_new(&own_ops, &own, &half, &limiter), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_new(&own_ops, &own, &half, &limiter, NULL), WEIR_EINVAL);
     CHECK(limiter == untouched);
     CHECK_INT(own.destroyed, ==, 0);
 }
@@ -173,35 +173,36 @@ TEST(new_refused, "bad arguments of every constructor are refused with their sta
     struct weir_allocator half = {.alloc = test_allocator()->alloc};
     struct weir_limiter_options options = {0};
 
-    CHECK_STATUS(weir_limiter_exponential_new(1, 2, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_exponential_new(-1, 2, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_exponential_new(3, 2, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_exponential_new(0, INT64_MIN, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_fast_slow_new(-1, 2, 3, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_fast_slow_new(1, INT64_MIN, 3, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_default_new(NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 2, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_exponential_new(-1, 2, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_exponential_new(3, 2, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_exponential_new(0, INT64_MIN, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_fast_slow_new(-1, 2, 3, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_fast_slow_new(1, INT64_MIN, 3, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_default_new(NULL, NULL, NULL), WEIR_EINVAL);
 
     options.allocator = half;
-    CHECK_STATUS(weir_limiter_exponential_new(1, 2, &options, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, &options, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_default_new(&options, &made), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 2, &options, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, &options, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_default_new(&options, &made, NULL), WEIR_EINVAL);
     options = (struct weir_limiter_options){0};
     options.items_max = ((size_t)1 << 30) + 1;
-    CHECK_STATUS(weir_limiter_exponential_new(1, 2, &options, &made), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 2, &options, &made, NULL), WEIR_ERANGE);
     options.items_max = 0;
     options.forget_after_ns = -1;
-    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, &options, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_default_new(&options, &made), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, &options, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_default_new(&options, &made, NULL), WEIR_ERANGE);
 
-    CHECK_STATUS(weir_limiter_bucket_new(10, 1, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_bucket_new(10, 1, &half, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_bucket_new(0, 1, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_bucket_new(-1, 1, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_bucket_new(NAN, 1, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_bucket_new(INFINITY, 1, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_bucket_new(10, 0, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_bucket_new(10, (UINT64_C(1) << 53) + 1, NULL, &made), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_bucket_new(10, 1, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_bucket_new(10, 1, &half, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_bucket_new(0, 1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_bucket_new(-1, 1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_bucket_new(NAN, 1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_bucket_new(INFINITY, 1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_bucket_new(10, 0, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_bucket_new(10, (UINT64_C(1) << 53) + 1, NULL, &made, NULL),
+                 WEIR_ERANGE);
     CHECK(made == untouched);
 }
 
@@ -215,22 +216,22 @@ TEST(wrap_refused, "bad arguments of those that take a limiter are refused; the 
     weir_limiter *twice[] = {inner, inner};
     weir_limiter *gap[] = {inner, NULL};
 
-    CHECK_STATUS(weir_limiter_max_of_new(NULL, 1, NULL, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_max_of_new(&inner, 0, NULL, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_max_of_new(&inner, 1, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_max_of_new(&inner, 1, &half, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_max_of_new(twice, 2, NULL, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_max_of_new(gap, 2, NULL, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_with_max_wait_new(NULL, 1, NULL, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, 1, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, 1, &half, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, -1, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_with_jitter_new(NULL, 1, 1, NULL, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 1, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 1, &half, &made), WEIR_EINVAL);
-    CHECK_STATUS(weir_limiter_with_jitter_new(inner, -0.1, 1, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_with_jitter_new(inner, NAN, 1, NULL, &made), WEIR_ERANGE);
-    CHECK_STATUS(weir_limiter_with_jitter_new(inner, INFINITY, 1, NULL, &made), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_max_of_new(NULL, 1, NULL, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_max_of_new(&inner, 0, NULL, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_max_of_new(&inner, 1, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_max_of_new(&inner, 1, &half, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_max_of_new(twice, 2, NULL, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_max_of_new(gap, 2, NULL, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_with_max_wait_new(NULL, 1, NULL, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, 1, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, 1, &half, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, -1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_with_jitter_new(NULL, 1, 1, NULL, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 1, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 1, &half, &made, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_with_jitter_new(inner, -0.1, 1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_with_jitter_new(inner, NAN, 1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_with_jitter_new(inner, INFINITY, 1, NULL, &made, NULL), WEIR_ERANGE);
     CHECK(made == untouched);
     CHECK_INT(own.destroyed, ==, 0);
     weir_limiter_free(inner);
@@ -274,10 +275,10 @@ TEST(calls_refused, "NULL and keys that are none are refused or ignored, and rea
 TEST(libc_allocator, "without an allocator they take libc's memory")
 {
     weir_limiter *parts[2];
-    CHECK_STATUS(weir_limiter_default_new(NULL, &parts[0]), WEIR_OK);
-    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, NULL, &parts[1]), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(NULL, &parts[0], NULL), WEIR_OK);
+    CHECK_STATUS(weir_limiter_fast_slow_new(1, 2, 3, NULL, &parts[1], NULL), WEIR_OK);
     weir_limiter *max;
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, NULL, &max), WEIR_OK);
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, NULL, &max, NULL), WEIR_OK);
     int64_t delay_ns;
     CHECK_STATUS(weir_limiter_when(max, weir_key_string("a"), 0, &delay_ns), WEIR_OK);
     CHECK_INT(delay_ns, ==, WEIR_MS(5));
@@ -293,15 +294,15 @@ TEST_OOM(no_memory,
     options.allocator = *test_allocator();
     weir_limiter *parts[2] = {NULL, NULL};
     weir_limiter *limiter = NULL;
-    if (CHECK_OR_OOM(weir_limiter_default_new(&options, &parts[0]))) {
+    if (CHECK_OR_OOM(weir_limiter_default_new(&options, &parts[0], NULL))) {
         CHECK(parts[0] == NULL);
         return;
     }
-    if (CHECK_OR_OOM(weir_limiter_fast_slow_new(1, 2, 3, &options, &parts[1]))) {
+    if (CHECK_OR_OOM(weir_limiter_fast_slow_new(1, 2, 3, &options, &parts[1], NULL))) {
         weir_limiter_free(parts[0]);
         return;
     }
-    if (CHECK_OR_OOM(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter))) {
+    if (CHECK_OR_OOM(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter, NULL))) {
         CHECK(limiter == NULL);
         weir_limiter_free(parts[0]);
         weir_limiter_free(parts[1]);
@@ -309,12 +310,12 @@ TEST_OOM(no_memory,
     }
     weir_limiter *outer = NULL;
     if (CHECK_OR_OOM(
-            weir_limiter_with_max_wait_new(limiter, WEIR_MS(5), test_allocator(), &outer))) {
+            weir_limiter_with_max_wait_new(limiter, WEIR_MS(5), test_allocator(), &outer, NULL))) {
         weir_limiter_free(limiter);
         return;
     }
     limiter = NULL;
-    if (CHECK_OR_OOM(weir_limiter_with_jitter_new(outer, 0, 1, test_allocator(), &limiter))) {
+    if (CHECK_OR_OOM(weir_limiter_with_jitter_new(outer, 0, 1, test_allocator(), &limiter, NULL))) {
         CHECK(limiter == NULL);
         weir_limiter_free(outer);
         return;
@@ -346,7 +347,7 @@ TEST(sizes, "keys of every size, of the same beginning, are counted and forgotte
     };
     static const char bytes[SIZES];
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_exponential_new(1, 100, NULL, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 100, NULL, &limiter, NULL), WEIR_OK);
     for (size_t size = 0; size < SIZES; size++) {
         struct weir_key key = weir_key_bytes(bytes, size);
         for (uint64_t i = 0; i < tries(size); i++) {

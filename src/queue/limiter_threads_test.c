@@ -52,7 +52,7 @@ TEST(bucket, "no token is given to two threads, and none is lost")
     static struct caller callers[THREADS];
     static int64_t all[THREADS * CALLS];
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_bucket_new(1, 100, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_bucket_new(1, 100, test_allocator(), &limiter, NULL), WEIR_OK);
     start_all(limiter, callers, ask_often);
     for (int i = 0; i < THREADS; i++) {
         for (int n = 0; n < CALLS; n++) {
@@ -99,14 +99,16 @@ TEST(composed, "counts are exact while threads ask, undo, give back and forget")
     struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     weir_limiter *parts[2];
-    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &parts[0]), WEIR_OK);
-    CHECK_STATUS(weir_limiter_bucket_new(1e9, 1000, test_allocator(), &parts[1]), WEIR_OK);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &parts[0], NULL), WEIR_OK);
+    CHECK_STATUS(weir_limiter_bucket_new(1e9, 1000, test_allocator(), &parts[1], NULL), WEIR_OK);
     weir_limiter *max;
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &max), WEIR_OK);
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &max, NULL), WEIR_OK);
     weir_limiter *capped;
-    CHECK_STATUS(weir_limiter_with_max_wait_new(max, 500, test_allocator(), &capped), WEIR_OK);
+    CHECK_STATUS(weir_limiter_with_max_wait_new(max, 500, test_allocator(), &capped, NULL),
+                 WEIR_OK);
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_with_jitter_new(capped, 0, 1, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_with_jitter_new(capped, 0, 1, test_allocator(), &limiter, NULL),
+                 WEIR_OK);
     start_all(limiter, callers, mix);
     uint64_t kept = (uint64_t)THREADS * (CALLS - (CALLS + 2) / 3);
     CHECK_INT(weir_limiter_num_requeues(limiter, weir_key_string("shared")), ==, kept);
@@ -132,10 +134,10 @@ TEST(jitter, "each number of a seed's sequence is used once, whichever thread ta
     for (int round = 0; round < 2; round++) {
         weir_limiter *inner;
         CHECK_STATUS(
-            weir_limiter_exponential_new(WEIR_SECONDS(1), WEIR_SECONDS(1), &options, &inner),
+            weir_limiter_exponential_new(WEIR_SECONDS(1), WEIR_SECONDS(1), &options, &inner, NULL),
             WEIR_OK);
         weir_limiter *limiter;
-        CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 7, test_allocator(), &limiter),
+        CHECK_STATUS(weir_limiter_with_jitter_new(inner, 1, 7, test_allocator(), &limiter, NULL),
                      WEIR_OK);
         if (round == 0) {
             start_all(limiter, callers, ask_jitter);

@@ -97,7 +97,8 @@ static enum weir_status when_lengthened(void *self, struct weir_key key, int64_t
 /* Takes inner on success. */
 static enum weir_status make(weir_limiter *inner, size_t self_size,
                              enum weir_status (*when)(void *, struct weir_key, int64_t, int64_t *),
-                             const struct weir_allocator *allocator, weir_limiter **ret_limiter)
+                             const struct weir_allocator *allocator, weir_limiter **ret_limiter,
+                             struct weir_error *ret_error)
 {
     struct weir_limiter_ops ops = {
         .when = when,
@@ -107,7 +108,8 @@ static enum weir_status make(weir_limiter *inner, size_t self_size,
         .give_back = give_back,
         .undo = undo,
     };
-    enum weir_status status = weiri_limiter_make(&ops, self_size, allocator, ret_limiter);
+    enum weir_status status =
+        weiri_limiter_make(&ops, self_size, allocator, ret_limiter, ret_error);
     if (status == WEIR_OK) {
         ((struct wrapper *)(*ret_limiter)->self)->inner = inner;
         weiri_limiter_attach(inner);
@@ -117,16 +119,20 @@ static enum weir_status make(weir_limiter *inner, size_t self_size,
 
 enum weir_status weir_limiter_with_max_wait_new(weir_limiter *limiter, int64_t max_wait_ns,
                                                 const struct weir_allocator *allocator,
-                                                weir_limiter **ret_limiter)
+                                                weir_limiter **ret_limiter,
+                                                struct weir_error *ret_error)
 {
-    if (limiter == NULL || ret_limiter == NULL) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("limiter", limiter, ret_error) != WEIR_OK ||
+        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (max_wait_ns < 0) {
-        return WEIR_ERANGE;
-    }
     enum weir_status status =
-        make(limiter, sizeof(struct max_wait), when_at_most, allocator, ret_limiter);
+        weiri_check_number("max_wait_ns", max_wait_ns, 0, INT64_MAX, ret_error);
+    if (status == WEIR_OK) {
+        status =
+            make(limiter, sizeof(struct max_wait), when_at_most, allocator, ret_limiter, ret_error);
+    }
     if (status == WEIR_OK) {
         struct max_wait *self = (*ret_limiter)->self;
         self->max_ns = max_wait_ns;
@@ -136,16 +142,20 @@ enum weir_status weir_limiter_with_max_wait_new(weir_limiter *limiter, int64_t m
 
 enum weir_status weir_limiter_with_jitter_new(weir_limiter *limiter, double fraction, uint64_t seed,
                                               const struct weir_allocator *allocator,
-                                              weir_limiter **ret_limiter)
+                                              weir_limiter **ret_limiter,
+                                              struct weir_error *ret_error)
 {
-    if (limiter == NULL || ret_limiter == NULL) {
+    weiri_error_clear(ret_error);
+    if (weiri_check_given("limiter", limiter, ret_error) != WEIR_OK ||
+        weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (!(fraction >= 0) || isinf(fraction)) {
-        return WEIR_ERANGE;
+        return weiri_fail(ret_error, WEIR_ERANGE, "fraction is %g: expected a number from 0 on",
+                          fraction);
     }
     enum weir_status status =
-        make(limiter, sizeof(struct jitter), when_lengthened, allocator, ret_limiter);
+        make(limiter, sizeof(struct jitter), when_lengthened, allocator, ret_limiter, ret_error);
     if (status == WEIR_OK) {
         struct jitter *self = (*ret_limiter)->self;
         self->fraction = fraction;

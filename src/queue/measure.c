@@ -15,7 +15,8 @@ static void collect(struct weiri_source *source, union weiri_sample *ret_sample)
     weiri_queue_unlock(queue);
 }
 
-enum weir_status weiri_queue_publish(weir_queue *queue, weir_metrics *metrics, const char *name)
+enum weir_status weiri_queue_publish(weir_queue *queue, weir_metrics *metrics, const char *name,
+                                     struct weir_error *ret_error)
 {
     queue->name = weiri_copy_string(&queue->core.allocator, name);
     if (queue->name == NULL) {
@@ -24,7 +25,7 @@ enum weir_status weiri_queue_publish(weir_queue *queue, weir_metrics *metrics, c
     queue->source =
         (struct weiri_source){.kind = WEIRI_SOURCE_QUEUE, .name = queue->name, .collect = collect};
     queue->core.meter = &queue->meter; /* before another thread can know the queue */
-    enum weir_status status = weiri_metrics_add(metrics, &queue->source);
+    enum weir_status status = weiri_metrics_add(metrics, &queue->source, ret_error);
     if (status == WEIR_OK) {
         queue->metrics = metrics;
     }

@@ -31,7 +31,7 @@ static void setup(bool is_embedded)
     options.allocator = *test_allocator();
     memset(&crowd, 0, sizeof(crowd));
     crowd.is_embedded = is_embedded;
-    CHECK_STATUS(weir_queue_new(&options, &crowd.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &crowd.queue, NULL), WEIR_OK);
 }
 
 static bool poll_for(int limit_ms)

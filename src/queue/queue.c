@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/queue.h"
 
+#include <inttypes.h>
+
 #include "base/alloc.h"
 #include "base/panic.h"
 #include "base/processors.h"
@@ -18,10 +20,13 @@ _Static_assert(sizeof(struct weir_item) == 64 || sizeof(void *) != 8, "one cache
 
 /* Checks a caller's options, and replaces zeros by defaults. No other function reads them. */
 static enum weir_status normalize(struct weir_queue_options *dst,
-                                  const struct weir_queue_options *src)
+                                  const struct weir_queue_options *src,
+                                  struct weir_error *ret_error)
 {
     *dst = src != NULL ? *src : (struct weir_queue_options){0};
-    if (weiri_allocator_init(&dst->allocator, src != NULL ? &src->allocator : NULL) != WEIR_OK) {
+    if (weiri_allocator_init(&dst->allocator, src != NULL ? &src->allocator : NULL, ret_error) !=
+            WEIR_OK ||
+        weiri_check_flags(dst->flags, FLAGS_KNOWN, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
     if (dst->clock == NULL) {
@@ -34,11 +39,21 @@ static enum weir_status normalize(struct weir_queue_options *dst,
         dst->name = "";
     }
     bool has_priorities = (dst->flags & WEIR_QUEUE_PRIORITIES) != 0;
-    if (dst->key_size_max > WEIR_KEY_SIZE_LIMIT || (dst->flags & ~FLAGS_KNOWN) != 0 ||
-        (dst->aging_ns != 0 && !has_priorities) || (dst->metrics != NULL && dst->name[0] == '\0')) {
-        return WEIR_EINVAL;
+    if (dst->key_size_max > WEIR_KEY_SIZE_LIMIT) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "key_size_max is %zu: expected at most %zu",
+                          dst->key_size_max, (size_t)WEIR_KEY_SIZE_LIMIT);
     }
-    return dst->aging_ns >= 0 ? weiri_clock_check(dst->clock) : WEIR_ERANGE;
+    if (dst->aging_ns != 0 && !has_priorities) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "aging_ns is %" PRId64 ": expected 0 without WEIR_QUEUE_PRIORITIES",
+                          dst->aging_ns);
+    }
+    if (dst->metrics != NULL && dst->name[0] == '\0') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "name is empty: expected one beside metrics");
+    }
+    enum weir_status status =
+        weiri_check_number("aging_ns", dst->aging_ns, 0, INT64_MAX, ret_error);
+    return status == WEIR_OK ? weiri_clock_check(dst->clock) : status;
 }
 
 enum weir_status weiri_queue_refusal(const weir_queue *queue)
@@ -120,7 +135,8 @@ static void on_step(struct weiri_clock_user *user)
 }
 
 /* Initialises the parts of a queue. On failure there is nothing to undo. */
-static enum weir_status init(weir_queue *queue, const struct weir_queue_options *options)
+static enum weir_status init(weir_queue *queue, const struct weir_queue_options *options,
+                             struct weir_error *ret_error)
 {
     queue->process = weiri_forked_mark();
     enum weir_status status = queue->process == 0 ? WEIR_ENOMEM : WEIR_OK;
@@ -129,7 +145,7 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
         struct weir_limiter_options limiter = {0};
         limiter.allocator = options->allocator;
         status = weir_limiter_exponential_new(LIMITER_BASE_NS, LIMITER_MAX_NS, &limiter,
-                                              &queue->own_limiter);
+                                              &queue->own_limiter, ret_error);
         queue->limiter = queue->own_limiter;
     }
     if (status != WEIR_OK) {
@@ -161,27 +177,32 @@ static enum weir_status init(weir_queue *queue, const struct weir_queue_options 
     return WEIR_OK;
 }
 
-enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_queue **ret_queue)
+enum weir_status weir_queue_new(const struct weir_queue_options *options, weir_queue **ret_queue,
+                                struct weir_error *ret_error)
 {
     struct weir_queue_options normal;
-    enum weir_status status = ret_queue == NULL ? WEIR_EINVAL : normalize(&normal, options);
+    weiri_error_clear(ret_error);
+    enum weir_status status = weiri_check_given("ret_queue", ret_queue, ret_error);
+    if (status == WEIR_OK) {
+        status = normalize(&normal, options, ret_error);
+    }
     if (status != WEIR_OK) {
-        return status;
+        return weiri_explain(ret_error, status);
     }
     weir_queue *queue = weiri_alloc_zero(&normal.allocator, 1, sizeof(*queue));
     if (queue == NULL) {
-        return WEIR_ENOMEM;
+        return weiri_explain(ret_error, WEIR_ENOMEM);
     }
-    status = init(queue, &normal);
+    status = init(queue, &normal, ret_error);
     if (status != WEIR_OK) {
         weiri_release(&normal.allocator, queue, sizeof(*queue));
-        return status;
+        return weiri_explain(ret_error, status);
     }
     if (normal.metrics != NULL) {
-        status = weiri_queue_publish(queue, normal.metrics, normal.name);
+        status = weiri_queue_publish(queue, normal.metrics, normal.name, ret_error);
         if (status != WEIR_OK) {
             weir_queue_free(queue);
-            return status;
+            return weiri_explain(ret_error, status);
         }
     }
     *ret_queue = queue;

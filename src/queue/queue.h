@@ -92,7 +92,7 @@ static inline bool weiri_queue_is_past(const weir_queue *queue, int64_t limit_ns
  * WEIR_EBUSY (the name is taken), WEIR_EINVAL (it is empty or not UTF-8), WEIR_EFORKED (the
  * registry is another process's). */
 WEIR_NODISCARD enum weir_status weiri_queue_publish(weir_queue *queue, weir_metrics *metrics,
-                                                    const char *name);
+                                                    const char *name, struct weir_error *ret_error);
 void weiri_queue_unpublish(weir_queue *queue);
 
 /* Updates the event loop's descriptor, which the queue has. */

@@ -262,7 +262,7 @@ TEST(is_looked_at, "what a node does not show is not deleted there: another may 
         static struct ledger ledger;
         struct reads reads = {.answer = rows[i].answer};
         struct fake fake;
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         char url[64];
         char id[64];
         fake_start(&fake, answer_reads, &reads);

@@ -143,7 +143,7 @@ static enum weir_status call_with_foreign(struct world *w, key_call *call)
     struct weir_item item;
     weir_item_init(&item);
     weir_queue *other;
-    CHECK_STATUS(weir_queue_new(NULL, &other), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &other, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add_after(other, weir_key_item(&item), WEIR_SECONDS(3600)), WEIR_OK);
     enum weir_status status = call(w, w->queue, weir_key_item(&item));
     struct weir_queue_counts counts;
@@ -353,7 +353,7 @@ TEST(key_limit, "a queue's own limit of key sizes is kept to the byte")
     options.allocator = *test_allocator();
     options.key_size_max = 10;
     weir_queue *queue;
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add(queue, weir_key_bytes("0123456789", 10)), WEIR_OK);
     static key_call *const calls[] = {
         call_add,    call_add_after,    call_add_with, call_add_rate_limited,

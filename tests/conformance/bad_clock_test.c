@@ -117,7 +117,7 @@ ROW(weir_clock_free, clock, in_use, WEIR_EBUSY)
     struct weir_queue_options options = {0};
     weir_queue *queue;
     CHECK_STATUS(weir_clock_manual_new(0, NULL, &options.clock), WEIR_OK);
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_OK);
     enum weir_status status = weir_clock_free(options.clock);
     weir_queue_free(queue);
     CHECK_STATUS(weir_clock_free(options.clock), WEIR_OK);

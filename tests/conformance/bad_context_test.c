@@ -109,7 +109,7 @@ static enum weir_status sleep_past_deadline(struct world *w, int64_t delay_ns)
     options.invoke = pass_deadline;
     options.deadline_ns = 1;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     weir_pool *pool = pool_with(1, 0, w->clock);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
@@ -238,7 +238,7 @@ ROW(weir_next_run, context, null, WEIR_EINVAL)
     options.stamp_count = 1;
     options.release = NULL;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     weir_pool *pool = pool_with(1, 0, NULL);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);

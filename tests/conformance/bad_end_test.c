@@ -121,7 +121,7 @@ ROW(weir_pool_start, pool, scope_cancelled, WEIR_ECANCELED)
     struct weir_pool_options options = good_pool(w->clock);
     options.scope = scope;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, w->envelopes[IS_IDLE]), WEIR_OK);
     weir_scope_cancel(scope);
     enum weir_status status = weir_pool_start(pool);

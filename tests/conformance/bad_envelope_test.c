@@ -12,7 +12,7 @@ ROW(weir_envelope_new, options, null, WEIR_EINVAL)
 ROW(weir_envelope_new, ret_envelope, null, WEIR_EINVAL)
 {
     struct weir_envelope_options options = to_spoil(w);
-    return weir_envelope_new(&options, NULL);
+    return spoken(weir_envelope_new(&options, NULL, &said));
 }
 
 ROW(weir_envelope_new, options, allocator, WEIR_EINVAL)
@@ -144,6 +144,17 @@ ROW(weir_envelope_new, options, large_group, WEIR_ETOOBIG)
     CHECK_STATUS(refuse(&options), WEIR_ETOOBIG);
     options.group = weir_key_bytes(large, SIZE_MAX);
     return refuse(&options);
+}
+
+ROW(weir_envelope_new, ret_error, null, WEIR_OK)
+{
+    struct weir_envelope_options options = to_spoil(w);
+    weir_envelope *envelope;
+    CHECK_STATUS(weir_envelope_new(NULL, &envelope, NULL), WEIR_EINVAL);
+    options.release = NULL;
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
+    weir_envelope_unref(envelope);
+    return WEIR_OK;
 }
 
 ROW(weir_envelope_new, memory, none, WEIR_ENOMEM)

@@ -27,7 +27,7 @@ static inline enum weir_status refuse(const struct weir_envelope_options *option
     weir_envelope *untouched = (weir_envelope *)&rows;
     weir_envelope *envelope = untouched;
     size_t bytes = test_allocated_bytes();
-    enum weir_status status = weir_envelope_new(options, &envelope);
+    enum weir_status status = spoken(weir_envelope_new(options, &envelope, &said));
     CHECK(envelope == untouched);
     CHECK_INT(test_allocated_bytes(), ==, bytes);
     return status;
@@ -38,7 +38,7 @@ static inline weir_envelope *accept(struct weir_envelope_options *options)
 {
     options->release = NULL;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(options, &envelope, &said), WEIR_OK);
     return envelope;
 }
 

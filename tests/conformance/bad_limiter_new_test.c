@@ -13,13 +13,16 @@ typedef enum weir_status make_fn(const struct weir_limiter_options *options,
                                  const struct weir_allocator *allocator, weir_limiter *limiter,
                                  weir_limiter **ret_limiter);
 
+/* Where the constructors write what was wrong. */
+static struct weir_error *wanted = &said;
+
 static enum weir_status new_exponential(const struct weir_limiter_options *options,
                                         const struct weir_allocator *allocator,
                                         weir_limiter *limiter, weir_limiter **ret_limiter)
 {
     (void)allocator;
     (void)limiter;
-    return weir_limiter_exponential_new(1, 2, options, ret_limiter);
+    return weir_limiter_exponential_new(1, 2, options, ret_limiter, wanted);
 }
 
 static enum weir_status new_fast_slow(const struct weir_limiter_options *options,
@@ -28,7 +31,7 @@ static enum weir_status new_fast_slow(const struct weir_limiter_options *options
 {
     (void)allocator;
     (void)limiter;
-    return weir_limiter_fast_slow_new(1, 2, 3, options, ret_limiter);
+    return weir_limiter_fast_slow_new(1, 2, 3, options, ret_limiter, wanted);
 }
 
 static enum weir_status new_default(const struct weir_limiter_options *options,
@@ -37,7 +40,7 @@ static enum weir_status new_default(const struct weir_limiter_options *options,
 {
     (void)allocator;
     (void)limiter;
-    return weir_limiter_default_new(options, ret_limiter);
+    return weir_limiter_default_new(options, ret_limiter, wanted);
 }
 
 static enum weir_status new_bucket(const struct weir_limiter_options *options,
@@ -46,7 +49,7 @@ static enum weir_status new_bucket(const struct weir_limiter_options *options,
 {
     (void)options;
     (void)limiter;
-    return weir_limiter_bucket_new(10, 100, allocator, ret_limiter);
+    return weir_limiter_bucket_new(10, 100, allocator, ret_limiter, wanted);
 }
 
 static enum weir_status new_max_of(const struct weir_limiter_options *options,
@@ -54,7 +57,7 @@ static enum weir_status new_max_of(const struct weir_limiter_options *options,
                                    weir_limiter **ret_limiter)
 {
     (void)options;
-    return weir_limiter_max_of_new(&limiter, 1, allocator, ret_limiter);
+    return weir_limiter_max_of_new(&limiter, 1, allocator, ret_limiter, wanted);
 }
 
 static enum weir_status new_max_wait(const struct weir_limiter_options *options,
@@ -62,7 +65,7 @@ static enum weir_status new_max_wait(const struct weir_limiter_options *options,
                                      weir_limiter **ret_limiter)
 {
     (void)options;
-    return weir_limiter_with_max_wait_new(limiter, 5, allocator, ret_limiter);
+    return weir_limiter_with_max_wait_new(limiter, 5, allocator, ret_limiter, wanted);
 }
 
 static enum weir_status new_jitter(const struct weir_limiter_options *options,
@@ -70,7 +73,7 @@ static enum weir_status new_jitter(const struct weir_limiter_options *options,
                                    weir_limiter **ret_limiter)
 {
     (void)options;
-    return weir_limiter_with_jitter_new(limiter, 0.5, 1, allocator, ret_limiter);
+    return weir_limiter_with_jitter_new(limiter, 0.5, 1, allocator, ret_limiter, wanted);
 }
 
 static enum weir_status new_own(const struct weir_limiter_options *options,
@@ -81,7 +84,8 @@ static enum weir_status new_own(const struct weir_limiter_options *options,
     (void)options;
     (void)limiter;
     unsigned before = destroyed;
-    enum weir_status status = weir_limiter_new(&own_ops, &destroyed, allocator, ret_limiter);
+    enum weir_status status =
+        weir_limiter_new(&own_ops, &destroyed, allocator, ret_limiter, wanted);
     CHECK_INT(destroyed, ==, before); /* self is not taken */
     return status;
 }
@@ -93,7 +97,7 @@ static enum weir_status try_make(make_fn *fn, const struct weir_limiter_options 
     weir_limiter *inner = bucket(10, 100);
     weir_limiter *untouched = (weir_limiter *)&rows;
     weir_limiter *limiter = untouched;
-    enum weir_status status = fn(options, allocator, inner, &limiter);
+    enum weir_status status = spoken(fn(options, allocator, inner, &limiter));
     CHECK((limiter == untouched) == (status != WEIR_OK));
     if (status == WEIR_OK) {
         weir_limiter_free(limiter);
@@ -127,6 +131,18 @@ static enum weir_status without_result(make_fn *fn)
     enum weir_status status = fn(&options, test_allocator(), inner, NULL);
     weir_limiter_free(inner);
     return status;
+}
+
+static enum weir_status without_words(make_fn *fn)
+{
+    struct weir_limiter_options options = limiter_options();
+    weir_limiter *inner = bucket(10, 100);
+    wanted = NULL;
+    enum weir_status status = fn(&options, test_allocator(), inner, NULL);
+    wanted = &said;
+    CHECK_STATUS(status, WEIR_EINVAL);
+    weir_limiter_free(inner);
+    return WEIR_OK;
 }
 
 static enum weir_status with_half_an_allocator(make_fn *fn)
@@ -196,6 +212,10 @@ static enum weir_status with_forget_after(make_fn *fn)
     ROW(function, ret_limiter, null, WEIR_EINVAL)                                                  \
     {                                                                                              \
         return without_result(fn);                                                                 \
+    }                                                                                              \
+    ROW(function, ret_error, null, WEIR_OK)                                                        \
+    {                                                                                              \
+        return without_words(fn);                                                                  \
     }
 
 OPTIONS_ROWS(weir_limiter_exponential_new, new_exponential)
@@ -222,7 +242,8 @@ static enum weir_status with_ops(const struct weir_limiter_ops *ops)
     unsigned destroyed = 0;
     weir_limiter *untouched = (weir_limiter *)&rows;
     weir_limiter *limiter = untouched;
-    enum weir_status status = weir_limiter_new(ops, &destroyed, test_allocator(), &limiter);
+    enum weir_status status =
+        spoken(weir_limiter_new(ops, &destroyed, test_allocator(), &limiter, &said));
     CHECK((limiter == untouched) == (status != WEIR_OK));
     CHECK_INT(destroyed, ==, 0);
     if (status == WEIR_OK) {
@@ -261,7 +282,8 @@ static enum weir_status new_of_times(int64_t base_ns, int64_t max_ns)
 {
     struct weir_limiter_options options = limiter_options();
     weir_limiter *limiter = NULL;
-    enum weir_status status = weir_limiter_exponential_new(base_ns, max_ns, &options, &limiter);
+    enum weir_status status =
+        spoken(weir_limiter_exponential_new(base_ns, max_ns, &options, &limiter, &said));
     weir_limiter_free(limiter);
     return status;
 }
@@ -294,7 +316,7 @@ static enum weir_status new_of_speeds(int64_t fast_ns, int64_t slow_ns, uint64_t
     struct weir_limiter_options options = limiter_options();
     weir_limiter *limiter = NULL;
     enum weir_status status =
-        weir_limiter_fast_slow_new(fast_ns, slow_ns, fast_count, &options, &limiter);
+        spoken(weir_limiter_fast_slow_new(fast_ns, slow_ns, fast_count, &options, &limiter, &said));
     weir_limiter_free(limiter);
     return status;
 }
@@ -334,7 +356,8 @@ ROW(weir_limiter_fast_slow_new, fast_count, most, WEIR_OK)
 static enum weir_status new_of_tokens(double qps, uint64_t burst)
 {
     weir_limiter *limiter = NULL;
-    enum weir_status status = weir_limiter_bucket_new(qps, burst, test_allocator(), &limiter);
+    enum weir_status status =
+        spoken(weir_limiter_bucket_new(qps, burst, test_allocator(), &limiter, &said));
     weir_limiter_free(limiter);
     return status;
 }
@@ -371,7 +394,8 @@ ROW(weir_limiter_bucket_new, burst, most, WEIR_ERANGE)
 ROW(weir_limiter_max_of_new, limiters, null, WEIR_EINVAL)
 {
     weir_limiter *limiter = NULL;
-    enum weir_status status = weir_limiter_max_of_new(NULL, 1, test_allocator(), &limiter);
+    enum weir_status status =
+        spoken(weir_limiter_max_of_new(NULL, 1, test_allocator(), &limiter, &said));
     CHECK(limiter == NULL);
     return status;
 }
@@ -380,7 +404,8 @@ ROW(weir_limiter_max_of_new, limiters, one_null, WEIR_EINVAL)
 {
     weir_limiter *parts[] = {bucket(1, 1), NULL};
     weir_limiter *limiter = NULL;
-    enum weir_status status = weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter);
+    enum weir_status status =
+        spoken(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter, &said));
     CHECK(limiter == NULL);
     weir_limiter_free(parts[0]);
     return status;
@@ -391,7 +416,8 @@ ROW(weir_limiter_max_of_new, limiters, twice, WEIR_EINVAL)
     weir_limiter *one = bucket(1, 1);
     weir_limiter *parts[] = {one, one};
     weir_limiter *limiter = NULL;
-    enum weir_status status = weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter);
+    enum weir_status status =
+        spoken(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter, &said));
     CHECK(limiter == NULL);
     weir_limiter_free(one);
     return status;
@@ -401,7 +427,8 @@ ROW(weir_limiter_max_of_new, count, zero, WEIR_EINVAL)
 {
     weir_limiter *part = bucket(1, 1);
     weir_limiter *limiter = NULL;
-    enum weir_status status = weir_limiter_max_of_new(&part, 0, test_allocator(), &limiter);
+    enum weir_status status =
+        spoken(weir_limiter_max_of_new(&part, 0, test_allocator(), &limiter, &said));
     CHECK(limiter == NULL);
     weir_limiter_free(part);
     return status;
@@ -411,8 +438,8 @@ static enum weir_status wrap_max(bool is_null, int64_t max_ns)
 {
     weir_limiter *inner = bucket(1, 1);
     weir_limiter *limiter = NULL;
-    enum weir_status status =
-        weir_limiter_with_max_wait_new(is_null ? NULL : inner, max_ns, test_allocator(), &limiter);
+    enum weir_status status = spoken(weir_limiter_with_max_wait_new(
+        is_null ? NULL : inner, max_ns, test_allocator(), &limiter, &said));
     weir_limiter_free(limiter != NULL ? limiter : inner);
     return status;
 }
@@ -438,8 +465,8 @@ static enum weir_status wrap_jitter(bool is_null, double fraction, uint64_t seed
 {
     weir_limiter *inner = bucket(1, 1);
     weir_limiter *limiter = NULL;
-    enum weir_status status = weir_limiter_with_jitter_new(is_null ? NULL : inner, fraction, seed,
-                                                           test_allocator(), &limiter);
+    enum weir_status status = spoken(weir_limiter_with_jitter_new(
+        is_null ? NULL : inner, fraction, seed, test_allocator(), &limiter, &said));
     weir_limiter_free(limiter != NULL ? limiter : inner);
     return status;
 }

@@ -16,7 +16,7 @@ static weir_limiter *own(void)
 {
     weir_limiter *limiter;
     called = 0;
-    CHECK_STATUS(weir_limiter_new(&own_ops, &called, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&own_ops, &called, test_allocator(), &limiter, NULL), WEIR_OK);
     return limiter;
 }
 
@@ -101,7 +101,7 @@ static enum weir_status with_time(int64_t now_ns)
 {
     struct weir_limiter_options options = limiter_options();
     weir_limiter *all;
-    CHECK_STATUS(weir_limiter_default_new(&options, &all), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(&options, &all, NULL), WEIR_OK);
     weir_limiter *limiters[] = {jitter(all, 1, 1), fast_slow(1, 2, 3), own()};
     struct weir_key key = weir_key_string("a");
     for (size_t i = 0; i < 3; i++) {

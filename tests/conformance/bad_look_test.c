@@ -84,7 +84,7 @@ ROW(weir_queue_lookup, key, elsewhere, WEIR_EBUSY)
     struct weir_item item;
     weir_item_init(&item);
     weir_queue *other;
-    CHECK_STATUS(weir_queue_new(NULL, &other), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &other, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add(other, weir_key_item(&item)), WEIR_OK);
     enum weir_status status = call_lookup(w, w->queue, weir_key_item(&item));
     weir_queue_free(other);
@@ -188,7 +188,7 @@ static enum weir_status make_metrics(const struct weir_metrics_options *options)
 {
     weir_metrics *untouched = (weir_metrics *)&rows;
     weir_metrics *metrics = untouched;
-    enum weir_status status = weir_metrics_new(options, &metrics);
+    enum weir_status status = spoken(weir_metrics_new(options, &metrics, &said));
     CHECK((metrics == untouched) == (status != WEIR_OK));
     if (status == WEIR_OK) {
         weir_metrics_free(metrics);
@@ -215,6 +215,15 @@ ROW(weir_metrics_new, options, allocator, WEIR_EINVAL)
     return make_metrics(&options);
 }
 
+ROW(weir_metrics_new, ret_error, null, WEIR_OK)
+{
+    weir_metrics *metrics;
+    CHECK_STATUS(weir_metrics_new(NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_OK);
+    weir_metrics_free(metrics);
+    return WEIR_OK;
+}
+
 ROW(weir_metrics_new, memory, none, WEIR_ENOMEM)
 {
     struct weir_metrics_options options = good_options();
@@ -224,7 +233,7 @@ ROW(weir_metrics_new, memory, none, WEIR_ENOMEM)
 
 ROW(weir_metrics_new, ret_metrics, null, WEIR_EINVAL)
 {
-    return weir_metrics_new(NULL, NULL);
+    return spoken(weir_metrics_new(NULL, NULL, &said));
 }
 
 ROW(weir_metrics_free, metrics, in_use, WEIR_EBUSY)
@@ -232,8 +241,8 @@ ROW(weir_metrics_free, metrics, in_use, WEIR_EBUSY)
     struct weir_queue_options options = {0};
     options.name = "mail";
     weir_queue *queue;
-    CHECK_STATUS(weir_metrics_new(NULL, &options.metrics), WEIR_OK);
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &options.metrics, NULL), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_OK);
     enum weir_status status = weir_metrics_free(options.metrics);
     weir_queue_free(queue);
     CHECK_STATUS(weir_metrics_free(options.metrics), WEIR_OK);
@@ -243,7 +252,7 @@ ROW(weir_metrics_free, metrics, in_use, WEIR_EBUSY)
 ROW(weir_metrics_free, metrics, forked, WEIR_EFORKED)
 {
     weir_metrics *metrics;
-    CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_OK);
     pid_t child = fork();
     CHECK_INT(child, >=, 0);
     if (child == 0) {
@@ -275,9 +284,9 @@ static enum weir_status write_metrics(bool is_null, weir_metrics_write_fn *fn, b
     struct weir_queue_options of_queue = {0};
     weir_queue *queue;
     unsigned pieces = 0;
-    CHECK_STATUS(weir_metrics_new(&options, &of_queue.metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(&options, &of_queue.metrics, NULL), WEIR_OK);
     of_queue.name = "a";
-    CHECK_STATUS(weir_queue_new(&of_queue, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&of_queue, &queue, NULL), WEIR_OK);
     test_fail_allocation(has_memory ? 0 : 1, true);
     enum weir_status status =
         (enum weir_status)weir_metrics_write(is_null ? NULL : of_queue.metrics, fn, &pieces);

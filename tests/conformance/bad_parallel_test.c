@@ -35,7 +35,7 @@ static enum weir_status make_crew(const struct weir_crew_options *options)
 {
     weir_crew *untouched = (weir_crew *)&rows;
     weir_crew *crew = untouched;
-    enum weir_status status = weir_crew_new(options, &crew);
+    enum weir_status status = spoken(weir_crew_new(options, &crew, &said));
     CHECK((crew == untouched) == (status != WEIR_OK));
     if (status == WEIR_OK) {
         weir_crew_free(crew);
@@ -68,6 +68,16 @@ ROW(weir_crew_new, options, workers, WEIR_EINVAL)
     return make_crew(&options);
 }
 
+ROW(weir_crew_new, ret_error, null, WEIR_OK)
+{
+    struct weir_crew_options options = good_crew();
+    weir_crew *crew;
+    CHECK_STATUS(weir_crew_new(NULL, &crew, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_OK);
+    weir_crew_free(crew);
+    return WEIR_OK;
+}
+
 ROW(weir_crew_new, memory, none, WEIR_ENOMEM)
 {
     struct weir_crew_options options = good_crew();
@@ -78,7 +88,7 @@ ROW(weir_crew_new, memory, none, WEIR_ENOMEM)
 ROW(weir_crew_new, ret_crew, null, WEIR_EINVAL)
 {
     struct weir_crew_options options = good_crew();
-    return weir_crew_new(&options, NULL);
+    return spoken(weir_crew_new(&options, NULL, &said));
 }
 
 ROW(weir_crew_free, crew, null, WEIR_OK)
@@ -96,7 +106,7 @@ ROW(weir_crew_free, crew, in_a_run, WEIR_EBUSY)
 {
     struct weir_crew_options options = good_crew();
     weir_crew *crew;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_OK);
     enum weir_status status = (enum weir_status)weir_crew_run(crew, 1, free_crew, crew, NULL);
     CHECK_STATUS(weir_crew_free(crew), WEIR_OK);
     return status;
@@ -117,7 +127,7 @@ static enum weir_status run_crew(size_t pieces, weir_piece_fn *fn,
 {
     struct weir_crew_options of_crew = good_crew();
     weir_crew *crew;
-    CHECK_STATUS(weir_crew_new(&of_crew, &crew), WEIR_OK);
+    CHECK_STATUS(weir_crew_new(&of_crew, &crew, NULL), WEIR_OK);
     enum weir_status status = (enum weir_status)weir_crew_run(crew, pieces, fn, NULL, options);
     weir_crew_free(crew);
     return status;
@@ -198,7 +208,7 @@ ROW(weir_crew_run, crew, in_a_run, WEIR_EBUSY)
 {
     struct weir_crew_options options = good_crew();
     weir_crew *crew;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_OK);
     enum weir_status status = (enum weir_status)weir_crew_run(crew, 1, run_again, crew, NULL);
     weir_crew_free(crew);
     return status;
@@ -208,7 +218,7 @@ ROW(weir_crew_run, crew, forked, WEIR_EFORKED)
 {
     struct weir_crew_options options = good_crew();
     weir_crew *crew;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_OK);
     pid_t child = fork();
     CHECK_INT(child, >=, 0);
     if (child == 0) {

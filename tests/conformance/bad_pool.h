@@ -136,7 +136,7 @@ static inline void make_envelope(struct world *w, int i)
         options.group = weir_key_string("group");
     }
     options.id = (uint64_t)i;
-    CHECK_STATUS(weir_envelope_new(&options, &w->envelopes[i]), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &w->envelopes[i], NULL), WEIR_OK);
 }
 
 static inline void make_world(struct world *w, const struct row *row)
@@ -152,7 +152,7 @@ static inline void make_world(struct world *w, const struct row *row)
     options.scope = w->scope;
     options.capacity = CAPACITY;
     options.group_limit = 1;
-    CHECK_STATUS(weir_pool_new(&options, &w->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &w->pool, NULL), WEIR_OK);
     w->other = pool_with(1, 0, w->clock);
     for (int i = 0; i < ENVELOPES; i++) {
         make_envelope(w, i);

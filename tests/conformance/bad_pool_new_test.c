@@ -16,7 +16,7 @@ static enum weir_status make(const struct weir_pool_options *options)
     weir_pool *untouched = (weir_pool *)&rows;
     weir_pool *pool = untouched;
     size_t bytes = test_allocated_bytes();
-    enum weir_status status = weir_pool_new(options, &pool);
+    enum weir_status status = spoken(weir_pool_new(options, &pool, &said));
     CHECK((pool == untouched) == (status != WEIR_OK));
     if (status == WEIR_OK) {
         CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_INIT);
@@ -34,7 +34,7 @@ ROW(weir_pool_new, options, null, WEIR_EINVAL)
 ROW(weir_pool_new, ret_pool, null, WEIR_EINVAL)
 {
     struct weir_pool_options options = good_pool(w->clock);
-    return weir_pool_new(&options, NULL);
+    return spoken(weir_pool_new(&options, NULL, &said));
 }
 
 ROW(weir_pool_new, options, allocator, WEIR_EINVAL)
@@ -68,7 +68,7 @@ ROW(weir_pool_new, options, capacity, WEIR_OK)
     struct weir_pool_options options = good_pool(w->clock);
     options.capacity = SIZE_MAX;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, w->envelopes[IS_IDLE]), WEIR_OK);
     CHECK_INT(counts_of(pool).in_flight, ==, 1);
     weir_pool_free(pool);
@@ -218,7 +218,7 @@ static weir_metrics *new_metrics(void)
     struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
     weir_metrics *metrics;
-    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(&options, &metrics, NULL), WEIR_OK);
     return metrics;
 }
 
@@ -247,8 +247,8 @@ ROW(weir_pool_new, options, name, WEIR_EINVAL)
     CHECK_STATUS(make_named(NULL, "\xff"), WEIR_OK); /* of use to nobody, and of harm neither */
     CHECK_STATUS(make_named(metrics, "\xff"), WEIR_EINVAL);
     CHECK_STATUS(make_named(metrics, "a\xc3"), WEIR_EINVAL);
-    enum weir_status status = make_named(metrics, "\xed\xa0\x80"); /* half a character */
     CHECK_STATUS(make_named(metrics, "\xc3\xa9"), WEIR_OK);
+    enum weir_status status = make_named(metrics, "\xed\xa0\x80"); /* half a character */
     weir_metrics_free(metrics);
     return status;
 }
@@ -260,7 +260,7 @@ ROW(weir_pool_new, options, taken_name, WEIR_EBUSY)
     options.metrics = metrics;
     options.name = "mail";
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     enum weir_status status = make_named(metrics, "mail");
     weir_pool_free(pool);
     weir_metrics_free(metrics);
@@ -286,6 +286,16 @@ ROW(weir_pool_new, options, forked, WEIR_EFORKED)
     options.clock = NULL;
     options.scope = w->scope;
     return make(&options);
+}
+
+ROW(weir_pool_new, ret_error, null, WEIR_OK)
+{
+    struct weir_pool_options options = good_pool(w->clock);
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(NULL, &pool, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
+    weir_pool_free(pool);
+    return WEIR_OK;
 }
 
 ROW(weir_pool_new, memory, none, WEIR_ENOMEM)

@@ -11,7 +11,7 @@ static enum weir_status make(const struct weir_queue_options *options)
 {
     weir_queue *untouched = (weir_queue *)&rows;
     weir_queue *queue = untouched;
-    enum weir_status status = weir_queue_new(options, &queue);
+    enum weir_status status = spoken(weir_queue_new(options, &queue, &said));
     CHECK((queue == untouched) == (status != WEIR_OK));
     if (status == WEIR_OK) {
         weir_queue_free(queue);
@@ -83,10 +83,10 @@ ROW(weir_queue_new, options, aging_ns, WEIR_ERANGE)
 static enum weir_status make_named(struct weir_queue_options *options, const char *name,
                                    const char *taken)
 {
-    CHECK_STATUS(weir_metrics_new(NULL, &options->metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &options->metrics, NULL), WEIR_OK);
     options->name = taken;
     weir_queue *first;
-    CHECK_STATUS(weir_queue_new(options, &first), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(options, &first, NULL), WEIR_OK);
     options->name = name;
     enum weir_status status = make(options);
     weir_queue_free(first);
@@ -119,7 +119,7 @@ ROW(weir_queue_new, options, forked, WEIR_EFORKED)
     struct weir_queue_options of_metrics = good_options();
     of_clock.clock = w->f.clock;
     of_metrics.name = "a";
-    CHECK_STATUS(weir_metrics_new(NULL, &of_metrics.metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(NULL, &of_metrics.metrics, NULL), WEIR_OK);
     pid_t child = fork();
     if (child == 0) {
         CHECK_STATUS(make(&of_clock), WEIR_EFORKED);
@@ -134,6 +134,15 @@ ROW(weir_queue_new, options, forked, WEIR_EFORKED)
     return WEIR_EFORKED;
 }
 
+ROW(weir_queue_new, ret_error, null, WEIR_OK)
+{
+    weir_queue *queue;
+    CHECK_STATUS(weir_queue_new(NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_queue_new(NULL, &queue, NULL), WEIR_OK);
+    weir_queue_free(queue);
+    return WEIR_OK;
+}
+
 ROW(weir_queue_new, memory, none, WEIR_ENOMEM)
 {
     struct weir_queue_options options = good_options();
@@ -144,8 +153,8 @@ ROW(weir_queue_new, memory, none, WEIR_ENOMEM)
 ROW(weir_queue_new, ret_queue, null, WEIR_EINVAL)
 {
     struct weir_queue_options options = good_options();
-    CHECK_STATUS(weir_queue_new(NULL, NULL), WEIR_EINVAL);
-    return weir_queue_new(&options, NULL);
+    CHECK_STATUS(weir_queue_new(NULL, NULL, NULL), WEIR_EINVAL);
+    return spoken(weir_queue_new(&options, NULL, &said));
 }
 
 ROW(weir_queue_free, queue, null, WEIR_OK)

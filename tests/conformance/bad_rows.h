@@ -3,7 +3,11 @@
 #ifndef WEIR_TEST_CONFORMANCE_BAD_ROWS_H
 #define WEIR_TEST_CONFORMANCE_BAD_ROWS_H
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+
+#include <weir/error.h>
 
 #include "support/harness.h"
 
@@ -49,6 +53,75 @@ static inline void add_row(const struct row *row)
     rows[row_count++] = *row;
 }
 
+/* What the last call of the row said, of those that take a struct weir_error. */
+static struct weir_error said;
+
+/* The status of a call that has filled said in: words for a refusal, and none for a success. */
+static inline enum weir_status spoken(enum weir_status status)
+{
+    CHECK((said.text[0] == '\0') == (status == WEIR_OK));
+    return status;
+}
+
+/* A refusal names what it is about: the parameter, or the member of the options. Faults that are
+ * not called after their member: */
+static const struct {
+    const char *fault;
+    const char *word;
+} words_of_faults[] = {{"late_deadline", "deadline_ns"},
+                       {"large_group", "group"},
+                       {"taken_name", "name"},
+                       {"name_taken", "name"},
+                       {"zone_corrupt", "zone"},
+                       {"zone_closed", "zone"},
+                       {"zone_folder", "zone"},
+                       {"group_of_cron", "group"},
+                       {"schedule_no_interval", "interval_ns"},
+                       {"schedule_deadline", "deadline_ns"},
+                       {"metrics", "name"},
+                       {"incomplete", "ops->"},
+                       {"forked", ""},
+                       {"overdue", "overdue_ns"},
+                       {"none", ""}};
+
+static inline const char *word_of(const struct row *row)
+{
+    for (size_t i = 0; i < sizeof(words_of_faults) / sizeof(words_of_faults[0]); i++) {
+        if (strcmp(row->fault, words_of_faults[i].fault) == 0) {
+            return words_of_faults[i].word;
+        }
+    }
+    bool is_member = strcmp(row->parameter, "options") == 0 && strcmp(row->fault, "null") != 0;
+    const char *word = is_member ? row->fault : row->parameter;
+    size_t part = strncmp(word, "schedule_", 9) == 0 || strncmp(word, "isolation_", 10) == 0
+                      ? strcspn(word, "_") + 1
+                      : 0;
+    return word + part;
+}
+
+/* Constructors say in words what they refuse. What is wrong in an expression is said with its
+ * offset instead (src/cron/cron_parse_test.c). */
+static inline void check_said(const struct row *row)
+{
+    bool is_of_text = strcmp(row->parameter, "text") == 0 && strcmp(row->fault, "null") != 0;
+    if (said.text[0] != '\0' && !is_of_text && strstr(said.text, word_of(row)) == NULL) {
+        test_fail(__FILE__, __LINE__, "%s(), %s: %s: \"%s\" does not name %s", row->function,
+                  row->parameter, row->fault, said.text, word_of(row));
+    }
+}
+
+static inline bool is_constructor(const char *function)
+{
+    static const char *const names[] = {"weir_queue_new",   "weir_pool_new", "weir_envelope_new",
+                                        "weir_metrics_new", "weir_crew_new", "weir_cron_new"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(function, names[i]) == 0) {
+            return true;
+        }
+    }
+    return strncmp(function, "weir_limiter_", 13) == 0 && strstr(function, "new") != NULL;
+}
+
 #define ROW(function, parameter, fault, status) ROW_WITH(function, parameter, fault, status, NULL)
 
 /* A row whose call ends the program with a message, which has these words. */
@@ -70,12 +143,16 @@ static inline enum weir_status call_row(const struct row *row, struct world *w)
 {
     /* Shown where the row ends the process. */
     (void)fprintf(stderr, "%s(), %s: %s\n", row->function, row->parameter, row->fault);
+    said.text[0] = '\0';
     enum weir_status status = row->fn(w);
     test_fail_allocation(0, false);
     if (status != row->status) {
         test_fail(__FILE__, __LINE__, "%s(), %s: %s: %s, expected %s", row->function,
                   row->parameter, row->fault, weir_status_name((int)status),
                   weir_status_name((int)row->status));
+    }
+    if (is_constructor(row->function) && strcmp(row->parameter, "ret_error") != 0) {
+        check_said(row);
     }
     return status;
 }

@@ -120,7 +120,7 @@ ROW(weir_pool_send_all, count, past_a_pool_that_waits, WEIR_EFULL)
     options.capacity = 2;
     options.when_full = WEIR_FULL_WAIT;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     weir_envelope *const all[] = {w->envelopes[IS_IDLE], w->envelopes[IS_FILLING],
                                   w->envelopes[IS_FILLING_TOO]};
     enum weir_status status = weir_pool_send_all(pool, all, 3);

@@ -127,7 +127,7 @@ TEST_EACH(with_max_wait_rate_limiter,
     setup(&f, kind);
     unsigned asked = 0;
     weir_limiter *own;
-    CHECK_STATUS(weir_limiter_new(&ops, &asked, test_allocator(), &own), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&ops, &asked, test_allocator(), &own, NULL), WEIR_OK);
     weir_limiter *limiter = max_wait(own, WEIR_SECONDS(500));
     for (unsigned i = 0; i < 200; i++) {
         CHECK_INT(when(&f, limiter, i % ITEMS), ==, i < 100 ? WEIR_MS(5) : WEIR_SECONDS(500));

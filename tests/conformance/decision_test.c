@@ -120,9 +120,9 @@ static struct weir_pool_options pool_with_limiter(struct script *script, weir_li
 {
     struct weir_limiter_options limiter = {0};
     limiter.allocator = *test_allocator();
-    CHECK_STATUS(
-        weir_limiter_exponential_new(WEIR_SECONDS(1), WEIR_SECONDS(1000), &limiter, ret_limiter),
-        WEIR_OK);
+    CHECK_STATUS(weir_limiter_exponential_new(WEIR_SECONDS(1), WEIR_SECONDS(1000), &limiter,
+                                              ret_limiter, NULL),
+                 WEIR_OK);
     struct weir_pool_options options = script_pool(script);
     options.limiter = *ret_limiter;
     return options;
@@ -229,7 +229,7 @@ static weir_limiter *new_knowing(struct knowing *knowing)
         .destroy = knowing_destroy,
     };
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, knowing, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&ops, knowing, test_allocator(), &limiter, NULL), WEIR_OK);
     return limiter;
 }
 
@@ -464,7 +464,7 @@ TEST(full, "a retry needs no slot: it comes also where the capacity is reached (
     struct weir_envelope_options another = script_envelope(&script, 0);
     another.release = NULL;
     weir_envelope *refused;
-    CHECK_STATUS(weir_envelope_new(&another, &refused), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&another, &refused, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(script.pool, refused), WEIR_EFULL);
     weir_envelope_unref(refused);
     CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(1)), WEIR_OK);

@@ -35,7 +35,7 @@ static int64_t answer_after_retry(int64_t sent_ns)
     script_init(&script);
     script.statuses[0] = WEIR_EUSER;
     script.hook_ns = sent_ns;
-    CHECK_STATUS(weir_limiter_bucket_new(1, 1, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_bucket_new(1, 1, test_allocator(), &limiter, NULL), WEIR_OK);
     CHECK_STATUS(weir_limiter_when(limiter, weir_key_string("first"), weir_clock_now(script.clock),
                                    &delay_ns),
                  WEIR_OK);

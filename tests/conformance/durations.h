@@ -54,7 +54,7 @@ static inline void set_up(struct bench *b, int64_t start_ns, weir_limiter *limit
     options.allocator = *test_allocator();
     options.clock = b->clock;
     options.limiter = limiter;
-    CHECK_STATUS(weir_queue_new(&options, &b->queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &b->queue, NULL), WEIR_OK);
 }
 
 static inline void tear_down(struct bench *b)

@@ -46,24 +46,24 @@ static void try_limiters(int64_t first_ns, int64_t second_ns)
     options.allocator = *test_allocator();
     options.forget_after_ns = second_ns < 0 ? 0 : second_ns;
     bool is_range = first_ns >= 0 && second_ns >= first_ns;
-    CHECK_STATUS(weir_limiter_exponential_new(first_ns, second_ns, &options, &limiter),
+    CHECK_STATUS(weir_limiter_exponential_new(first_ns, second_ns, &options, &limiter, NULL),
                  is_range ? WEIR_OK : WEIR_ERANGE);
     if (is_range) {
         ask_at_edges(limiter, second_ns);
     }
     bool are_times = first_ns >= 0 && second_ns >= 0;
-    CHECK_STATUS(weir_limiter_fast_slow_new(first_ns, second_ns, 7, &options, &limiter),
+    CHECK_STATUS(weir_limiter_fast_slow_new(first_ns, second_ns, 7, &options, &limiter, NULL),
                  are_times ? WEIR_OK : WEIR_ERANGE);
     if (are_times) {
         ask_at_edges(limiter, first_ns > second_ns ? first_ns : second_ns);
     }
     struct answer first = {.status = WEIR_OK, .delay_ns = first_ns};
     weir_limiter *inner = answering_limiter(&first);
-    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, second_ns, test_allocator(), &limiter),
+    CHECK_STATUS(weir_limiter_with_max_wait_new(inner, second_ns, test_allocator(), &limiter, NULL),
                  second_ns >= 0 ? WEIR_OK : WEIR_ERANGE);
     ask_at_edges(second_ns >= 0 ? limiter : inner, second_ns >= 0 ? second_ns : INT64_MAX);
     CHECK_STATUS(weir_limiter_with_jitter_new(answering_limiter(&first), 1e300, 1, test_allocator(),
-                                              &limiter),
+                                              &limiter, NULL),
                  WEIR_OK);
     ask_at_edges(limiter, INT64_MAX);
 }
@@ -76,12 +76,13 @@ TEST(limiters, "a limiter of whatever times, asked at whatever times, answers a 
     static const double speeds[] = {5e-324, 1e-9, 1, 1e9, 1e308};
     for (size_t i = 0; i < 5; i++) {
         weir_limiter *bucket;
-        CHECK_STATUS(weir_limiter_bucket_new(speeds[i], 1, test_allocator(), &bucket), WEIR_OK);
+        CHECK_STATUS(weir_limiter_bucket_new(speeds[i], 1, test_allocator(), &bucket, NULL),
+                     WEIR_OK);
         ask_at_edges(bucket, INT64_MAX);
     }
     struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
     weir_limiter *usual;
-    CHECK_STATUS(weir_limiter_default_new(&options, &usual), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(&options, &usual, NULL), WEIR_OK);
     ask_at_edges(usual, INT64_MAX);
 }

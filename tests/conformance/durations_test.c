@@ -58,7 +58,7 @@ TEST(real_limits, "so too on the real clock, where what is far away does not com
 {
     weir_queue *queue;
     struct weir_work work;
-    CHECK_STATUS(weir_queue_new(NULL, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &queue, NULL), WEIR_OK);
     for (size_t i = 0; i < EDGES; i++) {
         if (edges[i] <= 1) {
             CHECK_STATUS(weir_queue_get_until(queue, edges[i], &work), WEIR_ETIMEDOUT);
@@ -95,7 +95,7 @@ static void age(int64_t start_ns, int64_t aging_ns, weir_metrics *metrics)
     options.aging_ns = aging_ns;
     options.name = "aged";
     options.metrics = metrics;
-    CHECK_STATUS(weir_queue_new(&options, &queue), aging_ns >= 0 ? WEIR_OK : WEIR_ERANGE);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), aging_ns >= 0 ? WEIR_OK : WEIR_ERANGE);
     if (aging_ns >= 0) {
         struct weir_add_options add_options = {0};
         add_options.priority = INT32_MAX;
@@ -125,7 +125,7 @@ TEST(ages, "ages and aging of items go to the end of time")
     weir_metrics *metrics;
     struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
-    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(&options, &metrics, NULL), WEIR_OK);
     for (size_t i = 0; i < STARTS * EDGES; i++) {
         age(starts[i / EDGES], edges[i % EDGES], metrics);
     }
@@ -163,7 +163,7 @@ static void nap_in_pool(struct nap *nap, int64_t deadline_ns, int64_t delay_ns)
     options.clock = clock;
     options.workers = 1;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     struct weir_envelope_options envelope_options = {0};
     envelope_options.allocator = *test_allocator();
     envelope_options.payload = nap;
@@ -171,7 +171,7 @@ static void nap_in_pool(struct nap *nap, int64_t deadline_ns, int64_t delay_ns)
     envelope_options.outcome = check_nap;
     envelope_options.deadline_ns = deadline_ns;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&envelope_options, &envelope),
+    CHECK_STATUS(weir_envelope_new(&envelope_options, &envelope, NULL),
                  deadline_ns >= 0 ? WEIR_OK : WEIR_ERANGE);
     if (deadline_ns >= 0) {
         CHECK_STATUS(weir_pool_send_after(pool, envelope, delay_ns), WEIR_OK);

@@ -71,7 +71,7 @@ static inline void setup_options(struct fixture *f, enum kind kind,
     CHECK_STATUS(weir_clock_manual_new(START, test_allocator(), &f->clock), WEIR_OK);
     options->allocator = *test_allocator();
     options->clock = f->clock;
-    CHECK_STATUS(weir_queue_new(options, &f->queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(options, &f->queue, NULL), WEIR_OK);
 }
 
 static inline void setup_with(struct fixture *f, enum kind kind, weir_limiter *limiter)

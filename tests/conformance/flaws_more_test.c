@@ -181,7 +181,7 @@ TEST_EACH(w20_registry_of_ones_own,
     options.name = "q";
     options.metrics = page.metrics;
     weir_queue *queue = NULL;
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_EBUSY);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_EBUSY);
     CHECK(queue == NULL);
     add(&f, 0);
     add(&f, 1);

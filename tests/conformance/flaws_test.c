@@ -183,7 +183,7 @@ TEST_EACH(w6_postpone, "W6: a waiting item can be put off and taken out")
 static weir_limiter *one_token_per_second(void)
 {
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_bucket_new(1, 1, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_bucket_new(1, 1, test_allocator(), &limiter, NULL), WEIR_OK);
     return limiter;
 }
 
@@ -274,10 +274,10 @@ TEST_EACH(w7_refused, "W7: an add that is refused takes neither a token nor a co
     weir_limiter *parts[2];
     struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
-    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &parts[0]), WEIR_OK);
+    CHECK_STATUS(weir_limiter_exponential_new(1, 1000, &options, &parts[0], NULL), WEIR_OK);
     parts[1] = one_token_per_second();
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter, NULL), WEIR_OK);
     struct fixture f;
     setup_with(&f, kind, limiter);
     weir_queue_shutdown(f.queue);

@@ -140,7 +140,7 @@ TEST_EACH(default_controller, "default: the longer of 5 ms to 1000 s, and 10 a s
     struct weir_limiter_options options = limiter_options();
     options.forget_after_ns = WEIR_FOREVER;
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_default_new(&options, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_default_new(&options, &limiter, NULL), WEIR_OK);
     struct fixture f;
     setup_with(&f, kind, limiter);
     for (unsigned i = 0; i < 30; i++) {
@@ -208,7 +208,7 @@ static weir_limiter *setup_own(struct fixture *f, enum kind kind, struct own *ow
         .when = asked, .forget = own_forget, .num_requeues = own_count, .destroy = own_destroy};
     *own = (struct own){.f = f};
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, own, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&ops, own, test_allocator(), &limiter, NULL), WEIR_OK);
     setup_with(f, kind, limiter);
     return limiter;
 }

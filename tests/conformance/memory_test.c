@@ -241,7 +241,7 @@ TEST_EACH_WITH(life, "a queue's whole life with every allocation failing, once a
     struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = f.clock;
-    if (CHECK_OR_OOM(weir_queue_new(&options, &f.queue))) {
+    if (CHECK_OR_OOM(weir_queue_new(&options, &f.queue, NULL))) {
         CHECK(f.queue == NULL);
         weir_clock_free(f.clock);
         return;

@@ -23,7 +23,7 @@ static inline void page_init(struct page *page)
     struct weir_metrics_options options = {0};
     options.allocator = *test_allocator();
     memset(page, 0, sizeof(*page));
-    CHECK_STATUS(weir_metrics_new(&options, &page->metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(&options, &page->metrics, NULL), WEIR_OK);
 }
 
 static inline int page_write(const char *text, size_t size, void *arg)

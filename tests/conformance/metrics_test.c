@@ -259,7 +259,7 @@ static enum weir_status make(weir_metrics *metrics, const char *name, weir_queue
     options.allocator = *test_allocator();
     options.name = name;
     options.metrics = metrics;
-    return weir_queue_new(&options, ret_queue);
+    return weir_queue_new(&options, ret_queue, NULL);
 }
 
 TEST(names_conflict, "a name is taken once in a registry, and free again after its queue")
@@ -354,7 +354,7 @@ TEST_OOM(memory, "without memory a queue is not made or the text not written; no
     memset(&page, 0, sizeof(page));
     weir_queue *queue = NULL;
     weir_snapshot *snapshot = NULL;
-    if (CHECK_OR_OOM(weir_metrics_new(&metrics_options, &page.metrics))) {
+    if (CHECK_OR_OOM(weir_metrics_new(&metrics_options, &page.metrics, NULL))) {
         return;
     }
     enum weir_status status = make(page.metrics, "q", &queue);

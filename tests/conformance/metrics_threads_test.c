@@ -55,7 +55,7 @@ static void come_and_go(void *arg)
     options.metrics = page.metrics;
     for (unsigned i = 0; i < ROUNDS / 20; i++) {
         weir_queue *guest;
-        CHECK_STATUS(weir_queue_new(&options, &guest), WEIR_OK);
+        CHECK_STATUS(weir_queue_new(&options, &guest, NULL), WEIR_OK);
         CHECK_STATUS(weir_queue_add(guest, weir_key_string("x")), WEIR_OK);
         weir_queue_free(guest);
     }
@@ -70,7 +70,7 @@ TEST(threads, "read beside producers, consumers and other queues, metrics come t
     page_init(&page);
     options.name = "shared";
     options.metrics = page.metrics;
-    CHECK_STATUS(weir_queue_new(&options, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &queue, NULL), WEIR_OK);
     struct test_thread *producers[2] = {test_start(produce, NULL), test_start(produce, NULL)};
     struct test_thread *consumers[2] = {test_start(consume, NULL), test_start(consume, NULL)};
     struct test_thread *others[2] = {test_start(read_all, &read), test_start(come_and_go, guest)};

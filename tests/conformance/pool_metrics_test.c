@@ -128,7 +128,7 @@ TEST(overdue, "a run that the watchdog tells of is counted while it still runs, 
     options.overdue_ns = WEIR_MS(5);
     options.overdue = note_overdue;
     options.overdue_arg = &script.slept;
-    CHECK_STATUS(weir_pool_new(&options, &script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &script.pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(script.pool), WEIR_OK);
     page_read(&page);
     CHECK_SERIES(&page, "weir_pool_overdue_runs_total{name=\"q\"}", "0");
@@ -216,7 +216,7 @@ TEST(ending, "a run is timed also while its pool ends")
     options.name = "q";
     options.metrics = page.metrics;
     CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &options.clock), WEIR_OK);
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
@@ -320,13 +320,13 @@ TEST(names, "a name is UTF-8 and no other's of the registry; else there is no po
     start(&script, &page);
     weir_pool *pool = NULL;
     struct weir_pool_options options = named(&script, &page);
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EBUSY);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_EBUSY);
     options.name = "\xff";
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_EINVAL);
     options.name = "";
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_EINVAL);
     options.name = NULL;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_EINVAL);
     CHECK(pool == NULL);
     script_wait(&script, 1);
     script_end(&script, 1, 0);
@@ -343,10 +343,10 @@ TEST(name_of_queue, "a queue of the same name keeps a pool out, which leaves not
     of_queue.name = "q";
     of_queue.metrics = page.metrics;
     weir_queue *queue;
-    CHECK_STATUS(weir_queue_new(&of_queue, &queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&of_queue, &queue, NULL), WEIR_OK);
     weir_pool *pool = NULL;
     struct weir_pool_options options = named(&script, &page);
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_EBUSY);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_EBUSY);
     CHECK(pool == NULL);
     page_read(&page);
     CHECK(strstr(page.text, "weir_pool_") == NULL);

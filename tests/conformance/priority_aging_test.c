@@ -122,7 +122,7 @@ TEST(bad_options, "options that contradict each other make no queue")
         options.flags = rows[i].flags;
         options.aging_ns = rows[i].aging_ns;
         weir_queue *queue = NULL;
-        CHECK_STATUS(weir_queue_new(&options, &queue), rows[i].want);
+        CHECK_STATUS(weir_queue_new(&options, &queue, NULL), rows[i].want);
         CHECK((queue != NULL) == (rows[i].want == WEIR_OK));
         weir_queue_free(queue);
     }

@@ -216,7 +216,7 @@ TEST_EACH(supersede_always,
           "a queue may be asked that every add at once supersedes, however it is made")
 {
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_fast_slow_new(0, 0, 0, NULL, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_fast_slow_new(0, 0, 0, NULL, &limiter, NULL), WEIR_OK);
     struct fixture f;
     setup_superseding(&f, kind, limiter, 0);
     add_after(&f, 0, WEIR_MS(10));
@@ -325,7 +325,7 @@ TEST_EACH(free_with_content,
     struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = f.clock;
-    CHECK_STATUS(weir_queue_new(&options, &f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &f.queue, NULL), WEIR_OK);
     for (unsigned i = 0; i < 3; i++) {
         add(&f, i);
         get_and_done(&f, i);

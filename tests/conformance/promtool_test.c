@@ -36,7 +36,7 @@ TEST(accepted, "promtool check metrics has nothing to say against a used queue a
     options.metrics = page.metrics;
     options.name = "a \"b\"\\\n\xc3\xa9";
     weir_queue *odd;
-    CHECK_STATUS(weir_queue_new(&options, &odd), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &odd, NULL), WEIR_OK);
     for (unsigned i = 0; i < 20; i++) {
         add(&f, i);
         pass(&f, 1 << i);

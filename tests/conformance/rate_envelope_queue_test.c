@@ -192,7 +192,7 @@ static void acceptance_init(struct acceptance *all)
     options.clock = all->clock;
     options.workers = 5;
     options.scope = all->scope;
-    CHECK_STATUS(weir_pool_new(&options, &all->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &all->pool, NULL), WEIR_OK);
     for (uint64_t i = 0; i < ENVELOPES; i++) {
         task_init(&all->tasks[i]);
         struct weir_envelope_options envelope = task_envelope(&all->tasks[i]);
@@ -200,7 +200,7 @@ static void acceptance_init(struct acceptance *all)
         envelope.interval_ns = intervals[i];
         envelope.deadline_ns = WEIR_SECONDS(1);
         envelope.after = i == EMAIL || i == EMAIL_TO_END ? after_status : NULL;
-        CHECK_STATUS(weir_envelope_new(&envelope, &all->envelopes[i]), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&envelope, &all->envelopes[i], NULL), WEIR_OK);
     }
     all->tasks[METRICS_FAILING].status = WEIR_EUSER;
 }

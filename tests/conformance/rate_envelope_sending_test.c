@@ -83,7 +83,7 @@ TEST(invalid_parameters, "TestEnvelopeAddingToQueue: Adding to queue with invali
         options.interval_ns = cases[i].interval_ns;
         options.deadline_ns = cases[i].deadline_ns;
         weir_envelope *envelope = NULL;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), cases[i].status);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), cases[i].status);
         CHECK(envelope == NULL);
         CHECK_STATUS(weir_pool_send(crew.pool, envelope), WEIR_EINVAL);
     }

@@ -400,7 +400,7 @@ TEST(different_timeouts,
         options.invoke = sing;
         options.failure = decide;
         weir_envelope *envelope;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         weir_envelope_unref(envelope);
     }

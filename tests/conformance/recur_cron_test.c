@@ -118,11 +118,11 @@ TEST(real_clock,
     of_envelope.schedule = &schedule;
     of_envelope.deadline_ns = WEIR_SECONDS(3600); /* longer than from firing to firing */
     weir_envelope *envelope = NULL;
-    CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&of_envelope, &envelope, NULL), WEIR_OK);
     struct weir_pool_options of_pool = {0};
     of_pool.workers = 1;
     weir_pool *pool = NULL;
-    CHECK_STATUS(weir_pool_new(&of_pool, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&of_pool, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     counter_wait(&dated.runs, 3);
@@ -147,12 +147,12 @@ TEST_OOM(no_envelope, "an envelope that is refused keeps nothing of the expressi
     options.schedule = &schedule;
     options.group = weir_key_string("a group, for which memory may lack as well");
     weir_envelope *envelope = NULL;
-    if (!CHECK_OR_OOM(weir_envelope_new(&options, &envelope))) {
+    if (!CHECK_OR_OOM(weir_envelope_new(&options, &envelope, NULL))) {
         weir_envelope_unref(envelope);
     }
     struct weir_isolation isolation = {0};
     isolation.cpu_limit_ns = -1;
     options.isolation = &isolation;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_ERANGE);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_ERANGE);
     weir_cron_unref(schedule.cron);
 }

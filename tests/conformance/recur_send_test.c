@@ -169,7 +169,7 @@ static weir_envelope *begin_busy(struct script *script, struct busy *busy)
     counter_init(&busy->begun);
     counter_init(&busy->let_go);
     weir_envelope *envelope = NULL;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(script->pool, envelope), WEIR_OK);
     counter_wait(&busy->begun, 1);
     return envelope;

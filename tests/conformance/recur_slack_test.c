@@ -51,7 +51,7 @@ static void world_init(struct world *world, const int64_t *first_ns, int64_t sla
         options.payload = &world->seen[i];
         options.interval_ns = INTERVAL;
         options.schedule = &schedule;
-        CHECK_STATUS(weir_envelope_new(&options, &world->envelopes[i]), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &world->envelopes[i], NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(world->pool, world->envelopes[i]), WEIR_OK);
     }
     pass_by(world->pool);

@@ -445,7 +445,7 @@ TEST(bad_schedules, "a schedule that is none is refused")
         options.interval_ns = rows[i].interval_ns;
         options.deadline_ns = rows[i].deadline_ns;
         weir_envelope *envelope = NULL;
-        CHECK_STATUS(weir_envelope_new(&options, &envelope), rows[i].status);
+        CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), rows[i].status);
         CHECK(envelope == NULL);
     }
     weir_clock_free(script.clock);

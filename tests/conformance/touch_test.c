@@ -93,7 +93,7 @@ TEST_EACH(rate_limited, "a rate-limited add whose delay is nothing is an add lik
 {
     struct seen seen;
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_fast_slow_new(0, WEIR_MS(1), 2, NULL, &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_fast_slow_new(0, WEIR_MS(1), 2, NULL, &limiter, NULL), WEIR_OK);
     setup_touching(&seen, kind, touch, limiter, 0);
     for (int i = 0; i < 3; i++) {
         CHECK_STATUS(weir_queue_add_rate_limited(seen.f.queue, key_of(&seen.f, 1)), WEIR_OK);

@@ -118,7 +118,7 @@ TEST_EACH(due_real_clock, "on the real clock a waiting item comes by itself, and
     struct fixture f;
     setup(&f, kind);
     weir_queue_free(f.queue);
-    CHECK_STATUS(weir_queue_new(NULL, &f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &f.queue, NULL), WEIR_OK);
     struct blocked consumer;
     block(&consumer, &f, run_get_real);
     for (unsigned i = 0; i < 20; i++) {

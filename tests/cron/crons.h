@@ -15,7 +15,7 @@
 static inline weir_cron *cron_new(const char *text)
 {
     struct weir_cron_options options = {0};
-    struct weir_cron_error error;
+    struct weir_error error;
     weir_cron *cron = NULL;
     options.allocator = *test_allocator();
     options.zone = "UTC";

@@ -31,7 +31,7 @@ static int answer(char *line)
 {
     char *end = NULL;
     struct weir_cron_options options = {0};
-    struct weir_cron_error error;
+    struct weir_error error;
     weir_cron *cron = NULL;
     options.flags = (uint32_t)strtoul(line, &end, 10);
     long long after = strtoll(end, &end, 10);

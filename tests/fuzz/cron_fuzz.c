@@ -16,7 +16,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The words are a line, of bytes that harm no terminal; the piece is in the text. */
-static void check_error(const struct weir_cron_error *error, const char *text)
+static void check_error(const struct weir_error *error, const char *text)
 {
     const char *end = memchr(error->text, '\0', sizeof(error->text));
     WEIRI_ASSERT(end != NULL && end > error->text);
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weir_cron_options options = {0};
     options.zone = "UTC"; /* where the text names none of this system's */
     options.flags = data[0] & WEIR_CRON_SECONDS;
-    struct weir_cron_error error;
+    struct weir_error error;
     memset(&error, 0x7f, sizeof(error));
     weir_cron *cron = NULL;
     enum weir_status status = weir_cron_new(text, &options, &cron, &error);

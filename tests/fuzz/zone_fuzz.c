@@ -52,7 +52,7 @@ static void check_crons(struct weiri_zone *zone)
 {
     static const char *const texts[] = {"*/7 * * * *", "30 2 * * *", "0 0 29 2 *", "0 12 1 * sun"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct weir_cron_error error;
+        struct weir_error error;
         weir_cron cron = {.allocator = zone->allocator, .zone = zone};
         WEIRI_ASSERT(weiri_cron_parse(texts[i], 0, &cron.fields, &error) == WEIR_OK);
         check_firings(&cron, INT64_MIN);

@@ -411,7 +411,7 @@ static void begin_sequence(void)
     options.when_full = model.when_full;
     options.group_limit = model.group_limit;
     options.ended = note_end;
-    CHECK_STATUS(weir_pool_new(&options, &model.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &model.pool, NULL), WEIR_OK);
     set_state(WEIR_POOL_STATE_RUNNING);
     for (int i = 0; i < ENVELOPES; i++) {
         struct expected *expected = &model.expected[i];
@@ -425,7 +425,7 @@ static void begin_sequence(void)
         if (expected->group < GROUPS) {
             of_envelope.group = weir_key_bytes(&expected->group, sizeof(expected->group));
         }
-        CHECK_STATUS(weir_envelope_new(&of_envelope, &model.envelopes[i]), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&of_envelope, &model.envelopes[i], NULL), WEIR_OK);
     }
 }
 

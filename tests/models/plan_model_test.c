@@ -306,7 +306,7 @@ static bool live(struct counts *counts, weir_cron *const *crons)
         l.schedule.interval_ns = 0;
         l.schedule.cron = crons[l.r.every_ns];
     }
-    CHECK_STATUS(weiri_plan_init(&l.plan, &l.schedule, 0, 0, test_random()), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&l.plan, &l.schedule, 0, 0, test_random(), NULL), WEIR_OK);
     CHECK(l.plan.offset_ns >= 0 &&
           (l.plan.offset_ns < l.schedule.jitter_ns || l.plan.offset_ns == 0));
     reference_start(&l.r, time_of(&l.r, l.now), l.plan.offset_ns);

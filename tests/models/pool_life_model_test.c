@@ -282,7 +282,7 @@ static void world_init(void)
     options.workers = 1;
     options.capacity = CAPACITY;
     options.ended = note_end;
-    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &world.pool, NULL), WEIR_OK);
     for (int i = 0; i < ENVELOPES; i++) {
         struct weir_envelope_options envelope = {0};
         envelope.allocator = *test_allocator();
@@ -290,7 +290,7 @@ static void world_init(void)
         envelope.invoke = invoke;
         envelope.failure = decide;
         envelope.outcome = note_outcome;
-        CHECK_STATUS(weir_envelope_new(&envelope, &world.accounts[i].envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&envelope, &world.accounts[i].envelope, NULL), WEIR_OK);
     }
     CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);

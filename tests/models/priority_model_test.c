@@ -49,11 +49,11 @@ static void start(struct model *m, enum ranked_flaw flaw, bool with_faults)
     struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = m->clock;
-    CHECK_STATUS(weir_limiter_fast_slow_new(0, 0, 1, NULL, &m->limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_fast_slow_new(0, 0, 1, NULL, &m->limiter, NULL), WEIR_OK);
     options.limiter = m->limiter;
     options.flags = WEIR_QUEUE_PRIORITIES;
     options.aging_ns = m->reference.aging_ns;
-    CHECK_STATUS(weir_queue_new(&options, &m->queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &m->queue, NULL), WEIR_OK);
 }
 
 static void end(struct model *m)

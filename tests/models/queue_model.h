@@ -128,13 +128,13 @@ static inline void model_start(struct model *m, enum flaw flaw, char *message)
     *m = (struct model){.reference = {.flaw = flaw, .now_ns = 1000}, .message = message};
     m->reference.supersedes = (model_queue_flags & WEIR_QUEUE_SUPERSEDE) != 0;
     CHECK_STATUS(weir_clock_manual_new(1000, test_allocator(), &m->clock), WEIR_OK);
-    CHECK_STATUS(weir_limiter_new(&ops, m, test_allocator(), &m->limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&ops, m, test_allocator(), &m->limiter, NULL), WEIR_OK);
     struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = m->clock;
     options.limiter = m->limiter;
     options.flags = model_queue_flags;
-    CHECK_STATUS(weir_queue_new(&options, &m->queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &m->queue, NULL), WEIR_OK);
 }
 
 static inline void model_end(struct model *m)

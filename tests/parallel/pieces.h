@@ -15,7 +15,7 @@ static inline weir_crew *crew_of(size_t workers)
     options.allocator = *test_allocator();
     options.workers = workers;
     weir_crew *crew;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_OK);
     return crew;
 }
 

@@ -108,7 +108,7 @@ static inline weir_envelope *periodic_for(struct task *task, int64_t interval_ns
     struct weir_envelope_options options = task_envelope(task);
     options.interval_ns = interval_ns;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     return envelope;
 }
 
@@ -118,7 +118,7 @@ static inline weir_envelope *envelope_for(struct task *task, int64_t deadline_ns
     struct weir_envelope_options options = task_envelope(task);
     options.deadline_ns = deadline_ns;
     weir_envelope *envelope = NULL;
-    enum weir_status status = weir_envelope_new(&options, &envelope);
+    enum weir_status status = weir_envelope_new(&options, &envelope, NULL);
     return CHECK_OR_OOM(status) ? NULL : envelope;
 }
 
@@ -131,7 +131,7 @@ static inline weir_pool *pool_with(size_t workers, size_t capacity, weir_clock *
     options.capacity = capacity;
     options.clock = clock;
     weir_pool *pool = NULL;
-    enum weir_status status = weir_pool_new(&options, &pool);
+    enum weir_status status = weir_pool_new(&options, &pool, NULL);
     return CHECK_OR_OOM(status) ? NULL : pool;
 }
 

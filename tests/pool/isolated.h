@@ -72,7 +72,7 @@ static inline weir_envelope *isolated_envelope(struct isolated *isolated,
     options.deadline_ns = deadline_ns;
     options.isolation = isolation != NULL ? isolation : &usual;
     weir_envelope *envelope;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     return envelope;
 }
 
@@ -85,7 +85,7 @@ static inline weir_pool *isolated_pool(weir_clock *clock, weir_log_fn *log, void
     options.log = log;
     options.log_arg = log_arg;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     return pool;
 }

@@ -229,9 +229,9 @@ static inline void script_start(struct script *script,
     struct weir_envelope_options envelope = script_envelope(script, 0);
     struct weir_pool_options pool = script_pool(script);
     CHECK_STATUS(
-        weir_envelope_new(of_envelope != NULL ? of_envelope : &envelope, &script->envelope),
+        weir_envelope_new(of_envelope != NULL ? of_envelope : &envelope, &script->envelope, NULL),
         WEIR_OK);
-    CHECK_STATUS(weir_pool_new(of_pool != NULL ? of_pool : &pool, &script->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(of_pool != NULL ? of_pool : &pool, &script->pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(script->pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(script->pool, script->envelope), WEIR_OK);
 }

@@ -183,7 +183,7 @@ static void others(struct world *world)
 {
     struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
-    CHECK_STATUS(weir_queue_new(&options, &world->elsewhere), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &world->elsewhere, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add(world->elsewhere, key_of(world, SUBJECT)), WEIR_OK);
     CHECK_STATUS(weir_queue_get(world->elsewhere, &world->work), WEIR_OK);
     add(world, 1);

@@ -44,7 +44,7 @@ static inline void setup_on(struct fixture *f, bool is_embedded, weir_clock *clo
     struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
     options.clock = clock;
-    CHECK_STATUS(weir_queue_new(&options, &f->queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &f->queue, NULL), WEIR_OK);
 }
 
 static inline void setup(struct fixture *f, bool is_embedded)

@@ -43,7 +43,7 @@ static inline void world_init(size_t workers)
     struct weir_crew_options options = {0};
     options.allocator = *test_allocator();
     options.workers = workers;
-    CHECK_STATUS(weir_crew_new(&options, &world.crew), WEIR_OK);
+    CHECK_STATUS(weir_crew_new(&options, &world.crew, NULL), WEIR_OK);
     weiri_mutex_init(&world.mutex);
     weiri_cond_init(&world.changed, &world.mutex);
 }

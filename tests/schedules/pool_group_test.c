@@ -70,7 +70,7 @@ static void group_init(size_t workers, uint32_t flags, bool is_manual)
     options.workers = workers;
     options.group_limit = 1;
     options.flags = flags;
-    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &world.pool, NULL), WEIR_OK);
     for (int i = 0; i < MEMBERS; i++) {
         struct weir_envelope_options of_envelope = {0};
         of_envelope.allocator = *test_allocator();
@@ -79,7 +79,7 @@ static void group_init(size_t workers, uint32_t flags, bool is_manual)
         of_envelope.release = note_release;
         of_envelope.payload = &group.envelopes[i];
         of_envelope.group = weir_key_bytes("g", 1);
-        CHECK_STATUS(weir_envelope_new(&of_envelope, &group.envelopes[i]), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&of_envelope, &group.envelopes[i], NULL), WEIR_OK);
     }
 }
 
@@ -283,7 +283,7 @@ static weir_envelope *new_envelope(weir_invoke_fn *invoke_fn, bool is_member)
     options.allocator = *test_allocator();
     options.invoke = invoke_fn;
     options.group = is_member ? weir_key_bytes("g", 1) : options.group;
-    CHECK_STATUS(weir_envelope_new(&options, &envelope), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     return envelope;
 }
 
@@ -343,7 +343,7 @@ static void displaced(void *arg)
     options.allocator = *test_allocator();
     options.clock = world.clock;
     weir_pool_free(world.pool);
-    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &world.pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, 2), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(weiri_thread_start(&sender, "sender", send_last_or_none, &accepted), WEIR_OK);

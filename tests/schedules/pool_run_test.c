@@ -11,7 +11,7 @@ static void replace_envelope(struct weir_envelope_options *options)
     options->allocator = *test_allocator();
     options->payload = &world.records[0];
     options->release = release;
-    CHECK_STATUS(weir_envelope_new(options, &world.envelopes[0]), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(options, &world.envelopes[0], NULL), WEIR_OK);
 }
 
 /* After the pool has ended. What recurs has more runs than sends. */

@@ -20,7 +20,7 @@ static void scope_world_init(void)
     options.scope = scope;
     options.ended = note_end;
     options.ended_arg = &world;
-    CHECK_STATUS(weir_pool_new(&options, &world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &world.pool, NULL), WEIR_OK);
 }
 
 static void cancel(void *arg)

@@ -115,7 +115,7 @@ static inline void replace_pool(struct weir_pool_options *options)
     options->clock = world.clock;
     options->ended = options->ended == NULL ? note_end : options->ended;
     options->ended_arg = &world;
-    CHECK_STATUS(weir_pool_new(options, &world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(options, &world.pool, NULL), WEIR_OK);
 }
 
 static inline weir_pool *new_pool(size_t workers, size_t capacity)
@@ -128,7 +128,7 @@ static inline weir_pool *new_pool(size_t workers, size_t capacity)
     options.ended = note_end;
     options.ended_arg = &world;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     return pool;
 }
 
@@ -144,7 +144,7 @@ static inline void world_init(size_t workers, size_t capacity)
         options.invoke = invoke;
         options.outcome = outcome;
         options.release = release;
-        CHECK_STATUS(weir_envelope_new(&options, &world.envelopes[i]), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &world.envelopes[i], NULL), WEIR_OK);
     }
 }
 
@@ -160,7 +160,7 @@ static inline void make_periodic(void)
     options.outcome = outcome;
     options.release = release;
     options.interval_ns = 10;
-    CHECK_STATUS(weir_envelope_new(&options, &world.envelopes[0]), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &world.envelopes[0], NULL), WEIR_OK);
 }
 
 static inline void give_up(int i)

@@ -100,7 +100,7 @@ static void refused_beside_add(void *arg)
     weir_queue *other;
     struct weiri_thread thread;
     init_used(true);
-    CHECK_STATUS(weir_queue_new(NULL, &other), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &other, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add(other, world_key(3)), WEIR_OK);
     world_start(&thread, "refused", add_refused, NULL);
     CHECK_STATUS(world_add(0), WEIR_OK);

@@ -20,7 +20,7 @@ static enum weir_status make(const char *name, weir_queue **ret_queue)
     options.clock = world.clock;
     options.name = name;
     options.metrics = metrics;
-    return weir_queue_new(&options, ret_queue);
+    return weir_queue_new(&options, ret_queue, NULL);
 }
 
 static void init_named(bool is_embedded)
@@ -29,7 +29,7 @@ static void init_named(bool is_embedded)
     options.allocator = *test_allocator();
     world_init_on(false, is_embedded);
     weir_queue_free(world.queue);
-    CHECK_STATUS(weir_metrics_new(&options, &metrics), WEIR_OK);
+    CHECK_STATUS(weir_metrics_new(&options, &metrics, NULL), WEIR_OK);
     CHECK_STATUS(make("world", &world.queue), WEIR_OK);
 }
 

@@ -27,7 +27,7 @@ static void init_ranked(bool is_embedded, int64_t aging_ns, bool is_touched)
     options.flags = WEIR_QUEUE_PRIORITIES;
     options.aging_ns = aging_ns;
     options.touch = is_touched ? touch : NULL;
-    CHECK_STATUS(weir_queue_new(&options, &world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &world.queue, NULL), WEIR_OK);
 }
 
 static void add_at(int number, int32_t priority, int64_t delay_ns)

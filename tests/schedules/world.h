@@ -53,7 +53,7 @@ static inline void world_init_on(bool is_manual, bool is_embedded)
         CHECK_STATUS(weir_clock_manual_new(1000, test_allocator(), &world.clock), WEIR_OK);
     }
     options.clock = world.clock;
-    CHECK_STATUS(weir_queue_new(&options, &world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &world.queue, NULL), WEIR_OK);
     weiri_mutex_init(&world.mutex);
     weiri_cond_init(&world.progress, &world.mutex);
 }

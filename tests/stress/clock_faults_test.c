@@ -121,7 +121,7 @@ static void consume(void *arg)
 
 TEST(delays, "every item comes, and not before its time")
 {
-    CHECK_STATUS(weir_queue_new(NULL, &world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &world.queue, NULL), WEIR_OK);
     atomic_store(&world.left, ITEMS);
     struct test_thread *threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -144,7 +144,7 @@ TEST(delays, "every item comes, and not before its time")
 
 TEST(descriptor, "the descriptor of a queue is readable once something is due, and not before")
 {
-    CHECK_STATUS(weir_queue_new(NULL, &world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &world.queue, NULL), WEIR_OK);
     int fd;
     CHECK_STATUS(weir_queue_fd(world.queue, &fd), WEIR_OK);
     for (int i = 0; i < 20; i++) {
@@ -165,7 +165,7 @@ TEST(descriptor, "the descriptor of a queue is readable once something is due, a
 
 TEST(drain, "a drain that must give up does so at its limit")
 {
-    CHECK_STATUS(weir_queue_new(NULL, &world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &world.queue, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add(world.queue, weir_key_string("stuck")), WEIR_OK);
     for (int i = 0; i < 5; i++) {
         int64_t limit_ns = now_ns() + WEIR_MS(3);
@@ -193,14 +193,14 @@ TEST(pool, "a task's sleep and its deadline take their time")
     struct weir_pool_options options = {0};
     options.workers = 2;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     for (int i = 0; i < 10; i++) {
         struct weir_envelope_options envelope_options = {0};
         envelope_options.invoke = sleep_in_task;
         envelope_options.deadline_ns = WEIR_SECONDS(1) / 5;
         weir_envelope *envelope;
-        CHECK_STATUS(weir_envelope_new(&envelope_options, &envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&envelope_options, &envelope, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         weir_envelope_unref(envelope);
     }

@@ -209,7 +209,7 @@ static void run_round(uint64_t number, bool is_keyed)
     }
     struct weir_queue_options options = {0};
     options.allocator = *test_allocator();
-    CHECK_STATUS(weir_queue_new(&options, &hot.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &hot.queue, NULL), WEIR_OK);
     /* Every second time one thread of each kind, so that neither has to give way to its like. */
     unsigned takers = number % 2 == 0 ? 1 : TAKERS;
     struct test_thread *threads[ADDERS + TAKERS];

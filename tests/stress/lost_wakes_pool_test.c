@@ -40,7 +40,7 @@ static void run_pool(void)
     options.allocator = *test_allocator();
     options.workers = 4;
     weir_pool *pool;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     for (int i = 0; i < ENVELOPES; i++) {
         struct weir_envelope_options envelope = {0};
@@ -48,7 +48,7 @@ static void run_pool(void)
         envelope.invoke = sleep_in_task;
         envelope.payload = i % 2 == 0 ? &meeting : NULL;
         weir_envelope *made;
-        CHECK_STATUS(weir_envelope_new(&envelope, &made), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&envelope, &made, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send_after(pool, made, i < 4 ? 0 : WEIR_US(30)), WEIR_OK);
         weir_envelope_unref(made);
     }
@@ -81,7 +81,7 @@ static void send_when_free(void *arg)
     weir_envelope *made;
     options.allocator = *test_allocator();
     options.invoke = sleep_in_task;
-    CHECK_STATUS(weir_envelope_new(&options, &made), WEIR_OK);
+    CHECK_STATUS(weir_envelope_new(&options, &made, NULL), WEIR_OK);
     for (int i = 0; i < SENDS; i++) {
         CHECK_STATUS(weir_pool_send_until(arg, made, WEIR_FOREVER), WEIR_OK);
         if (i % 8 == 0) {
@@ -100,7 +100,7 @@ TEST(waits, "so are all let in who wait for capacity, and waits for ends of runs
     options.allocator = *test_allocator();
     options.workers = 2;
     options.capacity = 1;
-    CHECK_STATUS(weir_pool_new(&options, &pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     for (int i = 0; i < SENDERS; i++) {
         senders[i] = test_start(send_when_free, pool);
@@ -143,7 +143,7 @@ TEST(crew, "so does a crew get all its workers into each run, and out of it")
     options.allocator = *test_allocator();
     options.workers = 4;
     weir_crew *crew;
-    CHECK_STATUS(weir_crew_new(&options, &crew), WEIR_OK);
+    CHECK_STATUS(weir_crew_new(&options, &crew, NULL), WEIR_OK);
     for (int i = 0; i < RUNS; i++) {
         struct weir_parallel_options how = {0};
         how.eager = 1 + (size_t)test_random_below(4);

@@ -177,7 +177,7 @@ static void wait_until_handled(struct producer *producer)
 
 TEST(queue, "with one wake-up in ten lost all of 100,000 items are handled, and nobody is stuck")
 {
-    CHECK_STATUS(weir_queue_new(NULL, &world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(NULL, &world.queue, NULL), WEIR_OK);
     struct test_thread *threads[CONSUMERS + PRODUCERS];
     for (int i = 0; i < CONSUMERS; i++) {
         threads[i] = test_start(i % 2 == 0 ? consume : consume_done_get, NULL);

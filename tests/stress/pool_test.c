@@ -145,7 +145,7 @@ static void make_parcels(void)
         options.outcome = end_parcel;
         options.release = release_parcel;
         post.parcels[i].random = test_random();
-        CHECK_STATUS(weir_envelope_new(&options, &post.parcels[i].envelope), WEIR_OK);
+        CHECK_STATUS(weir_envelope_new(&options, &post.parcels[i].envelope, NULL), WEIR_OK);
         for (unsigned j = 0; j < SENDERS; j++) {
             post.senders[j].references[i] = weir_envelope_ref(post.parcels[i].envelope);
         }
@@ -260,7 +260,7 @@ static uint64_t run_round(uint64_t number)
     options.when_full = post.is_waited_for ? WEIR_FULL_WAIT : WEIR_FULL_REFUSE;
     options.ended = note_end;
     options.ended_arg = &post;
-    CHECK_STATUS(weir_pool_new(&options, &post.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_new(&options, &post.pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_start(post.pool), WEIR_OK);
     struct test_thread *threads[SENDERS];
     for (unsigned i = 0; i < SENDERS; i++) {

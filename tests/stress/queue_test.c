@@ -363,17 +363,18 @@ static uint64_t run_round(uint64_t number, bool is_keyed)
     weir_metrics *metrics = NULL;
     options.allocator = *test_allocator();
     limiter.allocator = *test_allocator();
-    CHECK_STATUS(weir_limiter_exponential_new(WEIR_US(1), WEIR_MS(1), &limiter, &options.limiter),
-                 WEIR_OK);
+    CHECK_STATUS(
+        weir_limiter_exponential_new(WEIR_US(1), WEIR_MS(1), &limiter, &options.limiter, NULL),
+        WEIR_OK);
     options.flags = world.has_priorities ? WEIR_QUEUE_PRIORITIES : 0;
     if (!world.is_plain) {
-        CHECK_STATUS(weir_metrics_new(NULL, &metrics), WEIR_OK);
+        CHECK_STATUS(weir_metrics_new(NULL, &metrics, NULL), WEIR_OK);
         options.metrics = one_in(random, 2) ? metrics : NULL;
         options.name = "stress";
         options.aging_ns = world.has_priorities && one_in(random, 2) ? WEIR_US(50) : 0;
         options.touch = number % 8 == 1 || one_in(random, 2) ? count_touch : NULL;
     }
-    CHECK_STATUS(weir_queue_new(&options, &world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_new(&options, &world.queue, NULL), WEIR_OK);
     run_threads();
     uint64_t runs = books_check();
     struct weir_queue_counts counts;

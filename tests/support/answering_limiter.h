@@ -51,7 +51,7 @@ static inline weir_limiter *answering_limiter(struct answer *answer)
                                                 .num_requeues = answer_count,
                                                 .destroy = answer_destroy};
     weir_limiter *limiter;
-    CHECK_STATUS(weir_limiter_new(&ops, answer, test_allocator(), &limiter), WEIR_OK);
+    CHECK_STATUS(weir_limiter_new(&ops, answer, test_allocator(), &limiter, NULL), WEIR_OK);
     return limiter;
 }
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/error.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/copies.h"
-#include "jobs/error.h"
 
 /* A longer pause has no end. */
 #define FOREVER_S (UINT64_C(100) * 365 * 24 * 3600)

@@ -3,9 +3,9 @@
 /* Operators' commands for jobs: remove, kick, bury. */
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/copies.h"
-#include "jobs/error.h"
 
 /* Marks the claim as revoked, for a copy that is held back by a consumer, or on a node that is
  * away; it is remembered from the run time on. WEIRI_CLAIM_AWAY: it cannot be; WEIRI_CLAIM_DONE:
@@ -193,7 +193,7 @@ static bool kick_first(struct kick *kick, size_t node, const char *tube)
     struct weiri_copies *copies = &kick->copies;
     const struct weiri_query *found = copies->queries.query;
     const struct weiri_request peek = {.verb = WEIRI_PEEK_BURIED};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_job_id id = {""};
     weiri_queries_ask(&copies->queries, node, &peek, tube);
     if (found->kind != WEIRI_FOUND) {

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
-#include "jobs/error.h"
 
 /* Statistics of a node are bodies too, and longer than many jobs. */
 #define STATS_SIZE ((size_t)1 << 20)

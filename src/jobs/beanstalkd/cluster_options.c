@@ -9,7 +9,7 @@
 #include <sys/un.h>
 
 #include "base/alloc.h"
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/number.h"
 
 #define DEFAULT_PORT "11300"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "jobs/beanstalkd/cluster_options.h"
-#include "jobs/error.h"
 #include "jobs/number.h"
 
 static const char names[] =

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "jobs/error.h"
+#include "base/error.h"
 
 enum weir_status weiri_copies_begin(struct weiri_copies *copies, const char *id,
                                     struct weir_error *ret_error)

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/subscription.h"
-#include "jobs/error.h"
 
 /* How long demand counts after the call that made it, where nobody waits. */
 #define DEMAND_NS WEIR_SECONDS(2)

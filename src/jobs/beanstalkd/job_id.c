@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/error.h"
 #include "jobs/number.h"
 
 bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number,

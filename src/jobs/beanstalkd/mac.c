@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jobs/error.h"
+#include "base/error.h"
 
 #define PREFIX "weir1:"
 #define KEY_SIZE_MIN 16

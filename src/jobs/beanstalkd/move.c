@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "base/error.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/error.h"
 #include "jobs/redis/claims.h"
 
 /* How long a claim of the mover lasts. All movers have the same token, 0, so that a repeated move

@@ -3,9 +3,9 @@
 /* How the servers of a cluster are, and what all of them are told: pauses. */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/error.h"
 
 /* Reads what a node tells. node's texts are in facts. */
 static void read_answer(const struct weiri_query *query, struct weiri_node_facts *facts,

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/beanstalkd/quorum.h"
-#include "jobs/error.h"
 
 struct put_call {
     struct weiri_cluster *cluster;

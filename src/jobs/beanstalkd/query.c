@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/panic.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
-#include "jobs/error.h"
 
 /* How long what a call can do without is waited for. */
 #define PATIENCE_NS WEIR_MS(200)

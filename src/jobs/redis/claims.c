@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/redis/server.h"
 
 /* How often a claim may be sent on within a Redis Cluster: once where its slots have just moved. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/number.h"
 
 static const struct {

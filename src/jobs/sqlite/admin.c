@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/tube.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/row.h"
 #include "jobs/sqlite/space.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/errno.h"
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/connection.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/place.h"

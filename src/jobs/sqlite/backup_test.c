@@ -68,7 +68,7 @@ TEST(live, "copies made during puts and work are whole, of one moment, and priva
     for (int i = 0; i < 20; i++) {
         char path[20];
         (void)snprintf(path, sizeof(path), "copy-%d.db", i);
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         CHECK_STATUS(weir_broker_backup(broker, path, &error), WEIR_OK);
     }
     is_over = true;
@@ -132,7 +132,7 @@ TEST(refused, "nothing is overwritten, and no path that is not a store's is take
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     CHECK_INT(symlink("nowhere", "there.db"), ==, 0);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         CHECK_STATUS(weir_broker_backup(broker, rows[i].path, &error), rows[i].status);
         CHECK(error.text[0] != '\0');
     }

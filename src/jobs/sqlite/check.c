@@ -10,8 +10,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/read.h"

@@ -57,7 +57,7 @@ static int keep(const struct weir_finding *finding, void *arg)
 static struct found check(const char *path)
 {
     struct found found = {.count = 0};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     weir_broker *broker;
     struct weir_broker_options options = {0};
     char url[64];

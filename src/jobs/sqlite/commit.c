@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/commit.h"
 
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/write.h"
 
@@ -133,7 +133,7 @@ static enum weir_status transact_when_damaged(struct weiri_store *store, struct 
 static void run_batch(struct weiri_store *store, struct weiri_list *batch,
                       struct weiri_list *concluded, struct weiri_remark *ret_remark)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status status = transact(store, batch, &error, ret_remark);
     if (status == WEIR_ENOSPACE && !has_several(batch)) {
         status = transact_when_full(store, batch, &error, ret_remark);

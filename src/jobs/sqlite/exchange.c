@@ -3,8 +3,8 @@
 /* Settling reservations and making others. */
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/attempts.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/policies.h"

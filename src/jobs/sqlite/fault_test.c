@@ -27,7 +27,7 @@ static int put_all(weir_broker *broker, enum weir_status *ret_statuses)
     int failures = 0;
     for (int i = 0; i < PUTS; i++) {
         const struct weir_body body = {large, (size_t)(1 + i * STEP)};
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         ret_statuses[i] = weir_broker_put(broker, "t", &body, 1, NULL, NULL, &error);
         CHECK((ret_statuses[i] == WEIR_OK) == (error.text[0] == '\0'));
         failures += ret_statuses[i] != WEIR_OK;

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* Listing and searching jobs. */
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/page.h"
 
 /* The states, as stored, of jobs that may be shown in a state: one that is due may be stored as

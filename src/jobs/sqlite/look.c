@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/copy.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/result.h"

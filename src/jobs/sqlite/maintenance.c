@@ -4,7 +4,7 @@
  * each other by the lock file, as two processes do. */
 #include <sys/stat.h>
 
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/repair.h"
 #include "jobs/sqlite/result.h"

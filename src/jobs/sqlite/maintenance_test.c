@@ -25,7 +25,7 @@ static void run(const char *sql)
 static struct weir_repair_counts repair(weir_broker *broker)
 {
     struct weir_repair_counts counts;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     if (weir_broker_repair(broker, &counts, &error) != WEIR_OK) {
         test_fail(__FILE__, __LINE__, "%s", error.text);
     }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/page.h"
@@ -193,7 +193,7 @@ static enum weir_status move_batch(struct batch *batch, bool *ret_is_over,
     }
     *ret_is_over = !weiri_move_step(batch->move, WEIR_MOVE_READ);
     status = give(batch, ret_is_over, ret_error);
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     enum weir_status forgotten = weiri_commit(batch->store, run_forget, batch, &error);
     count(batch, forgotten == WEIR_OK);
     if (status == WEIR_OK && forgotten != WEIR_OK) {

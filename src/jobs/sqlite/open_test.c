@@ -80,7 +80,7 @@ static void expect_refusal_at(const char *folder, const char *path, enum weir_st
     uint64_t before = fingerprint(folder);
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         weir_broker *broker = NULL;
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         enum weir_status got = jobs_store_try_open(path, &wall, flags[i], &broker, &error);
         if (got != status || strstr(error.text, says) == NULL || broker != NULL) {
             test_fail(__FILE__, __LINE__, "%s, flags %u: %s \"%s\", expected %s \"%s\"", path,
@@ -183,7 +183,7 @@ TEST(cut_short, "a file cut anywhere is refused and unchanged")
         write_file("cut.db", bytes, (size_t)size);
         uint64_t before = fingerprint(".");
         weir_broker *broker = NULL;
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         enum weir_status status = jobs_store_try_open("cut.db", &wall, 0, &broker, &error);
         CHECK(status == WEIR_ECORRUPT || status == WEIR_ESCHEMA);
         CHECK(error.text[0] != '\0');

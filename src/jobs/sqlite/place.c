@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/errno.h"
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/schema.h"
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/policies.h"
 
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/read.h"
 #include "jobs/sqlite/tube.h"

@@ -10,7 +10,7 @@ static struct jobs_wall wall = {JOBS_WALL_START};
 
 static void set(weir_broker *broker, const char *tube, const struct weir_tube_policy *policy)
 {
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     if (weir_broker_set_policy(broker, tube, policy, &error) != WEIR_OK) {
         test_fail(__FILE__, __LINE__, "%s", error.text);
     }

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/keys.h"
@@ -292,7 +292,7 @@ enum weir_status weiri_store_put(void *arg, const struct weiri_put *put,
         status = weiri_put_finish(&request, ret_ids, ret_error);
     }
     if (!is_put && take_back(store, &request) != WEIR_OK) {
-        struct weir_error first = ret_error == NULL ? (struct weir_error){""} : *ret_error;
+        struct weir_error first = ret_error == NULL ? (struct weir_error){0} : *ret_error;
         status =
             weiri_fail(ret_error, WEIR_EIO, "%.300s; some of its first %zu jobs may have been put",
                        first.text, request.from);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/panic.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/result.h"
 

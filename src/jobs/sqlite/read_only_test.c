@@ -187,7 +187,7 @@ static void put_and_die(const char *path)
 static void expect_look(const char *path, int ready)
 {
     weir_broker *broker;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     if (jobs_store_try_open(path, &wall, WEIR_BROKER_READ_ONLY, &broker, &error) != WEIR_OK) {
         test_fail(__FILE__, __LINE__, "%s", error.text);
     }
@@ -276,7 +276,7 @@ TEST(protected_log,
         small_disk_protect(true);
         if (index == INDEX_GONE) {
             weir_broker *broker;
-            struct weir_error error = {""};
+            struct weir_error error = {0};
             CHECK_STATUS(
                 jobs_store_try_open("disk/jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, &error),
                 WEIR_EACCESS);

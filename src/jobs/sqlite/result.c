@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/errno.h"
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"

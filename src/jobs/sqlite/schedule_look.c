@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/read.h"
 

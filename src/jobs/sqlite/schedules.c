@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/firing.h"
 #include "jobs/schedule.h"
 #include "jobs/sqlite/body.h"

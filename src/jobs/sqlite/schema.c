@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/boot.h"
+#include "base/error.h"
 #include "base/random.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/result.h"
 
 /* One row per job, its state a column (the numbers of enum weir_job_state); one row per tube, whose

@@ -117,7 +117,7 @@ static void put_too_large(void *arg)
 {
     static char bytes[200000];
     const struct weir_body body = {bytes, sizeof(bytes)};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     struct weir_job_id id = {"untouched"};
     CHECK_STATUS(weir_broker_put(arg, "t", &body, 1, NULL, &id, &error), WEIR_ETOOBIG);
     CHECK_STRING(id.text, "untouched");

@@ -44,7 +44,7 @@ TEST(making_fails_full,
         CHECK_INT(pages, <, 1000);
         small_disk_resize(pages * PAGE);
         weir_broker *broker = NULL;
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         status = jobs_store_try_open("disk/jobs.db", &wall, 0, &broker, &error);
         if (status == WEIR_OK) {
             weir_broker_close(broker);
@@ -73,7 +73,7 @@ TEST(making_fails_descriptors,
         const struct rlimit limit = {(rlim_t)first + more, before.rlim_max};
         CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
         weir_broker *broker = NULL;
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         status = jobs_store_try_open("disk/jobs.db", &wall, 0, &broker, &error);
         weir_broker_close(broker);
         CHECK_INT(setrlimit(RLIMIT_NOFILE, &before), ==, 0);

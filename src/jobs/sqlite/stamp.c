@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "jobs/error.h"
+#include "base/error.h"
 #include "jobs/sqlite/place.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"

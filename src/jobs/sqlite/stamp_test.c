@@ -59,7 +59,7 @@ static void expect_refusal(const char *says)
     copy("jobs.db", "before");
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         weir_broker *broker;
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, flags[i], &broker, &error),
                      WEIR_ECORRUPT);
         CHECK(strstr(error.text, says) != NULL);

@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 #include "base/errno.h"
+#include "base/error.h"
 #include "base/panic.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/boot.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"

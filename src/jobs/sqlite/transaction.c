@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/put.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"

@@ -46,7 +46,7 @@ static int64_t query(sqlite3 *db, const char *sql)
 static struct outbox open_outbox(void)
 {
     struct outbox outbox = {.broker = jobs_store_open("jobs.db?shared=1", &wall)};
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     CHECK_INT(sqlite3_open("jobs.db", &outbox.db), ==, SQLITE_OK);
     enum weir_status status =
         weir_transaction_new(outbox.broker, outbox.db, &outbox.transaction, &error);
@@ -290,7 +290,7 @@ TEST(deferred, "a commit that the program's own constraints refuse leaves neithe
 static void expect_refusal(const char *url, const char *says)
 {
     weir_broker *broker;
-    struct weir_error error = {""};
+    struct weir_error error = {0};
     CHECK_STATUS(jobs_store_try_open(url, &wall, 0, &broker, &error), WEIR_ESCHEMA);
     CHECK(strstr(error.text, says) != NULL);
 }
@@ -307,7 +307,7 @@ TEST(shared, "tables of the program's need the option, and nothing of its may be
                                        "CREATE TRIGGER h AFTER INSERT ON jobs BEGIN SELECT 1; END",
                                        "DROP TRIGGER h"};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i += 2) {
-        struct weir_error error = {""};
+        struct weir_error error = {0};
         begin(&outbox);
         run(outbox.db, rows[i]);
         CHECK_STATUS(weir_transaction_commit(outbox.transaction, &error), WEIR_ESCHEMA);

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/panic.h"
 #include "base/time.h"
-#include "jobs/error.h"
 #include "jobs/sqlite/file.h"
 #include "jobs/sqlite/lock_holder.h"
 #include "jobs/sqlite/place.h"

@@ -14,7 +14,7 @@ static int use_queue(void)
     weir_queue *queue;
     struct weir_queue_options options = {0};
     struct weir_work work;
-    if (weir_queue_new(&options, &queue) != WEIR_OK ||
+    if (weir_queue_new(&options, &queue, NULL) != WEIR_OK ||
         weir_queue_add(queue, weir_key_string("once")) != WEIR_OK ||
         weir_queue_add(queue, weir_key_string("once")) != WEIR_OK ||
         weir_queue_try_get(queue, &work) != WEIR_OK || work.key.size != 4 ||
