@@ -72,15 +72,15 @@ static int call_service(weir_context *context, void *payload)
     return call->calls++ < call->fails ? SERVICE_DOWN : WEIR_OK;
 }
 
-static struct weir_decision retry(weir_context *context, weir_envelope *envelope,
-                                  const struct weir_failure *failure, void *payload)
+static int64_t retry(weir_context *context, weir_envelope *envelope,
+                     const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)payload;
     printf("attempt %u: %s\n", (unsigned)failure->attempt,
            failure->status == BREAKER_OPEN ? "the service is spared" : "the service is down");
-    return weir_decision_retry_after(WEIR_SECONDS(15));
+    return WEIR_SECONDS(15);
 }
 
 static void tell_success(weir_context *context, weir_envelope *envelope, void *payload)

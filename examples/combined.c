@@ -58,14 +58,14 @@ static int mail(weir_context *context, void *payload)
     return weir_context_attempt(context) < 2 ? WEIR_EIO : WEIR_OK;
 }
 
-static struct weir_decision in_ten_seconds(weir_context *context, weir_envelope *envelope,
-                                           const struct weir_failure *failure, void *payload)
+static int64_t in_ten_seconds(weir_context *context, weir_envelope *envelope,
+                              const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)failure;
     (void)payload;
-    return weir_decision_retry_after(WEIR_SECONDS(10));
+    return WEIR_SECONDS(10);
 }
 
 static int send_new(weir_pool *pool, const struct weir_envelope_options *options)

@@ -25,14 +25,14 @@ static int read_document(weir_context *context, void *payload)
     return WEIR_OK;
 }
 
-static struct weir_decision note_failure(weir_context *context, weir_envelope *envelope,
-                                         const struct weir_failure *failure, void *payload)
+static int64_t note_failure(weir_context *context, weir_envelope *envelope,
+                            const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     printf("\"%s\" failed: %s%s%s\n", (char *)payload, weir_status_text(failure->status),
            *failure->message != '\0' ? ": " : "", failure->message);
-    return weir_decision_drop(); /* there is no use in reading it again */
+    return WEIR_DROP; /* there is no use in reading it again */
 }
 
 static void note_success(weir_context *context, weir_envelope *envelope, void *payload)

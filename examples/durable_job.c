@@ -44,7 +44,7 @@ static enum weir_status send_mails(weir_broker *broker, struct weir_error *error
     struct weir_consumer_options options = {0};
     options.handler = send_mail;
     options.workers = 2;
-    options.retry_base_ns = WEIR_MS(50);
+    options.retry.base_ns = WEIR_MS(50);
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     weir_consumer *consumer;
     enum weir_status status = weir_consumer_new(broker, "mail", &options, &consumer, error);

@@ -37,17 +37,17 @@ static int send_email(weir_context *context, void *payload)
     return WEIR_OK;
 }
 
-static struct weir_decision decide(weir_context *context, weir_envelope *envelope,
-                                   const struct weir_failure *failure, void *payload)
+static int64_t decide(weir_context *context, weir_envelope *envelope,
+                      const struct weir_failure *failure, void *payload)
 {
     const struct email *email = (const struct email *)payload;
     (void)context;
     (void)envelope;
     if (failure->status == SERVER_BUSY) {
-        return weir_decision_retry_limited();
+        return WEIR_RETRY;
     }
     printf("%s: no such address\n", email->to);
-    return weir_decision_drop();
+    return WEIR_DROP;
 }
 
 static void tell_end(const struct weir_ended *ended, void *arg)
@@ -77,7 +77,7 @@ static int post(weir_pool *pool, struct email *email)
     options.invoke = send_email;
     options.failure = decide;
     options.release = note_end;
-    options.attempts_max = 5;
+    options.retry.attempts = 5;
     options.deadline_ns = WEIR_SECONDS(10);
     weir_envelope *envelope;
     if (weir_envelope_new(&options, &envelope, NULL) != WEIR_OK) {

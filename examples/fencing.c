@@ -58,7 +58,7 @@ static enum weir_status run(weir_broker *broker, struct account *account, struct
     struct weir_consumer_options options = {0};
     options.handler = handle;
     options.arg = account;
-    options.retry_base_ns = WEIR_MS(1);
+    options.retry.base_ns = WEIR_MS(1);
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     weir_consumer *consumer = NULL;
     enum weir_status status = weir_broker_put(broker, "payments", &body, 1, NULL, NULL, error);

@@ -11,14 +11,6 @@ static int send_mail(weir_context *context, void *payload)
     return weir_context_attempt(context) < 2 ? WEIR_EUSER : WEIR_OK;
 }
 
-/* Asked after each failure: try again, 5 ms later, then 10 ms, then 20 ms. */
-static struct weir_decision retry(weir_context *context, weir_envelope *envelope,
-                                  const struct weir_failure *failure, void *payload)
-{
-    (void)context, (void)envelope, (void)failure, (void)payload;
-    return weir_decision_retry_limited();
-}
-
 /* Told once of each envelope that has ended, however it did. */
 static void tell_end(const struct weir_ended *ended, void *arg)
 {
@@ -32,8 +24,7 @@ static int post(weir_pool *pool, char *to)
     struct weir_envelope_options options = {0};
     options.invoke = send_mail;
     options.payload = to;
-    options.failure = retry;
-    options.attempts_max = 5;
+    options.retry.attempts = 5; /* again 5 ms later, then 10 ms, and so on */
     options.deadline_ns = WEIR_SECONDS(10);
     weir_envelope *envelope = NULL;
     int failed = weir_envelope_new(&options, &envelope, NULL) || weir_pool_send(pool, envelope);

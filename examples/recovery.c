@@ -26,14 +26,14 @@ static int import(weir_context *context, void *payload)
     return WEIR_OK;
 }
 
-static struct weir_decision decide(weir_context *context, weir_envelope *envelope,
-                                   const struct weir_failure *failure, void *payload)
+static int64_t decide(weir_context *context, weir_envelope *envelope,
+                      const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     printf("attempt %u ended after %d rows: %s: %s\n", (unsigned)failure->attempt, *(int *)payload,
            weir_status_text(failure->status), failure->message);
-    return weir_decision_retry_now();
+    return 0;
 }
 
 static void celebrate(weir_context *context, weir_envelope *envelope, void *payload)
@@ -79,7 +79,7 @@ int main(void)
     options.invoke = import;
     options.success = celebrate;
     options.failure = decide;
-    options.attempts_max = 5;
+    options.retry.attempts = 5;
     struct weir_pool_options of_pool = {0};
     of_pool.workers = 1;
     of_pool.log = log_line;

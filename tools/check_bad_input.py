@@ -43,7 +43,8 @@ FIELD_TYPES = {"int64_t", "uint64_t", "size_t", "uint32_t", "int32_t", "struct w
                "struct weir_key", "const struct weir_stamp *", "weir_cron *", "weir_metrics *", "weir_scope *",
                "weir_invoke_fn *", "weir_overdue_fn *", "weir_running_fn *"}
 # Structs that are parts of others.
-PARTS = {"const struct weir_schedule *": "weir_schedule", "const struct weir_isolation *": "weir_isolation"}
+PARTS = {"const struct weir_schedule *": "weir_schedule", "const struct weir_isolation *": "weir_isolation",
+         "struct weir_retry": "weir_retry"}
 
 EXCUSED = {
     ("weir_queue_add_batch", "count", "most"): "the array has so many by contract",
@@ -64,7 +65,7 @@ EXCUSED_ERRORS = {
 RESOURCES = {"memory", "descriptors", "threads"}
 
 DECLARATION = re.compile(r"^WEIR_API\b([^;{]*?)\b(weir_\w+)\s*\(([^;]*?)\);", re.M)
-STRUCT = re.compile(r"^struct (weir_\w+_options|weir_\w+_ops|weir_schedule|weir_isolation) \{\n(.*?)^\};", re.M | re.S)
+STRUCT = re.compile(r"^struct (weir_\w+_options|weir_\w+_ops|weir_schedule|weir_isolation|weir_retry) \{\n(.*?)^\};", re.M | re.S)
 ROW = re.compile(r"\bROW\(\s*(\w+),\s*(\w+),\s*(\w+),\s*(\w+)\)")
 # Such a row ends the program: it produces no status.
 LAST_ROW = re.compile(r"\bLAST_ROW\(\s*(\w+),\s*(\w+),\s*(\w+),\s*(\"\w)")

@@ -60,14 +60,14 @@ static void succeed(weir_context *context, weir_envelope *envelope, void *payloa
     (void)payload;
 }
 
-static struct weir_decision fail(weir_context *context, weir_envelope *envelope,
-                                 const struct weir_failure *failure, void *payload)
+static int64_t fail(weir_context *context, weir_envelope *envelope,
+                    const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)failure;
     (void)payload;
-    return weir_decision_drop();
+    return WEIR_DROP;
 }
 
 /* An envelope as in rate-envelope-queue's benchmarks: all hooks, which do nothing, and a

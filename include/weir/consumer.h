@@ -12,6 +12,7 @@
 #include <weir/job.h>
 #include <weir/limiter.h>
 #include <weir/metrics.h>
+#include <weir/retry.h>
 #include <weir/stamp.h>
 #include <weir/status.h>
 
@@ -20,8 +21,8 @@ WEIR_BEGIN_DECLS
 /** @file
  * A consumer is a pool whose envelopes are reserved jobs. At least once: a job is deleted only
  * after its handler succeeded; the reservation is kept alive while the handler runs; a job whose
- * worker dies comes back when its TTR ends; a failed one comes back after the limiter's delay, and
- * is buried after attempts_max, never dropped. */
+ * worker dies comes back when its TTR ends; a failed one comes back after a delay that grows, and
+ * is buried after its last attempt, never dropped. */
 
 /** A consumer. Opaque. */
 typedef struct weir_consumer weir_consumer;
@@ -97,16 +98,15 @@ struct weir_consumer_options {
     weir_handler_fn *handler; /**< Required. */
     weir_run_fn *after_run;   /**< Optional. */
     void *arg;                /**< Passed to handler, after_run and explain; borrowed until free. */
-    weir_limiter
-        *limiter; /**< Borrowed until free: the delay of a retry, asked with the job's id as key;
-                       NULL: retry_base_ns times 2^(attempts - 1), at most retry_max_ns, which
-                       being computed from the job itself survives the process. */
-    int64_t retry_base_ns; /**< 0: 1 s. */
-    int64_t retry_max_ns;  /**< 0: 1000 s, or retry_base_ns where that is more. */
+    /** Attempts are reservations: a job that failed in the last one, or whose worker died in it, is
+     * buried. Delays are computed from the attempts, which the store keeps, so that they survive
+     * the process. */
+    struct weir_retry retry;
+    weir_limiter *limiter; /**< Optional; borrowed until free: says the delays of retries in place
+                              of retry, exactly, asked with the job's id as key; where it fails,
+                                retry does. */
     int64_t deadline_ns;   /**< Time limit of one run; 0: none. */
     uint32_t workers;      /**< Threads; 0: 1; at most 4096. */
-    uint32_t attempts_max; /**< Reservations after which a job that failed, or whose worker died, is
-                                buried; 0: 25. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */
     weir_explain_fn *explain;             /**< Optional. */
     const struct weir_tube_weight *tubes; /**< Instead of one tube, which is NULL then: several

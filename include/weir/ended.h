@@ -23,8 +23,8 @@ WEIR_BEGIN_DECLS
 /** Why an envelope has ended. The numbers are part of the ABI. */
 enum weir_ended_reason {
     WEIR_ENDED_DONE = 1,       /**< Its last run returned WEIR_OK or WEIR_ESTOP. */
-    WEIR_ENDED_FAILED = 2,     /**< Its last run failed, and its failure hook asked for no other. */
-    WEIR_ENDED_EXHAUSTED = 3,  /**< The same, but attempts_max forbade another run. */
+    WEIR_ENDED_FAILED = 2,     /**< Its last run failed, and nothing asked for another. */
+    WEIR_ENDED_EXHAUSTED = 3,  /**< The same, but its attempts (weir/retry.h) forbade another. */
     WEIR_ENDED_TIMED_OUT = 4,  /**< Its last run returned WEIR_ETIMEDOUT, which is no failure. */
     WEIR_ENDED_CANCELED = 5,   /**< It was cancelled, or its last run returned WEIR_ECANCELED. */
     WEIR_ENDED_DISPLACED = 6,  /**< A later one took its slot (WEIR_FULL_DROP_OLDEST). */

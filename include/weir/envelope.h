@@ -12,6 +12,7 @@
 #include <weir/export.h>
 #include <weir/isolation.h>
 #include <weir/key.h>
+#include <weir/retry.h>
 #include <weir/schedule.h>
 #include <weir/stamp.h>
 #include <weir/status.h>
@@ -37,7 +38,8 @@ WEIR_BEGIN_DECLS
  * | WEIR_ECANCELED, WEIR_ETIMEDOUT  | ends, no hook (but see      | again, no hook                |
  * |                                 | WEIR_POOL_TIMEOUTS_FAIL)    |                               |
  * | any other, WEIR_EPANIC included | failure hook, which decides | failure hook; again, whatever |
- * |                                 | (without one: ends)         | it decides                    |
+ * |                                 | (without one: retry of the  | it decides                    |
+ * |                                 | options)                    |                               |
  *
  * "Again" means at its next time, while the pool runs. A periodic envelope that was sent during its
  * last run begins its schedule anew. A send for later (weir_pool_send_after()) from before a run
@@ -76,52 +78,20 @@ struct weir_failure {
     int exit_status;     /**< Of an isolated task that exited; else -1. */
 };
 
-/** What follows a failed run of a one-off envelope. */
-enum weir_decision_kind {
-    WEIR_DROP = 0,    /**< The envelope ends. */
-    WEIR_RETRY_NOW,   /**< Again, behind all queued envelopes. */
-    WEIR_RETRY_AFTER, /**< Again after delay_ns of the pool's clock; at once where that is <= 0. */
-    WEIR_RETRY_LIMITED, /**< Again when the pool's limiter says (struct weir_pool_options). */
-};
-
-/** A failure hook's answer. */
-struct weir_decision {
-    enum weir_decision_kind kind; /**< An unknown one is taken as WEIR_DROP. */
-    int64_t delay_ns;             /**< Of WEIR_RETRY_AFTER. */
-};
-
-/** The four decisions. */
-static inline struct weir_decision weir_decision_drop(void)
-{
-    struct weir_decision decision = {WEIR_DROP, 0};
-    return decision;
-}
-
-static inline struct weir_decision weir_decision_retry_now(void)
-{
-    struct weir_decision decision = {WEIR_RETRY_NOW, 0};
-    return decision;
-}
-
-static inline struct weir_decision weir_decision_retry_after(int64_t delay_ns)
-{
-    struct weir_decision decision = {WEIR_RETRY_AFTER, delay_ns};
-    return decision;
-}
-
-static inline struct weir_decision weir_decision_retry_limited(void)
-{
-    struct weir_decision decision = {WEIR_RETRY_LIMITED, 0};
-    return decision;
-}
+/** The two answers of a failure hook that are no delay. */
+#define WEIR_RETRY INT64_MIN      /**< Again, after the delay that retry of the options says. */
+#define WEIR_DROP (INT64_MIN + 1) /**< The envelope ends. */
 
 /** Called when a run has failed; its answer decides about a one-off envelope, and about a periodic
- * one nothing. A retry past attempts_max is a drop. The envelope counts as running until the answer
- * has been obeyed, so a retry needs no slot of the capacity. One while the pool drains or stops is
- * dropped, unless that end keeps it (WEIR_END_KEEP). Limited in time as struct weir_pool_options
- * says: after a time-out it has its own time, since the task's is spent. */
-typedef struct weir_decision weir_failure_fn(weir_context *context, weir_envelope *envelope,
-                                             const struct weir_failure *failure, void *payload);
+ * one nothing: WEIR_RETRY, WEIR_DROP, or a delay of the pool's clock, from the hook's end, after
+ * which the envelope runs again; 0 and every other negative number: at once, behind all queued
+ * envelopes. A retry past retry.attempts is a drop; so is a hook that panics. The envelope counts
+ * as running until the answer has been obeyed, so a retry needs no slot of the capacity. One while
+ * the pool drains or stops is dropped, unless that end keeps it (WEIR_END_KEEP). Limited in time as
+ * struct weir_pool_options says: after a time-out it has its own time, since the task's is spent.
+ */
+typedef int64_t weir_failure_fn(weir_context *context, weir_envelope *envelope,
+                                const struct weir_failure *failure, void *payload);
 
 /** The pool calls this function after each run, last of all: status is the run's. The envelope
  * still counts as running, so a send of it from here needs no slot of the capacity. Not called for
@@ -161,9 +131,12 @@ struct weir_envelope_options {
      * that waits runs it once more, and leaves its schedule alone. The deadline may not be longer.
      * 0, and no schedule: it is one-off. */
     int64_t interval_ns;
-    uint32_t attempts_max; /**< Runs in a row that may fail before a retry becomes a drop; 0: no
-                                limit. */
-    uint32_t flags;        /**< Of enum weir_envelope_flags. */
+    /** Of a one-off envelope whose runs fail: how many may fail in a row, and the delays of retries
+     * without a hook and after WEIR_RETRY. With base_ns and max_ns 0 the pool's limiter says these
+     * delays, exactly, if it was given one. Where the failure hook is NULL and attempts 0, all
+     * members must be 0: nothing is tried again. */
+    struct weir_retry retry;
+    uint32_t flags;                       /**< Of enum weir_envelope_flags. */
     const struct weir_schedule *schedule; /**< Optional, copied: when a periodic one runs. */
     /** The name of its group, such as a customer: bytes, copied; size 0: no group. A pool may limit
      * how many of a group run at once (group_limit of struct weir_pool_options). */
@@ -175,11 +148,11 @@ struct weir_envelope_options {
 /** Makes an envelope with one reference, the caller's: weir_envelope_unref(). Errors: WEIR_EINVAL
  * (options or ret_envelope NULL, no invoke, options with an unknown flag set, an allocator with
  * some members NULL, stamps NULL or one without its function, a schedule not as described, a group
- * without its bytes, isolation of an unknown size or with an unknown flag), WEIR_ERANGE
- * (deadline_ns, interval_ns, a time of the schedule or the isolation's cpu_limit_ns negative,
- * catch_up_max past WEIR_CATCH_UP_LIMIT, stamp_count past 1024), WEIR_ETOOBIG (group, more than 64
- * KiB), WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM; the payload is then
- * not taken. */
+ * without its bytes, isolation with an unknown flag, delays of retries that nothing asks for),
+ * WEIR_ERANGE (deadline_ns, interval_ns, a time of the schedule or the isolation's cpu_limit_ns
+ * negative, retry not as described, catch_up_max past WEIR_CATCH_UP_LIMIT, stamp_count past 1024),
+ * WEIR_ETOOBIG (group, more than 64 KiB), WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns),
+ * WEIR_ENOMEM; the payload is then not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
     const struct weir_envelope_options *options, weir_envelope **ret_envelope,
     struct weir_error *ret_error);

@@ -40,9 +40,8 @@ WEIR_BEGIN_DECLS
  * - `weir_pool_late_runs_total`, a counter: runs that succeeded after their deadline;
  * - `weir_pool_overdue_runs_total`, a counter: runs that a watchdog told of, also those that have
  *   not ended yet;
- * - `weir_pool_retries_total`, a counter: retries that failure hooks asked for and that were made;
- * - `weir_pool_exhausted_total`, a counter: retries that failure hooks asked for and that
- *   attempts_max forbade;
+ * - `weir_pool_retries_total`, a counter: retries of one-off envelopes that were made;
+ * - `weir_pool_exhausted_total`, a counter: retries that their attempts forbade;
  * - `weir_pool_hook_errors_total`, a counter: before and after hooks that ended with an error;
  * - `weir_pool_skipped_firings_total`, a counter: firings that policies of envelopes left out;
  * - `weir_pool_dropped_total`, a counter: runs that were asked for and will not be.

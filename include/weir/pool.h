@@ -96,10 +96,10 @@ struct weir_pool_options {
     void *ended_arg;      /**< Passed to ended; borrowed until free. */
     const struct weir_stamp *stamps; /**< Copied: around every envelope's own. */
     size_t stamp_count;              /**< Of stamps. */
-    /** The delays of retries that a failure hook asks for with WEIR_RETRY_LIMITED; borrowed until
-     * free. The key is the envelope's address; it is forgotten when a run succeeds and when the
-     * envelope ends. If the limiter fails, the retry comes after one second. NULL:
-     * exponential, 5 ms to 1000 s, per envelope. */
+    /** The delays of retries of envelopes whose options say none (retry of struct
+     * weir_envelope_options); borrowed until free. The key is the envelope's address; it is
+     * forgotten when a run succeeds and when the envelope ends. If the limiter fails, the retry
+     * comes after one second. NULL: those of struct weir_retry, from 5 ms to 1000 s. */
     weir_limiter *limiter;
     /** The time limit of a hook, from its start: hook_fraction thousandths of the envelope's
      * deadline, at least hook_min_ns, and not past the deadline of the run unless that has passed
@@ -247,8 +247,8 @@ struct weir_pool_counts {
     uint64_t canceled;    /**< WEIR_ECANCELED. */
     uint64_t stopped;     /**< WEIR_ESTOP. */
     uint64_t late;        /**< Runs that succeeded after their deadline. */
-    uint64_t retries;     /**< Retries that failure hooks asked for and that were made. */
-    uint64_t exhausted;   /**< Retries that attempts_max forbade. */
+    uint64_t retries;     /**< Retries of one-off envelopes that were made. */
+    uint64_t exhausted;   /**< Retries that their attempts forbade. */
     uint64_t hook_errors; /**< Before and after hooks with a status other than WEIR_OK and
                                WEIR_ESTOP, and hooks of any kind that panicked. */
     uint64_t skipped;     /**< Firings of periodic envelopes left out by their policy. */

@@ -38,6 +38,7 @@
 #include <weir/pool.h>
 #include <weir/pool_snapshot.h>
 #include <weir/queue.h>
+#include <weir/retry.h>
 #include <weir/schedule.h>
 #include <weir/scope.h>
 #include <weir/snapshot.h>

@@ -54,4 +54,12 @@ static inline int64_t weiri_time_shift(int64_t value, uint64_t shift, int64_t li
     return value << shift;
 }
 
+/* value >= 0, lengthened by a random part of up to fraction of it, limited to the range. */
+static inline int64_t weiri_time_lengthen(int64_t value, double fraction, uint64_t random)
+{
+    double part = (double)(random >> 11) * 0x1p-53; /* 0 <= part < 1 */
+    double extra = (double)value * (fraction * part);
+    return extra < 0x1p63 ? weiri_time_add(value, (int64_t)extra) : INT64_MAX;
+}
+
 #endif

@@ -93,8 +93,8 @@ static enum weir_status start_worker(struct demo *demo, const char *tube, bool u
     struct weir_consumer_options options = {0};
     options.handler = run_job;
     options.workers = 2;
-    options.attempts_max = 3;
-    options.retry_base_ns = until_empty ? WEIR_MS(1) : MAIL_RETRY;
+    options.retry.attempts = 3;
+    options.retry.base_ns = until_empty ? WEIR_MS(1) : MAIL_RETRY;
     options.flags = until_empty ? WEIR_CONSUMER_UNTIL_EMPTY : 0;
     enum weir_status status =
         weir_consumer_new(demo->store.broker, tube, &options, ret_consumer, &demo->error);

@@ -30,16 +30,16 @@ int worker_set(int option, const char *name, const char *text, void *arg)
         return code;
     case WORKER_ATTEMPTS:
         code = read_number(name, text, 1, UINT32_MAX, &number);
-        options->attempts_max = (uint32_t)number;
+        options->retry.attempts = (uint32_t)number;
         return code;
     case WORKER_DEADLINE:
         return read_duration(name, text, 1, &worker->handler.deadline_ns);
     case WORKER_GRACE:
         return read_duration(name, text, 0, &worker->handler.grace_ns);
     case WORKER_RETRY_DELAY:
-        return read_duration(name, text, 1, &options->retry_base_ns);
+        return read_duration(name, text, 1, &options->retry.base_ns);
     case WORKER_RETRY_MAX:
-        return read_duration(name, text, 1, &options->retry_max_ns);
+        return read_duration(name, text, 1, &options->retry.max_ns);
     case WORKER_RATE:
         return read_rate(name, text, &options->rate);
     case WORKER_PERSISTENT:
@@ -55,8 +55,8 @@ int worker_set(int option, const char *name, const char *text, void *arg)
 
 int worker_check(struct worker *worker, char **program, const char *place, const char *dashes)
 {
-    const struct weir_consumer_options *options = &worker->options;
-    if (options->retry_max_ns != 0 && options->retry_max_ns < options->retry_base_ns) {
+    const struct weir_retry *retry = &worker->options.retry;
+    if (retry->max_ns != 0 && retry->max_ns < retry->base_ns) {
         return report(EX_USAGE, "%s%sretry-max: less than %sretry-delay; expected at least that",
                       place, dashes, dashes);
     }

@@ -9,14 +9,13 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/panic.h"
+#include "base/retry.h"
 #include "base/time.h"
 
 #define WORKERS_MAX 4096
 #define ATTEMPTS_DEFAULT 25
 #define WEIGHT_MAX 1000
 #define RATE_MAX 1e9
-#define RETRY_BASE_DEFAULT WEIR_SECONDS(1)
-#define RETRY_MAX_DEFAULT WEIR_SECONDS(1000)
 #define KNOWN_FLAGS ((uint32_t)WEIR_CONSUMER_UNTIL_EMPTY)
 
 static enum weir_status check_range(const char *name, int64_t value, struct weir_error *ret_error)
@@ -47,26 +46,15 @@ static enum weir_status normalize(const struct weir_consumer_options *options,
         return weiri_fail(ret_error, WEIR_ERANGE, "rate is %g: expected 0 to %g", copy.rate,
                           RATE_MAX);
     }
-    enum weir_status status = check_range("retry_base_ns", copy.retry_base_ns, ret_error);
+    enum weir_status status = check_range("deadline_ns", copy.deadline_ns, ret_error);
     if (status == WEIR_OK) {
-        status = check_range("retry_max_ns", copy.retry_max_ns, ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = check_range("deadline_ns", copy.deadline_ns, ret_error);
+        status = weiri_retry_check(&copy.retry, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
     }
     copy.workers = copy.workers == 0 ? 1 : copy.workers;
-    copy.attempts_max = copy.attempts_max == 0 ? ATTEMPTS_DEFAULT : copy.attempts_max;
-    copy.retry_base_ns = copy.retry_base_ns == 0 ? RETRY_BASE_DEFAULT : copy.retry_base_ns;
-    if (copy.retry_max_ns == 0) {
-        copy.retry_max_ns =
-            copy.retry_base_ns > RETRY_MAX_DEFAULT ? copy.retry_base_ns : RETRY_MAX_DEFAULT;
-    }
-    if (copy.retry_max_ns < copy.retry_base_ns) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "retry_max_ns is less than retry_base_ns");
-    }
+    copy.retry.attempts = copy.retry.attempts == 0 ? ATTEMPTS_DEFAULT : copy.retry.attempts;
     *ret_options = copy;
     return WEIR_OK;
 }

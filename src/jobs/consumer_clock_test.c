@@ -52,7 +52,7 @@ static void start(struct stage *stage, uint32_t workers, uint32_t attempts_max, 
     options.after_run = note;
     options.arg = stage;
     options.workers = workers;
-    options.attempts_max = attempts_max;
+    options.retry.attempts = attempts_max;
     options.flags = flags;
     (void)jobs_put(stage->scene.broker, "t", "held", NULL);
     scene_start(&stage->scene, &options);

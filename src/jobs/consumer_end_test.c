@@ -31,7 +31,7 @@ TEST(second_stop, "a second stop cancels running handlers; their jobs are given 
     scene_open(&scene);
     (void)jobs_put(scene.broker, "t", "x", NULL);
     struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
-    options.attempts_max = 1; /* counted, it would be buried */
+    options.retry.attempts = 1; /* counted, it would be buried */
     scene_start(&scene, &options);
     scene_wait_inside(&scene);
     weir_consumer_stop(scene.consumer);
@@ -205,7 +205,7 @@ TEST(buried_by_store,
     struct weir_consumer_options options = scene_options_of(&burials.scene, scene_count_run);
     options.after_run = note_burial;
     options.arg = &burials;
-    options.attempts_max = 1;
+    options.retry.attempts = 1;
     scene_start(&burials.scene, &options);
     scene_wait_for_end(&burials.scene);
     CHECK_INT(burials.by_status[WEIR_ELEASELOST], ==, JOBS);

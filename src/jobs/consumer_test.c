@@ -93,7 +93,7 @@ TEST(explained, "a failed job's reason is what the user says of the status, or n
             scene.statuses[i] = WEIR_EUSER + 5;
         }
         struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
-        options.attempts_max = attempts;
+        options.retry.attempts = attempts;
         options.explain = explain;
         scene_start(&scene, &options);
         scene_wait_for_end(&scene);
@@ -120,7 +120,7 @@ TEST(buried, "a job is buried after its last attempt, or at once when the handle
         scene.statuses[i] = WEIR_EUSER + 5;
     }
     struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
-    options.attempts_max = 3;
+    options.retry.attempts = 3;
     scene_start(&scene, &options);
     scene_wait_for_end(&scene);
     CHECK_INT(scene.runs, ==, 3);
@@ -186,7 +186,7 @@ TEST(buried_without_a_run, "jobs that the store buries for a consumer are counte
                            NULL, NULL),
               ==, SQLITE_OK);
     struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
-    options.attempts_max = 1;
+    options.retry.attempts = 1;
     scene_start(&scene, &options);
     scene_wait_for_end(&scene);
     CHECK_INT(scene.runs, ==, 0);
@@ -207,7 +207,7 @@ TEST(late_start, "a handler that cannot start is no attempt; job and worker wait
     scene->statuses[0] = WEIR_EAGAIN;
     struct weir_consumer_options options = scene_options_of(scene, begin_later);
     options.after_run = expect_none_reserved;
-    options.attempts_max = 1;
+    options.retry.attempts = 1;
     scene_start(scene, &options);
     scene_wait_for_end(scene);
     CHECK_INT(scene->runs, ==, 3);
@@ -254,6 +254,62 @@ TEST(start_delay,
     CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", keep_run_at, &run_at, NULL), WEIR_OK);
     CHECK_INT(run_at, >=, start + WEIR_SECONDS(1));
     scene_close(&scene);
+}
+
+/* The delays after the first three attempts. */
+struct delays {
+    struct scene scene; /* first, for scene_count_run() */
+    int64_t told_ns[3];
+};
+
+static void note_delay(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                       int64_t run_ns, int64_t delay_ns, void *arg)
+{
+    struct delays *delays = arg;
+    if (outcome == WEIR_RUN_RETRY) {
+        delays->told_ns[job->attempts - 1] = delay_ns;
+    }
+    scene_note_run(job, outcome, status, run_ns, delay_ns, &delays->scene);
+}
+
+TEST(delays,
+     "the delays of retries are those of the options, with their jitter; a base that is 0 is "
+     "no more than the maximum")
+{
+    static const struct {
+        struct weir_retry retry;
+        int64_t delays_ns[3];
+        int64_t part; /* of a delay, at random */
+    } rows[] = {
+        {{.base_ns = WEIR_MS(1), .max_ns = WEIR_MS(3)}, {WEIR_MS(1), WEIR_MS(2), WEIR_MS(3)}, 10},
+        {{.max_ns = WEIR_MS(2), .jitter = 500}, {WEIR_MS(2), WEIR_MS(2), WEIR_MS(2)}, 2},
+        {{.base_ns = WEIR_MS(1), .jitter = WEIR_JITTER_NONE},
+         {WEIR_MS(1), WEIR_MS(2), WEIR_MS(4)},
+         INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct delays delays;
+        memset(&delays, 0, sizeof(delays));
+        scene_open(&delays.scene);
+        (void)jobs_put(delays.scene.broker, "t", "x", NULL);
+        for (int k = 0; k < 3; k++) {
+            delays.scene.statuses[k] = WEIR_EUSER;
+        }
+        struct weir_consumer_options options = scene_options_of(&delays.scene, scene_count_run);
+        options.after_run = note_delay;
+        options.retry = rows[i].retry;
+        scene_start(&delays.scene, &options);
+        scene_wait_for_end(&delays.scene);
+        CHECK_INT(delays.scene.outcomes[WEIR_RUN_DONE], ==, 1);
+        for (int k = 0; k < 3; k++) {
+            int64_t delay_ns = rows[i].delays_ns[k];
+            CHECK_INT(delays.told_ns[k], >=, delay_ns);
+            CHECK_INT(delays.told_ns[k], <=, delay_ns + delay_ns / rows[i].part);
+        }
+        scene_close(&delays.scene);
+        CHECK_INT(unlink("jobs.db"), ==, 0);
+        CHECK_INT(unlink("jobs.db.lock"), ==, 0);
+    }
 }
 
 struct counting_limiter {
@@ -318,7 +374,7 @@ TEST(deadline, "a run ends its sleep at its deadline, and that is a failure")
     (void)jobs_put(scene.broker, "t", "x", NULL);
     struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
     options.deadline_ns = WEIR_MS(2);
-    options.attempts_max = 2;
+    options.retry.attempts = 2;
     scene_start(&scene, &options);
     scene_wait_for_end(&scene);
     CHECK_INT(scene.runs, ==, 2);
@@ -365,14 +421,14 @@ TEST(refused, "options that make no sense are refused")
     rows[1].handler = NULL;
     rows[2].workers = 4097;
     rows[3].flags = 2;
-    rows[4].workers = UINT32_MAX;
-    rows[5].retry_base_ns = -1;
-    rows[6].retry_max_ns = -1;
+    rows[4].retry.jitter = 1001;
+    rows[5].retry.base_ns = -1;
+    rows[6].retry.max_ns = -1;
     rows[7].deadline_ns = -1;
-    rows[8].retry_base_ns = 10;
-    rows[8].retry_max_ns = 9;
+    rows[8].retry.base_ns = 10;
+    rows[8].retry.max_ns = 9;
     static const enum weir_status statuses[] = {WEIR_EINVAL, WEIR_EINVAL, WEIR_EINVAL,
-                                                WEIR_EINVAL, WEIR_EINVAL, WEIR_ERANGE,
+                                                WEIR_EINVAL, WEIR_ERANGE, WEIR_ERANGE,
                                                 WEIR_ERANGE, WEIR_ERANGE, WEIR_ERANGE};
     weir_consumer *consumer = NULL;
     for (size_t i = 0; i < 9; i++) {

@@ -200,7 +200,7 @@ TEST(retry, "a run that failed comes back when its handler says, counted; a job 
         (void)jobs_put(scene.broker, "t", "x", NULL);
         scene.statuses[0] = cases[i].status;
         struct weir_consumer_options options = scene_options_of(&scene, tell_retry);
-        options.retry_base_ns = WEIR_SECONDS(1000);
+        options.retry.base_ns = WEIR_SECONDS(1000);
         options.after_run = note_delay;
         delay_ns = 0;
         scene_start(&scene, &options);

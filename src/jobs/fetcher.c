@@ -205,7 +205,7 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
                                       .settlement_count = pass->touch_count,
                                       .wanted = wanted,
                                       .group_limit = consumer->options.group_limit,
-                                      .attempts_max = consumer->options.attempts_max,
+                                      .attempts_max = consumer->options.retry.attempts,
                                       .is_keeping = true};
     atomic_fetch_add_explicit(&consumer->exchanges, 1, memory_order_relaxed);
     pass->status =

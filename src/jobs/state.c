@@ -130,8 +130,3 @@ enum weiri_job_event weiri_job_next_event(int status, uint32_t attempts, uint32_
     }
     return status == WEIR_ESTOP || attempts >= attempts_max ? WEIRI_JOB_BURY : WEIRI_JOB_RELEASE;
 }
-
-int64_t weiri_job_retry_delay(uint32_t attempts, int64_t base_ns, int64_t max_ns)
-{
-    return weiri_time_shift(base_ns, attempts > 0 ? attempts - 1 : 0, max_ns);
-}

@@ -74,8 +74,4 @@ WEIR_NODISCARD enum weir_status weiri_job_apply(struct weiri_job_facts *job,
 /* The event after a handler's status: done, release or bury. */
 enum weiri_job_event weiri_job_next_event(int status, uint32_t attempts, uint32_t attempts_max);
 
-/* The delay of a job after its attempts-th failed attempt: base times 2^(attempts - 1), at most
- * max. */
-int64_t weiri_job_retry_delay(uint32_t attempts, int64_t base_ns, int64_t max_ns);
-
 #endif

@@ -186,28 +186,3 @@ TEST(next_events, "success deletes, a stop or the last attempt buries, any other
     CHECK_INT(weiri_job_next_event(WEIR_EUSER + 1, 26, 25), ==, WEIRI_JOB_BURY);
     CHECK_INT(weiri_job_next_event(-1, 1, 2), ==, WEIRI_JOB_RELEASE);
 }
-
-TEST(retry_delays, "the delay doubles with each attempt up to its maximum, whatever the count")
-{
-    static const struct {
-        uint32_t attempts;
-        int64_t base;
-        int64_t max;
-        int64_t delay;
-    } delays[] = {
-        {1, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(1)},
-        {2, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(2)},
-        {10, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(512)},
-        {11, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(1000)},
-        {64, WEIR_SECONDS(1), WEIR_SECONDS(1000), WEIR_SECONDS(1000)},
-        {65, 1, INT64_MAX, INT64_MAX},
-        {63, 1, INT64_MAX, INT64_C(1) << 62},
-        {UINT32_MAX, 1, INT64_MAX, INT64_MAX},
-        {0, 5, 100, 5},
-        {3, 0, 100, 0},
-    };
-    for (size_t i = 0; i < sizeof(delays) / sizeof(delays[0]); i++) {
-        CHECK_INT(weiri_job_retry_delay(delays[i].attempts, delays[i].base, delays[i].max), ==,
-                  delays[i].delay);
-    }
-}

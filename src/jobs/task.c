@@ -5,11 +5,15 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/random.h"
+#include "base/retry.h"
 #include "base/time.h"
 #include "jobs/consumer.h"
 
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
 #define START_RETRY_NS WEIR_SECONDS(1)
+/* The delay of a job's first retry, stated in weir/retry.h. */
+#define RETRY_BASE_NS WEIR_SECONDS(1)
 
 /* The hook before stamps and handler. */
 static int begin(weir_context *context, weir_envelope *envelope, void *payload)
@@ -66,7 +70,7 @@ static int64_t retry_delay(weir_consumer *consumer, const struct weir_job *job)
                                                       weiri_monotonic_now(), &delay) == WEIR_OK) {
         return delay;
     }
-    return weiri_job_retry_delay(job->attempts, options->retry_base_ns, options->retry_max_ns);
+    return weiri_retry_delay(&options->retry, RETRY_BASE_NS, job->attempts, weiri_random_seed());
 }
 
 static void choose_action(struct weiri_task *task, int status)
@@ -93,7 +97,7 @@ static void choose_action(struct weiri_task *task, int status)
         return;
     }
     action->settlement.event =
-        weiri_job_next_event(status, job->attempts, consumer->options.attempts_max);
+        weiri_job_next_event(status, job->attempts, consumer->options.retry.attempts);
     if (action->settlement.event == WEIRI_JOB_DONE) {
         action->settlement.reason = words->reason[0] == '\0' ? NULL : words->reason;
         return;
@@ -175,7 +179,7 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
                                                 .settlement_count = is_settled ? 0 : 1,
                                                 .wanted = wanted,
                                                 .group_limit = consumer->options.group_limit,
-                                                .attempts_max = consumer->options.attempts_max,
+                                                .attempts_max = consumer->options.retry.attempts,
                                                 .is_keeping = true,
                                                 .is_hasty = true};
         struct weir_error error = {0};

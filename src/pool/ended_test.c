@@ -271,14 +271,14 @@ static weir_pool *noting_pool(struct ends *ends, size_t capacity, uint32_t when_
     return ends->pool;
 }
 
-static struct weir_decision retry_now(weir_context *context, weir_envelope *envelope,
-                                      const struct weir_failure *failure, void *payload)
+static int64_t retry_now(weir_context *context, weir_envelope *envelope,
+                         const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)failure;
     (void)payload;
-    return weir_decision_retry_now();
+    return 0;
 }
 
 TEST(each_way, "each end is told once, with the last status, the reason and how often it ran")
@@ -304,7 +304,7 @@ TEST(each_way, "each end is told once, with the last status, the reason and how 
         weir_pool *pool = noting_pool(&ends, 0, WEIR_FULL_REFUSE, 0);
         struct weir_envelope_options options = task_envelope(&task);
         options.failure = ways[i].retries ? retry_now : NULL;
-        options.attempts_max = 3;
+        options.retry.attempts = ways[i].retries ? 3 : 0;
         weir_envelope *envelope;
         CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);

@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/envelope.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/panic.h"
+#include "base/retry.h"
 #include "base/sync.h"
 #include "isolate/isolate.h"
 
@@ -33,6 +35,21 @@ static enum weir_status check_group(struct weir_key group, struct weir_error *re
                             group.size, GROUP_SIZE_MAX);
 }
 
+static enum weir_status check_retry(const struct weir_envelope_options *options,
+                                    struct weir_error *ret_error)
+{
+    const struct weir_retry *retry = &options->retry;
+    bool has_delays = retry->jitter != 0 || retry->base_ns != 0 || retry->max_ns != 0;
+    if (has_delays && retry->attempts == 0 && options->failure == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "retry has delays (jitter %" PRIu32 ", base_ns %" PRId64
+                          ", max_ns %" PRId64 ") beside attempts 0 and no failure hook: expected "
+                          "one of these, or no delays",
+                          retry->jitter, retry->base_ns, retry->max_ns);
+    }
+    return weiri_retry_check(retry, ret_error);
+}
+
 /* The plan comes last: on WEIR_OK it holds a reference. */
 static enum weir_status check(struct draft *draft, const struct weir_envelope_options *given,
                               struct weir_error *ret_error)
@@ -52,6 +69,9 @@ static enum weir_status check(struct draft *draft, const struct weir_envelope_op
     enum weir_status status = weiri_stamps_check(options->stamps, options->stamp_count, ret_error);
     if (status == WEIR_OK) {
         status = check_group(options->group, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = check_retry(options, ret_error);
     }
     if (status == WEIR_OK && options->isolation != NULL) {
         status = weiri_isolation_copy(&draft->isolation, options->isolation, ret_error);

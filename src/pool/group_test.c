@@ -29,15 +29,15 @@ static int note_order(weir_context *context, struct task *task)
     return task->status;
 }
 
-static struct weir_decision retry_after(weir_context *context, weir_envelope *envelope,
-                                        const struct weir_failure *failure, void *payload)
+static int64_t retry_after(weir_context *context, weir_envelope *envelope,
+                           const struct weir_failure *failure, void *payload)
 {
     struct task *task = payload;
     (void)context;
     (void)envelope;
     (void)failure;
     task->status = WEIR_OK; /* the second time */
-    return weir_decision_retry_after(task->delay_ns);
+    return task->delay_ns;
 }
 
 /* groups: a letter for each envelope; a space: none. */

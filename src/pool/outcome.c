@@ -28,13 +28,8 @@ bool weiri_outcome_is_failure(enum weiri_outcome outcome, const struct weiri_ter
     return outcome == WEIRI_FAILED || outcome == WEIRI_PANICKED;
 }
 
-static bool is_retry(enum weir_decision_kind kind)
-{
-    return kind == WEIR_RETRY_NOW || kind == WEIR_RETRY_AFTER || kind == WEIR_RETRY_LIMITED;
-}
-
 enum weiri_action weiri_outcome_action(enum weiri_outcome outcome, const struct weiri_terms *terms,
-                                       const struct weir_decision *decision)
+                                       int64_t decision)
 {
     if (outcome == WEIRI_STOPPED) {
         return WEIRI_END;
@@ -45,9 +40,9 @@ enum weiri_action weiri_outcome_action(enum weiri_outcome outcome, const struct 
     if (!weiri_outcome_is_failure(outcome, terms)) {
         return WEIRI_END;
     }
-    if (!is_retry(decision->kind)) {
+    if (decision == WEIR_DROP) {
         return WEIRI_DROP;
     }
-    bool is_last = terms->attempts_max != 0 && terms->attempt >= terms->attempts_max;
+    bool is_last = terms->attempts != 0 && terms->attempt >= terms->attempts;
     return is_last ? WEIRI_EXHAUSTED : WEIRI_RETRY;
 }

@@ -25,8 +25,8 @@ enum weiri_outcome weiri_outcome_of(int status);
 struct weiri_terms {
     bool is_periodic;
     bool timeouts_fail;
-    uint32_t attempt; /* this one, from 1 */
-    uint32_t attempts_max;
+    uint32_t attempt;  /* this one, from 1 */
+    uint32_t attempts; /* retry.attempts of the envelope; 0: no limit */
 };
 
 /* Whether the failure hook is called. */
@@ -37,11 +37,12 @@ enum weiri_action {
     WEIRI_AGAIN,     /* the next run of a periodic envelope */
     WEIRI_DROP,      /* the envelope failed, and nothing follows */
     WEIRI_EXHAUSTED, /* the same, although a retry was asked for */
-    WEIRI_RETRY      /* as the decision says */
+    WEIRI_RETRY      /* after the decision's delay */
 };
 
-/* The next action. decision is used for failures of one-off envelopes only. */
+/* The next action. decision is what the failure hook returned; it is used for failures of one-off
+ * envelopes only. */
 enum weiri_action weiri_outcome_action(enum weiri_outcome outcome, const struct weiri_terms *terms,
-                                       const struct weir_decision *decision);
+                                       int64_t decision);
 
 #endif

@@ -214,15 +214,15 @@ static int panic_after(weir_context *context, weir_envelope *envelope, int statu
     weir_panic(context, "after all");
 }
 
-static struct weir_decision note_message(weir_context *context, weir_envelope *envelope,
-                                         const struct weir_failure *failure, void *payload)
+static int64_t note_message(weir_context *context, weir_envelope *envelope,
+                            const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)payload;
     CHECK_INT(failure->status, ==, WEIR_EUSER);
     CHECK_STRING(failure->message, "");
-    return weir_decision_drop();
+    return WEIR_DROP;
 }
 
 TEST(after_failure, "the message of an after hook's panic is none of a run that failed without one")

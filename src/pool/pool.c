@@ -12,8 +12,6 @@
 #define HOOK_MIN_NS WEIR_MS(800)
 #define HOOK_FRACTION 500 /* per mille */
 #define HOOK_FRACTION_MAX 1000
-#define RETRY_MIN_NS WEIR_MS(5)
-#define RETRY_MAX_NS WEIR_SECONDS(1000)
 #define NS_PER_MS INT64_C(1000000)
 #define FLAGS_KNOWN                                                                                \
     ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_ORDERED_GROUPS | WEIR_POOL_TASKS_EXCEED))
@@ -132,19 +130,6 @@ static enum weir_status copy_options(weir_pool *pool, const struct weir_pool_opt
     return WEIR_OK;
 }
 
-static enum weir_status make_limiter(weir_pool *pool, struct weir_error *ret_error)
-{
-    if (pool->options.limiter != NULL) {
-        return WEIR_OK;
-    }
-    struct weir_limiter_options options = {0};
-    options.allocator = pool->options.allocator;
-    enum weir_status status = weir_limiter_exponential_new(RETRY_MIN_NS, RETRY_MAX_NS, &options,
-                                                           &pool->own_limiter, ret_error);
-    pool->options.limiter = pool->own_limiter;
-    return status;
-}
-
 /* The watchdog found a run that is overdue. */
 static void tell_overdue(weir_context *context, int64_t late_ns, void *arg)
 {
@@ -172,7 +157,6 @@ static void fini(weir_pool *pool)
     weiri_workers_free(pool);
     weiri_core_fini(&pool->core);
     weiri_table_fini(&pool->groups, &pool->options.allocator);
-    (void)weir_limiter_free(pool->own_limiter);
     weiri_release(&pool->options.allocator, pool->own_stamps, stamps_size(&pool->options));
     weiri_release_string(&pool->options.allocator, pool->own_name);
     weiri_cond_fini(&pool->changed);
@@ -186,9 +170,6 @@ static enum weir_status make_parts(weir_pool *pool, const struct weir_pool_optio
                                    struct weir_error *ret_error)
 {
     enum weir_status status = copy_options(pool, options);
-    if (status == WEIR_OK) {
-        status = make_limiter(pool, ret_error);
-    }
     if (status == WEIR_OK) {
         weiri_pool_lock(pool);
         status = weiri_workers_reserve_locked(pool, options->workers);

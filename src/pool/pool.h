@@ -76,7 +76,6 @@ struct weir_pool {
     uint64_t process;                 /* the mark of the process that made it (base/forked.h) */
     char *own_name;                   /* what the options point at, if the pool owns it */
     struct weir_stamp *own_stamps;
-    weir_limiter *own_limiter;
     struct weiri_watchdog watchdog; /* there is none without overdue_ns */
     struct weiri_membership membership;
     struct weiri_clock_user clock_user;

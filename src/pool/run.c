@@ -5,12 +5,16 @@
 #include "pool/run.h"
 
 #include "base/probe.h"
+#include "base/random.h"
+#include "base/retry.h"
 #include "base/time.h"
 #include "queue/limiter.h"
 
 #define PER_MILLE 1000
-/* The delay of a retry whose limiter has no answer; stated in weir/pool.h. */
+/* The delay of a retry whose limiter has no answer, stated in weir/pool.h; and the first one of an
+ * envelope that says none, stated in weir/retry.h. */
 #define UNANSWERED_NS WEIR_SECONDS(1)
+#define RETRY_BASE_NS WEIR_MS(5)
 
 static int64_t now_of(const struct weiri_run *run)
 {
@@ -144,11 +148,14 @@ static int64_t ask_limiter(struct weiri_run *run)
 
 static void set_retry(struct weiri_run *run)
 {
-    int64_t delay_ns = 0;
-    if (run->decision.kind == WEIR_RETRY_AFTER) {
-        delay_ns = run->decision.delay_ns;
-    } else if (run->decision.kind == WEIR_RETRY_LIMITED) {
-        delay_ns = ask_limiter(run);
+    const struct weir_retry *retry = &run->envelope->options.retry;
+    int64_t delay_ns = run->decision;
+    if (delay_ns == WEIR_RETRY) {
+        bool has_limiter = run->worker->pool->options.limiter != NULL;
+        delay_ns =
+            has_limiter && retry->base_ns == 0 && retry->max_ns == 0
+                ? ask_limiter(run)
+                : weiri_retry_delay(retry, RETRY_BASE_NS, run->terms.attempt, weiri_random_seed());
     }
     run->retry_ns = delay_ns <= 0 ? WEIRI_AT_ONCE : weiri_time_add(now_of(run), delay_ns);
 }
@@ -163,7 +170,7 @@ void weiri_run_hooks(struct weiri_run *run)
     if (has_failed && envelope->options.failure != NULL) {
         call_failure(run);
     }
-    if (weiri_outcome_action(run->outcome, &run->terms, &run->decision) == WEIRI_RETRY) {
+    if (weiri_outcome_action(run->outcome, &run->terms, run->decision) == WEIRI_RETRY) {
         set_retry(run);
     } else if (envelope->is_limited) {
         envelope->is_limited = false;

@@ -26,7 +26,7 @@ struct weiri_run {
     enum weiri_outcome outcome;         /* of the status */
     struct weiri_terms terms;           /* of the envelope */
     const struct weir_failure *failure; /* while the failure hook is called */
-    struct weir_decision decision;      /* of the failure hook */
+    int64_t decision;                   /* of the failure hook */
     int64_t retry_ns;                   /* when a retry is due; WEIRI_AT_ONCE */
     int64_t limited_ns;                 /* when the limiter was asked */
     bool is_limited;                    /* it was, and has answered */

@@ -63,7 +63,7 @@ void weiri_run_settle_locked(weir_pool *pool, struct weiri_run *run)
     envelope->last_status = run->status;
     envelope->failures = has_failed ? run->terms.attempt : 0;
     run->reason = has_failed ? WEIR_ENDED_FAILED : reasons[run->outcome];
-    switch (weiri_outcome_action(run->outcome, &run->terms, &run->decision)) {
+    switch (weiri_outcome_action(run->outcome, &run->terms, run->decision)) {
     case WEIRI_END: /* of a cancelled run, the schedule has ended with the cancellation */
         if (run->terms.is_periodic && !run->worker->is_recalled) {
             weiri_recur_stop(pool, envelope);
@@ -156,9 +156,10 @@ static void classify(struct weiri_run *run)
         .is_periodic = weiri_envelope_is_periodic(envelope),
         .timeouts_fail = (run->worker->pool->options.flags & WEIR_POOL_TIMEOUTS_FAIL) != 0,
         .attempt = envelope->failures + (envelope->failures < UINT32_MAX),
-        .attempts_max = envelope->options.attempts_max,
+        .attempts = envelope->options.retry.attempts,
     };
-    run->decision = weir_decision_drop();
+    bool is_asked = envelope->options.failure != NULL;
+    run->decision = is_asked || run->terms.attempts == 0 ? WEIR_DROP : WEIR_RETRY;
 }
 
 void weiri_run_envelope_locked(weir_pool *pool, struct weiri_worker *worker,

@@ -73,13 +73,6 @@ static enum weir_status when_at_most(void *self, struct weir_key key, int64_t no
     return status;
 }
 
-static int64_t lengthen(int64_t delay_ns, double fraction, uint64_t random)
-{
-    double part = (double)(random >> 11) * 0x1p-53; /* 0 <= part < 1 */
-    double extra = (double)delay_ns * (fraction * part);
-    return extra < 0x1p63 ? weiri_time_add(delay_ns, (int64_t)extra) : INT64_MAX;
-}
-
 static enum weir_status when_lengthened(void *self, struct weir_key key, int64_t now_ns,
                                         int64_t *ret_delay_ns)
 {
@@ -89,7 +82,7 @@ static enum weir_status when_lengthened(void *self, struct weir_key key, int64_t
     if (status == WEIR_OK) {
         weiri_sync_point();
         uint64_t state = atomic_fetch_add_explicit(&limiter->state, STEP, memory_order_relaxed);
-        *ret_delay_ns = lengthen(delay_ns, limiter->fraction, weiri_random_next(&state));
+        *ret_delay_ns = weiri_time_lengthen(delay_ns, limiter->fraction, weiri_random_next(&state));
     }
     return status;
 }

@@ -100,8 +100,8 @@ static weir_consumer *start_consumer(weir_broker *broker, const char *tube, uint
     options.after_run = after_run;
     options.arg = ledger;
     options.workers = 3;
-    options.attempts_max = attempts_max;
-    options.retry_base_ns = WEIR_MS(10);
+    options.retry.attempts = attempts_max;
+    options.retry.base_ns = WEIR_MS(10);
     options.flags = flags;
     weir_consumer *consumer = NULL;
     struct weir_error error;

@@ -39,7 +39,7 @@ static weir_consumer *start(weir_broker *broker, uint32_t attempts_max, struct l
     struct weir_consumer_options options = {0};
     options.handler = ledger_handle;
     options.arg = ledger;
-    options.attempts_max = attempts_max;
+    options.retry.attempts = attempts_max;
     weir_consumer *consumer = NULL;
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);

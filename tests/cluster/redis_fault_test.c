@@ -417,7 +417,7 @@ TEST(tells_again_that_it_failed, "a job that failed while Redis hung runs again 
     CHECK_STATUS(weir_broker_put(world.producer, "t", &body, 1, &put, NULL, &error), WEIR_OK);
     options.handler = fail_without_redis;
     options.arg = &world.ledger;
-    options.retry_base_ns = WEIR_MS(1);
+    options.retry.base_ns = WEIR_MS(1);
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     CHECK_STATUS(weir_consumer_new(world.broker, "t", &options, &consumer, &error), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);

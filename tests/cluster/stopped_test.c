@@ -112,7 +112,7 @@ static void consume(struct world *world, uint32_t workers)
     options.after_run = count_end;
     options.arg = world;
     options.workers = workers;
-    options.retry_base_ns = WEIR_MS(1);
+    options.retry.base_ns = WEIR_MS(1);
     CHECK_STATUS(weir_consumer_new(world->broker, "t", &options, &world->consumer, &error),
                  WEIR_OK);
     CHECK_STATUS(weir_consumer_start(world->consumer, &error), WEIR_OK);

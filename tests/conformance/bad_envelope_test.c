@@ -107,12 +107,60 @@ ROW(weir_envelope_new, options, interval_ns, WEIR_ERANGE)
 }
 
 /* No number of failures is too many for an envelope to be made with. */
-ROW(weir_envelope_new, options, attempts_max, WEIR_OK)
+ROW(weir_envelope_new, options, retry_attempts, WEIR_OK)
 {
     struct weir_envelope_options options = to_spoil(w);
-    options.attempts_max = UINT32_MAX;
+    options.retry.attempts = UINT32_MAX;
     weir_envelope_unref(accept(&options));
     return WEIR_OK;
+}
+
+/* Nothing asks for the retries that these are for. */
+ROW(weir_envelope_new, options, unasked_retry, WEIR_EINVAL)
+{
+    static const struct weir_retry unasked[] = {{.jitter = 1},
+                                                {.jitter = WEIR_JITTER_NONE},
+                                                {.base_ns = 1},
+                                                {.max_ns = 1},
+                                                {.base_ns = -1}};
+    for (size_t i = 0; i < sizeof(unasked) / sizeof(unasked[0]); i++) {
+        struct weir_envelope_options options = to_spoil(w);
+        options.failure = NULL;
+        options.retry = unasked[i];
+        CHECK_STATUS(refuse(&options), WEIR_EINVAL);
+    }
+    return WEIR_EINVAL;
+}
+
+ROW(weir_envelope_new, options, retry_jitter, WEIR_ERANGE)
+{
+    struct weir_envelope_options options = to_spoil(w);
+    options.retry.attempts = 2;
+    options.retry.jitter = 1001;
+    CHECK_STATUS(refuse(&options), WEIR_ERANGE);
+    options.retry.jitter = WEIR_JITTER_NONE - 1;
+    return refuse(&options);
+}
+
+ROW(weir_envelope_new, options, retry_base_ns, WEIR_ERANGE)
+{
+    struct weir_envelope_options options = to_spoil(w);
+    options.retry.attempts = 2;
+    options.retry.base_ns = -1;
+    CHECK_STATUS(refuse(&options), WEIR_ERANGE);
+    options.retry.base_ns = INT64_MIN;
+    return refuse(&options);
+}
+
+ROW(weir_envelope_new, options, retry_max_ns, WEIR_ERANGE)
+{
+    struct weir_envelope_options options = to_spoil(w);
+    options.retry.attempts = 2;
+    options.retry.max_ns = -1;
+    CHECK_STATUS(refuse(&options), WEIR_ERANGE);
+    options.retry.base_ns = 2;
+    options.retry.max_ns = 1;
+    return refuse(&options);
 }
 
 ROW(weir_envelope_new, options, flags, WEIR_EINVAL)

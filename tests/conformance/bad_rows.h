@@ -82,6 +82,7 @@ static const struct {
                        {"incomplete", "ops->"},
                        {"forked", ""},
                        {"overdue", "overdue_ns"},
+                       {"unasked_retry", "retry"},
                        {"none", ""}};
 
 static inline const char *word_of(const struct row *row)
@@ -93,9 +94,9 @@ static inline const char *word_of(const struct row *row)
     }
     bool is_member = strcmp(row->parameter, "options") == 0 && strcmp(row->fault, "null") != 0;
     const char *word = is_member ? row->fault : row->parameter;
-    size_t part = strncmp(word, "schedule_", 9) == 0 || strncmp(word, "isolation_", 10) == 0
-                      ? strcspn(word, "_") + 1
-                      : 0;
+    bool is_of_part = strncmp(word, "schedule_", 9) == 0 || strncmp(word, "isolation_", 10) == 0 ||
+                      strncmp(word, "retry_", 6) == 0;
+    size_t part = is_of_part ? strcspn(word, "_") + 1 : 0;
     return word + part;
 }
 

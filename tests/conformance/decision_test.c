@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include "pool/script.h"
 
-/* What a failure hook may decide about a one-off envelope, and what its retries are bounded by. */
+/* What a failure hook may decide about a one-off envelope, and what its retries are bounded by
+ * (retry_test.c has those without a hook, and the delays). */
 
-static void start_failing(struct script *script, int failures, struct weir_decision decision)
+static void start_failing(struct script *script, int failures, int64_t decision)
 {
     script_init(script);
     for (int i = 0; i < failures; i++) {
@@ -16,7 +17,7 @@ static void start_failing(struct script *script, int failures, struct weir_decis
 TEST(drop, "a drop ends the envelope, which can be sent anew and is at its first attempt again")
 {
     struct script script;
-    start_failing(&script, 2, weir_decision_drop());
+    start_failing(&script, 2, WEIR_DROP);
     script_start(&script, NULL, NULL);
     script_wait(&script, 1);
     CHECK_INT(script.failure.attempt, ==, 1);
@@ -33,10 +34,10 @@ TEST(drop, "a drop ends the envelope, which can be sent anew and is at its first
     script_fini(&script);
 }
 
-TEST(default_is_drop, "an envelope without a failure hook is dropped")
+TEST(default_is_drop, "an envelope without a failure hook, and without attempts, is dropped")
 {
     struct script script;
-    start_failing(&script, 1, weir_decision_retry_now());
+    start_failing(&script, 1, 0);
     struct weir_envelope_options options = script_envelope(&script, 0);
     options.failure = NULL;
     script_start(&script, &options, NULL);
@@ -46,20 +47,10 @@ TEST(default_is_drop, "an envelope without a failure hook is dropped")
     script_fini(&script);
 }
 
-TEST(unknown, "a decision of no known kind is a drop")
-{
-    struct script script;
-    start_failing(&script, 1, (struct weir_decision){(enum weir_decision_kind)99, 1});
-    script_start(&script, NULL, NULL);
-    script_wait(&script, 1);
-    script_end(&script, 1, 0);
-    script_fini(&script);
-}
-
 TEST(now, "retry now: at once, until it succeeds; attempts are counted (R9)")
 {
     struct script script;
-    start_failing(&script, 3, weir_decision_retry_now());
+    start_failing(&script, 3, 0);
     struct weir_envelope_options options = script_envelope(&script, 0);
     options.before = NULL;
     options.after = NULL;
@@ -78,7 +69,7 @@ TEST(now, "retry now: at once, until it succeeds; attempts are counted (R9)")
 TEST(after, "retry after d: d after the failure hook returned, and not a nanosecond earlier")
 {
     struct script script;
-    start_failing(&script, 1, weir_decision_retry_after(WEIR_SECONDS(3)));
+    start_failing(&script, 1, WEIR_SECONDS(3));
     script_start(&script, NULL, NULL);
     script_wait(&script, 1);
     CHECK_INT(counts_of(script.pool).waiting, ==, 1);
@@ -90,12 +81,12 @@ TEST(after, "retry after d: d after the failure hook returned, and not a nanosec
     script_fini(&script);
 }
 
-TEST(after_nothing, "retry after 0 or less is retry now, not a drop (R10)")
+TEST(after_nothing, "retry after 0, or any negative number but two, is at once, not a drop (R10)")
 {
-    static const int64_t delays[] = {0, -1, INT64_MIN};
+    static const int64_t delays[] = {0, -1, WEIR_DROP + 1};
     for (size_t i = 0; i < sizeof(delays) / sizeof(delays[0]); i++) {
         struct script script;
-        start_failing(&script, 1, weir_decision_retry_after(delays[i]));
+        start_failing(&script, 1, delays[i]);
         script_start(&script, NULL, NULL);
         script_wait(&script, 2);
         script_end(&script, 2, 0);
@@ -107,7 +98,7 @@ TEST(after_nothing, "retry after 0 or less is retry now, not a drop (R10)")
 TEST(after_for_ever, "retry after the longest delay overflows nothing")
 {
     struct script script;
-    start_failing(&script, 1, weir_decision_retry_after(INT64_MAX));
+    start_failing(&script, 1, INT64_MAX);
     script_start(&script, NULL, NULL);
     script_wait(&script, 1);
     CHECK_INT(counts_of(script.pool).waiting, ==, 1);
@@ -132,7 +123,7 @@ TEST(limited, "retry by the limiter: after the pool's limiter's answers, which g
 {
     struct script script;
     weir_limiter *limiter;
-    start_failing(&script, 3, weir_decision_retry_limited());
+    start_failing(&script, 3, WEIR_RETRY);
     struct weir_pool_options options = pool_with_limiter(&script, &limiter);
     script_start(&script, NULL, &options);
     for (int run = 1; run <= 3; run++) {
@@ -169,7 +160,7 @@ TEST(forgotten, "a success forgets by itself: the next failure waits as the firs
 {
     struct script script;
     weir_limiter *limiter;
-    start_failing(&script, 2, weir_decision_retry_limited());
+    start_failing(&script, 2, WEIR_RETRY);
     script.statuses[3] = WEIR_EUSER;
     struct weir_pool_options options = pool_with_limiter(&script, &limiter);
     script_start(&script, NULL, &options);
@@ -240,16 +231,16 @@ TEST(forgotten_when_dropped,
         struct knowing knowing = {.answer = WEIR_OK};
         struct script script;
         weir_limiter *limiter = new_knowing(&knowing);
-        start_failing(&script, 2, weir_decision_retry_limited());
+        start_failing(&script, 2, WEIR_RETRY);
         struct weir_pool_options pool = script_pool(&script);
         pool.limiter = limiter;
         struct weir_envelope_options envelope = script_envelope(&script, 0);
-        envelope.attempts_max = way == 2 ? 2 : 0;
+        envelope.retry.attempts = way == 2 ? 2 : 0;
         script_start(&script, &envelope, &pool);
         script_wait(&script, 1);
         CHECK_INT(knowing.forgotten, ==, 0);
         if (way > 0) {
-            script.decision = way == 1 ? weir_decision_drop() : script.decision;
+            script.decision = way == 1 ? WEIR_DROP : script.decision;
             CHECK_STATUS(weir_clock_advance(script.clock, WEIR_SECONDS(5)), WEIR_OK);
             script_wait(&script, 2);
         }
@@ -266,7 +257,7 @@ TEST(forgotten_when_dropped_early,
     struct knowing knowing = {.answer = WEIR_OK};
     struct script script;
     weir_limiter *limiter = new_knowing(&knowing);
-    start_failing(&script, 1, weir_decision_retry_limited());
+    start_failing(&script, 1, WEIR_RETRY);
     script.is_held = true;
     struct weir_pool_options pool = script_pool(&script);
     pool.limiter = limiter;
@@ -290,13 +281,13 @@ TEST(forgotten_when_dropped_early,
 }
 
 /* Runs to the end by the call, with one run if the retry is pending by then; why it was dropped. */
-static int reason_of(struct weir_decision decision, uint32_t attempts_max, int runs,
+static int reason_of(int64_t decision, uint32_t attempts_max, int runs,
                      enum weir_status (*end)(weir_pool *pool))
 {
     struct script script;
     start_failing(&script, SCRIPT_RUNS, decision);
     struct weir_envelope_options options = script_envelope(&script, 0);
-    options.attempts_max = attempts_max;
+    options.retry.attempts = attempts_max;
     script_start(&script, &options, NULL);
     script_wait(&script, runs);
     CHECK_STATUS(end(script.pool), WEIR_OK);
@@ -311,14 +302,12 @@ static int reason_of(struct weir_decision decision, uint32_t attempts_max, int r
 
 TEST(told, "whoever is told of drops is told of each failure that ends an envelope, and why")
 {
-    const struct weir_decision later = weir_decision_retry_after(WEIR_SECONDS(1));
-    CHECK_INT(reason_of(weir_decision_drop(), 0, 1, weir_pool_drain), ==, WEIR_ENDED_FAILED);
-    CHECK_INT(reason_of(weir_decision_retry_now(), 3, 3, weir_pool_drain), ==,
-              WEIR_ENDED_EXHAUSTED);
+    const int64_t later = WEIR_SECONDS(1);
+    CHECK_INT(reason_of(WEIR_DROP, 0, 1, weir_pool_drain), ==, WEIR_ENDED_FAILED);
+    CHECK_INT(reason_of(0, 3, 3, weir_pool_drain), ==, WEIR_ENDED_EXHAUSTED);
     CHECK_INT(reason_of(later, 0, 1, weir_pool_drain), ==, WEIR_ENDED_DRAINED);
     CHECK_INT(reason_of(later, 0, 1, weir_pool_stop), ==, WEIR_ENDED_STOPPED);
-    CHECK_INT(reason_of(weir_decision_retry_limited(), 0, 1, weir_pool_stop), ==,
-              WEIR_ENDED_STOPPED);
+    CHECK_INT(reason_of(WEIR_RETRY, 0, 1, weir_pool_stop), ==, WEIR_ENDED_STOPPED);
 }
 
 TEST(not_told, "nobody is told of an envelope that succeeded, was stopped, canceled or timed out")
@@ -336,8 +325,8 @@ TEST(not_told, "nobody is told of an envelope that succeeded, was stopped, cance
     }
 }
 
-static struct weir_decision retry_once_shut(weir_context *context, weir_envelope *envelope,
-                                            const struct weir_failure *failure, void *payload)
+static int64_t retry_once_shut(weir_context *context, weir_envelope *envelope,
+                               const struct weir_failure *failure, void *payload)
 {
     struct script *script = payload;
     (void)script_failure(context, envelope, failure, payload);
@@ -349,7 +338,7 @@ static struct weir_decision retry_once_shut(weir_context *context, weir_envelope
 TEST(canceled_early, "a retry that is canceled before its run has ended is told as canceled")
 {
     struct script script;
-    start_failing(&script, 1, weir_decision_retry_after(WEIR_SECONDS(1)));
+    start_failing(&script, 1, WEIR_SECONDS(1));
     script.is_held = true;
     script_start(&script, NULL, NULL);
     script_wait(&script, 1);
@@ -366,7 +355,7 @@ TEST(canceled_early, "a retry that is canceled before its run has ended is told 
 TEST(canceled_failing, "what fails because it was canceled is not tried again, whatever is decided")
 {
     struct script script;
-    start_failing(&script, 1, weir_decision_retry_now());
+    start_failing(&script, 1, 0);
     struct weir_envelope_options options = script_envelope(&script, 0);
     options.failure = retry_once_shut;
     script_start(&script, &options, NULL);
@@ -384,7 +373,7 @@ TEST(silent_limiter, "a limiter that fails costs no envelope: it is tried again 
     struct knowing knowing = {.answer = WEIR_ENOMEM};
     struct script script;
     weir_limiter *limiter = new_knowing(&knowing);
-    start_failing(&script, 1, weir_decision_retry_limited());
+    start_failing(&script, 1, WEIR_RETRY);
     struct weir_pool_options pool = script_pool(&script);
     pool.limiter = limiter;
     script_start(&script, NULL, &pool);
@@ -397,32 +386,14 @@ TEST(silent_limiter, "a limiter that fails costs no envelope: it is tried again 
     weir_limiter_free(limiter);
 }
 
-TEST(default_limiter, "a pool that was given no limiter has one: 5 ms, then 10")
+TEST(attempts, "past the last attempt a retry is a drop, whatever the answer (R9)")
 {
-    struct script script;
-    start_failing(&script, 2, weir_decision_retry_limited());
-    script_start(&script, NULL, NULL);
-    for (int run = 1; run <= 2; run++) {
-        script_wait(&script, run);
-        CHECK_STATUS(weir_clock_advance(script.clock, WEIR_MS(5) * run - 1), WEIR_OK);
-        CHECK_INT(counts_of(script.pool).waiting, ==, 1);
-        CHECK_STATUS(weir_clock_advance(script.clock, 1), WEIR_OK);
-    }
-    script_wait(&script, 3);
-    script_end(&script, 3, 0);
-    script_fini(&script);
-}
-
-TEST(attempts_max, "past attempts_max a retry is a drop, whatever the kind (R9)")
-{
-    const struct weir_decision decisions[] = {
-        weir_decision_retry_now(), weir_decision_retry_after(0),
-        weir_decision_retry_after(WEIR_SECONDS(1)), weir_decision_retry_limited()};
+    const int64_t decisions[] = {0, -1, WEIR_SECONDS(1), WEIR_RETRY};
     for (size_t i = 0; i < sizeof(decisions) / sizeof(decisions[0]); i++) {
         struct script script;
         start_failing(&script, 5, decisions[i]);
         struct weir_envelope_options options = script_envelope(&script, 0);
-        options.attempts_max = 3;
+        options.retry.attempts = 3;
         script_start(&script, &options, NULL);
         for (int run = 1; run <= 3; run++) {
             script_wait(&script, run);
@@ -439,9 +410,9 @@ TEST(attempts_max, "past attempts_max a retry is a drop, whatever the kind (R9)"
 TEST(exhausted_starts_anew, "an envelope that ran out of attempts has all of them when sent again")
 {
     struct script script;
-    start_failing(&script, 4, weir_decision_retry_now());
+    start_failing(&script, 4, 0);
     struct weir_envelope_options options = script_envelope(&script, 0);
-    options.attempts_max = 2;
+    options.retry.attempts = 2;
     script_start(&script, &options, NULL);
     script_wait(&script, 2);
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
@@ -455,7 +426,7 @@ TEST(exhausted_starts_anew, "an envelope that ran out of attempts has all of the
 TEST(full, "a retry needs no slot: it comes also where the capacity is reached (R2)")
 {
     struct script script;
-    start_failing(&script, 2, weir_decision_retry_after(WEIR_SECONDS(1)));
+    start_failing(&script, 2, WEIR_SECONDS(1));
     struct weir_pool_options options = script_pool(&script);
     options.capacity = 1;
     script_start(&script, NULL, &options);
@@ -477,9 +448,7 @@ TEST(full, "a retry needs no slot: it comes also where the capacity is reached (
 
 TEST(while_stopping, "a retry that meets a stop is dropped, and nothing is left behind")
 {
-    const struct weir_decision decisions[] = {weir_decision_retry_now(),
-                                              weir_decision_retry_after(WEIR_SECONDS(1)),
-                                              weir_decision_retry_limited()};
+    const int64_t decisions[] = {0, WEIR_SECONDS(1), WEIR_RETRY};
     for (size_t i = 0; i < sizeof(decisions) / sizeof(decisions[0]); i++) {
         struct script script;
         start_failing(&script, 2, decisions[i]);

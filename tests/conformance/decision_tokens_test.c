@@ -15,14 +15,14 @@ static int64_t next_answer(weir_limiter *limiter, const struct script *script)
     return delay_ns;
 }
 
-static struct weir_decision limited_beside_send(weir_context *context, weir_envelope *envelope,
-                                                const struct weir_failure *failure, void *payload)
+static int64_t limited_beside_send(weir_context *context, weir_envelope *envelope,
+                                   const struct weir_failure *failure, void *payload)
 {
     const struct script *script = payload;
     (void)context;
     (void)failure;
     CHECK_STATUS(weir_pool_send_after(script->pool, envelope, script->hook_ns), WEIR_OK);
-    return weir_decision_retry_limited();
+    return WEIR_RETRY;
 }
 
 /* A bucket of one token a second, whose first is taken. Until the run has failed the envelope is

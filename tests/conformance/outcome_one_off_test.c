@@ -81,7 +81,7 @@ TEST(timed_out_fails, "a pool's option hands time-outs to the failure hook, whic
     struct script script;
     script_init(&script);
     script.statuses[0] = WEIR_ETIMEDOUT;
-    script.decision = weir_decision_retry_now();
+    script.decision = 0;
     struct weir_pool_options options = script_pool(&script);
     options.flags = WEIR_POOL_TIMEOUTS_FAIL;
     script_start(&script, NULL, &options);
@@ -99,7 +99,7 @@ TEST(canceled_never_fails, "the same option leaves cancellations alone")
     struct script script;
     script_init(&script);
     script.statuses[0] = WEIR_ECANCELED;
-    script.decision = weir_decision_retry_now();
+    script.decision = 0;
     struct weir_pool_options options = script_pool(&script);
     options.flags = WEIR_POOL_TIMEOUTS_FAIL;
     script_start(&script, NULL, &options);

@@ -20,7 +20,7 @@ static void begin(struct script *script, struct page *page)
 {
     page_init(page);
     script_init(script);
-    script->decision = weir_decision_retry_now();
+    script->decision = 0;
 }
 
 static void start(struct script *script, struct page *page)
@@ -28,7 +28,7 @@ static void start(struct script *script, struct page *page)
     struct weir_pool_options pool = named(script, page);
     struct weir_envelope_options envelope = script_envelope(script, 0);
     pool.capacity = 5;
-    envelope.attempts_max = 2;
+    envelope.retry.attempts = 2;
     script_start(script, &envelope, &pool);
 }
 

@@ -288,7 +288,7 @@ TEST(rescheduling_afterhook,
 
 /* Decisions. */
 
-static void check_decision(struct weir_decision decision, int64_t wait_ns, int runs)
+static void check_decision(int64_t decision, int64_t wait_ns, int runs)
 {
     struct script script;
     script_init(&script);
@@ -322,33 +322,33 @@ TEST(automatic_drop,
 TEST(default_once,
      "TestFailureHookDecisionsOnOneTimeEnvelope: Envelope WithFailureHook DefaultOnceDecision")
 {
-    check_decision(weir_decision_drop(), 0, 1);
+    check_decision(WEIR_DROP, 0, 1);
 }
 
 TEST(retry_once_now,
      "TestFailureHookDecisionsOnOneTimeEnvelope: Envelope WithFailureHook RetryOnceNowDecision")
 {
-    check_decision(weir_decision_retry_now(), 0, 2);
+    check_decision(0, 0, 2);
 }
 
 TEST(retry_once_after,
      "TestFailureHookDecisionsOnOneTimeEnvelope: Envelope RetryOnceAfterDecision with deadline "
      "timeout")
 {
-    check_decision(weir_decision_retry_after(WEIR_SECONDS(2)), WEIR_SECONDS(2), 2);
+    check_decision(WEIR_SECONDS(2), WEIR_SECONDS(2), 2);
 }
 
 TEST(retry_once_after_0,
      "TestFailureHookDecisionsOnOneTimeEnvelope: Envelope automatic deadline setting if "
      "RetryOnceAfterDecision timeout is 0: at once here, after 1 s there")
 {
-    check_decision(weir_decision_retry_after(0), 0, 2);
+    check_decision(0, 0, 2);
 }
 
 struct voice {
     char name;
     int failures;
-    struct weir_decision decision;
+    int64_t decision;
     struct choir *choir;
 };
 
@@ -371,8 +371,8 @@ static int sing(weir_context *context, void *payload)
     return WEIR_OK;
 }
 
-static struct weir_decision decide(weir_context *context, weir_envelope *envelope,
-                                   const struct weir_failure *failure, void *payload)
+static int64_t decide(weir_context *context, weir_envelope *envelope,
+                      const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
@@ -386,11 +386,11 @@ TEST(different_timeouts,
 {
     struct choir choir = {.order = ""};
     counter_init(&choir.sung);
-    struct voice voices[] = {{'1', 0, weir_decision_retry_after(WEIR_SECONDS(1)), &choir},
-                             {'2', 1, weir_decision_retry_after(WEIR_SECONDS(3)), &choir},
-                             {'3', 0, weir_decision_retry_after(WEIR_SECONDS(1)), &choir},
-                             {'4', 1, weir_decision_retry_after(WEIR_SECONDS(2)), &choir},
-                             {'5', 1, weir_decision_retry_now(), &choir}};
+    struct voice voices[] = {{'1', 0, WEIR_SECONDS(1), &choir},
+                             {'2', 1, WEIR_SECONDS(3), &choir},
+                             {'3', 0, WEIR_SECONDS(1), &choir},
+                             {'4', 1, WEIR_SECONDS(2), &choir},
+                             {'5', 1, 0, &choir}};
     weir_clock *clock = manual_clock(0);
     weir_pool *pool = pool_with(1, 0, clock);
     for (int i = 0; i < 5; i++) {

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <weir/duration.h>
+
 /* `weir work`: how a program is run for a job, and what its end means. */
 
 /* One line of the log that weir_probe writes. Times are kept as text of one length, so that
@@ -48,6 +50,20 @@ static void check_contains(const char *text, const char *expected)
     if (strstr(text, expected) == NULL) {
         test_fail(__FILE__, __LINE__, "\"%s\" is not in:\n%s", expected, text);
     }
+}
+
+/* The run is told, and the delay after it: that of the options, and up to a tenth more. */
+static void check_again(const char *text, const char *run, int64_t delay_ns)
+{
+    char before[64];
+    char delay[32] = "";
+    int64_t told_ns = -1;
+    (void)snprintf(before, sizeof(before), "%s; again in ", run);
+    check_contains(text, before);
+    (void)sscanf(strstr(text, before) + strlen(before), "%31[^\n]", delay);
+    CHECK_STATUS(weir_duration_parse(delay, &told_ns, NULL), WEIR_OK);
+    CHECK_INT(told_ns, >=, delay_ns);
+    CHECK_INT(told_ns, <=, delay_ns + delay_ns / 10);
 }
 
 TEST(flow, "what is put is counted, shown, run and counted as done")
@@ -144,7 +160,7 @@ TEST(told, "a buried job is told, with --verbose every failed run is, in one lin
     WEIR(0, "put", "t", "x");
     struct ended ended = WEIR_EXPECT(1, "work", "-e", "-v", "--attempts", "2", "--retry-delay",
                                      "5ms", "t", "--", "sh", "-c", "exit 3");
-    check_contains(ended.err, ": run 1: exit status 3; again in 5ms\n");
+    check_again(ended.err, ": run 1: exit status 3", WEIR_MS(5));
     check_contains(ended.err, ": buried after run 2: exit status 3\n");
     ended_free(&ended);
     ended = WEIR_EXPECT(0, "peek", "t");
@@ -197,16 +213,16 @@ TEST(growing_delays, "a job that fails comes back after delays that double")
     CHECK_INT(program_count("t", "done"), ==, 1);
 }
 
-TEST(retry_max, "--retry-max bounds the delay")
+TEST(retry_max, "--retry-max bounds the delay, before its random part")
 {
     program_init();
     WEIR(0, "put", "t", "x");
     struct ended ended = WEIR_EXPECT(0, "work", "-e", "-v", "--retry-delay", "10ms", "--retry-max",
                                      "25ms", "t", "--", WEIR_PROBE, "log", "log", "4", "75");
-    check_contains(ended.err, "run 1: exit status 75; again in 10ms\n");
-    check_contains(ended.err, "run 2: exit status 75; again in 20ms\n");
-    check_contains(ended.err, "run 3: exit status 75; again in 25ms\n");
-    check_contains(ended.err, "run 4: exit status 75; again in 25ms\n");
+    check_again(ended.err, "run 1: exit status 75", WEIR_MS(10));
+    check_again(ended.err, "run 2: exit status 75", WEIR_MS(20));
+    check_again(ended.err, "run 3: exit status 75", WEIR_MS(25));
+    check_again(ended.err, "run 4: exit status 75", WEIR_MS(25));
     ended_free(&ended);
 }
 
@@ -218,7 +234,7 @@ TEST(deadline, "a run past its deadline is ended with its whole session, and ret
         0, "work", "-e", "-v", "--deadline", "200ms", "--grace", "100ms", "--retry-delay", "1ms",
         "t", "--", "sh", "-c",
         "[ $WEIR_ATTEMPT = 1 ] || exit 0; trap '' TERM; sleep 1000 & sleep 1001 & wait");
-    check_contains(ended.err, "run 1: the time limit passed; again in 1ms\n");
+    check_again(ended.err, "run 1: the time limit passed", WEIR_MS(1));
     ended_free(&ended);
     CHECK_INT(program_count("t", "done"), ==, 1);
 }

@@ -312,7 +312,7 @@ static struct weiri_run end_run(weir_envelope *envelope, int64_t delay_ns)
         run.status = WEIR_EUSER;
         run.outcome = WEIRI_FAILED;
         run.terms.attempt = 1;
-        run.decision = weir_decision_retry_after(delay_ns);
+        run.decision = delay_ns;
         run.retry_ns = delay_ns == 0 ? WEIRI_AT_ONCE : weir_clock_now(model.clock) + delay_ns;
     }
     weiri_pool_lock(model.pool);

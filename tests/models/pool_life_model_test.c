@@ -134,19 +134,19 @@ static int invoke(weir_context *context, void *payload)
 }
 
 /* A retry, which is refused where the run was cancelled. */
-static struct weir_decision decide(weir_context *context, weir_envelope *envelope,
-                                   const struct weir_failure *failure, void *payload)
+static int64_t decide(weir_context *context, weir_envelope *envelope,
+                      const struct weir_failure *failure, void *payload)
 {
     struct account *account = account_of(payload);
     (void)envelope;
     (void)failure;
     if (test_random_below(2) == 0 || weir_context_check(context) == WEIR_ECANCELED) {
         world.expected_told += !account->is_queued && !account->is_waiting;
-        return weir_decision_drop();
+        return WEIR_DROP;
     }
     int64_t delay_ns = 1 + (int64_t)test_random_below(DELAY_MAX);
     add(account, delay_ns);
-    return weir_decision_retry_after(delay_ns);
+    return delay_ns;
 }
 
 static void note_outcome(weir_envelope *envelope, int status, void *payload)

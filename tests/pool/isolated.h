@@ -29,16 +29,15 @@ static inline int isolated_invoke(weir_context *context, void *payload)
     return isolated->body(context, isolated);
 }
 
-static inline struct weir_decision isolated_failed(weir_context *context, weir_envelope *envelope,
-                                                   const struct weir_failure *failure,
-                                                   void *payload)
+static inline int64_t isolated_failed(weir_context *context, weir_envelope *envelope,
+                                      const struct weir_failure *failure, void *payload)
 {
     struct isolated *isolated = payload;
     CHECK(weir_context_envelope(context) == envelope);
     isolated->has_failed = true;
     isolated->failure = *failure;
     (void)snprintf(isolated->message, sizeof(isolated->message), "%s", failure->message);
-    return weir_decision_drop();
+    return WEIR_DROP;
 }
 
 static inline void isolated_ended(weir_envelope *envelope, int status, void *payload)

@@ -30,7 +30,7 @@ struct script {
     int before;
     int statuses[SCRIPT_RUNS];
     int after;
-    struct weir_decision decision;
+    int64_t decision;
     /* How long each lasts. */
     int64_t before_ns;
     int64_t invoke_ns;
@@ -135,8 +135,8 @@ static inline void script_success(weir_context *context, weir_envelope *envelope
     script_last(script, script->hook_ns);
 }
 
-static inline struct weir_decision script_failure(weir_context *context, weir_envelope *envelope,
-                                                  const struct weir_failure *failure, void *payload)
+static inline int64_t script_failure(weir_context *context, weir_envelope *envelope,
+                                     const struct weir_failure *failure, void *payload)
 {
     struct script *script = payload;
     CHECK(envelope == script->envelope);
@@ -212,7 +212,7 @@ static inline struct weir_pool_options script_pool(struct script *script)
 
 static inline void script_init(struct script *script)
 {
-    *script = (struct script){.decision = weir_decision_drop()};
+    *script = (struct script){.decision = WEIR_DROP};
     counter_init(&script->begun);
     counter_init(&script->ends);
     counter_init(&script->released);

@@ -37,14 +37,14 @@ static int take_part(weir_context *context, void *payload)
     return fails ? WEIR_EUSER : WEIR_OK;
 }
 
-static struct weir_decision try_again(weir_context *context, weir_envelope *envelope,
-                                      const struct weir_failure *failure, void *payload)
+static int64_t try_again(weir_context *context, weir_envelope *envelope,
+                         const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)failure;
     (void)payload;
-    return weir_decision_retry_after(group.delay_ns);
+    return group.delay_ns;
 }
 
 static void note_release(void *payload)

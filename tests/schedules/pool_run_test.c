@@ -115,13 +115,13 @@ static int fail(weir_context *context, void *payload)
     return WEIR_EUSER;
 }
 
-static struct weir_decision retry_later(weir_context *context, weir_envelope *envelope,
-                                        const struct weir_failure *failure, void *payload)
+static int64_t retry_later(weir_context *context, weir_envelope *envelope,
+                           const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)payload;
-    return failure->attempt == 1 ? weir_decision_retry_after(5) : weir_decision_retry_limited();
+    return failure->attempt == 1 ? 5 : WEIR_RETRY;
 }
 
 static void stop(void *arg)
@@ -136,7 +136,7 @@ static void retry_against_stop(void *arg)
     struct weir_envelope_options options = {0};
     options.invoke = fail;
     options.failure = retry_later;
-    options.attempts_max = 2;
+    options.retry.attempts = 2;
     (void)arg;
     world_init(1, 1);
     replace_envelope(&options);
@@ -202,15 +202,15 @@ static int fail_in_time(weir_context *context, void *payload)
 }
 
 /* What asks for a retry once the drain has begun has had its last run. */
-static struct weir_decision retry_at_once(weir_context *context, weir_envelope *envelope,
-                                          const struct weir_failure *failure, void *payload)
+static int64_t retry_at_once(weir_context *context, weir_envelope *envelope,
+                             const struct weir_failure *failure, void *payload)
 {
     (void)context;
     (void)envelope;
     (void)failure;
     (void)payload;
     is_last_attempt = weir_pool_state(world.pool) != WEIR_POOL_STATE_RUNNING;
-    return weir_decision_retry_after(0);
+    return 0;
 }
 
 static void retry_against_drain(void *arg)

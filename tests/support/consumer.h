@@ -86,7 +86,7 @@ static inline struct weir_consumer_options scene_options_of(struct scene *scene,
     options.handler = handler;
     options.after_run = scene_note_run;
     options.arg = scene;
-    options.retry_base_ns = WEIR_MS(1);
+    options.retry.base_ns = WEIR_MS(1);
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     return options;
 }

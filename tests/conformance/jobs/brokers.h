@@ -216,8 +216,8 @@ static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *ru
     options.explain = runs_explain;
     options.arg = runs;
     options.workers = workers;
-    options.attempts_max = attempts_max;
-    options.retry_base_ns = retry_ns;
+    options.retry.attempts = attempts_max;
+    options.retry.base_ns = retry_ns;
     options.flags = flags;
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, &error), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
