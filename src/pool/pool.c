@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "pool/group.h"
+#include "queue/limiter.h"
 
 #define HOOK_MIN_NS WEIR_MS(800)
 #define HOOK_FRACTION 500 /* per mille */
@@ -208,6 +209,9 @@ enum weir_status weir_pool_new(const struct weir_pool_options *given, weir_pool 
     }
     /* Last, since other threads step the clock and cancel the scope. */
     weiri_clock_attach(pool->options.clock, &pool->clock_user);
+    if (pool->options.limiter != NULL) {
+        weiri_limiter_attach(pool->options.limiter);
+    }
     weiri_scope_join(pool->options.scope, &pool->membership);
     *ret_pool = pool;
     return WEIR_OK;
@@ -227,6 +231,9 @@ enum weir_status weir_pool_free(weir_pool *pool)
     }
     weiri_scope_leave(pool->options.scope, &pool->membership);
     weiri_clock_detach(pool->options.clock, &pool->clock_user);
+    if (pool->options.limiter != NULL) {
+        weiri_limiter_detach(pool->options.limiter);
+    }
     fini(pool);
     return WEIR_OK;
 }

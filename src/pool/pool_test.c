@@ -122,6 +122,20 @@ TEST(free_running, "a pool that runs is stopped by its free")
     }
 }
 
+TEST(limiter_used, "a limiter is not freed while a pool uses it")
+{
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_bucket_new(1, 1, test_allocator(), &limiter, NULL), WEIR_OK);
+    struct weir_pool_options options = {.allocator = *test_allocator(), .limiter = limiter};
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_EINVAL); /* it has no workers */
+    options.workers = 1;
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_EBUSY);
+    weir_pool_free(pool);
+    CHECK_STATUS(weir_limiter_free(limiter), WEIR_OK);
+}
+
 TEST(free_null, "free takes NULL")
 {
     weir_pool_free(NULL);
