@@ -91,15 +91,7 @@ int main(void)
     weir_pool *pool = NULL;
     int failed = weir_pool_new(&options, &pool, NULL) != WEIR_OK;
     for (int i = 0; i < 3 && !failed; i++) {
-        struct weir_envelope_options of_envelope = {0};
-        of_envelope.payload = &messages[i];
-        of_envelope.invoke = handle;
-        weir_envelope *envelope;
-        failed = weir_envelope_new(&of_envelope, &envelope, NULL) != WEIR_OK;
-        if (!failed) {
-            failed = weir_pool_send(pool, envelope) != WEIR_OK;
-            weir_envelope_unref(envelope);
-        }
+        failed = weir_pool_run(pool, handle, &messages[i], NULL) != WEIR_OK;
     }
     failed = failed || weir_pool_start(pool) || weir_pool_drain(pool);
     weir_pool_free(pool);

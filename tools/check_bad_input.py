@@ -32,6 +32,8 @@ FAULTS = {
     "enum weir_drop_reason": ["unknown"],
     "double": ["negative", "not_finite"],
     "const struct weir_allocator *": ["null", "partial"],
+    "weir_invoke_fn *": ["null"],
+    "weir_release_fn *": ["null"],
     "void *": [],  # handed on, never looked at
     "...": [],
     "weir_pool *": ["null", "forked", "own_task", "unstarted", "stopped", "terminated"],

@@ -158,6 +158,14 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
  * WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope);
 
+/** Runs a task once, soon: weir_envelope_new() with the pool's allocator, weir_pool_send() and
+ * weir_envelope_unref() in one call. The task has no deadline, and is not tried again: an envelope
+ * has these. payload is passed to it; taken where release is not NULL, else borrowed until the
+ * pool has told of the end. Errors: WEIR_EFULL, WEIR_ESHUTDOWN and WEIR_ENOMEM, as a send,
+ * WEIR_EINVAL (pool or task NULL); the payload is then the caller's. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_run(weir_pool *pool, weir_invoke_fn *task,
+                                                       void *payload, weir_release_fn *release);
+
 /** As weir_pool_send() once delay_ns of the pool's clock has passed; at once where delay_ns <= 0.
  * Of two pending times the earlier is kept. A pending time is a run of its own: a send meanwhile
  * leaves it alone, so that the envelope may be run for both. For a periodic envelope, a run for a

@@ -270,20 +270,14 @@ static void release_payload(void *payload)
 
 static enum weir_status send_to_worker(struct exchange *exchange)
 {
-    struct weir_envelope_options options = {0};
-    weir_envelope *envelope = NULL;
-    options.payload = exchange;
-    options.invoke = work;
-    options.release = release_payload;
-    enum weir_status status = weir_envelope_new(&options, &envelope, NULL);
-    if (status != WEIR_OK) {
-        return status;
-    }
     (void)pthread_mutex_lock(&exchange->shared->mutex);
     exchange->references++;
     (void)pthread_mutex_unlock(&exchange->shared->mutex);
-    status = weir_pool_send(exchange->shared->workers[exchange->route->kind], envelope);
-    weir_envelope_unref(envelope);
+    enum weir_status status = weir_pool_run(exchange->shared->workers[exchange->route->kind], work,
+                                            exchange, release_payload);
+    if (status != WEIR_OK) {
+        release(exchange);
+    }
     return status;
 }
 

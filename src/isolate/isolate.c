@@ -20,14 +20,13 @@
 
 _Static_assert(sizeof(struct weiri_isolated_result) <= PIPE_BUF, "it is written at once");
 
-enum weir_status weiri_isolation_copy(struct weir_isolation *dst, const struct weir_isolation *src,
-                                      struct weir_error *ret_error)
+enum weir_status weiri_isolation_check(const struct weir_isolation *isolation,
+                                       struct weir_error *ret_error)
 {
-    *dst = *src;
-    enum weir_status status = weiri_check_flags(dst->flags, WEIR_ISOLATION_CORE, ret_error);
-    return status == WEIR_OK
-               ? weiri_check_number("cpu_limit_ns", dst->cpu_limit_ns, 0, INT64_MAX, ret_error)
-               : status;
+    enum weir_status status = weiri_check_flags(isolation->flags, WEIR_ISOLATION_CORE, ret_error);
+    return status == WEIR_OK ? weiri_check_number("cpu_limit_ns", isolation->cpu_limit_ns, 0,
+                                                  INT64_MAX, ret_error)
+                             : status;
 }
 
 /* In the supervisor and the task no lock of the program's may be taken: other threads may have held

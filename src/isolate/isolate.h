@@ -23,7 +23,7 @@
 #define WEIRI_ISOLATED_FRAMES 64
 
 struct weiri_isolated_call {
-    const struct weir_isolation *isolation; /* checked by weiri_isolation_copy(); borrowed */
+    const struct weir_isolation *isolation; /* checked by weiri_isolation_check(); borrowed */
     int stop_fd;           /* borrowed; the task is killed when it is readable; -1: never */
     int (*run)(void *arg); /* called in the task's process; returns the status */
     void *arg;
@@ -46,10 +46,9 @@ struct weiri_isolated_result {
     void *frames[WEIRI_ISOLATED_FRAMES]; /* addresses in the task are addresses in the program */
 };
 
-/* Copies src into dst and checks it. WEIR_EINVAL, WEIR_ERANGE. */
-WEIR_NODISCARD enum weir_status weiri_isolation_copy(struct weir_isolation *dst,
-                                                     const struct weir_isolation *src,
-                                                     struct weir_error *ret_error);
+/* WEIR_EINVAL, WEIR_ERANGE: a member is not as described. */
+WEIR_NODISCARD enum weir_status weiri_isolation_check(const struct weir_isolation *isolation,
+                                                      struct weir_error *ret_error);
 
 /* Calls run(arg) in a process of its own, and returns when that process and all below it have
  * ended. */

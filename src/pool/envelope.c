@@ -16,13 +16,6 @@
 #define GROUP_SIZE_MAX 65536
 #define FLAGS_KNOWN ((uint32_t)WEIR_ENVELOPE_AFTER_ALWAYS)
 
-/* Options that were checked, and what an envelope has because of them. */
-struct draft {
-    struct weir_envelope_options options;
-    struct weir_isolation isolation;
-    struct weiri_recurrence recurrence;
-};
-
 static enum weir_status check_group(struct weir_key group, struct weir_error *ret_error)
 {
     if (group.size > 0 && (group.data == NULL || group.size == WEIR_KEY_ITEM)) {
@@ -50,16 +43,12 @@ static enum weir_status check_retry(const struct weir_envelope_options *options,
     return weiri_retry_check(retry, ret_error);
 }
 
-/* The plan comes last: on WEIR_OK it holds a reference. */
-static enum weir_status check(struct draft *draft, const struct weir_envelope_options *given,
-                              struct weir_error *ret_error)
+/* Checks all but the schedule, and fills in the allocator. */
+static enum weir_status check(const struct weir_envelope_options *options,
+                              struct weir_allocator *ret_allocator, struct weir_error *ret_error)
 {
-    struct weir_envelope_options *options = &draft->options;
-    if (weiri_check_given("options", given, ret_error) != WEIR_OK) {
-        return WEIR_EINVAL;
-    }
-    *options = *given;
-    if (weiri_allocator_init(&options->allocator, &given->allocator, ret_error) != WEIR_OK ||
+    if (weiri_check_given("options", options, ret_error) != WEIR_OK ||
+        weiri_allocator_init(ret_allocator, &options->allocator, ret_error) != WEIR_OK ||
         weiri_check_flags(options->flags, FLAGS_KNOWN, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
@@ -74,92 +63,125 @@ static enum weir_status check(struct draft *draft, const struct weir_envelope_op
         status = check_retry(options, ret_error);
     }
     if (status == WEIR_OK && options->isolation != NULL) {
-        status = weiri_isolation_copy(&draft->isolation, options->isolation, ret_error);
+        status = weiri_isolation_check(options->isolation, ret_error);
     }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    draft->recurrence = (struct weiri_recurrence){.is_begun = false};
-    weiri_recur_reset(&draft->recurrence);
-    return weiri_plan_init(&draft->recurrence.plan, options->schedule, options->interval_ns,
-                           options->deadline_ns, options->id, ret_error);
+    return status == WEIR_OK
+               ? weiri_check_number("deadline_ns", options->deadline_ns, 0, INT64_MAX, ret_error)
+               : status;
 }
 
-/* A block of memory, whose parts are taken one after the other. */
-struct block {
-    char *memory; /* NULL: the parts are only counted */
-    size_t size;
+/* The sizes of what only some envelopes have. It lies behind the envelope, in the same block. */
+struct parts {
+    size_t type;
+    size_t stamps;
+    size_t isolation;
+    size_t group;
+    size_t member;
+    size_t recurrence;
 };
 
-/* Takes the next part, for a copy of the source; NULL: it is empty, or only counted. */
-static void *take_copy(struct block *block, const void *source, size_t size)
+static struct parts parts_of(const struct weir_envelope_options *options, bool is_periodic)
 {
-    size_t unit = _Alignof(max_align_t);
-    size_t at = (block->size + unit - 1) / unit * unit;
-    block->size = at + size;
-    return block->memory == NULL || size == 0 ? NULL : memcpy(block->memory + at, source, size);
+    bool has_type = options->type != NULL && options->type[0] != '\0';
+    return (struct parts){
+        .type = has_type ? strlen(options->type) + 1 : 0,
+        .stamps = options->stamp_count * sizeof(*options->stamps),
+        .isolation = options->isolation != NULL ? sizeof(*options->isolation) : 0,
+        .group = options->group.size,
+        .member = options->group.size > 0 ? sizeof(struct weiri_member) : 0,
+        .recurrence = is_periodic ? sizeof(struct weiri_recurrence) : 0,
+    };
 }
 
-/* Copies a draft into the block: the envelope, and behind it all that it points at. NULL: the parts
- * are only counted. */
-static weir_envelope *lay_out(struct block *block, const struct draft *draft)
+/* Each part begins where anything may. */
+static size_t padded(size_t size)
 {
-    struct weir_envelope_options options = draft->options;
-    const struct weiri_recurrence *recurrence = &draft->recurrence;
-    const struct weiri_member member = {.has_slot = false};
-    bool has_type = options.type != NULL && options.type[0] != '\0';
-    block->size = sizeof(weir_envelope);
-    options.schedule = NULL; /* it is in the plan */
-    options.type = take_copy(block, options.type, has_type ? strlen(options.type) + 1 : 0);
-    options.stamps =
-        take_copy(block, options.stamps, options.stamp_count * sizeof(*options.stamps));
-    options.isolation = take_copy(block, &draft->isolation,
-                                  options.isolation != NULL ? sizeof(draft->isolation) : 0);
-    options.group.data = take_copy(block, options.group.data, options.group.size);
-    struct weiri_member *own_member =
-        take_copy(block, &member, options.group.size > 0 ? sizeof(member) : 0);
-    struct weiri_recurrence *own_recurrence = take_copy(
-        block, recurrence, weiri_plan_is_periodic(&recurrence->plan) ? sizeof(*recurrence) : 0);
-    if (block->memory == NULL) {
-        return NULL;
-    }
-    weir_envelope *envelope = (void *)block->memory;
-    envelope->options = options;
-    envelope->options.type = has_type ? options.type : "";
-    envelope->size = block->size;
-    envelope->recurrence = own_recurrence;
-    envelope->member = own_member;
+    size_t unit = _Alignof(max_align_t);
+    return (size + unit - 1) / unit * unit;
+}
+
+static size_t size_of(const struct parts *parts)
+{
+    return padded(sizeof(weir_envelope)) + padded(parts->type) + padded(parts->stamps) +
+           padded(parts->isolation) + padded(parts->group) + padded(parts->member) +
+           padded(parts->recurrence);
+}
+
+/* Takes the next part of the block; NULL: it is empty. */
+static void *take(char **block, size_t size)
+{
+    char *part = *block;
+    *block += padded(size);
+    return size > 0 ? part : NULL;
+}
+
+static void *take_copy(char **block, const void *source, size_t size)
+{
+    void *part = take(block, size);
+    return part == NULL ? NULL : memcpy(part, source, size);
+}
+
+/* Copies the options into the block, which is all zero: the envelope, and behind it all that it
+ * points at. */
+static weir_envelope *lay_out(char *block, const struct weir_envelope_options *options,
+                              const struct parts *parts, const struct weiri_plan *plan)
+{
+    weir_envelope *envelope = take(&block, sizeof(*envelope));
+    envelope->options = *options;
+    envelope->options.schedule = NULL; /* it is in the plan */
+    envelope->options.type = parts->type > 0 ? take_copy(&block, options->type, parts->type) : "";
+    envelope->options.stamps = take_copy(&block, options->stamps, parts->stamps);
+    envelope->options.isolation = take_copy(&block, options->isolation, parts->isolation);
+    envelope->options.group.data = take_copy(&block, options->group.data, parts->group);
+    envelope->member = take(&block, parts->member);
+    envelope->recurrence = take(&block, parts->recurrence);
     atomic_init(&envelope->owner, NULL);
     atomic_init(&envelope->references, 1);
     weiri_list_init(&envelope->end_link);
-    if (own_member != NULL) {
-        own_member->envelope = envelope;
-        weiri_list_init(&own_member->group_link);
-        weiri_list_init(&own_member->aside_link);
+    if (envelope->member != NULL) {
+        envelope->member->envelope = envelope;
+        weiri_list_init(&envelope->member->group_link);
+        weiri_list_init(&envelope->member->aside_link);
+    }
+    if (envelope->recurrence != NULL) {
+        envelope->recurrence->plan = *plan;
+        weiri_recur_reset(envelope->recurrence);
     }
     return envelope;
 }
 
-enum weir_status weir_envelope_new(const struct weir_envelope_options *given,
+enum weir_status weir_envelope_new(const struct weir_envelope_options *options,
                                    weir_envelope **ret_envelope, struct weir_error *ret_error)
 {
-    struct draft draft;
+    struct weir_allocator allocator;
+    struct weiri_plan plan = {.cron = NULL};
     weiri_error_clear(ret_error);
     enum weir_status status = weiri_check_given("ret_envelope", ret_envelope, ret_error);
     if (status == WEIR_OK) {
-        status = check(&draft, given, ret_error);
+        status = check(options, &allocator, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
     }
-    struct block block = {.memory = NULL};
-    (void)lay_out(&block, &draft);
-    block.memory = weiri_alloc_zero(&draft.options.allocator, 1, block.size);
-    if (block.memory == NULL) {
-        weiri_plan_fini(&draft.recurrence.plan);
+    bool is_periodic = options->schedule != NULL || options->interval_ns != 0;
+    if (is_periodic) {
+        status = weiri_plan_init(&plan, options->schedule, options->interval_ns,
+                                 options->deadline_ns, options->id, ret_error);
+        if (status != WEIR_OK) {
+            return status;
+        }
+    }
+    const struct parts parts = parts_of(options, is_periodic);
+    size_t size = size_of(&parts);
+    char *block = weiri_alloc_zero(&allocator, 1, size);
+    if (block == NULL) {
+        weiri_plan_fini(&plan);
         return weiri_explain(ret_error, WEIR_ENOMEM);
     }
-    *ret_envelope = lay_out(&block, &draft);
+    weir_envelope *envelope = lay_out(block, options, &parts, &plan);
+    envelope->options.allocator = allocator;
+    envelope->size = size;
+    *ret_envelope = envelope;
     return WEIR_OK;
 }
 

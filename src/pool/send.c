@@ -245,6 +245,29 @@ enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope)
     return send_one(pool, envelope, 0, false, WEIR_FOREVER);
 }
 
+enum weir_status weir_pool_run(weir_pool *pool, weir_invoke_fn *task, void *payload,
+                               weir_release_fn *release)
+{
+    enum weir_status status = weiri_pool_check(pool);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    const struct weir_envelope_options options = {.allocator = pool->options.allocator,
+                                                  .invoke = task,
+                                                  .payload = payload,
+                                                  .release = release};
+    weir_envelope *envelope;
+    status = weir_envelope_new(&options, &envelope, NULL);
+    if (status == WEIR_OK) {
+        status = weir_pool_send(pool, envelope);
+        if (status != WEIR_OK) {
+            envelope->options.release = NULL; /* no other thread knows the envelope */
+        }
+        weir_envelope_unref(envelope);
+    }
+    return status;
+}
+
 enum weir_status weir_pool_send_after(weir_pool *pool, weir_envelope *envelope, int64_t delay_ns)
 {
     return send_one(pool, envelope, delay_ns, false, WEIR_FOREVER);

@@ -14,6 +14,17 @@ static enum weir_status call_send(struct world *w, weir_pool *pool)
     return weir_pool_send(pool, w->envelopes[IS_IDLE]);
 }
 
+static int do_nothing(__attribute__((unused)) weir_context *context,
+                      __attribute__((unused)) void *payload)
+{
+    return WEIR_OK;
+}
+
+static enum weir_status call_run(__attribute__((unused)) struct world *w, weir_pool *pool)
+{
+    return weir_pool_run(pool, do_nothing, NULL, NULL);
+}
+
 static enum weir_status call_send_after(struct world *w, weir_pool *pool)
 {
     return weir_pool_send_after(pool, w->envelopes[IS_IDLE], 1);
@@ -107,6 +118,7 @@ static enum weir_status call_is_paused(__attribute__((unused)) struct world *w, 
 
 POOL_ROWS(weir_pool_start, call_start, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_ESTATE)
 POOL_ROWS(weir_pool_send, call_send, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
+POOL_ROWS(weir_pool_run, call_run, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_send_after, call_send_after, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_send_until, call_send_until, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_send_all, call_send_all, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)

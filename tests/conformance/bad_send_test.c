@@ -82,6 +82,49 @@ ROW(weir_pool_send_after, delay_ns, most, WEIR_OK)
     return WEIR_OK;
 }
 
+/* ---- One-shot tasks, whose payload stays the caller's ---- */
+
+static void must_not_release(__attribute__((unused)) void *payload)
+{
+    test_fail(__FILE__, __LINE__, "the payload of a call that failed is released");
+}
+
+static enum weir_status run_refused(struct world *w, weir_pool *pool)
+{
+    return weir_pool_run(pool, task_invoke, &w->tasks[IS_IDLE], must_not_release);
+}
+
+ROW(weir_pool_run, task, null, WEIR_EINVAL)
+{
+    return weir_pool_run(w->pool, NULL, &w->tasks[IS_IDLE], must_not_release);
+}
+
+ROW(weir_pool_run, release, null, WEIR_OK)
+{
+    CHECK_STATUS(weir_pool_run(w->pool, task_invoke, &w->tasks[IS_IDLE], NULL), WEIR_OK);
+    counter_wait(&w->tasks[IS_IDLE].entered, 1);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_run, task, full, WEIR_EFULL)
+{
+    fill_world(w);
+    return run_refused(w, w->pool);
+}
+
+ROW(weir_pool_run, memory, none, WEIR_ENOMEM)
+{
+    weir_pool *pool = pool_with(1, 0, w->clock);
+    size_t bytes = test_allocated_bytes();
+    for (uint64_t i = 1; i <= 2; i++) { /* the envelope's, the pool's */
+        test_fail_allocation(i, true);
+        CHECK_STATUS(run_refused(w, pool), WEIR_ENOMEM);
+        CHECK_INT(test_allocated_bytes(), ==, bytes);
+    }
+    weir_pool_free(pool);
+    return WEIR_ENOMEM;
+}
+
 /* ---- Several ---- */
 
 ROW(weir_pool_send_all, envelopes, null, WEIR_EINVAL)
