@@ -194,8 +194,8 @@ static enum weir_status work_off(int left)
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && left > 0) {
         struct weir_work work;
-        status = weir_queue_try_get(queue, &work);
-        if (status == WEIR_EAGAIN) {
+        status = weir_queue_get(queue, 0, &work);
+        if (status == WEIR_ETIMEDOUT) {
             status = weir_clock_advance(manual, WEIR_SECONDS(1));
         } else if (status == WEIR_OK) {
             bool is_well = works(work.key);

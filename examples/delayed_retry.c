@@ -48,7 +48,7 @@ static void *run_worker(void *arg)
     int *ret_status = (int *)arg;
     struct weir_work work;
     enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && (status = weir_queue_get(queue, &work)) == WEIR_OK) {
+    while (status == WEIR_OK && (status = weir_queue_get(queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         status = handle(&work);
         /* Done comes last and always, also for a key that will be tried again. */
         enum weir_status done = weir_queue_done(queue, &work);

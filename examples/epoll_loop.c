@@ -58,13 +58,13 @@ static enum weir_status take_work(struct service *service)
 {
     struct weir_work work;
     enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && (status = weir_queue_try_get(service->queue, &work)) == WEIR_OK) {
+    while (status == WEIR_OK && (status = weir_queue_get(service->queue, 0, &work)) == WEIR_OK) {
         status = handle(service, &work);
         /* Always, and last: until then no other consumer gets this item. */
         enum weir_status done = weir_queue_done(service->queue, &work);
         status = status == WEIR_OK ? done : status;
     }
-    return status == WEIR_EAGAIN ? WEIR_OK : status;
+    return status == WEIR_ETIMEDOUT ? WEIR_OK : status;
 }
 
 /* Reads the messages that have come: each is a file's name. Nothing is gotten from the queue
@@ -91,7 +91,7 @@ static enum weir_status read_changes(struct service *service)
 }
 
 /* After the other side has hung up the daemon finishes its items, delayed ones too, and ends: a
- * shutdown makes the descriptor readable for good, and try_get tells why. */
+ * shutdown makes the descriptor readable for good, and get tells why. */
 static enum weir_status end_when_idle(struct service *service)
 {
     struct weir_queue_counts counts;

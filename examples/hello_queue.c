@@ -16,7 +16,7 @@ int main(void)
 
     struct weir_work work;
     for (int n = 0; n < 3 && !failed; n++) {
-        failed = weir_queue_get(queue, &work) != WEIR_OK;
+        failed = weir_queue_get(queue, WEIR_FOREVER, &work) != WEIR_OK;
         if (!failed) {
             printf("syncing %.*s\n", (int)work.key.size, (const char *)work.key.data);
             failed = weir_queue_done(queue, &work) != WEIR_OK;

@@ -106,13 +106,13 @@ static void on_queue(uv_poll_t *poll, int uv_status, int events)
     struct service *service = (struct service *)poll->data;
     struct weir_work work;
     enum weir_status status = uv_status == 0 ? WEIR_OK : WEIR_EIO;
-    while (status == WEIR_OK && (status = weir_queue_try_get(service->queue, &work)) == WEIR_OK) {
+    while (status == WEIR_OK && (status = weir_queue_get(service->queue, 0, &work)) == WEIR_OK) {
         status = start_reload(service, &work);
     }
     if (status == WEIR_ESHUTDOWN) {
         /* The loop ends by itself once nothing is watched and no reload is under way. */
         uv_close((uv_handle_t *)poll, NULL);
-    } else if (status != WEIR_EAGAIN) {
+    } else if (status != WEIR_ETIMEDOUT) {
         note(service, status);
     }
 }

@@ -121,7 +121,7 @@ static void *run_worker(void *arg)
     (void)arg;
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         note(handle(work.key)); /* a queue that drains refuses the adds of handle */
         note(weir_queue_done(queue, &work));
     }
@@ -173,7 +173,7 @@ static void run(void)
     }
     /* A drain drops waiting items, and returns once the workers have done the queued ones. */
     if (wait_for(UPDATES) == WEIR_OK) {
-        note(weir_queue_shutdown_drain(queue));
+        note(weir_queue_shutdown_drain(queue, WEIR_FOREVER));
     }
     weir_queue_shutdown(queue);
     for (int i = 0; i < started; i++) {

@@ -24,7 +24,7 @@ int main(void)
     }
     while (status == WEIR_OK) {
         /* Sleeps while nothing is queued, until the next try is due. */
-        status = weir_queue_get(queue, &work);
+        status = weir_queue_get(queue, WEIR_FOREVER, &work);
         if (status != WEIR_OK) {
             break;
         }

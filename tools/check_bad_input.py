@@ -52,8 +52,6 @@ EXCUSED = {
     ("weir_queue_add_batch", "count", "most"): "the array has so many by contract",
     ("weir_queue_done_batch", "count", "most"): "the array has so many by contract",
     ("weir_queue_get_batch", "size", "most"): "the array has room for so many by contract",
-    ("weir_queue_get_batch_until", "size", "most"): "the array has room for so many by contract",
-    ("weir_queue_try_get_batch", "size", "most"): "the array has room for so many by contract",
     ("weir_limiter_max_of_new", "count", "most"): "the array has so many by contract",
     ("weir_cron_next_batch", "count", "most"): "the array has room for so many by contract",
     ("weir_duration_format", "size", "most"): "the buffer is so large by contract",

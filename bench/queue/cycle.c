@@ -30,7 +30,7 @@ static void plain(void *state, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct weir_work work;
         BENCH_OK(weir_queue_add(cycle->queue, next_key(cycle)));
-        BENCH_OK(weir_queue_get(cycle->queue, &work));
+        BENCH_OK(weir_queue_get(cycle->queue, WEIR_FOREVER, &work));
         BENCH_OK(weir_queue_done(cycle->queue, &work));
     }
     cycle->got += count;
@@ -41,7 +41,7 @@ static void fused(void *state, size_t count)
     struct cycle *cycle = state;
     for (size_t i = 0; i < count; i++) {
         BENCH_OK(weir_queue_add(cycle->queue, next_key(cycle)));
-        BENCH_OK(weir_queue_done_get(cycle->queue, &cycle->work));
+        BENCH_OK(weir_queue_done_get(cycle->queue, WEIR_FOREVER, &cycle->work));
     }
     cycle->got += count;
 }
@@ -58,7 +58,7 @@ static void batches(void *state, size_t count)
         }
         size_t got = 0;
         BENCH_OK(weir_queue_add_batch(cycle->queue, keys, size, NULL));
-        BENCH_OK(weir_queue_get_batch(cycle->queue, works, size, &got));
+        BENCH_OK(weir_queue_get_batch(cycle->queue, WEIR_FOREVER, works, size, &got));
         BENCH_OK(weir_queue_done_batch(cycle->queue, works, got));
         cycle->got += got;
         left -= size;
@@ -71,7 +71,7 @@ static void retries(void *state, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct weir_work work;
         BENCH_OK(weir_queue_add_rate_limited(cycle->queue, next_key(cycle)));
-        BENCH_OK(weir_queue_get(cycle->queue, &work));
+        BENCH_OK(weir_queue_get(cycle->queue, WEIR_FOREVER, &work));
         BENCH_OK(weir_queue_forget(cycle->queue, work.key));
         BENCH_OK(weir_queue_done(cycle->queue, &work));
     }
@@ -100,7 +100,7 @@ static void hot_cycle(struct bench_run *run)
     start(&cycle, run, NULL);
     if ((run->flags & BENCH_FUSED) != 0) {
         BENCH_OK(weir_queue_add(cycle.queue, next_key(&cycle)));
-        BENCH_OK(weir_queue_get(cycle.queue, &cycle.work));
+        BENCH_OK(weir_queue_get(cycle.queue, WEIR_FOREVER, &cycle.work));
         bench_parts(run, CYCLES, fused, &cycle);
         BENCH_OK(weir_queue_done(cycle.queue, &cycle.work));
     } else {

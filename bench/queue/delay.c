@@ -24,7 +24,7 @@ static void add_after(struct bench_run *run)
     BENCH_OK(weir_clock_advance(clock, WEIR_SECONDS(660)));
     for (size_t i = 0; i < run->size; i++) {
         struct weir_work work;
-        BENCH_OK(weir_queue_get(queue, &work));
+        BENCH_OK(weir_queue_get(queue, WEIR_FOREVER, &work));
     }
     bench_span(run, start, run->size);
     BENCH_CHECK_COUNT(weir_queue_len(queue), 0);

@@ -40,7 +40,7 @@ static void consume(void *state, size_t number)
     struct taken taken = {0};
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(over->queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(over->queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         taken.count++;
         taken.sum += mark(over, work.key);
         BENCH_OK(weir_queue_done(over->queue, &work));
@@ -56,7 +56,8 @@ static void consume_batches(void *state, size_t number)
     struct weir_work works[BENCH_BATCH_SIZE];
     size_t got = 0;
     enum weir_status status;
-    while ((status = weir_queue_get_batch(over->queue, works, BENCH_BATCH_SIZE, &got)) == WEIR_OK) {
+    while ((status = weir_queue_get_batch(over->queue, WEIR_FOREVER, works, BENCH_BATCH_SIZE,
+                                          &got)) == WEIR_OK) {
         taken.count += got;
         for (size_t i = 0; i < got; i++) {
             taken.sum += mark(over, works[i].key);

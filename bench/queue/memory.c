@@ -53,7 +53,7 @@ static void finish_all(weir_queue *queue, const struct bench_items *items)
 {
     for (size_t i = 0; i < items->count; i++) {
         struct weir_work work;
-        BENCH_OK(weir_queue_get(queue, &work));
+        BENCH_OK(weir_queue_get(queue, WEIR_FOREVER, &work));
         BENCH_OK(weir_queue_done(queue, &work));
     }
     BENCH_CHECK_COUNT(weir_queue_len(queue), 0);

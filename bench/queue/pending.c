@@ -11,7 +11,7 @@ static void again(void *state, size_t count)
     weir_queue *queue = state;
     for (size_t i = 0; i < count; i++) {
         struct weir_work work;
-        BENCH_OK(weir_queue_get(queue, &work));
+        BENCH_OK(weir_queue_get(queue, WEIR_FOREVER, &work));
         /* The queue owns the bytes of a key until done, so the add needs a copy. */
         char bytes[32];
         struct weir_key key = work.key;

@@ -33,7 +33,7 @@ static void consume(void *state, size_t number)
     struct weir_work work;
     size_t got = 0;
     (void)number;
-    while (weir_queue_get(storm->queue, &work) == WEIR_OK) {
+    while (weir_queue_get(storm->queue, WEIR_FOREVER, &work) == WEIR_OK) {
         got++;
         BENCH_OK(weir_queue_done(storm->queue, &work));
     }

@@ -22,7 +22,7 @@ static void lateness(struct bench_run *run)
         struct weir_work work;
         int64_t start = bench_now();
         BENCH_OK(weir_queue_add_after(queue, weir_key_string("key"), DELAY));
-        BENCH_OK(weir_queue_get(queue, &work));
+        BENCH_OK(weir_queue_get(queue, WEIR_FOREVER, &work));
         late[i] = (double)(bench_now() - start - DELAY);
         BENCH_CHECK(late[i] >= 0);
         BENCH_OK(weir_queue_done(queue, &work));
@@ -46,7 +46,7 @@ static void consume(void *state, size_t number)
     (void)number;
     bench_pin(1);
     atomic_store(&consumer->tid, gettid());
-    while (weir_queue_get(consumer->queue, &work) == WEIR_OK) {
+    while (weir_queue_get(consumer->queue, WEIR_FOREVER, &work) == WEIR_OK) {
         int64_t now = bench_now();
         BENCH_OK(weir_queue_done(consumer->queue, &work));
         atomic_store(&consumer->ran_ns, now);

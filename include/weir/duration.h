@@ -29,7 +29,7 @@ WEIR_BEGIN_DECLS
 #define WEIR_MS(n) (WEIR_INTEGER(n) * INT64_C(1000000))
 /** n seconds. */
 #define WEIR_SECONDS(n) (WEIR_INTEGER(n) * INT64_C(1000000000))
-/** A time that never comes. As a limit: no limit. */
+/** A time that never comes. As a duration: no end of it. */
 #define WEIR_FOREVER INT64_MAX
 
 /** Reads a duration such as `250ms`, `1.5s`, `2m30s`, `1h`, `3d`, `0`.

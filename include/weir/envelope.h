@@ -99,8 +99,8 @@ typedef int64_t weir_failure_fn(weir_context *context, weir_envelope *envelope,
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
 /** Takes back a payload when the last reference to its envelope is given back: once, on the thread
- * that does so, with no lock held. It may call anything except what waits for a pool, or with
- * WEIR_CANCEL_WAIT for a run, to end. */
+ * that does so, with no lock held. It may call anything except what waits for a pool or a run to
+ * end. */
 typedef void weir_release_fn(void *payload);
 
 /** Flags of an envelope. */

@@ -3,7 +3,6 @@
 #ifndef WEIR_LIFECYCLE_H
 #define WEIR_LIFECYCLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -116,34 +115,28 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_
  * count of running ones only falls, until weir_pool_resume(). Runs go on, sends are accepted, and
  * times pass. Also before a start, or between an end and a start. A drain resumes the pool, since
  * all that is queued is to be run, and one under way goes on: the pause then holds from the next
- * start. A stop leaves the pool paused. Pauses are not counted. Does not block.
+ * start. A stop leaves the pool paused. Pauses are not counted.
  * The log is told of it where that changes something, as it is of a resume.
- * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
-WEIR_API enum weir_status weir_pool_pause(weir_pool *pool);
-
-/** Pauses a pool, and waits until nothing runs any more, or the pool's clock shows limit_ns
- * (WEIR_FOREVER: without limit). Errors: WEIR_ETIMEDOUT (something runs still), WEIR_ECANCELED (the
- * pool was resumed meanwhile): it is paused, or was; WEIR_ESTATE (terminated; or from a task of
- * this pool), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns);
+ *
+ * With a timeout it waits until nothing runs any more. Errors: WEIR_ETIMEDOUT (something runs
+ * still), WEIR_ECANCELED (the pool was resumed meanwhile): it is paused, or was; WEIR_ESTATE
+ * (terminated; or with a timeout, from a task of this pool), WEIR_EINVAL. */
+WEIR_API enum weir_status weir_pool_pause(weir_pool *pool, int64_t timeout_ns);
 
 /** Ends a pause: queued envelopes are run again. Of a pool that is not paused it is WEIR_OK.
  * Errors: WEIR_ESTATE (terminated), WEIR_EINVAL. */
 WEIR_API enum weir_status weir_pool_resume(weir_pool *pool);
 
-/** Waits until the pool is idle, or its clock shows limit_ns (WEIR_FOREVER: without limit). A pool
- * is idle when no envelope is queued, running or waiting, and no call of its ended function is
- * under way. Periodic envelopes that wait for their next firing do not count; envelopes that wait
- * for a retry or were sent for later do.
+/** Waits until the pool is idle, for timeout_ns at most. A pool is idle when no envelope is queued,
+ * running or waiting, and no call of its ended function is under way. Periodic envelopes
+ * that wait for their next firing do not count; envelopes that wait for a retry or were sent for
+ * later do.
  *
  * Sends of other threads may make the answer out of date at once. Sends that a task makes before
  * it returns are waited for. A pool that was not started or is paused runs nothing meanwhile.
- * Errors: WEIR_ETIMEDOUT (the limit has passed), WEIR_ESHUTDOWN (the pool has ended, and keeps
- * something), WEIR_ESTATE (from a task of this pool), WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t limit_ns);
-
-/** Whether the pool was paused a moment ago; false for NULL. */
-WEIR_API bool weir_pool_is_paused(weir_pool *pool);
+ * Errors: WEIR_ETIMEDOUT (it is not idle, and the time has passed or is 0), WEIR_ESHUTDOWN (the
+ * pool has ended, and keeps something), WEIR_ESTATE (from a task of this pool), WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t timeout_ns);
 
 WEIR_END_DECLS
 

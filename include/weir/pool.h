@@ -25,14 +25,17 @@ WEIR_BEGIN_DECLS
  * Threads, called workers, that run envelopes: in the order of the sends, and envelopes sent for
  * later at their times. A run sees everything that the sender wrote before the send. Every
  * function is thread-safe except weir_pool_free(), and may be called from a task, where it does not
- * say otherwise. NULL where an object is required is WEIR_EINVAL. All limits of waits are times of
- * the pool's clock.
+ * say otherwise. NULL where an object is required is WEIR_EINVAL.
+ *
+ * A call that waits takes timeout_ns, for which it waits at most, by the pool's clock. 0 and less
+ * do not wait; WEIR_FOREVER is no limit. A call that asks for something (send_wait, wait_idle) is
+ * WEIR_ETIMEDOUT where it does not get it in that time, with 0 too. One that begins something
+ * (pause, cancel) is WEIR_OK with 0, once it has begun.
  *
  * A pool is in state init until it is started, then running, stopping from the first drain or stop,
  * and stopped once its workers have ended; then it can be started again (weir/lifecycle.h has the
- * whole of it). Only start, drain, stop, terminate, end, free, weir_pool_pause_until(),
- * weir_pool_send_until(), weir_pool_wait_idle() and, in a pool made with WEIR_FULL_WAIT, the other
- * sends block, and weir_pool_cancel() where it is asked to.
+ * whole of it). Only start, drain, stop, terminate, end, free, the calls with a
+ * timeout and, in a pool made with WEIR_FULL_WAIT, all sends block.
  *
  * A call that waits for the pool to end, to pause or to become idle returns WEIR_ESTATE in a task,
  * stamp, hook or ended function of the pool, because the pool waits for these functions.
@@ -51,7 +54,7 @@ typedef struct weir_pool weir_pool;
 /** How a send is answered when the capacity is reached. */
 enum weir_when_full {
     WEIR_FULL_REFUSE = 0, /**< It is refused with WEIR_EFULL. */
-    /** It waits until a slot is free, as weir_pool_send_until() without a limit. */
+    /** It waits until a slot is free, as weir_pool_send_wait() with WEIR_FOREVER. */
     WEIR_FULL_WAIT = 1,
     /** The envelope that has been queued longest is dropped, with its pending time, and its slot
      * goes to the new one. The send is refused with WEIR_EFULL if nothing is queued (all run or
@@ -174,17 +177,16 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
                                                               weir_envelope *envelope,
                                                               int64_t delay_ns);
 
-/** As weir_pool_send(), but waits while the pool is full, whatever its when_full, until the pool's
- * clock shows limit_ns (WEIR_FOREVER: without limit; a time that has passed: not at all). Waiting
- * senders get slots in the order of their calls, and before all other sends; in a pool that has not
- * been started they wait for the start. A task of the pool never waits: where the pool is full, the
- * call returns WEIR_EFULL, or succeeds in a pool with WEIR_POOL_TASKS_EXCEED.
+/** As weir_pool_send(), but waits while the pool is full, whatever its when_full, for timeout_ns at
+ * most. Waiting senders get slots in the order of their calls, and before all other sends; in a
+ * pool that has not been started they wait for the start. A task of the pool never waits: where the
+ * pool is full, the call returns WEIR_EFULL, or succeeds in a pool with WEIR_POOL_TASKS_EXCEED.
  *
- * Errors: WEIR_ETIMEDOUT (the limit has passed, and no slot was free), WEIR_EFULL (a task of the
- * pool), the others as weir_pool_send(); then nothing changed. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_until(weir_pool *pool,
-                                                              weir_envelope *envelope,
-                                                              int64_t limit_ns);
+ * Errors: WEIR_ETIMEDOUT (no slot was free in that time), WEIR_EFULL (a task of the pool), the
+ * others as weir_pool_send(); then nothing changed. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_wait(weir_pool *pool,
+                                                             weir_envelope *envelope,
+                                                             int64_t timeout_ns);
 
 /** weir_pool_send() of count envelopes at one moment: all, or on an error none. One that is among
  * them more than once is sent once. count 0 is allowed, envelopes may be NULL then. In a pool made
@@ -194,15 +196,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_until(weir_pool *pool,
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_all(weir_pool *pool,
                                                             weir_envelope *const *envelopes,
                                                             size_t count);
-
-/** Flags of weir_pool_cancel(). */
-enum weir_cancel_flags {
-    /** Return only once the run that was cancelled has ended, and what the pool calls because of
-     * its end has returned: the envelope's outcome function, the pool's ended function, and release
-     * where it gives the last reference back. An envelope whose run has just ended is not in flight
-     * any more, so nothing is cancelled, but the call waits for these functions all the same. */
-    WEIR_CANCEL_WAIT = 1
-};
 
 /** What weir_pool_cancel() found; both may be true. */
 enum weir_canceled {
@@ -216,13 +209,18 @@ enum weir_canceled {
  * or of a schedule; a periodic envelope ends. A later send, also by the cancelled task itself, is
  * independent of the cancellation and begins a schedule anew.
  *
- * flags: of enum weir_cancel_flags. ret_found (may be NULL) receives what there was, of enum
- * weir_canceled; 0: it was not in flight. Blocks only with WEIR_CANCEL_WAIT, and then as long as
- * the task goes on. Works in every state of the pool. Errors: WEIR_EBUSY (in flight in another
- * pool), WEIR_ESTATE (WEIR_CANCEL_WAIT from the very run that is to end, or from what is called
- * because it has ended), WEIR_EINVAL (also unknown flags); then nothing changed. */
-WEIR_API enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint32_t flags,
-                                           uint32_t *ret_found);
+ * With a timeout it waits until the run that was cancelled has ended, and what the pool calls
+ * because of its end has returned: the envelope's outcome function, the pool's ended function, and
+ * release where it gives the last reference back. An envelope whose run has just ended is not in
+ * flight any more, so nothing is cancelled, but the call waits for these functions all the same.
+ *
+ * ret_found (may be NULL) receives what there was, of enum weir_canceled, with WEIR_ETIMEDOUT too;
+ * 0: it was not in flight. Works in every state of the pool. Errors: WEIR_ETIMEDOUT (the envelope
+ * is cancelled, and its run goes on); WEIR_EBUSY (in flight in another pool), WEIR_ESTATE (with a
+ * timeout, from the very run that is to end, or from what is called because it has ended),
+ * WEIR_EINVAL; then nothing changed. */
+WEIR_API enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope,
+                                           int64_t timeout_ns, uint32_t *ret_found);
 
 /** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
  * workers have ended. Several threads may drain and stop at once: all return then. Of a pool that

@@ -37,9 +37,10 @@ WEIR_BEGIN_DECLS
  * - Only an add can fail for lack of memory. Get, done and the passing of time cannot.
  *
  * Threads: every function is thread-safe except weir_queue_free(). None calls back into the
- * caller's code with a lock held, except the allocator (weir/allocator.h). Only get, done_get,
- * get_batch, their forms with a limit, and the drains block; all sleep meanwhile. An event loop
- * watches weir_queue_fd() instead.
+ * caller's code with a lock held, except the allocator (weir/allocator.h). Only get, get_batch,
+ * done_get and shutdown_drain block, for timeout_ns of the queue's clock at most, and sleep
+ * meanwhile. They do not block with a timeout of 0 or less; WEIR_FOREVER is no limit. An event
+ * loop watches weir_queue_fd() instead.
  *
  * At most half as many sleeping consumers as there are processors (for the thread that made the
  * queue; rounded up) are woken at once; a shutdown wakes all. A woken consumer that leaves queued
@@ -220,50 +221,28 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_num_requeues(weir_queue *que
 WEIR_API enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key key,
                                             bool *ret_taken);
 
-/** Hands out the item at the head, which becomes processing; blocks while nothing is queued. The
- * consumer must call weir_queue_done() for it. Errors: WEIR_ESHUTDOWN (shut down, and nothing is
- * queued), WEIR_ECANCELED (weir_queue_interrupt()), WEIR_EINVAL.
+/** Hands out the item at the head, which becomes processing; waits for one while nothing is queued.
+ * The consumer must call weir_queue_done() for it. Errors: WEIR_ETIMEDOUT (nothing is queued, and
+ * the time has passed or is 0), WEIR_ESHUTDOWN (shut down, and nothing is queued), WEIR_ECANCELED
+ * (weir_queue_interrupt()), WEIR_EINVAL.
  *
  * After WEIR_ESHUTDOWN nothing comes any more only if nothing is processing any more: the done of
  * a dirty item queues it again after shutdown too. A consumer that gets again after its own last
  * done leaves nothing behind. One whose handlers end elsewhere (in other threads, in an event loop)
  * goes on getting after each of their dones. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get(weir_queue *queue,
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get(weir_queue *queue, int64_t timeout_ns,
                                                         struct weir_work *ret_work);
 
-/** As weir_queue_get(), without blocking. Errors: WEIR_EAGAIN (nothing is queued), WEIR_ESHUTDOWN,
- * WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_try_get(weir_queue *queue,
-                                                            struct weir_work *ret_work);
-
-/** As weir_queue_get(), but blocks only until the queue's clock shows limit_ns. Errors:
- * WEIR_ETIMEDOUT (it does, and nothing is queued), WEIR_ESHUTDOWN, WEIR_ECANCELED, WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
-                                                              struct weir_work *ret_work);
-
-/** As weir_queue_get(), for up to size items at once: blocks until there is one, then takes what is
+/** As weir_queue_get(), for up to size items at once: waits until there is one, then takes what is
  * there. ret_count receives how many. Errors as weir_queue_get(); WEIR_EINVAL also for size 0. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch(weir_queue *queue,
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch(weir_queue *queue, int64_t timeout_ns,
                                                               struct weir_work *ret_work,
                                                               size_t size, size_t *ret_count);
 
-/** As weir_queue_get_batch(), without blocking. Errors: WEIR_EAGAIN (nothing is queued),
- * WEIR_ESHUTDOWN, WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_try_get_batch(weir_queue *queue,
-                                                                  struct weir_work *ret_work,
-                                                                  size_t size, size_t *ret_count);
-
-/** As weir_queue_get_batch(), but blocks only until the queue's clock shows limit_ns. Errors as
- * weir_queue_get_until(); WEIR_EINVAL also for size 0. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch_until(weir_queue *queue,
-                                                                    int64_t limit_ns,
-                                                                    struct weir_work *ret_work,
-                                                                    size_t size, size_t *ret_count);
-
 /** Ends one blocked get, of whichever consumer, with WEIR_ECANCELED; where none blocks, the next
  * one that would block. Several calls end as many gets. For a consumer that is to leave without a
- * shutdown. Gets that find something queued and those that never block are not ended; a get with a
- * limit counts as one that blocks, also where the limit has passed. Errors: WEIR_EINVAL. */
+ * shutdown. Gets that find something queued and those with a timeout of 0 are not ended; one whose
+ * time has just passed is. Errors: WEIR_EINVAL. */
 WEIR_API enum weir_status weir_queue_interrupt(weir_queue *queue);
 
 /** Ends a processing: the item becomes idle, or queued at the tail where it is dirty.
@@ -274,22 +253,10 @@ WEIR_API enum weir_status weir_queue_done(weir_queue *queue, const struct weir_w
 
 /** weir_queue_done() of work and weir_queue_get() into it under one lock, for a consumer's loop.
  * Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL, as weir_queue_done(): nothing was done or gotten.
- * WEIR_ESHUTDOWN, WEIR_ECANCELED: the item is done, and work is as it was. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get(weir_queue *queue,
+ * WEIR_ETIMEDOUT, WEIR_ESHUTDOWN, WEIR_ECANCELED, as weir_queue_get(): the item is done, and work
+ * is as it was. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get(weir_queue *queue, int64_t timeout_ns,
                                                              struct weir_work *work);
-
-/** As weir_queue_done_get(), without blocking. Errors: WEIR_ENOTPROCESSING, WEIR_EINVAL, as
- * weir_queue_done(). WEIR_EAGAIN (nothing is queued), WEIR_ESHUTDOWN: the item is done, and work is
- * as it was. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_try_get(weir_queue *queue,
-                                                                 struct weir_work *work);
-
-/** As weir_queue_done_get(), but blocks only until the queue's clock shows limit_ns. Errors as
- * weir_queue_done_get(); WEIR_ETIMEDOUT (it does, and nothing is queued): the item is done, and
- * work is as it was. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_done_get_until(weir_queue *queue,
-                                                                   int64_t limit_ns,
-                                                                   struct weir_work *work);
 
 /** weir_queue_done() of count items under one lock. count 0 is allowed, work may be NULL then.
  * Errors: WEIR_ENOTPROCESSING (at least one was not being processed; the others are done all the
@@ -318,17 +285,15 @@ WEIR_API size_t weir_queue_len(weir_queue *queue);
  */
 WEIR_API void weir_queue_shutdown(weir_queue *queue);
 
-/** As weir_queue_shutdown(), and returns once nothing is queued or processing any more, items that
+/** As weir_queue_shutdown(), and waits until nothing is queued or processing any more, items that
  * done queued again included. Needs consumers that go on getting. Several threads may drain; all
- * return. Errors: WEIR_ECANCELED (weir_queue_shutdown() was called meanwhile, with items left; one
- * that came before does not end a drain), WEIR_EINVAL. */
-WEIR_API enum weir_status weir_queue_shutdown_drain(weir_queue *queue);
-
-/** As weir_queue_shutdown_drain(), but blocks only until the queue's clock shows limit_ns; the
- * queue stays shut down. weir_queue_snapshot() (weir/snapshot.h) names what is still there then.
- * Errors: WEIR_ETIMEDOUT (it does, and not all is done), WEIR_ECANCELED, WEIR_EINVAL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue,
-                                                                         int64_t limit_ns);
+ * return. With a timeout of 0 it is WEIR_OK at once, whatever is left.
+ *
+ * Errors: WEIR_ETIMEDOUT (the time has passed, and not all is done: weir_queue_snapshot() in
+ * weir/snapshot.h names what is left), WEIR_ECANCELED (weir_queue_shutdown() was called meanwhile,
+ * with items left; one that came before does not end a drain), WEIR_EINVAL. The queue stays shut
+ * down. */
+WEIR_API enum weir_status weir_queue_shutdown_drain(weir_queue *queue, int64_t timeout_ns);
 
 /** True once shutdown or a drain has begun, and for NULL. */
 WEIR_API bool weir_queue_shutting_down(weir_queue *queue);
@@ -336,9 +301,9 @@ WEIR_API bool weir_queue_shutting_down(weir_queue *queue);
 /** The queue's descriptor for event loops (poll, select, epoll; level-triggered). It is readable
  * while something is queued; once the queue is shut down, for ever; and once the earliest pending
  * time has come, until a call on the queue has queued the item. A loop then calls
- * weir_queue_try_get() until that returns WEIR_EAGAIN. That may be the first answer: another thread
- * was faster, or the item that became due is processing. WEIR_ESHUTDOWN tells the loop to stop
- * watching. A loop whose handlers end later then calls weir_queue_try_get() after each of their
+ * weir_queue_get() with a timeout of 0 until that returns WEIR_ETIMEDOUT. That may be the first
+ * answer: another thread was faster, or the item that became due is processing. WEIR_ESHUTDOWN
+ * tells the loop to stop watching. A loop whose handlers end later then gets after each of their
  * dones, to the last, since such a done may queue its item again (see weir_queue_get()).
  *
  * The first call makes the descriptor, and every later call returns the same one. The queue owns

@@ -8,6 +8,7 @@
 #include <weir/clock.h>
 
 #include "base/list.h"
+#include "base/time.h"
 
 /* An object with threads that sleep by a clock. A manual clock calls on_step after each step, on
  * the stepping thread, holding the clock's own lock: on_step may take its object's lock (the order
@@ -21,6 +22,18 @@ struct weiri_clock_user {
 /* Neither may be called with the user's own lock held. */
 void weiri_clock_attach(weir_clock *clock, struct weiri_clock_user *user);
 void weiri_clock_detach(weir_clock *clock, struct weiri_clock_user *user);
+
+/* When a wait of timeout_ns that begins now ends. A call computes it once, when it begins. 0 and
+ * less are WEIRI_AT_ONCE. A sum past the end of time is WEIR_FOREVER. The clock is read only if
+ * needed. */
+static inline int64_t weiri_clock_limit(weir_clock *clock, int64_t timeout_ns)
+{
+    if (timeout_ns <= 0) {
+        return WEIRI_AT_ONCE;
+    }
+    return timeout_ns == WEIR_FOREVER ? WEIR_FOREVER
+                                      : weiri_time_add(weir_clock_now(clock), timeout_ns);
+}
 
 /* The limit for weiri_cond_wait_until() to sleep until the clock shows time_ns. On the real clock
  * it is that time. On a manual clock it is INT64_MAX, since each step wakes the clock's users. */

@@ -43,6 +43,21 @@ TEST(manual_range, "a step back, one past the end of time and a start before tim
     CHECK(untouched == weir_clock_monotonic());
 }
 
+TEST(limits,
+     "a wait ends its timeout after the clock's reading; there is none with 0, and no end of time")
+{
+    static const int64_t passed[] = {0, -1, -WEIR_SECONDS(1), INT64_MIN};
+    weir_clock *clock = manual(100);
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        CHECK_INT(weiri_clock_limit(clock, passed[i]), ==, WEIRI_AT_ONCE);
+    }
+    CHECK_INT(weiri_clock_limit(clock, 1), ==, 101);
+    CHECK_INT(weiri_clock_limit(clock, INT64_MAX - 101), ==, INT64_MAX - 1);
+    CHECK_INT(weiri_clock_limit(clock, INT64_MAX - 1), ==, WEIR_FOREVER);
+    CHECK_INT(weiri_clock_limit(clock, WEIR_FOREVER), ==, WEIR_FOREVER);
+    weir_clock_free(clock);
+}
+
 TEST(bad_arguments, "NULL and half an allocator are refused")
 {
     struct weir_allocator half = {.alloc = test_allocator()->alloc};

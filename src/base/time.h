@@ -8,6 +8,9 @@
 /* The system's clocks, in nanoseconds. The schedule explorer replaces them with its virtual time.
  */
 
+/* A time before all others. As a limit: no wait. */
+#define WEIRI_AT_ONCE INT64_MIN
+
 int64_t weiri_monotonic_now(void); /* since some start; never goes back */
 int64_t weiri_wall_now(void);      /* since the Unix epoch; jumps when the date is set */
 

@@ -30,7 +30,7 @@ static void check_waits_refused(weir_pool *pool)
     CHECK_STATUS(weir_pool_stop(pool), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_terminate(pool), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_free(pool), WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_pause_until(pool, WEIR_FOREVER), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_pause(pool, WEIR_FOREVER), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_ESTATE);
 }
 
@@ -48,7 +48,7 @@ static void call_all(const struct weir_ended *ended, void *arg)
     CHECK_INT(counts_of(pool).running, ==, 0);
     enum weir_status status = weir_pool_resize(pool, 2);
     CHECK(status == WEIR_OK || status == WEIR_ESTATE);
-    status = weir_pool_pause(pool);
+    status = weir_pool_pause(pool, 0);
     CHECK(status == WEIR_OK || status == WEIR_ESTATE);
     CHECK_STATUS(end_pool(pool, WEIR_END_STOP, WEIR_END_NO_WAIT), WEIR_OK);
     weir_scope_cancel(caller->scope);
@@ -122,7 +122,7 @@ TEST(ended_waits, "what waits for the pool is refused in its ended function, on 
     options.ended_arg = &caller;
     CHECK_STATUS(weir_pool_new(&options, &caller.pool, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(caller.pool, first), WEIR_OK);
-    CHECK_STATUS(weir_pool_pause(caller.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(caller.pool, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_send(caller.pool, second), WEIR_OK);
     CHECK_INT(atomic_load(&caller.calls), ==, 1);
     CHECK_STATUS(caller.status, WEIR_OK); /* nothing is to be waited for */

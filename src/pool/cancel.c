@@ -40,15 +40,15 @@ static const struct weiri_worker *find_run(const weir_pool *pool, const weir_env
     return worker;
 }
 
-enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint32_t flags,
+enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, int64_t timeout_ns,
                                   uint32_t *ret_found)
 {
-    bool is_valid = envelope != NULL && (flags & ~(uint32_t)WEIR_CANCEL_WAIT) == 0;
-    enum weir_status status = is_valid ? weiri_pool_check(pool) : WEIR_EINVAL;
+    enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
     if (status != WEIR_OK) {
         return status;
     }
-    bool waits = (flags & (uint32_t)WEIR_CANCEL_WAIT) != 0;
+    int64_t limit_ns = weiri_clock_limit(pool->options.clock, timeout_ns);
+    bool waits = limit_ns != WEIRI_AT_ONCE;
     uint32_t found = 0;
     weiri_pool_lock(pool);
     weiri_sync_point();
@@ -67,13 +67,13 @@ enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope, uint
         }
         weiri_ended_tell_locked(pool, &endings);
         pool->run_observers += waits;
-        while (waits && find_run(pool, envelope, last_ticket) != NULL) {
-            (void)weiri_pool_wait_locked(pool, WEIR_FOREVER);
+        while (waits && status == WEIR_OK && find_run(pool, envelope, last_ticket) != NULL) {
+            status = weiri_pool_wait_locked(pool, limit_ns) ? WEIR_OK : WEIR_ETIMEDOUT;
         }
         pool->run_observers -= waits;
     }
     weiri_pool_unlock(pool);
-    if (status == WEIR_OK && ret_found != NULL) {
+    if ((status == WEIR_OK || status == WEIR_ETIMEDOUT) && ret_found != NULL) {
         *ret_found = found;
     }
     return status;

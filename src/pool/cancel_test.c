@@ -33,10 +33,10 @@ static void scene_fini(struct scene *scene)
     weir_clock_free(scene->clock);
 }
 
-static uint32_t cancel(struct scene *scene, uint32_t flags)
+static uint32_t cancel(struct scene *scene, int64_t timeout_ns)
 {
     uint32_t found = UINT32_MAX;
-    CHECK_STATUS(weir_pool_cancel(scene->pool, scene->envelope, flags, &found), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(scene->pool, scene->envelope, timeout_ns, &found), WEIR_OK);
     return found;
 }
 
@@ -44,10 +44,10 @@ TEST(pending, "an envelope that is queued and waits is taken out, and gives its 
 {
     struct scene scene;
     scene_init(&scene, 1);
-    CHECK_INT(cancel(&scene, WEIR_CANCEL_WAIT), ==, 0);
+    CHECK_INT(cancel(&scene, WEIR_FOREVER), ==, 0);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_send_after(scene.pool, scene.envelope, 10), WEIR_OK);
-    CHECK_INT(cancel(&scene, WEIR_CANCEL_WAIT), ==, WEIR_CANCELED_PENDING);
+    CHECK_INT(cancel(&scene, WEIR_FOREVER), ==, WEIR_CANCELED_PENDING);
     struct weir_pool_counts counts = counts_of(scene.pool);
     CHECK_INT(counts.in_flight, ==, 0);
     CHECK_INT(counts.dropped, ==, 2);
@@ -91,12 +91,53 @@ TEST(running, "a running task learns of its cancellation; who waits returns once
         CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK);
         counter_wait(&scene.task.entered, i);
         CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK); /* once more, after */
-        CHECK_INT(cancel(&scene, WEIR_CANCEL_WAIT), ==,
-                  WEIR_CANCELED_PENDING | WEIR_CANCELED_RUNNING);
+        CHECK_INT(cancel(&scene, WEIR_FOREVER), ==, WEIR_CANCELED_PENDING | WEIR_CANCELED_RUNNING);
         CHECK_INT(task_runs(&scene.task), ==, i);
         CHECK_STATUS(atomic_load(&scene.task.last_status), WEIR_ECANCELED);
         CHECK_INT(counts_of(scene.pool).in_flight, ==, 0);
     }
+    scene_fini(&scene);
+}
+
+/* A cancellation on a thread of its own. */
+struct canceller {
+    struct scene *scene;
+    enum weir_status status;
+    uint32_t found;
+};
+
+static void canceller_run(void *arg)
+{
+    struct canceller *canceller = arg;
+    const struct scene *scene = canceller->scene;
+    canceller->status = weir_pool_cancel(scene->pool, scene->envelope, 10, &canceller->found);
+}
+
+TEST(times_out,
+     "a cancellation whose time passes has cancelled, says what it found, and can be made again")
+{
+    struct scene scene;
+    scene_init(&scene, 1);
+    scene.task.is_held = true;
+    CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK);
+    counter_wait(&scene.task.entered, 1);
+    CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK); /* once more, after */
+    for (int i = 0; i < 2; i++) {
+        struct canceller canceller = {.scene = &scene};
+        struct test_thread *thread = test_start(canceller_run, &canceller);
+        test_wait_asleep(thread);
+        CHECK_STATUS(weir_clock_advance(scene.clock, 9), WEIR_OK);
+        test_wait_asleep(thread);
+        CHECK_STATUS(weir_clock_advance(scene.clock, 1), WEIR_OK);
+        test_join(thread);
+        CHECK_STATUS(canceller.status, WEIR_ETIMEDOUT);
+        CHECK_INT(canceller.found, ==,
+                  i == 0 ? WEIR_CANCELED_PENDING | WEIR_CANCELED_RUNNING : WEIR_CANCELED_RUNNING);
+    }
+    counter_add(&scene.task.allowed, 1);
+    (void)cancel(&scene, WEIR_FOREVER);
+    CHECK_INT(task_runs(&scene.task), ==, 1);
     scene_fini(&scene);
 }
 
@@ -130,8 +171,7 @@ TEST(next_run, "the run after one that was cancelled is not cancelled")
 static int cancel_itself(weir_context *context, struct task *task)
 {
     uint32_t found = 0;
-    CHECK_STATUS(weir_pool_cancel(task->pool, task->envelope, WEIR_CANCEL_WAIT, &found),
-                 WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_cancel(task->pool, task->envelope, WEIR_FOREVER, &found), WEIR_ESTATE);
     CHECK_STATUS(weir_context_check(context), WEIR_OK);
     CHECK_STATUS(weir_pool_cancel(task->pool, task->envelope, 0, &found), WEIR_OK);
     CHECK_INT(found, ==, WEIR_CANCELED_RUNNING);
@@ -153,7 +193,7 @@ TEST(itself, "a task may cancel itself, and is refused to wait for its own end")
 static void send_waiting(void *arg)
 {
     struct scene *scene = arg;
-    CHECK_STATUS(weir_pool_send_until(scene->pool, scene->envelope, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_wait(scene->pool, scene->envelope, WEIR_FOREVER), WEIR_OK);
 }
 
 TEST(makes_room, "the slot of what is cancelled goes to who waits for room")
@@ -185,7 +225,6 @@ TEST(bad_input, "a cancellation that makes no sense is refused, and changes noth
     CHECK_STATUS(weir_pool_send(other, scene.envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_cancel(NULL, scene.envelope, 0, &found), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_cancel(scene.pool, NULL, 0, &found), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_cancel(other, scene.envelope, 2, &found), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_cancel(scene.pool, scene.envelope, 0, &found), WEIR_EBUSY);
     CHECK_INT(found, ==, 77);
     CHECK_INT(counts_of(other).queued, ==, 1);
@@ -275,7 +314,7 @@ TEST(told,
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
     counter_wait(&task.entered, 1);
     uint32_t found;
-    CHECK_STATUS(weir_pool_cancel(scene.pool, calls.other, WEIR_CANCEL_WAIT, &found), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(scene.pool, calls.other, WEIR_FOREVER, &found), WEIR_OK);
     CHECK_INT(found, ==, WEIR_CANCELED_RUNNING);
     CHECK_INT(counter_value(&calls.others), ==, 2);
     counter_add(&calls.allowed[0], 1);

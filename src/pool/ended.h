@@ -17,7 +17,7 @@
  * An envelope may begin another flight in the same pool before the end of the last one was told. If
  * that ends too, the envelope moves to the list of the thread that ends it, which tells twice
  * (untold). So a thread that has told of its list has told of every flight that it ended, and a
- * worker's run is over then (WEIR_CANCEL_WAIT). */
+ * worker's run is over then (a cancel that waits). */
 struct weiri_endings {
     struct weiri_list envelopes;
     struct weiri_list link; /* in the pool's tellers, while a thread tells of these ends */

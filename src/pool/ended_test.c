@@ -356,7 +356,7 @@ TEST(never_run_ways, "so it is for each reason, also after a run of an earlier s
     CHECK_STATUS(weir_pool_send(pool, envelopes[0]), WEIR_OK);
     CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(ends.last.status, WEIR_OK);
-    CHECK_STATUS(weir_pool_pause(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(pool, 0), WEIR_OK);
     for (uint32_t reason = WEIR_ENDED_CANCELED; reason <= WEIR_ENDED_STOPPED; reason++) {
         int64_t delay_ns = reason == WEIR_ENDED_DRAINED ? WEIR_SECONDS(3600) : 0;
         CHECK_STATUS(weir_pool_send_after(pool, envelopes[0], delay_ns), WEIR_OK);
@@ -377,7 +377,7 @@ TEST(never_run_ways, "so it is for each reason, also after a run of an earlier s
             CHECK_STATUS(weir_pool_cancel(pool, envelopes[1], 0, NULL), WEIR_OK);
         } else if (reason == WEIR_ENDED_DRAINED) {
             CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-            CHECK_STATUS(weir_pool_pause(pool), WEIR_OK);
+            CHECK_STATUS(weir_pool_pause(pool, 0), WEIR_OK);
         }
     }
     weir_pool_free(pool);

@@ -11,14 +11,14 @@
 
 struct waiter {
     weir_pool *pool;
-    int64_t limit_ns;
+    int64_t timeout_ns;
     enum weir_status status;
 };
 
 static void wait_run(void *arg)
 {
     struct waiter *waiter = arg;
-    waiter->status = weir_pool_wait_idle(waiter->pool, waiter->limit_ns);
+    waiter->status = weir_pool_wait_idle(waiter->pool, waiter->timeout_ns);
 }
 
 static int send_next(weir_context *context, struct task *task)
@@ -74,7 +74,7 @@ TEST(pending, "what was sent for later is waited for, up to the limit; a periodi
         CHECK_STATUS(weir_clock_advance(crew.clock, 5), WEIR_OK);
         test_join(thread);
         CHECK_STATUS(waiter.status, is_due == 0 ? WEIR_ETIMEDOUT : WEIR_OK);
-        waiter.limit_ns = WEIR_FOREVER;
+        waiter.timeout_ns = WEIR_FOREVER;
     }
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
 

@@ -147,11 +147,6 @@ static enum weir_status set_paused(weir_pool *pool, bool is_paused)
     return status;
 }
 
-enum weir_status weir_pool_pause(weir_pool *pool)
-{
-    return set_paused(pool, true);
-}
-
 enum weir_status weir_pool_resume(weir_pool *pool)
 {
     return set_paused(pool, false);
@@ -169,13 +164,15 @@ static enum weir_status check_wait(weir_pool *pool)
     return status;
 }
 
-enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns)
+enum weir_status weir_pool_pause(weir_pool *pool, int64_t timeout_ns)
 {
-    enum weir_status status = check_wait(pool);
-    if (status == WEIR_OK) {
-        status = set_paused(pool, true);
-    }
+    enum weir_status status = timeout_ns > 0 ? check_wait(pool) : weiri_pool_check(pool);
     if (status != WEIR_OK) {
+        return status;
+    }
+    int64_t limit_ns = weiri_clock_limit(pool->options.clock, timeout_ns);
+    status = set_paused(pool, true);
+    if (status != WEIR_OK || limit_ns == WEIRI_AT_ONCE) {
         return status;
     }
     weiri_pool_lock(pool);
@@ -192,23 +189,13 @@ enum weir_status weir_pool_pause_until(weir_pool *pool, int64_t limit_ns)
     return status;
 }
 
-bool weir_pool_is_paused(weir_pool *pool)
-{
-    if (weiri_pool_check(pool) != WEIR_OK) {
-        return false;
-    }
-    weiri_pool_lock(pool);
-    bool is_paused = pool->is_paused;
-    weiri_pool_unlock(pool);
-    return is_paused;
-}
-
-enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t limit_ns)
+enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t timeout_ns)
 {
     enum weir_status status = check_wait(pool);
     if (status != WEIR_OK) {
         return status;
     }
+    int64_t limit_ns = weiri_clock_limit(pool->options.clock, timeout_ns);
     weiri_pool_lock(pool);
     pool->idle_observers++;
     while (!weiri_pool_is_idle_locked(pool) && status == WEIR_OK) {

@@ -54,7 +54,7 @@ struct sender {
     weir_pool *pool;
     weir_envelope *const *envelopes;
     size_t count;
-    int64_t limit_ns;
+    int64_t timeout_ns;
     enum weir_status status;
     struct test_thread *thread;
 };
@@ -64,17 +64,17 @@ static void sender_run(void *arg)
     struct sender *sender = arg;
     sender->status =
         sender->count == 1
-            ? weir_pool_send_until(sender->pool, sender->envelopes[0], sender->limit_ns)
+            ? weir_pool_send_wait(sender->pool, sender->envelopes[0], sender->timeout_ns)
             : weir_pool_send_all(sender->pool, sender->envelopes, sender->count);
 }
 
 static void sender_start(struct sender *sender, struct scene *scene, int first, size_t count,
-                         int64_t limit_ns)
+                         int64_t timeout_ns)
 {
     *sender = (struct sender){.pool = scene->pool,
                               .envelopes = &scene->envelopes[first],
                               .count = count,
-                              .limit_ns = limit_ns};
+                              .timeout_ns = timeout_ns};
     sender->thread = test_start(sender_run, sender);
     test_wait_asleep(sender->thread);
 }
@@ -110,15 +110,15 @@ TEST(waits_in_order,
     scene_fini(&scene);
 }
 
-TEST(waits_until, "a send that waits for room gives up at its limit, and not before")
+TEST(waits_for_its_time, "a send that waits for room gives up after its timeout, and not before")
 {
     struct scene scene;
     struct sender sender;
     scene_init(&scene, 1, WEIR_FULL_REFUSE);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[0]), WEIR_OK);
-    CHECK_STATUS(weir_pool_send_until(scene.pool, scene.envelopes[1], 100), WEIR_ETIMEDOUT);
-    CHECK_STATUS(weir_pool_send_until(scene.pool, scene.envelopes[1], INT64_MIN), WEIR_ETIMEDOUT);
-    sender_start(&sender, &scene, 1, 1, 110);
+    CHECK_STATUS(weir_pool_send_wait(scene.pool, scene.envelopes[1], 0), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_pool_send_wait(scene.pool, scene.envelopes[1], INT64_MIN), WEIR_ETIMEDOUT);
+    sender_start(&sender, &scene, 1, 1, 10);
     CHECK_STATUS(weir_clock_advance(scene.clock, 9), WEIR_OK);
     test_wait_asleep(sender.thread);
     CHECK(!test_has_ended(sender.thread));
@@ -140,7 +140,7 @@ TEST(waits_real_clock, "a limit of the real clock is kept as well")
     }
     CHECK_STATUS(weir_pool_send(pool, envelopes[0]), WEIR_OK);
     int64_t limit = weir_clock_now(weir_clock_monotonic()) + WEIR_MS(5);
-    CHECK_STATUS(weir_pool_send_until(pool, envelopes[1], limit), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_pool_send_wait(pool, envelopes[1], WEIR_MS(5)), WEIR_ETIMEDOUT);
     CHECK_INT(weir_clock_now(weir_clock_monotonic()), >=, limit);
     weir_pool_free(pool);
     for (int i = 0; i < 2; i++) {
@@ -157,7 +157,7 @@ TEST(in_flight_needs_no_room, "an envelope that is in flight never finds the poo
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[0]), WEIR_OK);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[0]), WEIR_OK);
     CHECK_STATUS(weir_pool_send_after(scene.pool, scene.envelopes[0], 5), WEIR_OK);
-    CHECK_STATUS(weir_pool_send_until(scene.pool, scene.envelopes[0], 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_wait(scene.pool, scene.envelopes[0], 0), WEIR_OK);
     CHECK_INT(counts_of(scene.pool).in_flight, ==, 1);
     scene_fini(&scene);
 }
@@ -216,7 +216,7 @@ TEST(shutdown_ends_waits, "a drain and a stop end the wait for room; nothing was
 static int send_other(weir_context *context, struct task *task)
 {
     (void)context;
-    CHECK_STATUS(weir_pool_send_until(task->pool, task->envelope, WEIR_FOREVER), WEIR_EFULL);
+    CHECK_STATUS(weir_pool_send_wait(task->pool, task->envelope, WEIR_FOREVER), WEIR_EFULL);
     CHECK_STATUS(weir_pool_send(task->pool, task->envelope), WEIR_EFULL);
     return WEIR_OK;
 }

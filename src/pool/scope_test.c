@@ -96,7 +96,7 @@ TEST(kept, "what a stopped pool has kept is left to it when its scope is cancell
     options.mode = WEIR_END_STOP;
     options.flags = WEIR_END_KEEP;
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_pause(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(crew.pool, 0), WEIR_OK);
     crew_send(&crew, 0);
     CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
     weir_scope_cancel(scope);

@@ -213,7 +213,7 @@ static enum weir_status send_all(weir_pool *pool, struct weiri_send *send)
 }
 
 static enum weir_status send_one(weir_pool *pool, weir_envelope *envelope, int64_t delay_ns,
-                                 bool waits, int64_t limit_ns)
+                                 bool waits, int64_t timeout_ns)
 {
     enum weir_status status = envelope == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
     if (status != WEIR_OK) {
@@ -234,7 +234,7 @@ static enum weir_status send_one(weir_pool *pool, weir_envelope *envelope, int64
         .envelopes = &envelope,
         .count = 1,
         .time_ns = time_ns <= now_ns ? WEIRI_AT_ONCE : time_ns,
-        .limit_ns = limit_ns,
+        .limit_ns = weiri_clock_limit(pool->options.clock, timeout_ns),
         .when_full = waits ? WEIR_FULL_WAIT : pool->options.when_full,
     };
     return send_all(pool, &send);
@@ -273,9 +273,9 @@ enum weir_status weir_pool_send_after(weir_pool *pool, weir_envelope *envelope, 
     return send_one(pool, envelope, delay_ns, false, WEIR_FOREVER);
 }
 
-enum weir_status weir_pool_send_until(weir_pool *pool, weir_envelope *envelope, int64_t limit_ns)
+enum weir_status weir_pool_send_wait(weir_pool *pool, weir_envelope *envelope, int64_t timeout_ns)
 {
-    return send_one(pool, envelope, 0, true, limit_ns);
+    return send_one(pool, envelope, 0, true, timeout_ns);
 }
 
 enum weir_status weir_pool_send_all(weir_pool *pool, weir_envelope *const *envelopes, size_t count)

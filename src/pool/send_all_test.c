@@ -172,8 +172,8 @@ TEST(bad_input, "sends without a pool or an envelope, and unknown policies, are 
     CHECK_STATUS(weir_pool_send(scene.pool, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_send_after(NULL, scene.envelopes[0], 1), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_send_after(scene.pool, NULL, 1), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_send_until(NULL, scene.envelopes[0], 1), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_send_until(scene.pool, NULL, 1), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_send_wait(NULL, scene.envelopes[0], 0), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_send_wait(scene.pool, NULL, 0), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_send_all(NULL, scene.envelopes, 1), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_send_all(scene.pool, NULL, 1), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_send_all(scene.pool, scene.envelopes, 0), WEIR_OK);

@@ -131,7 +131,7 @@ void weiri_run_end_locked(weir_pool *pool, struct weiri_run *run, struct weiri_e
         }
         weiri_ended_note_locked(pool, envelope, run->reason, run->dropped + lost, endings);
     }
-    if (pool->core.processing == 0 && pool->is_paused) { /* weir_pool_pause_until() waits for it */
+    if (pool->core.processing == 0 && pool->is_paused) { /* weir_pool_pause() waits for it */
         weiri_pool_announce_locked(pool);
     }
 }

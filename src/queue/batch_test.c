@@ -35,11 +35,11 @@ TEST(empty_slots,
     struct weir_work work;
     for (size_t i = 0; i < FULL + FULL / 2; i++) {
         if (i == 0 || i > FULL / 2) {
-            CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_OK);
+            CHECK_STATUS(weir_queue_get(queue, 0, &work), WEIR_OK);
             CHECK(work.item == &items[i]);
             CHECK_STATUS(weir_queue_done(queue, &work), WEIR_OK);
         }
     }
-    CHECK_STATUS(weir_queue_try_get(queue, &work), WEIR_EAGAIN);
+    CHECK_STATUS(weir_queue_get(queue, 0, &work), WEIR_ETIMEDOUT);
     weir_queue_free(queue);
 }

@@ -68,12 +68,12 @@ static bool expect(const struct one *one, struct world *world, enum weir_status 
         *ret_first = state->first_after_done;
         break;
     }
-    if (*ret_status == WEIR_EAGAIN) {
+    if (*ret_status == WEIR_ETIMEDOUT) {
         *ret_status = one->call->nothing;
         return one->call->nothing != WEIR_OK;
     }
-    if (*ret_status == WEIR_ECANCELED && one->call->nothing == WEIR_EAGAIN) {
-        *ret_status = WEIR_EAGAIN; /* it never blocks, and so is not ended */
+    if (*ret_status == WEIR_ECANCELED && one->call->nothing == WEIR_ETIMEDOUT) {
+        *ret_status = WEIR_ETIMEDOUT; /* it never blocks, and so is not ended */
     }
     return true;
 }
@@ -139,8 +139,8 @@ static void drain(const struct one *one, struct world *worlds)
     }
     for (enum weir_status status = WEIR_OK; status == WEIR_OK;) {
         struct weir_work works[2];
-        status = weir_queue_try_get(worlds[0].queue, &works[0]);
-        check_equal(one, "a later get", status, weir_queue_try_get(worlds[1].queue, &works[1]));
+        status = weir_queue_get(worlds[0].queue, 0, &works[0]);
+        check_equal(one, "a later get", status, weir_queue_get(worlds[1].queue, 0, &works[1]));
         if (status == WEIR_OK) {
             check_equal(one, "what comes later", (long long)number_of(&worlds[0], &works[0]),
                         (long long)number_of(&worlds[1], &works[1]));

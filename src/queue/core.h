@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
+#include "base/time.h"
 #include "metrics/sample.h"
 #include "queue/heap.h"
 #include "queue/item.h"
@@ -75,7 +76,6 @@ void weiri_core_fini(struct weiri_core *core);
 WEIR_NODISCARD enum weir_status weiri_core_reserve(struct weiri_core *core, size_t more);
 
 /* How an item is to be added. */
-#define WEIRI_AT_ONCE INT64_MIN
 struct weiri_order {
     int64_t time_ns; /* when; WEIRI_AT_ONCE */
     int32_t priority;

@@ -42,17 +42,14 @@ static void check_consuming_refused(weir_queue *queue, struct weir_work work)
 {
     struct weir_work works[2];
     size_t count;
-    CHECK_STATUS(weir_queue_get(queue, works), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_try_get(queue, works), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_get_until(queue, WEIR_FOREVER, works), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_get_batch(queue, works, 2, &count), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_try_get_batch(queue, works, 2, &count), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_get_batch_until(queue, 0, works, 2, &count), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_get(queue, WEIR_FOREVER, works), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_get(queue, 0, works), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_get_batch(queue, WEIR_FOREVER, works, 2, &count), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_get_batch(queue, 0, works, 2, &count), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_interrupt(queue), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_done(queue, &work), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_done_get(queue, &work), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_done_try_get(queue, &work), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_done_get_until(queue, 0, &work), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_done_get(queue, WEIR_FOREVER, &work), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_done_get(queue, 0, &work), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_done_batch(queue, &work, 1), WEIR_EFORKED);
 }
 
@@ -67,8 +64,8 @@ static void check_rest_refused(weir_queue *queue, struct weir_key key)
     CHECK_STATUS(weir_queue_lookup(queue, key, NULL), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_snapshot(queue, &snapshot), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_fd(queue, &fd), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_shutdown_drain(queue), WEIR_EFORKED);
-    CHECK_STATUS(weir_queue_shutdown_drain_until(queue, 0), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_shutdown_drain(queue, WEIR_FOREVER), WEIR_EFORKED);
+    CHECK_STATUS(weir_queue_shutdown_drain(queue, 0), WEIR_EFORKED);
     CHECK_INT(weir_queue_len(queue), ==, 0);
     CHECK(weir_queue_shutting_down(queue));
     weir_queue_shutdown(queue);
@@ -133,7 +130,7 @@ TEST(refused,
     struct weir_item item = {0};
     struct weir_work work;
     CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_OK);
-    CHECK_STATUS(weir_queue_get(queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(sem_init(&gate.entered, 0, 0), ==, 0);
     CHECK_INT(sem_init(&gate.allowed, 0, 0), ==, 0);
     atomic_store(&gate.holds_up, true);
@@ -172,7 +169,7 @@ TEST(own,
         CHECK_STATUS(weir_queue_add(own, weir_key_item(&item)), WEIR_EBUSY);
         weir_item_init(&item);
         CHECK_STATUS(weir_queue_add(own, weir_key_item(&item)), WEIR_OK);
-        CHECK_STATUS(weir_queue_get(own, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(own, WEIR_FOREVER, &work), WEIR_OK);
         pid_t grandchild = fork();
         if (grandchild == 0) {
             CHECK_STATUS(weir_queue_add(queue, weir_key_item(&item)), WEIR_EFORKED);
@@ -185,7 +182,7 @@ TEST(own,
         test_end_child();
     }
     wait_for(child);
-    CHECK_STATUS(weir_queue_get(queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(queue, WEIR_FOREVER, &work), WEIR_OK);
     weir_queue_free(queue);
 }
 

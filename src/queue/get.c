@@ -4,16 +4,6 @@
 
 #include "queue/queue.h"
 
-/* The limit of gets that do not block. */
-#define AT_ONCE INT64_MIN
-
-/* Converts a caller's limit. INT64_MIN given as a limit must not become AT_ONCE, which returns
- * WEIR_EAGAIN instead of WEIR_ETIMEDOUT. */
-static int64_t until(int64_t limit_ns)
-{
-    return limit_ns == AT_ONCE ? AT_ONCE + 1 : limit_ns;
-}
-
 /* Starts queued items, at most size. */
 static size_t take_locked(weir_queue *queue, struct weir_work *ret_work, size_t size)
     WEIRI_REQUIRES(queue->mutex)
@@ -43,8 +33,8 @@ static enum weir_status get_locked(weir_queue *queue, int64_t limit_ns, struct w
         if (queue->shutting_down) {
             return WEIR_ESHUTDOWN;
         }
-        if (limit_ns == AT_ONCE) {
-            return WEIR_EAGAIN;
+        if (limit_ns == WEIRI_AT_ONCE) { /* it takes no interrupt */
+            return WEIR_ETIMEDOUT;
         }
         if (queue->interrupts > 0) {
             queue->interrupts--;
@@ -62,51 +52,22 @@ static enum weir_status get_locked(weir_queue *queue, int64_t limit_ns, struct w
     }
 }
 
-static enum weir_status get(weir_queue *queue, int64_t limit_ns, struct weir_work *ret_work,
-                            size_t size, size_t *ret_count)
+enum weir_status weir_queue_get_batch(weir_queue *queue, int64_t timeout_ns,
+                                      struct weir_work *ret_work, size_t size, size_t *ret_count)
 {
     if (!weiri_queue_is_valid(queue) || ret_work == NULL || size == 0 || ret_count == NULL) {
         return weiri_queue_refusal(queue);
     }
+    int64_t limit_ns = weiri_clock_limit(queue->clock, timeout_ns);
     weiri_queue_lock(queue);
     enum weir_status status = get_locked(queue, limit_ns, ret_work, size, ret_count);
     weiri_queue_unlock(queue);
     return status;
 }
 
-enum weir_status weir_queue_get(weir_queue *queue, struct weir_work *ret_work)
+enum weir_status weir_queue_get(weir_queue *queue, int64_t timeout_ns, struct weir_work *ret_work)
 {
-    return get(queue, WEIR_FOREVER, ret_work, 1, &(size_t){0});
-}
-
-enum weir_status weir_queue_try_get(weir_queue *queue, struct weir_work *ret_work)
-{
-    return get(queue, AT_ONCE, ret_work, 1, &(size_t){0});
-}
-
-enum weir_status weir_queue_get_until(weir_queue *queue, int64_t limit_ns,
-                                      struct weir_work *ret_work)
-{
-    return get(queue, until(limit_ns), ret_work, 1, &(size_t){0});
-}
-
-enum weir_status weir_queue_get_batch(weir_queue *queue, struct weir_work *ret_work, size_t size,
-                                      size_t *ret_count)
-{
-    return get(queue, WEIR_FOREVER, ret_work, size, ret_count);
-}
-
-enum weir_status weir_queue_try_get_batch(weir_queue *queue, struct weir_work *ret_work,
-                                          size_t size, size_t *ret_count)
-{
-    return get(queue, AT_ONCE, ret_work, size, ret_count);
-}
-
-enum weir_status weir_queue_get_batch_until(weir_queue *queue, int64_t limit_ns,
-                                            struct weir_work *ret_work, size_t size,
-                                            size_t *ret_count)
-{
-    return get(queue, until(limit_ns), ret_work, size, ret_count);
+    return weir_queue_get_batch(queue, timeout_ns, ret_work, 1, &(size_t){0});
 }
 
 enum weir_status weir_queue_interrupt(weir_queue *queue)
@@ -154,11 +115,12 @@ enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work
     return work == NULL ? weiri_queue_refusal(queue) : weir_queue_done_batch(queue, work, 1);
 }
 
-static enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct weir_work *work)
+enum weir_status weir_queue_done_get(weir_queue *queue, int64_t timeout_ns, struct weir_work *work)
 {
     if (!weiri_queue_is_valid(queue) || work == NULL) {
         return weiri_queue_refusal(queue);
     }
+    int64_t limit_ns = weiri_clock_limit(queue->clock, timeout_ns);
     weiri_queue_lock(queue);
     enum weir_status status = done_locked(queue, work);
     if (status == WEIR_OK) {
@@ -166,20 +128,4 @@ static enum weir_status done_get(weir_queue *queue, int64_t limit_ns, struct wei
     }
     weiri_queue_unlock(queue);
     return status;
-}
-
-enum weir_status weir_queue_done_get(weir_queue *queue, struct weir_work *work)
-{
-    return done_get(queue, WEIR_FOREVER, work);
-}
-
-enum weir_status weir_queue_done_try_get(weir_queue *queue, struct weir_work *work)
-{
-    return done_get(queue, AT_ONCE, work);
-}
-
-enum weir_status weir_queue_done_get_until(weir_queue *queue, int64_t limit_ns,
-                                           struct weir_work *work)
-{
-    return done_get(queue, until(limit_ns), work);
 }

@@ -172,7 +172,7 @@ TEST(done, "and with one that is done")
         for (size_t i = 0; i < ITEMS; i++) {
             CHECK_STATUS(weir_queue_add(pair.from, weir_key_item(&pair.items[i])), WEIR_OK);
         }
-        CHECK_STATUS(weir_queue_get_batch(pair.from, works, ITEMS, &count), WEIR_OK);
+        CHECK_STATUS(weir_queue_get_batch(pair.from, WEIR_FOREVER, works, ITEMS, &count), WEIR_OK);
         CHECK_INT(count, ==, ITEMS);
         for (size_t i = 0; i < ITEMS; i++) {
             pair.offered = i == offered ? offered : pair.offered;
@@ -214,7 +214,7 @@ static void take_and_release(struct player *player)
         CHECK(was_taken);
     } else {
         struct weir_work work;
-        CHECK_STATUS(weir_queue_try_get(player->queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(player->queue, 0, &work), WEIR_OK);
         CHECK_STATUS(weir_queue_done(player->queue, &work), WEIR_OK);
     }
 }

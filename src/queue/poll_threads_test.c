@@ -79,10 +79,10 @@ static void run_loop(void *arg)
     while (status != WEIR_ESHUTDOWN) {
         struct weir_work work;
         CHECK(poll_for(-1));
-        while ((status = weir_queue_try_get(crowd.queue, &work)) == WEIR_OK) {
+        while ((status = weir_queue_get(crowd.queue, 0, &work)) == WEIR_OK) {
             handle(&work);
         }
-        CHECK(status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN);
+        CHECK(status == WEIR_ETIMEDOUT || status == WEIR_ESHUTDOWN);
     }
 }
 
@@ -91,7 +91,7 @@ static void run_thread(void *arg)
     (void)arg;
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(crowd.queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(crowd.queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         handle(&work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
@@ -152,7 +152,7 @@ static void get_one(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    CHECK_STATUS(weir_queue_get(crowd.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(crowd.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_STATUS(weir_queue_done(crowd.queue, &work), WEIR_OK);
 }
 

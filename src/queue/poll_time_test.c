@@ -32,7 +32,7 @@ static void step(struct fixture *f, struct weir_work *works, size_t *works_count
         if (is_readable(f)) {
             works[(*works_count)++] = get(f);
         } else {
-            check_status_of_get(f, WEIR_EAGAIN);
+            check_status_of_get(f, WEIR_ETIMEDOUT);
         }
         break;
     default:
@@ -111,7 +111,7 @@ TEST_BOTH(due_while_processing,
     struct weir_work work = get(&f);
     add_after(&f, 0, WEIR_MS(1));
     wait_readable(&f);
-    check_status_of_get(&f, WEIR_EAGAIN);
+    check_status_of_get(&f, WEIR_ETIMEDOUT);
     CHECK(!is_readable(&f));
     done(&f, &work);
     CHECK(is_readable(&f));
@@ -127,7 +127,7 @@ TEST_BOTH(end_of_time, "a time at the end of time makes it readable as any other
     add_after(&f, 0, INT64_MAX);
     CHECK_STATUS(weir_clock_advance(f.clock, INT64_MAX - 1000 - 1), WEIR_OK);
     CHECK(!is_readable(&f));
-    check_status_of_get(&f, WEIR_EAGAIN);
+    check_status_of_get(&f, WEIR_ETIMEDOUT);
     CHECK_STATUS(weir_clock_advance(f.clock, 1), WEIR_OK);
     CHECK(is_readable(&f));
     get_and_done(&f);

@@ -10,7 +10,7 @@ TEST(tickets, "a ticket, which is no secret, does not tell the seed of the hash,
     struct weir_work work;
     CHECK_STATUS(weir_queue_new(NULL, &queue, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add(queue, weir_key_string("a")), WEIR_OK);
-    CHECK_STATUS(weir_queue_get(queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(queue, WEIR_FOREVER, &work), WEIR_OK);
     weiri_queue_lock(queue);
     uint64_t seed = queue->core.table.seed;
     weiri_queue_unlock(queue);

@@ -28,21 +28,18 @@ void weir_queue_shutdown(weir_queue *queue)
     weiri_queue_unlock(queue);
 }
 
-enum weir_status weir_queue_shutdown_drain(weir_queue *queue)
-{
-    return weir_queue_shutdown_drain_until(queue, WEIR_FOREVER);
-}
-
-enum weir_status weir_queue_shutdown_drain_until(weir_queue *queue, int64_t limit_ns)
+enum weir_status weir_queue_shutdown_drain(weir_queue *queue, int64_t timeout_ns)
 {
     if (!weiri_queue_is_valid(queue)) {
         return weiri_queue_refusal(queue);
     }
     enum weir_status status = WEIR_OK;
+    int64_t limit_ns = weiri_clock_limit(queue->clock, timeout_ns);
     weiri_queue_lock(queue);
     begin_locked(queue);
     uint64_t shutdowns = queue->shutdowns;
-    while (status == WEIR_OK && queue->core.queued + queue->core.processing > 0) {
+    while (status == WEIR_OK && limit_ns != WEIRI_AT_ONCE &&
+           queue->core.queued + queue->core.processing > 0) {
         if (queue->shutdowns != shutdowns) {
             status = WEIR_ECANCELED;
         } else if (weiri_queue_is_past(queue, limit_ns)) {

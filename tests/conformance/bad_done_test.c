@@ -26,31 +26,7 @@ ROW(weir_queue_done, work, stale, WEIR_ENOTPROCESSING)
 
 ROW(weir_queue_done_get, queue, null, WEIR_EINVAL)
 {
-    return weir_queue_done_get(NULL, &w->work[0]);
-}
-
-ROW(weir_queue_done_get, queue, shut_down, WEIR_ESHUTDOWN)
-{
-    empty_world(w);
-    accept_change(w); /* it is done all the same */
-    struct weir_work work = w->work[0];
-    enum weir_status status = weir_queue_done_get(w->queue, &work);
-    CHECK(memcmp(&work, &w->work[0], sizeof(work)) == 0);
-    CHECK_COUNTS(&w->f, 0, 0, 1);
-    return status;
-}
-
-ROW(weir_queue_done_get, work, null, WEIR_EINVAL)
-{
-    return weir_queue_done_get(w->queue, NULL);
-}
-
-ROW(weir_queue_done_get, work, stale, WEIR_ENOTPROCESSING)
-{
-    struct weir_work work = w->stale;
-    enum weir_status status = weir_queue_done_get(w->queue, &work);
-    CHECK(memcmp(&work, &w->stale, sizeof(work)) == 0);
-    return status;
+    return weir_queue_done_get(NULL, WEIR_FOREVER, &w->work[0]);
 }
 
 /* A done that is followed by no get: the item is done, and work is as it was. */
@@ -60,88 +36,45 @@ static void check_done_only(struct world *w, const struct weir_work *work, size_
     CHECK_COUNTS(&w->f, 0, waiting, 1);
 }
 
-ROW(weir_queue_done_try_get, queue, null, WEIR_EINVAL)
-{
-    return weir_queue_done_try_get(NULL, &w->work[0]);
-}
-
-ROW(weir_queue_done_try_get, queue, shut_down, WEIR_ESHUTDOWN)
+ROW(weir_queue_done_get, queue, shut_down, WEIR_ESHUTDOWN)
 {
     empty_world(w);
-    accept_change(w);
+    accept_change(w); /* it is done all the same */
     struct weir_work work = w->work[0];
-    enum weir_status status = weir_queue_done_try_get(w->queue, &work);
+    enum weir_status status = weir_queue_done_get(w->queue, WEIR_FOREVER, &work);
     check_done_only(w, &work, 0);
     return status;
 }
 
-ROW(weir_queue_done_try_get, queue, empty, WEIR_EAGAIN)
+ROW(weir_queue_done_get, work, null, WEIR_EINVAL)
 {
-    empty_world(w);
-    accept_change(w);
-    struct weir_work work = w->work[0];
-    enum weir_status status = weir_queue_done_try_get(w->queue, &work);
-    check_done_only(w, &work, 2);
-    return status;
+    return weir_queue_done_get(w->queue, WEIR_FOREVER, NULL);
 }
 
-ROW(weir_queue_done_try_get, work, null, WEIR_EINVAL)
-{
-    return weir_queue_done_try_get(w->queue, NULL);
-}
-
-ROW(weir_queue_done_try_get, work, stale, WEIR_ENOTPROCESSING)
+ROW(weir_queue_done_get, work, stale, WEIR_ENOTPROCESSING)
 {
     struct weir_work work = w->stale;
-    enum weir_status status = weir_queue_done_try_get(w->queue, &work);
+    enum weir_status status = weir_queue_done_get(w->queue, WEIR_FOREVER, &work);
     CHECK(memcmp(&work, &w->stale, sizeof(work)) == 0);
     return status;
 }
 
-ROW(weir_queue_done_get_until, queue, null, WEIR_EINVAL)
-{
-    return weir_queue_done_get_until(NULL, START, &w->work[0]);
-}
-
-ROW(weir_queue_done_get_until, queue, shut_down, WEIR_ESHUTDOWN)
+ROW(weir_queue_done_get, timeout_ns, least, WEIR_ETIMEDOUT)
 {
     empty_world(w);
     accept_change(w);
     struct weir_work work = w->work[0];
-    enum weir_status status = weir_queue_done_get_until(w->queue, INT64_MIN, &work);
-    check_done_only(w, &work, 0);
-    return status;
-}
-
-ROW(weir_queue_done_get_until, limit_ns, least, WEIR_ETIMEDOUT)
-{
-    empty_world(w);
-    accept_change(w);
-    struct weir_work work = w->work[0];
-    enum weir_status status = weir_queue_done_get_until(w->queue, INT64_MIN, &work);
+    enum weir_status status = weir_queue_done_get(w->queue, INT64_MIN, &work);
     check_done_only(w, &work, 2);
     return status;
 }
 
-ROW(weir_queue_done_get_until, limit_ns, most, WEIR_OK)
+ROW(weir_queue_done_get, timeout_ns, most, WEIR_OK)
 {
     struct weir_work work = w->work[0];
-    CHECK_STATUS(weir_queue_done_get_until(w->queue, INT64_MAX, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(w->queue, INT64_MAX, &work), WEIR_OK);
     CHECK_INT(item_of(&w->f, &work), ==, IS_QUEUED);
     return WEIR_OK;
-}
-
-ROW(weir_queue_done_get_until, work, null, WEIR_EINVAL)
-{
-    return weir_queue_done_get_until(w->queue, START, NULL);
-}
-
-ROW(weir_queue_done_get_until, work, stale, WEIR_ENOTPROCESSING)
-{
-    struct weir_work work = w->stale;
-    enum weir_status status = weir_queue_done_get_until(w->queue, START, &work);
-    CHECK(memcmp(&work, &w->stale, sizeof(work)) == 0);
-    return status;
 }
 
 ROW(weir_queue_done_batch, queue, null, WEIR_EINVAL)

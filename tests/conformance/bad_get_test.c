@@ -8,173 +8,74 @@
 
 ROW(weir_queue_get, queue, null, WEIR_EINVAL)
 {
-    return weir_queue_get(NULL, &w->result);
+    return weir_queue_get(NULL, WEIR_FOREVER, &w->result);
 }
 
 ROW(weir_queue_get, queue, shut_down, WEIR_ESHUTDOWN)
 {
     empty_world(w);
-    return weir_queue_get(w->queue, &w->result);
+    CHECK_STATUS(weir_queue_get(w->queue, 0, &w->result), WEIR_ESHUTDOWN);
+    return weir_queue_get(w->queue, WEIR_FOREVER, &w->result);
 }
 
 ROW(weir_queue_get, ret_work, null, WEIR_EINVAL)
 {
-    return weir_queue_get(w->queue, NULL);
+    return weir_queue_get(w->queue, WEIR_FOREVER, NULL);
 }
 
-ROW(weir_queue_try_get, queue, null, WEIR_EINVAL)
-{
-    return weir_queue_try_get(NULL, &w->result);
-}
-
-ROW(weir_queue_try_get, queue, shut_down, WEIR_ESHUTDOWN)
+ROW(weir_queue_get, timeout_ns, least, WEIR_ETIMEDOUT)
 {
     empty_world(w);
-    return weir_queue_try_get(w->queue, &w->result);
+    CHECK_STATUS(weir_queue_get(w->queue, 0, &w->result), WEIR_ETIMEDOUT);
+    return weir_queue_get(w->queue, INT64_MIN, &w->result);
 }
 
-ROW(weir_queue_try_get, queue, empty, WEIR_EAGAIN)
+ROW(weir_queue_get, timeout_ns, most, WEIR_OK)
 {
-    empty_world(w);
-    return weir_queue_try_get(w->queue, &w->result);
-}
-
-ROW(weir_queue_try_get, ret_work, null, WEIR_EINVAL)
-{
-    return weir_queue_try_get(w->queue, NULL);
-}
-
-ROW(weir_queue_get_until, queue, null, WEIR_EINVAL)
-{
-    return weir_queue_get_until(NULL, START, &w->result);
-}
-
-ROW(weir_queue_get_until, queue, shut_down, WEIR_ESHUTDOWN)
-{
-    empty_world(w);
-    CHECK_STATUS(weir_queue_get_until(w->queue, INT64_MIN, &w->result), WEIR_ESHUTDOWN);
-    return weir_queue_get_until(w->queue, INT64_MAX, &w->result);
-}
-
-ROW(weir_queue_get_until, limit_ns, least, WEIR_ETIMEDOUT)
-{
-    empty_world(w);
-    CHECK_STATUS(weir_queue_get_until(w->queue, START, &w->result), WEIR_ETIMEDOUT);
-    return weir_queue_get_until(w->queue, INT64_MIN, &w->result);
-}
-
-ROW(weir_queue_get_until, limit_ns, most, WEIR_OK)
-{
-    CHECK_STATUS(weir_queue_get_until(w->queue, INT64_MAX, &w->result), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(w->queue, INT64_MAX, &w->result), WEIR_OK);
     CHECK_INT(item_of(&w->f, &w->result), ==, IS_QUEUED);
     return WEIR_OK;
 }
 
-ROW(weir_queue_get_until, ret_work, null, WEIR_EINVAL)
-{
-    return weir_queue_get_until(w->queue, START, NULL);
-}
-
 ROW(weir_queue_get_batch, queue, null, WEIR_EINVAL)
 {
-    return weir_queue_get_batch(NULL, &w->result, 1, &w->count);
+    return weir_queue_get_batch(NULL, WEIR_FOREVER, &w->result, 1, &w->count);
 }
 
 ROW(weir_queue_get_batch, queue, shut_down, WEIR_ESHUTDOWN)
 {
     empty_world(w);
-    return weir_queue_get_batch(w->queue, &w->result, 1, &w->count);
+    CHECK_STATUS(weir_queue_get_batch(w->queue, 0, &w->result, 1, &w->count), WEIR_ESHUTDOWN);
+    return weir_queue_get_batch(w->queue, WEIR_FOREVER, &w->result, 1, &w->count);
 }
 
 ROW(weir_queue_get_batch, ret_work, null, WEIR_EINVAL)
 {
-    return weir_queue_get_batch(w->queue, NULL, 1, &w->count);
+    return weir_queue_get_batch(w->queue, WEIR_FOREVER, NULL, 1, &w->count);
 }
 
 ROW(weir_queue_get_batch, size, zero, WEIR_EINVAL)
 {
-    return weir_queue_get_batch(w->queue, &w->result, 0, &w->count);
+    return weir_queue_get_batch(w->queue, WEIR_FOREVER, &w->result, 0, &w->count);
 }
 
 ROW(weir_queue_get_batch, ret_count, null, WEIR_EINVAL)
 {
-    return weir_queue_get_batch(w->queue, &w->result, 1, NULL);
+    return weir_queue_get_batch(w->queue, WEIR_FOREVER, &w->result, 1, NULL);
 }
 
-ROW(weir_queue_try_get_batch, queue, null, WEIR_EINVAL)
-{
-    return weir_queue_try_get_batch(NULL, &w->result, 1, &w->count);
-}
-
-ROW(weir_queue_try_get_batch, queue, shut_down, WEIR_ESHUTDOWN)
+ROW(weir_queue_get_batch, timeout_ns, least, WEIR_ETIMEDOUT)
 {
     empty_world(w);
-    return weir_queue_try_get_batch(w->queue, &w->result, 1, &w->count);
+    CHECK_STATUS(weir_queue_get_batch(w->queue, 0, &w->result, 1, &w->count), WEIR_ETIMEDOUT);
+    return weir_queue_get_batch(w->queue, INT64_MIN, &w->result, 1, &w->count);
 }
 
-ROW(weir_queue_try_get_batch, queue, empty, WEIR_EAGAIN)
+ROW(weir_queue_get_batch, timeout_ns, most, WEIR_OK)
 {
-    empty_world(w);
-    return weir_queue_try_get_batch(w->queue, &w->result, 1, &w->count);
-}
-
-ROW(weir_queue_try_get_batch, ret_work, null, WEIR_EINVAL)
-{
-    return weir_queue_try_get_batch(w->queue, NULL, 1, &w->count);
-}
-
-ROW(weir_queue_try_get_batch, size, zero, WEIR_EINVAL)
-{
-    return weir_queue_try_get_batch(w->queue, &w->result, 0, &w->count);
-}
-
-ROW(weir_queue_try_get_batch, ret_count, null, WEIR_EINVAL)
-{
-    return weir_queue_try_get_batch(w->queue, &w->result, 1, NULL);
-}
-
-ROW(weir_queue_get_batch_until, queue, null, WEIR_EINVAL)
-{
-    return weir_queue_get_batch_until(NULL, START, &w->result, 1, &w->count);
-}
-
-ROW(weir_queue_get_batch_until, queue, shut_down, WEIR_ESHUTDOWN)
-{
-    empty_world(w);
-    CHECK_STATUS(weir_queue_get_batch_until(w->queue, INT64_MIN, &w->result, 1, &w->count),
-                 WEIR_ESHUTDOWN);
-    return weir_queue_get_batch_until(w->queue, INT64_MAX, &w->result, 1, &w->count);
-}
-
-ROW(weir_queue_get_batch_until, limit_ns, least, WEIR_ETIMEDOUT)
-{
-    empty_world(w);
-    CHECK_STATUS(weir_queue_get_batch_until(w->queue, START, &w->result, 1, &w->count),
-                 WEIR_ETIMEDOUT);
-    return weir_queue_get_batch_until(w->queue, INT64_MIN, &w->result, 1, &w->count);
-}
-
-ROW(weir_queue_get_batch_until, limit_ns, most, WEIR_OK)
-{
-    CHECK_STATUS(weir_queue_get_batch_until(w->queue, INT64_MAX, &w->result, 1, &w->count),
-                 WEIR_OK);
+    CHECK_STATUS(weir_queue_get_batch(w->queue, INT64_MAX, &w->result, 1, &w->count), WEIR_OK);
     CHECK_INT(item_of(&w->f, &w->result), ==, IS_QUEUED);
     return WEIR_OK;
-}
-
-ROW(weir_queue_get_batch_until, ret_work, null, WEIR_EINVAL)
-{
-    return weir_queue_get_batch_until(w->queue, START, NULL, 1, &w->count);
-}
-
-ROW(weir_queue_get_batch_until, size, zero, WEIR_EINVAL)
-{
-    return weir_queue_get_batch_until(w->queue, START, &w->result, 0, &w->count);
-}
-
-ROW(weir_queue_get_batch_until, ret_count, null, WEIR_EINVAL)
-{
-    return weir_queue_get_batch_until(w->queue, START, &w->result, 1, NULL);
 }
 
 /* ---- Counts ---- */
@@ -237,65 +138,53 @@ ROW(weir_queue_shutting_down, queue, shut_down, WEIR_OK)
     return WEIR_OK;
 }
 
-static void run_drain_until(void *arg)
-{
-    struct blocked *blocked = arg;
-    blocked->status = weir_queue_shutdown_drain_until(blocked->f->queue, INT64_MAX);
-}
-
-/* A shutdown comes while it drains. */
-static enum weir_status drain_forced(struct world *w, void (*run)(void *arg))
-{
-    accept_change(w);
-    struct blocked drainer;
-    block(&drainer, &w->f, run);
-    weir_queue_shutdown(w->queue);
-    return unblock(&drainer);
-}
-
 ROW(weir_queue_shutdown_drain, queue, null, WEIR_EINVAL)
 {
-    return weir_queue_shutdown_drain(NULL);
+    return weir_queue_shutdown_drain(NULL, WEIR_FOREVER);
 }
 
 ROW(weir_queue_shutdown_drain, queue, shut_down, WEIR_OK)
 {
     finish_world(w);
-    return weir_queue_shutdown_drain(w->queue);
+    return weir_queue_shutdown_drain(w->queue, WEIR_FOREVER);
 }
 
+/* A shutdown comes while it drains. */
 ROW(weir_queue_shutdown_drain, queue, forced, WEIR_ECANCELED)
 {
-    return drain_forced(w, run_drain);
+    accept_change(w);
+    struct blocked drainer;
+    block(&drainer, &w->f, run_drain);
+    weir_queue_shutdown(w->queue);
+    return unblock(&drainer);
 }
 
-ROW(weir_queue_shutdown_drain_until, queue, null, WEIR_EINVAL)
+static void run_short_drain(void *arg)
 {
-    return weir_queue_shutdown_drain_until(NULL, START);
+    struct blocked *blocked = arg;
+    blocked->status = weir_queue_shutdown_drain(blocked->f->queue, 1);
 }
 
-ROW(weir_queue_shutdown_drain_until, queue, shut_down, WEIR_OK)
-{
-    finish_world(w);
-    return weir_queue_shutdown_drain_until(w->queue, INT64_MIN);
-}
-
-ROW(weir_queue_shutdown_drain_until, queue, forced, WEIR_ECANCELED)
-{
-    return drain_forced(w, run_drain_until);
-}
-
-ROW(weir_queue_shutdown_drain_until, limit_ns, least, WEIR_ETIMEDOUT)
+ROW(weir_queue_shutdown_drain, timeout_ns, passed, WEIR_ETIMEDOUT)
 {
     accept_change(w); /* it is shut down */
-    enum weir_status status = weir_queue_shutdown_drain_until(w->queue, INT64_MIN);
+    struct blocked drainer;
+    block(&drainer, &w->f, run_short_drain);
+    pass(&w->f, 1);
+    return unblock(&drainer);
+}
+
+ROW(weir_queue_shutdown_drain, timeout_ns, least, WEIR_OK)
+{
+    CHECK_STATUS(weir_queue_shutdown_drain(w->queue, 0), WEIR_OK);
+    enum weir_status status = weir_queue_shutdown_drain(w->queue, INT64_MIN);
     CHECK(weir_queue_shutting_down(w->queue));
     CHECK_COUNTS(&w->f, 1, 0, 2);
     return status;
 }
 
-ROW(weir_queue_shutdown_drain_until, limit_ns, most, WEIR_OK)
+ROW(weir_queue_shutdown_drain, timeout_ns, most, WEIR_OK)
 {
     finish_world(w);
-    return weir_queue_shutdown_drain_until(w->queue, INT64_MAX);
+    return weir_queue_shutdown_drain(w->queue, INT64_MAX);
 }

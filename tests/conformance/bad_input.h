@@ -123,7 +123,7 @@ static inline void finish_world(struct world *w)
 {
     struct weir_work work;
     CHECK_STATUS(weir_queue_done_batch(w->queue, w->work, 2), WEIR_OK);
-    while (weir_queue_try_get(w->queue, &work) == WEIR_OK) {
+    while (weir_queue_get(w->queue, 0, &work) == WEIR_OK) {
         done(&w->f, &work);
     }
     take_stock(w);

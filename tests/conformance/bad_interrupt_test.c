@@ -13,7 +13,7 @@ ROW(weir_queue_interrupt, queue, shut_down, WEIR_OK)
 {
     empty_world(w);
     CHECK_STATUS(weir_queue_interrupt(w->queue), WEIR_OK);
-    CHECK_STATUS(weir_queue_get(w->queue, &w->result), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(w->queue, WEIR_FOREVER, &w->result), WEIR_ESHUTDOWN);
     return WEIR_OK;
 }
 
@@ -29,33 +29,20 @@ static void interrupt_world(struct world *w)
 static enum weir_status check_ended(struct world *w, enum weir_status status)
 {
     check_unchanged(w, false);
-    CHECK_STATUS(weir_queue_get_until(w->queue, INT64_MIN, &w->result), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(w->queue, INT64_MIN, &w->result), WEIR_ETIMEDOUT);
     return status;
 }
 
 ROW(weir_queue_get, queue, interrupted, WEIR_ECANCELED)
 {
     interrupt_world(w);
-    return check_ended(w, weir_queue_get(w->queue, &w->result));
-}
-
-ROW(weir_queue_get_until, queue, interrupted, WEIR_ECANCELED)
-{
-    interrupt_world(w);
-    return check_ended(w, weir_queue_get_until(w->queue, INT64_MAX, &w->result));
+    return check_ended(w, weir_queue_get(w->queue, WEIR_FOREVER, &w->result));
 }
 
 ROW(weir_queue_get_batch, queue, interrupted, WEIR_ECANCELED)
 {
     interrupt_world(w);
-    return check_ended(w, weir_queue_get_batch(w->queue, &w->result, 1, &w->count));
-}
-
-ROW(weir_queue_get_batch_until, queue, interrupted, WEIR_ECANCELED)
-{
-    interrupt_world(w);
-    return check_ended(w,
-                       weir_queue_get_batch_until(w->queue, INT64_MAX, &w->result, 1, &w->count));
+    return check_ended(w, weir_queue_get_batch(w->queue, WEIR_FOREVER, &w->result, 1, &w->count));
 }
 
 /* The item of work 0 is done, and work as it was. */
@@ -72,12 +59,5 @@ ROW(weir_queue_done_get, queue, interrupted, WEIR_ECANCELED)
 {
     interrupt_world(w);
     struct weir_work work = w->work[0];
-    return check_done(w, &work, weir_queue_done_get(w->queue, &work));
-}
-
-ROW(weir_queue_done_get_until, queue, interrupted, WEIR_ECANCELED)
-{
-    interrupt_world(w);
-    struct weir_work work = w->work[0];
-    return check_done(w, &work, weir_queue_done_get_until(w->queue, INT64_MAX, &work));
+    return check_done(w, &work, weir_queue_done_get(w->queue, WEIR_FOREVER, &work));
 }

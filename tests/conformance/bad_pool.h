@@ -19,8 +19,8 @@
  * name of its fault: unstarted, stopped and terminated the state of the pool; own_task and the
  * like: it is a task of the pool that makes the call; forked: a child process. The rows of what a
  * context is needed for are called by a task too, and w has its context. A refusal leaves the
- * pool's counts, state and pause, the memory, and w's results; and after it everything runs as
- * often as if nothing had happened. */
+ * pool's counts and state, the memory, and w's results; and after it everything runs as often as if
+ * nothing had happened. */
 
 enum {
     IS_RUNNING, /* held up, and one of a group of which one may run at once */
@@ -49,7 +49,6 @@ struct world {
     weir_context *context; /* of the task that makes the call */
     bool may_change;       /* see accept_change() */
     enum weir_pool_state state;
-    bool is_paused;
     struct weir_pool_counts before;
     struct weir_pool_counts before_other;
     size_t bytes;
@@ -85,7 +84,6 @@ static inline void take_stock(struct world *w)
     w->before = counts_of(w->pool);
     w->before_other = counts_of(w->other);
     w->state = weir_pool_state(w->pool);
-    w->is_paused = weir_pool_is_paused(w->pool);
     w->bytes = test_allocated_bytes();
 }
 
@@ -102,7 +100,6 @@ static inline void check_unchanged(struct world *w)
     now = counts_of(w->other);
     CHECK(memcmp(&now, &w->before_other, sizeof(now)) == 0);
     CHECK_INT(weir_pool_state(w->pool), ==, w->state);
-    CHECK_INT(weir_pool_is_paused(w->pool), ==, w->is_paused);
     CHECK_INT(test_allocated_bytes(), ==, w->bytes);
     CHECK_INT(w->number, ==, UNTOUCHED);
     CHECK_INT(w->counts.queued, ==, UNTOUCHED);
@@ -207,7 +204,7 @@ static inline void check_runs(struct world *w)
     for (int i = IS_RUNNING; i <= IS_WAITING; i++) {
         counter_wait(&w->tasks[i].outcomes, 1);
     }
-    CHECK_STATUS(weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_wait(w->pool, w->envelopes[IS_IDLE], WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_drain(w->pool), WEIR_OK);
     for (int i = IS_RUNNING; i <= IS_IDLE; i++) {
         CHECK_INT(task_runs(&w->tasks[i]), ==, 1);

@@ -36,7 +36,7 @@ static enum weir_status call_lookup(struct world *w, weir_pool *pool)
 
 static enum weir_status call_wait_idle(__attribute__((unused)) struct world *w, weir_pool *pool)
 {
-    return weir_pool_wait_idle(pool, START);
+    return weir_pool_wait_idle(pool, 0);
 }
 
 POOL_ROWS(weir_pool_snapshot_new, call_snapshot, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
@@ -111,12 +111,12 @@ ROW(weir_pool_lookup, ret_item, null, WEIR_EINVAL)
     return weir_pool_lookup(w->pool, 0, NULL);
 }
 
-ROW(weir_pool_wait_idle, limit_ns, least, WEIR_ETIMEDOUT)
+ROW(weir_pool_wait_idle, timeout_ns, least, WEIR_ETIMEDOUT)
 {
     return weir_pool_wait_idle(w->pool, INT64_MIN);
 }
 
-ROW(weir_pool_wait_idle, limit_ns, most, WEIR_OK)
+ROW(weir_pool_wait_idle, timeout_ns, most, WEIR_OK)
 {
     let_go(w);
     CHECK_STATUS(weir_clock_advance(w->clock, DELAY), WEIR_OK);

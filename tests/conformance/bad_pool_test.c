@@ -30,9 +30,9 @@ static enum weir_status call_send_after(struct world *w, weir_pool *pool)
     return weir_pool_send_after(pool, w->envelopes[IS_IDLE], 1);
 }
 
-static enum weir_status call_send_until(struct world *w, weir_pool *pool)
+static enum weir_status call_send_wait(struct world *w, weir_pool *pool)
 {
-    return weir_pool_send_until(pool, w->envelopes[IS_IDLE], WEIR_FOREVER);
+    return weir_pool_send_wait(pool, w->envelopes[IS_IDLE], WEIR_FOREVER);
 }
 
 static enum weir_status call_send_all(struct world *w, weir_pool *pool)
@@ -72,28 +72,14 @@ static enum weir_status call_resize(__attribute__((unused)) struct world *w, wei
     return weir_pool_resize(pool, 3);
 }
 
-/* What a pause or a resumption is for can be seen. */
-static enum weir_status check_paused(weir_pool *pool, enum weir_status status, bool is_paused)
-{
-    if (status == WEIR_OK) {
-        CHECK_INT(weir_pool_is_paused(pool), ==, is_paused);
-    }
-    return status;
-}
-
 static enum weir_status call_pause(__attribute__((unused)) struct world *w, weir_pool *pool)
 {
-    return check_paused(pool, weir_pool_pause(pool), true);
-}
-
-static enum weir_status call_pause_until(__attribute__((unused)) struct world *w, weir_pool *pool)
-{
-    return check_paused(pool, weir_pool_pause_until(pool, WEIR_FOREVER), true);
+    return weir_pool_pause(pool, 0);
 }
 
 static enum weir_status call_resume(__attribute__((unused)) struct world *w, weir_pool *pool)
 {
-    return check_paused(pool, weir_pool_resume(pool), false);
+    return weir_pool_resume(pool);
 }
 
 static enum weir_status call_count(struct world *w, weir_pool *pool)
@@ -103,16 +89,10 @@ static enum weir_status call_count(struct world *w, weir_pool *pool)
     return status;
 }
 
-/* The state and the pause are no statuses: what they are in each row is looked at here. */
+/* The state is no status: what it is in each row is looked at here. */
 static enum weir_status call_state(struct world *w, weir_pool *pool)
 {
     CHECK_INT(weir_pool_state(pool), ==, pool == NULL ? WEIR_POOL_STATE_TERMINATED : w->state);
-    return WEIR_OK;
-}
-
-static enum weir_status call_is_paused(__attribute__((unused)) struct world *w, weir_pool *pool)
-{
-    CHECK(!weir_pool_is_paused(pool));
     return WEIR_OK;
 }
 
@@ -120,7 +100,7 @@ POOL_ROWS(weir_pool_start, call_start, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_ESTAT
 POOL_ROWS(weir_pool_send, call_send, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_run, call_run, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_send_after, call_send_after, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
-POOL_ROWS(weir_pool_send_until, call_send_until, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
+POOL_ROWS(weir_pool_send_wait, call_send_wait, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_send_all, call_send_all, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_cancel, call_cancel, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
 POOL_ROWS(weir_pool_drain, call_drain, WEIR_ESTATE, WEIR_ESTATE, WEIR_ECANCELED, WEIR_OK)
@@ -129,7 +109,6 @@ POOL_ROWS(weir_pool_end, call_end, WEIR_ESTATE, WEIR_ESTATE, WEIR_ECANCELED, WEI
 POOL_ROWS(weir_pool_terminate, call_terminate, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_OK)
 POOL_ROWS(weir_pool_resize, call_resize, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
 POOL_ROWS(weir_pool_pause, call_pause, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
-POOL_ROWS(weir_pool_pause_until, call_pause_until, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_ESTATE)
 POOL_ROWS(weir_pool_resume, call_resume, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
 POOL_ROWS(weir_pool_count, call_count, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
 
@@ -157,17 +136,10 @@ POOL_ROWS(weir_pool_count, call_count, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
     }
 
 LOOK_ROWS(weir_pool_state, call_state)
-LOOK_ROWS(weir_pool_is_paused, call_is_paused)
 
 ROW(weir_pool_state, pool, forked, WEIR_OK)
 {
     CHECK_INT(weir_pool_state(w->pool), ==, WEIR_POOL_STATE_TERMINATED);
-    return WEIR_OK;
-}
-
-ROW(weir_pool_is_paused, pool, forked, WEIR_OK)
-{
-    CHECK(!weir_pool_is_paused(w->pool));
     return WEIR_OK;
 }
 
@@ -229,30 +201,71 @@ ROW(weir_pool_resize, workers, most, WEIR_EINVAL)
     return weir_pool_resize(w->pool, 4097);
 }
 
-ROW(weir_pool_pause_until, limit_ns, least, WEIR_ETIMEDOUT)
+/* ---- Pauses ---- */
+
+ROW(weir_pool_pause, timeout_ns, least, WEIR_OK)
 {
-    accept_change(w); /* it is paused all the same */
-    return check_paused(w->pool, weir_pool_pause_until(w->pool, INT64_MIN), true);
+    CHECK_STATUS(weir_pool_pause(w->pool, INT64_MIN), WEIR_OK); /* what runs goes on */
+    CHECK_INT(counts_of(w->pool).running, ==, 1);
+    let_go(w);
+    CHECK_STATUS(weir_pool_pause(w->pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(counts_of(w->pool).queued, ==, 1);
+    return WEIR_OK;
 }
+
+ROW(weir_pool_pause, timeout_ns, most, WEIR_OK)
+{
+    let_go(w);
+    CHECK_STATUS(weir_pool_pause(w->pool, INT64_MAX), WEIR_OK);
+    CHECK_INT(counts_of(w->pool).running, ==, 0);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_pause, timeout_ns, own_task, WEIR_ESTATE)
+{
+    return weir_pool_pause(w->pool, 1);
+}
+
+struct pauser {
+    weir_pool *pool;
+    enum weir_status status;
+};
 
 static void pause_for_ever(void *arg)
 {
-    struct ender *call = arg;
-    call->status = weir_pool_pause_until(call->pool, WEIR_FOREVER);
+    struct pauser *call = arg;
+    call->status = weir_pool_pause(call->pool, WEIR_FOREVER);
 }
 
-ROW(weir_pool_pause_until, pool, resumed, WEIR_ECANCELED)
+static void pause_for_1_ns(void *arg)
 {
-    struct ender call = {.pool = w->pool};
-    struct test_thread *thread = test_start(pause_for_ever, &call);
+    struct pauser *call = arg;
+    call->status = weir_pool_pause(call->pool, 1);
+}
+
+static struct test_thread *start_pause(struct pauser *call, struct world *w, void (*run)(void *arg))
+{
+    *call = (struct pauser){.pool = w->pool};
+    struct test_thread *thread = test_start(run, call);
     test_wait_asleep(thread);
+    return thread;
+}
+
+ROW(weir_pool_pause, pool, resumed, WEIR_ECANCELED)
+{
+    struct pauser call;
+    struct test_thread *thread = start_pause(&call, w, pause_for_ever);
     CHECK_STATUS(weir_pool_resume(w->pool), WEIR_OK);
     test_join(thread);
     return call.status;
 }
 
-ROW(weir_pool_pause_until, limit_ns, most, WEIR_OK)
+ROW(weir_pool_pause, timeout_ns, passed, WEIR_ETIMEDOUT)
 {
-    let_go(w);
-    return weir_pool_pause_until(w->pool, INT64_MAX);
+    struct pauser call;
+    accept_change(w); /* it is paused all the same */
+    struct test_thread *thread = start_pause(&call, w, pause_for_1_ns);
+    CHECK_STATUS(weir_clock_advance(w->clock, 1), WEIR_OK);
+    test_join(thread);
+    return call.status;
 }

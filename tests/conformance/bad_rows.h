@@ -15,7 +15,7 @@
  *
  *     ROW(weir_queue_get_batch, size, zero, WEIR_EINVAL)
  *     {
- *         return weir_queue_get_batch(w->queue, w->works, 0, &w->count);
+ *         return weir_queue_get_batch(w->queue, 0, w->works, 0, &w->count);
  *     }
  *
  * A row returns what the call did. Where that is a refusal, nothing may have changed; what that

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "conformance/bad_pool.h"
 
-/* Bad input to sends and cancellations: envelopes, times, counts, flags, a pool that is full. */
+/* Bad input to sends and cancellations: envelopes, times, counts, a pool that is full. */
 
 /* What every send has; call(w, envelope) makes the call. */
 #define ENVELOPE_ROWS(function, parameter, call)                                                   \
@@ -39,33 +39,33 @@ static enum weir_status call_send_all(struct world *w, weir_envelope *envelope)
 ENVELOPE_ROWS(weir_pool_send, envelope, call_send)
 ENVELOPE_ROWS(weir_pool_send_after, envelope, call_send_after)
 
-ROW(weir_pool_send_until, envelope, null, WEIR_EINVAL)
+ROW(weir_pool_send_wait, envelope, null, WEIR_EINVAL)
 {
-    return weir_pool_send_until(w->pool, NULL, WEIR_FOREVER);
+    return weir_pool_send_wait(w->pool, NULL, WEIR_FOREVER);
 }
 
-ROW(weir_pool_send_until, envelope, elsewhere, WEIR_EBUSY)
+ROW(weir_pool_send_wait, envelope, elsewhere, WEIR_EBUSY)
 {
-    return weir_pool_send_until(w->pool, w->envelopes[IS_ELSEWHERE], WEIR_FOREVER);
+    return weir_pool_send_wait(w->pool, w->envelopes[IS_ELSEWHERE], WEIR_FOREVER);
 }
 
-ROW(weir_pool_send_until, limit_ns, least, WEIR_ETIMEDOUT)
+ROW(weir_pool_send_wait, timeout_ns, least, WEIR_ETIMEDOUT)
 {
     fill_world(w);
-    CHECK_STATUS(weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], START), WEIR_ETIMEDOUT);
-    return weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], INT64_MIN);
+    CHECK_STATUS(weir_pool_send_wait(w->pool, w->envelopes[IS_IDLE], 0), WEIR_ETIMEDOUT);
+    return weir_pool_send_wait(w->pool, w->envelopes[IS_IDLE], INT64_MIN);
 }
 
-ROW(weir_pool_send_until, limit_ns, most, WEIR_OK)
+ROW(weir_pool_send_wait, timeout_ns, most, WEIR_OK)
 {
-    return weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], INT64_MAX);
+    return weir_pool_send_wait(w->pool, w->envelopes[IS_IDLE], INT64_MAX);
 }
 
 /* It would have to wait for its own slot. */
-ROW(weir_pool_send_until, pool, own_task_full, WEIR_EFULL)
+ROW(weir_pool_send_wait, pool, own_task_full, WEIR_EFULL)
 {
     fill_world(w);
-    return weir_pool_send_until(w->pool, w->envelopes[IS_IDLE], WEIR_FOREVER);
+    return weir_pool_send_wait(w->pool, w->envelopes[IS_IDLE], WEIR_FOREVER);
 }
 
 ROW(weir_pool_send_after, delay_ns, least, WEIR_OK)
@@ -193,9 +193,9 @@ static enum weir_status send_after_1(weir_pool *pool, weir_envelope *envelope)
     return weir_pool_send_after(pool, envelope, 1);
 }
 
-static enum weir_status send_until_start(weir_pool *pool, weir_envelope *envelope)
+static enum weir_status send_wait_at_once(weir_pool *pool, weir_envelope *envelope)
 {
-    return weir_pool_send_until(pool, envelope, START);
+    return weir_pool_send_wait(pool, envelope, 0);
 }
 
 static enum weir_status send_all_of_one(weir_pool *pool, weir_envelope *envelope)
@@ -213,9 +213,9 @@ ROW(weir_pool_send_after, memory, none, WEIR_ENOMEM)
     return send_without_memory(w, send_after_1);
 }
 
-ROW(weir_pool_send_until, memory, none, WEIR_ENOMEM)
+ROW(weir_pool_send_wait, memory, none, WEIR_ENOMEM)
 {
-    return send_without_memory(w, send_until_start);
+    return send_without_memory(w, send_wait_at_once);
 }
 
 ROW(weir_pool_send_all, memory, none, WEIR_ENOMEM)
@@ -232,20 +232,49 @@ ROW(weir_pool_cancel, envelope, null, WEIR_EINVAL)
 
 ROW(weir_pool_cancel, envelope, elsewhere, WEIR_EBUSY)
 {
-    return weir_pool_cancel(w->pool, w->envelopes[IS_ELSEWHERE], WEIR_CANCEL_WAIT, &w->number);
+    return weir_pool_cancel(w->pool, w->envelopes[IS_ELSEWHERE], WEIR_FOREVER, &w->number);
 }
 
-ROW(weir_pool_cancel, flags, most, WEIR_EINVAL)
+ROW(weir_pool_cancel, timeout_ns, least, WEIR_OK)
 {
-    CHECK_STATUS(weir_pool_cancel(w->pool, w->envelopes[IS_QUEUED], 2, &w->number), WEIR_EINVAL);
-    return weir_pool_cancel(w->pool, w->envelopes[IS_RUNNING], UINT32_MAX, &w->number);
+    CHECK_STATUS(weir_pool_cancel(w->pool, w->envelopes[IS_RUNNING], INT64_MIN, &w->number),
+                 WEIR_OK);
+    CHECK_INT(w->number, ==, WEIR_CANCELED_RUNNING);
+    CHECK_INT(counts_of(w->pool).running, ==, 1);
+    return WEIR_OK;
+}
+
+ROW(weir_pool_cancel, timeout_ns, most, WEIR_OK)
+{
+    let_go(w);
+    CHECK_STATUS(weir_pool_cancel(w->pool, w->envelopes[IS_RUNNING], INT64_MAX, NULL), WEIR_OK);
+    CHECK_INT(counter_value(&w->tasks[IS_RUNNING].outcomes), ==, 1);
+    return WEIR_OK;
+}
+
+static void cancel_for_1_ns(void *arg)
+{
+    struct world *w = arg;
+    CHECK_STATUS(weir_pool_cancel(w->pool, w->envelopes[IS_RUNNING], 1, &w->number),
+                 WEIR_ETIMEDOUT);
+}
+
+ROW(weir_pool_cancel, timeout_ns, passed, WEIR_ETIMEDOUT)
+{
+    accept_change(w); /* it is cancelled all the same */
+    struct test_thread *thread = test_start(cancel_for_1_ns, w);
+    test_wait_asleep(thread);
+    CHECK_STATUS(weir_clock_advance(w->clock, 1), WEIR_OK);
+    test_join(thread);
+    CHECK_INT(w->number, ==, WEIR_CANCELED_RUNNING);
+    return WEIR_ETIMEDOUT;
 }
 
 /* Nor is its context cancelled by a call that is refused. */
-ROW(weir_pool_cancel, flags, own_run, WEIR_ESTATE)
+ROW(weir_pool_cancel, timeout_ns, own_run, WEIR_ESTATE)
 {
     enum weir_status status =
-        weir_pool_cancel(w->pool, w->envelopes[IS_CALLING], WEIR_CANCEL_WAIT, &w->number);
+        weir_pool_cancel(w->pool, w->envelopes[IS_CALLING], WEIR_FOREVER, &w->number);
     CHECK_STATUS(weir_context_check(w->context), WEIR_OK);
     return status;
 }

@@ -87,9 +87,9 @@ TEST_EACH(get_batch, "get_batch takes what is there in order, up to the size, in
     pass(&f, WEIR_MS(1));
     struct weir_work works[16];
     size_t count = 77;
-    CHECK_STATUS(weir_queue_get_batch(f.queue, works, 4, &count), WEIR_OK);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, works, 4, &count), WEIR_OK);
     CHECK_INT(count, ==, 4);
-    CHECK_STATUS(weir_queue_get_batch(f.queue, works + 4, 12, &count), WEIR_OK);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, works + 4, 12, &count), WEIR_OK);
     CHECK_INT(count, ==, 7);
     CHECK_COUNTS(&f, 0, 0, 11);
     for (unsigned i = 0; i < 11; i++) {
@@ -106,7 +106,7 @@ static void run_get_batch(void *arg)
     struct blocked *blocked = arg;
     struct weir_work works[8];
     size_t count = 0;
-    blocked->status = weir_queue_get_batch(blocked->f->queue, works, 8, &count);
+    blocked->status = weir_queue_get_batch(blocked->f->queue, WEIR_FOREVER, works, 8, &count);
     CHECK(blocked->status != WEIR_OK || count == 1);
     blocked->work = works[0];
 }
@@ -196,19 +196,19 @@ TEST_EACH(done_get, "done_get ends one and hands out the next, its own where it 
     add(&f, 1);
     struct weir_work work = get(&f, 0);
     struct weir_work first = work;
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 1);
     CHECK(work.ticket > first.ticket);
     CHECK_COUNTS(&f, 0, 0, 1);
     CHECK_STATUS(weir_queue_done(f.queue, &first), WEIR_ENOTPROCESSING);
     add(&f, 2);
     add(&f, 1);
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 2);
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 1);
     add(&f, 1);
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 1);
     done(&f, &work);
     CHECK_COUNTS(&f, 0, 0, 0);
@@ -239,10 +239,10 @@ TEST_EACH(done_get_shutdown, "done_get after shutdown does its item; work is as 
     add(&f, 1);
     struct weir_work work = get(&f, 0);
     weir_queue_shutdown(f.queue);
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 1);
     struct weir_work before = work;
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_ESHUTDOWN);
     CHECK_INT(work.ticket, ==, before.ticket);
     CHECK_COUNTS(&f, 0, 0, 0);
     CHECK_STATUS(weir_queue_done(f.queue, &work), WEIR_ENOTPROCESSING);
@@ -258,7 +258,7 @@ TEST_EACH(done_get_stale, "done_get of work that has ended does nothing and hand
     struct weir_work work = get(&f, 0);
     done(&f, &work);
     struct weir_work before = work;
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_ENOTPROCESSING);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_ENOTPROCESSING);
     CHECK_INT(work.ticket, ==, before.ticket);
     CHECK_COUNTS(&f, 1, 0, 0);
     get_and_done(&f, 1);

@@ -21,7 +21,7 @@ static void end_by_shutdown(struct fixture *f)
 
 static void end_by_drain(struct fixture *f)
 {
-    CHECK_STATUS(weir_queue_shutdown_drain(f->queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f->queue, WEIR_FOREVER), WEIR_OK);
 }
 
 struct producer {
@@ -42,7 +42,7 @@ static void consume(void *arg)
     struct fixture *f = arg;
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(f->queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(f->queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         CHECK_INT(item_of(f, &work), <, PRODUCERS);
         done(f, &work);
     }
@@ -55,7 +55,7 @@ static void consume_and_add(void *arg)
     struct fixture *f = arg;
     bool seen[ITEMS] = {false};
     struct weir_work work;
-    while (weir_queue_get(f->queue, &work) == WEIR_OK) {
+    while (weir_queue_get(f->queue, WEIR_FOREVER, &work) == WEIR_OK) {
         unsigned item = item_of(f, &work);
         if (!seen[item]) {
             seen[item] = true;
@@ -193,7 +193,7 @@ TEST_EACH(collapse_while_processing,
 static void get_shutdown(struct fixture *f)
 {
     struct weir_work work;
-    CHECK_STATUS(weir_queue_get(f->queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f->queue, WEIR_FOREVER, &work), WEIR_ESHUTDOWN);
 }
 
 TEST_EACH(queue_drainage_using_shut_down_with_drain,
@@ -263,7 +263,7 @@ TEST_EACH(queue_drainage_using_shut_down_with_drain_with_dirty_item,
     drainer.thread = test_start(run_drain, &drainer);
     get_shutdown(&f);
     done(&f, &work);
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 0);
     test_wait_asleep(drainer.thread);
     done(&f, &work);
@@ -288,7 +288,7 @@ TEST_EACH(garbage_collection, "TestGarbageCollection: nothing of an item is held
                                                           : weir_key_bytes(name, 1000)),
                  WEIR_OK);
     struct weir_work work;
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     done(&f, &work);
     CHECK_INT(test_allocated_blocks(), ==, floor);
     free(item);

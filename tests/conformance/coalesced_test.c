@@ -62,7 +62,7 @@ static void consume(struct published *p)
     while (seen < ROUNDS) {
         struct weir_work work;
         unsigned added = atomic_load_explicit(&p->added, memory_order_relaxed);
-        if (weir_queue_try_get(p->f.queue, &work) == WEIR_OK) {
+        if (weir_queue_get(p->f.queue, 0, &work) == WEIR_OK) {
             for (; seen < added; seen++) {
                 CHECK_INT(p->values[seen + 1], ==, seen + 1);
             }

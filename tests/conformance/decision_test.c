@@ -360,7 +360,7 @@ TEST(canceled_failing, "what fails because it was canceled is not tried again, w
     options.failure = retry_once_shut;
     script_start(&script, &options, NULL);
     counter_wait(&script.begun, 1);
-    CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_INT(counter_value(&script.ends), ==, 1);
     script_end(&script, 1, 1);
     CHECK_INT(script.told, ==, WEIR_ENDED_CANCELED);

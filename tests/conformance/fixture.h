@@ -139,7 +139,7 @@ static inline void pass(struct fixture *f, int64_t step_ns)
 static inline struct weir_work get(struct fixture *f, unsigned item)
 {
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(f->queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f->queue, 0, &work), WEIR_OK);
     CHECK_INT(item_of(f, &work), ==, item);
     return work;
 }
@@ -175,7 +175,7 @@ static inline bool cancel(struct fixture *f, unsigned item)
 #define CHECK_NOTHING_READY(f)                                                                     \
     do {                                                                                           \
         struct weir_work check_work;                                                               \
-        CHECK_STATUS(weir_queue_try_get((f)->queue, &check_work), WEIR_EAGAIN);                    \
+        CHECK_STATUS(weir_queue_get((f)->queue, 0, &check_work), WEIR_ETIMEDOUT);                  \
     } while (0)
 
 /* A thread in one blocking call. */
@@ -189,19 +189,19 @@ struct blocked {
 static inline void run_get(void *arg)
 {
     struct blocked *blocked = arg;
-    blocked->status = weir_queue_get(blocked->f->queue, &blocked->work);
+    blocked->status = weir_queue_get(blocked->f->queue, WEIR_FOREVER, &blocked->work);
 }
 
 static inline void run_done_get(void *arg)
 {
     struct blocked *blocked = arg;
-    blocked->status = weir_queue_done_get(blocked->f->queue, &blocked->work);
+    blocked->status = weir_queue_done_get(blocked->f->queue, WEIR_FOREVER, &blocked->work);
 }
 
 static inline void run_drain(void *arg)
 {
     struct blocked *blocked = arg;
-    blocked->status = weir_queue_shutdown_drain(blocked->f->queue);
+    blocked->status = weir_queue_shutdown_drain(blocked->f->queue, WEIR_FOREVER);
 }
 
 /* Starts the call and returns when it sleeps. */

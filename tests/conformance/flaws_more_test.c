@@ -61,17 +61,16 @@ TEST_EACH(w13_get_with_limits, "W13: a get can be told not to block, until when,
     struct pollfd watched = {.fd = fd, .events = POLLIN};
     struct weir_work works[4];
     size_t count = 0;
-    CHECK_STATUS(weir_queue_try_get(f.queue, &works[0]), WEIR_EAGAIN);
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &works[0]), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &works[0]), WEIR_ETIMEDOUT);
     CHECK_INT(poll(&watched, 1, 0), ==, 0);
     for (unsigned i = 0; i < 6; i++) {
         add(&f, i);
     }
     CHECK_INT(poll(&watched, 1, 0), ==, 1);
     works[0] = get(&f, 0);
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &works[1]), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_MS(10), &works[1]), WEIR_OK);
     CHECK_STATUS(weir_queue_done_batch(f.queue, works, 2), WEIR_OK);
-    CHECK_STATUS(weir_queue_get_batch(f.queue, works, 4, &count), WEIR_OK);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, works, 4, &count), WEIR_OK);
     CHECK_INT(count, ==, 4);
     CHECK_INT(poll(&watched, 1, 0), ==, 0);
     CHECK_STATUS(weir_queue_done_batch(f.queue, works, 4), WEIR_OK);
@@ -95,7 +94,7 @@ TEST_EACH(w14_named_ends, "W14: the backlog is served, waited for, or thrown awa
     weir_queue_shutdown(f.queue); /* served by who goes on getting */
     get_and_done(&f, 1);
     get_and_done(&f, 2);
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ESHUTDOWN);
     teardown(&f);
 
     work = setup_end(&f, kind);
@@ -200,7 +199,7 @@ TEST_EACH(cr_ends_again, "controller-runtime: a queue can be ended again and aga
     struct weir_work work = get(&f, 0);
     weir_queue_shutdown(f.queue);
     weir_queue_shutdown(f.queue);
-    CHECK_STATUS(weir_queue_shutdown_drain_until(f.queue, START), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, 0), WEIR_OK);
     struct blocked drainers[2];
     block(&drainers[0], &f, run_drain);
     block(&drainers[1], &f, run_drain);
@@ -208,7 +207,7 @@ TEST_EACH(cr_ends_again, "controller-runtime: a queue can be ended again and aga
     CHECK_STATUS(unblock(&drainers[0]), WEIR_OK);
     CHECK_STATUS(unblock(&drainers[1]), WEIR_OK);
     weir_queue_shutdown(f.queue);
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
     teardown(&f);
 }
 
@@ -223,12 +222,12 @@ TEST_EACH(cr_item_or_end,
     weir_queue_shutdown(f.queue);
     struct weir_work work;
     for (unsigned i = 0; i < 10; i++) {
-        CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
         CHECK_INT(item_of(&f, &work), ==, i);
         done(&f, &work);
     }
     struct weir_work before = work;
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_ESHUTDOWN);
     CHECK(memcmp(&before, &work, sizeof(work)) == 0);
     teardown(&f);
 }

@@ -43,7 +43,7 @@ static void consume_until_shutdown(void *arg)
 {
     struct fixture *f = arg;
     struct weir_work work;
-    while (weir_queue_get(f->queue, &work) == WEIR_OK) {
+    while (weir_queue_get(f->queue, WEIR_FOREVER, &work) == WEIR_OK) {
         done(f, &work);
     }
 }
@@ -127,12 +127,12 @@ TEST_EACH(w4_drain_and_delays,
     for (unsigned i = 0; i < 200; i++) {
         pass(&f, 7);
         struct weir_work work;
-        if (weir_queue_try_get(f.queue, &work) == WEIR_OK) {
+        if (weir_queue_get(f.queue, 0, &work) == WEIR_OK) {
             done(&f, &work);
         }
     }
     struct test_thread *consumer = test_start(consume_until_shutdown, &f);
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
     for (unsigned i = 0; i < 3; i++) {
         test_join(threads[i]);
         CHECK_INT(adders[i].refused, ==, 1);
@@ -335,7 +335,7 @@ TEST_EACH(w17_memory_returns, "W17: after a burst memory returns to within a ten
         struct weir_work works[32];
         size_t count;
         for (size_t left = BURST; left > 0; left -= count) {
-            CHECK_STATUS(weir_queue_get_batch(f.queue, works, 32, &count), WEIR_OK);
+            CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, works, 32, &count), WEIR_OK);
             CHECK_STATUS(weir_queue_done_batch(f.queue, works, count), WEIR_OK);
         }
         CHECK_COUNTS(&f, 0, 0, 0);
@@ -355,7 +355,7 @@ TEST(w18_key_by_value, "W18: keys are compared by value, wherever the bytes lie"
     CHECK_COUNTS(&f, 1, 0, 0);
     memset(first, 'x', 4);
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_OK);
     CHECK(work.key.size == 4 && memcmp(work.key.data, "same", 4) == 0);
     done(&f, &work);
     teardown(&f);

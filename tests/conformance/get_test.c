@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "conformance/fixture.h"
 
-/* The row of the table of calls about get, try_get and get_until; the batch form: batch_test.c. */
+/* The row of the table of calls about get; the batch form: batch_test.c. */
 
 TEST_EACH(get_queued, "get, queued: processing, with the item, a key and a rising ticket")
 {
@@ -11,11 +11,11 @@ TEST_EACH(get_queued, "get, queued: processing, with the item, a key and a risin
     add(&f, 3);
     add(&f, 4);
     struct weir_work first;
-    CHECK_STATUS(weir_queue_get(f.queue, &first), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &first), WEIR_OK);
     CHECK_INT(item_of(&f, &first), ==, 3);
     CHECK_COUNTS(&f, 1, 0, 1);
     struct weir_work second;
-    CHECK_STATUS(weir_queue_get_until(f.queue, START - 1, &second), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, -1, &second), WEIR_OK);
     CHECK_INT(item_of(&f, &second), ==, 4);
     CHECK(second.ticket > first.ticket);
     done(&f, &first);
@@ -56,40 +56,31 @@ static void setup_unready(struct fixture *f, enum kind kind)
     CHECK(cancel(f, 3));
 }
 
-TEST_EACH(try_get_empty, "try_get does not block while nothing is queued")
+TEST_EACH(get_at_once, "get with a timeout of 0 or less does not block while nothing is queued")
 {
     struct fixture f;
     setup_unready(&f, kind);
     struct weir_work work = {.ticket = 77};
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_EAGAIN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(f.queue, -1, &work), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(f.queue, INT64_MIN, &work), WEIR_ETIMEDOUT);
     CHECK_INT(work.ticket, ==, 77);
     CHECK_COUNTS(&f, 0, 1, 2);
     teardown(&f);
 }
 
-TEST_EACH(get_until_past, "get_until does not block past a time")
-{
-    struct fixture f;
-    setup_unready(&f, kind);
-    struct weir_work work = {.ticket = 77};
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &work), WEIR_ETIMEDOUT);
-    CHECK_STATUS(weir_queue_get_until(f.queue, INT64_MIN, &work), WEIR_ETIMEDOUT);
-    CHECK_INT(work.ticket, ==, 77);
-    teardown(&f);
-}
-
-static void run_get_until(void *arg)
+static void run_get_10_ms(void *arg)
 {
     struct blocked *blocked = arg;
-    blocked->status = weir_queue_get_until(blocked->f->queue, START + WEIR_MS(10), &blocked->work);
+    blocked->status = weir_queue_get(blocked->f->queue, WEIR_MS(10), &blocked->work);
 }
 
-TEST_EACH(get_until_waits, "get_until sleeps until its time, not less")
+TEST_EACH(get_waits, "get sleeps for its timeout, not less")
 {
     struct fixture f;
     setup_unready(&f, kind);
     struct blocked consumer;
-    block(&consumer, &f, run_get_until);
+    block(&consumer, &f, run_get_10_ms);
     pass(&f, WEIR_MS(10) - 1);
     test_wait_asleep(consumer.thread);
     pass(&f, 1);
@@ -97,13 +88,13 @@ TEST_EACH(get_until_waits, "get_until sleeps until its time, not less")
     teardown(&f);
 }
 
-TEST_EACH(get_until_due, "get_until hands out what becomes due before its time")
+TEST_EACH(get_due, "get hands out what becomes due before its time has passed")
 {
     struct fixture f;
     setup(&f, kind);
     add_after(&f, 5, WEIR_MS(4));
     struct blocked consumer;
-    block(&consumer, &f, run_get_until);
+    block(&consumer, &f, run_get_10_ms);
     pass(&f, WEIR_MS(4));
     CHECK_STATUS(unblock(&consumer), WEIR_OK);
     CHECK_INT(item_of(&f, &consumer.work), ==, 5);

@@ -40,11 +40,15 @@ TEST_EACH(next_one, "where none blocks the next get that would block ends; sever
     for (int i = 0; i < 4; i++) {
         interrupt(&f);
     }
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_ECANCELED);
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &work), WEIR_ECANCELED);
-    CHECK_STATUS(weir_queue_get_batch(f.queue, works, 2, &count), WEIR_ECANCELED);
-    CHECK_STATUS(weir_queue_get_batch_until(f.queue, START, works, 2, &count), WEIR_ECANCELED);
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &work), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_ECANCELED);
+    CHECK_STATUS(weir_queue_get(f.queue, 1, &work), WEIR_ECANCELED);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, works, 2, &count), WEIR_ECANCELED);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, 1, works, 2, &count), WEIR_ECANCELED);
+    struct blocked consumer;
+    block(&consumer, &f, run_get);
+    add(&f, 1); /* there is no fifth */
+    CHECK_STATUS(unblock(&consumer), WEIR_OK);
+    done(&f, &consumer.work);
     teardown(&f);
 }
 
@@ -57,16 +61,16 @@ TEST_EACH(others, "gets that find something queued and those that never block ar
     setup(&f, kind);
     interrupt(&f);
     CHECK_NOTHING_READY(&f);
-    CHECK_STATUS(weir_queue_try_get_batch(f.queue, works, 2, &count), WEIR_EAGAIN);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, 0, works, 2, &count), WEIR_ETIMEDOUT);
     add(&f, 1);
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_OK);
-    CHECK_STATUS(weir_queue_done_try_get(f.queue, &work), WEIR_EAGAIN);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, 0, &work), WEIR_ETIMEDOUT);
     add_after(&f, 2, 10);
     pass(&f, 10);
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_OK); /* it was due */
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_OK); /* it was due */
     CHECK_INT(item_of(&f, &work), ==, 2);
     struct weir_work before = work;
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_ECANCELED);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_ECANCELED);
     CHECK(memcmp(&before, &work, sizeof(work)) == 0);
     CHECK_COUNTS(&f, 0, 0, 0);
     teardown(&f);
@@ -84,19 +88,29 @@ TEST_EACH(drains, "a drain is not ended, and a queue that is shut down says so f
     interrupt(&f);
     get_and_done(&f, 1);
     CHECK_STATUS(unblock(&drainer), WEIR_OK);
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_ESHUTDOWN);
     interrupt(&f);
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ESHUTDOWN);
     teardown(&f);
 }
 
-TEST_EACH(before_limit, "an interrupt ends a get whose limit has passed too")
+static void run_get_1_ns(void *arg)
+{
+    struct blocked *blocked = arg;
+    blocked->status = weir_queue_get(blocked->f->queue, 1, &blocked->work);
+}
+
+TEST_EACH(at_limit, "a get whose time passes leaves nothing of itself for an interrupt to end")
 {
     struct fixture f;
+    struct blocked consumer;
     struct weir_work work;
     setup(&f, kind);
+    block(&consumer, &f, run_get_1_ns);
+    pass(&f, 1);
+    CHECK_STATUS(unblock(&consumer), WEIR_ETIMEDOUT);
     interrupt(&f);
-    CHECK_STATUS(weir_queue_get_until(f.queue, INT64_MIN, &work), WEIR_ECANCELED);
-    CHECK_STATUS(weir_queue_get_until(f.queue, INT64_MIN, &work), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(f.queue, 1, &work), WEIR_ECANCELED);
     teardown(&f);
 }

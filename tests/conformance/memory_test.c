@@ -99,7 +99,7 @@ TEST_EACH(adds, "every form of add, from an empty queue through any growth, all 
         CHECK_COUNTS(&f, ITEMS, 0, 0);
         bool seen[ITEMS] = {false};
         struct weir_work work;
-        while (weir_queue_try_get(f.queue, &work) == WEIR_OK) {
+        while (weir_queue_get(f.queue, 0, &work) == WEIR_OK) {
             unsigned item = item_of(&f, &work);
             CHECK(!seen[item]);
             seen[item] = true;
@@ -149,9 +149,10 @@ TEST_EACH(gets, "every form of get hands out what is queued without any memory")
     test_fail_allocation(1, true);
     for (unsigned i = 0; i < ITEMS; i += 4) {
         size_t count = 0;
-        CHECK_STATUS(weir_queue_get(f.queue, &works[i]), WEIR_OK);
-        CHECK_STATUS(weir_queue_get_until(f.queue, START, &works[i + 1]), WEIR_OK);
-        CHECK_STATUS(weir_queue_get_batch(f.queue, &works[i + 2], 2, &count), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &works[i]), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(f.queue, 0, &works[i + 1]), WEIR_OK);
+        CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, &works[i + 2], 2, &count),
+                     WEIR_OK);
         CHECK_INT(count, ==, 2);
         CHECK_COUNTS(&f, ITEMS - i - 4, 0, i + 4);
     }
@@ -176,11 +177,11 @@ TEST_EACH(taking_out, "done, done_get, cancel, forget, time and shutdown work wi
     test_fail_allocation(1, true);
     struct weir_work works[ITEMS];
     size_t count;
-    CHECK_STATUS(weir_queue_get_batch(f.queue, works, 8, &count), WEIR_OK);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, works, 8, &count), WEIR_OK);
     CHECK_INT(count, ==, 8);
     pass(&f, WEIR_MS(2)); /* those become dirty */
     CHECK_STATUS(weir_queue_done_batch(f.queue, works, 4), WEIR_OK);
-    CHECK_STATUS(weir_queue_done_get(f.queue, &works[4]), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &works[4]), WEIR_OK);
     CHECK_INT(item_of(&f, &works[4]), ==, 8);
     for (unsigned i = 5; i < 8; i++) {
         done(&f, &works[i]);
@@ -190,15 +191,15 @@ TEST_EACH(taking_out, "done, done_get, cancel, forget, time and shutdown work wi
     CHECK_STATUS(weir_queue_forget(f.queue, key_of(&f, 0)), WEIR_OK);
     CHECK_INT(requeues_of(&f, 0), ==, 0);
     weir_queue_shutdown(f.queue);
-    CHECK_STATUS(weir_queue_shutdown_drain_until(f.queue, START), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, 0), WEIR_OK);
     enum weir_status status = WEIR_OK;
     unsigned ended = 0;
     for (struct weir_work work = works[4]; status == WEIR_OK; ended++) {
-        status = weir_queue_done_get(f.queue, &work);
+        status = weir_queue_done_get(f.queue, WEIR_FOREVER, &work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
     CHECK_INT(ended, ==, ITEMS - 1);
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
     test_fail_allocation(0, false);
     teardown(&f);
 }
@@ -257,7 +258,7 @@ TEST_EACH_WITH(life, "a queue's whole life with every allocation failing, once a
         queued = counts_of(&f).queued;
         if (i % 3 == 2) {
             struct weir_work work;
-            CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_OK);
+            CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_OK);
             done(&f, &work);
             queued--;
         }

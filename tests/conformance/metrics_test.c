@@ -193,7 +193,7 @@ TEST_EACH(done_get_times, "done_get ends one processing and starts the next at t
     add(&f, 1);
     struct weir_work work = get(&f, 0);
     pass(&f, WEIR_SECONDS(2));
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     pass(&f, WEIR_SECONDS(1));
     CHECK_FAMILY(&page, WORK_SUM, "2");
     CHECK_SERIES(&page, QUEUE_SUM "{name=\"q\"}", "2");
@@ -367,7 +367,7 @@ TEST_OOM(memory, "without memory a queue is not made or the text not written; no
             accepted += !CHECK_OR_OOM(weir_queue_add(queue, weir_key_item(&items[i])));
         }
         for (size_t i = 0; i < accepted; i++) {
-            CHECK_STATUS(weir_queue_try_get(queue, &work[i]), WEIR_OK);
+            CHECK_STATUS(weir_queue_get(queue, 0, &work[i]), WEIR_OK);
             status = weir_queue_add(queue, work[i].key);
             CHECK(status == WEIR_OK || status == WEIR_ENOMEM);
         }
@@ -380,7 +380,7 @@ TEST_OOM(memory, "without memory a queue is not made or the text not written; no
         for (size_t i = 0; i < accepted; i++) {
             CHECK_STATUS(weir_queue_done(queue, &work[i]), WEIR_OK);
         }
-        while (weir_queue_try_get(queue, &work[0]) == WEIR_OK) {
+        while (weir_queue_get(queue, 0, &work[0]) == WEIR_OK) {
             CHECK_STATUS(weir_queue_done(queue, &work[0]), WEIR_OK);
         }
         weir_queue_free(queue);

@@ -27,10 +27,10 @@ static void consume(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    enum weir_status status = weir_queue_get(queue, &work);
+    enum weir_status status = weir_queue_get(queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
         atomic_fetch_add_explicit(&consumed, 1, memory_order_relaxed);
-        status = weir_queue_done_get(queue, &work);
+        status = weir_queue_done_get(queue, WEIR_FOREVER, &work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
 }
@@ -78,7 +78,7 @@ TEST(threads, "read beside producers, consumers and other queues, metrics come t
         test_join(producers[i]);
         test_join(others[i]);
     }
-    CHECK_STATUS(weir_queue_shutdown_drain(queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(queue, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < 2; i++) {
         test_join(consumers[i]);
     }

@@ -161,7 +161,7 @@ TEST(gauges, "capacity, what is taken of it, and what runs are those of the mome
     CHECK_SERIES(&page, "weir_pool_running{name=\"q\"}", "1");
     CHECK_SERIES(&page, "weir_pool_in_flight{name=\"q\"}", "1");
     CHECK_SERIES(&page, "weir_pool_capacity{name=\"q\"}", "5");
-    CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_FOREVER, NULL), WEIR_OK);
     page_read(&page);
     CHECK_SERIES(&page, "weir_pool_running{name=\"q\"}", "0");
     CHECK_SERIES(&page, "weir_pool_in_flight{name=\"q\"}", "0");
@@ -265,7 +265,7 @@ TEST(looks, "looks at the wall clock are no adds, no works, and cost no slot")
     page_read(&page);
     CHECK_SERIES(&page, "workqueue_adds_total{name=\"q\"}", "2"); /* the sends */
     CHECK_SERIES(&page, "workqueue_work_duration_seconds_count{name=\"q\"}", "1");
-    CHECK_STATUS(weir_pool_pause(script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(script.pool, 0), WEIR_OK);
     weir_envelope *displaced = envelope_for(&other, 0);
     weir_envelope *later = envelope_for(&other, 0);
     CHECK_STATUS(weir_pool_send(script.pool, displaced), WEIR_OK);

@@ -68,7 +68,7 @@ TEST_EACH(no_starvation, "with aging an item comes out although more urgent ones
     for (;;) {
         add(&f, 1 + passed_over % (ITEMS - 1));
         struct weir_work work;
-        CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_OK);
         unsigned item = item_of(&f, &work);
         done(&f, &work);
         if (item == 0) {

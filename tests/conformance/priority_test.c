@@ -157,9 +157,9 @@ TEST_EACH(done_get, "the fused done and get hands out the most urgent item, be i
     struct weir_work work = get(&f, 1);
     add(&f, 2);
     add_at(&f, 1, -1);
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 1);
-    CHECK_STATUS(weir_queue_done_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_done_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(item_of(&f, &work), ==, 2);
     done(&f, &work);
     CHECK_COUNTS(&f, 0, 0, 0);
@@ -321,7 +321,7 @@ TEST_EACH(batches, "a batch adds at the usual priority, and a batch is gotten in
     CHECK_STATUS(weir_queue_add_batch(f.queue, keys, 4, NULL), WEIR_OK);
     struct weir_work works[8];
     size_t count = 0;
-    CHECK_STATUS(weir_queue_get_batch(f.queue, works, 8, &count), WEIR_OK);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, works, 8, &count), WEIR_OK);
     CHECK_INT(count, ==, 4);
     static const unsigned want[] = {2, 1, 3, 4};
     for (size_t i = 0; i < 4; i++) {
@@ -363,7 +363,7 @@ TEST_EACH(after_shutdown, "after a shutdown what is queued still comes by priori
     get_and_done(&f, 2);
     get_and_done(&f, 1);
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ESHUTDOWN);
     teardown(&f);
 }
 

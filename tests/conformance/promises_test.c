@@ -105,12 +105,12 @@ TEST(kinds_together, "items named by bytes and embedded ones share a queue and i
     CHECK_STATUS(weir_queue_add(f.queue, embedded), WEIR_OK);
     CHECK_COUNTS(&f, 3, 0, 0);
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_OK);
     CHECK(work.item == &f.items[0] && work.key.size == WEIR_KEY_ITEM);
     CHECK(work.key.data == &f.items[0]);
     done(&f, &work);
     get_and_done(&f, 0);
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_OK);
     CHECK(work.item == NULL && work.key.size == sizeof(address));
     CHECK(memcmp(work.key.data, &address, sizeof(address)) == 0);
     done(&f, &work);
@@ -133,7 +133,7 @@ TEST(keys_any_bytes, "a key is any bytes, also none; it is copied, and readable 
     CHECK_COUNTS(&f, 7, 0, 0);
     struct weir_work works[7];
     for (size_t i = 0; i < 7; i++) {
-        CHECK_STATUS(weir_queue_try_get(f.queue, &works[i]), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(f.queue, 0, &works[i]), WEIR_OK);
         CHECK_INT(works[i].key.size, ==, sizes[i]);
     }
     for (size_t i = 0; i < 7; i++) {
@@ -344,7 +344,7 @@ static void consume_one(void *arg)
 {
     struct handover *handover = arg;
     struct weir_work work;
-    CHECK_STATUS(weir_queue_get(handover->f->queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(handover->f->queue, WEIR_FOREVER, &work), WEIR_OK);
     CHECK_INT(handover->before_add, ==, 42);
     handover->after_get = 43;
     CHECK_STATUS(weir_queue_done(handover->f->queue, &work), WEIR_OK);

@@ -211,7 +211,7 @@ static void acceptance_start(struct acceptance *all, int runs_before)
     weir_envelope *sent[ENVELOPES + 1];
     memcpy(sent, all->envelopes, sizeof(all->envelopes));
     sent[ENVELOPES] = all->envelopes[EMAIL];
-    CHECK_STATUS(weir_pool_pause(all->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(all->pool, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_start(all->pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send_all(all->pool, sent, ENVELOPES + 1), WEIR_OK);
     CHECK_STATUS(weir_pool_resume(all->pool), WEIR_OK);

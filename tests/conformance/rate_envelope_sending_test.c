@@ -165,7 +165,8 @@ TEST(same_pointer,
     crew_init(&crew, 1);
     weir_envelope *envelopes[] = {crew.envelopes[0], crew.envelopes[0], crew.envelopes[0]};
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_pause(crew.pool), WEIR_OK); /* or the worker might get it in between */
+    CHECK_STATUS(weir_pool_pause(crew.pool, 0),
+                 WEIR_OK); /* or the worker might get it in between */
     CHECK_STATUS(weir_pool_send_all(crew.pool, envelopes, 3), WEIR_OK);
     crew_send(&crew, 0);
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 1);

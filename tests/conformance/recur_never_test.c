@@ -172,7 +172,7 @@ TEST(drained, "a drain that takes it up ends it")
     schedule.first = WEIR_FIRST_INTERVAL;
     start_with(&script, &schedule, WEIR_FOREVER);
     CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, 0, NULL), WEIR_OK);
-    CHECK_STATUS(weir_pool_pause(script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(script.pool, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK);
     script_end(&script, 0, 2);
     CHECK_INT(script.ended.reason, ==, WEIR_ENDED_DRAINED);

@@ -363,7 +363,7 @@ TEST(cancelled_while_running, "one that is cancelled while it runs does not come
     script.sleeps = true;
     start_with(&script, NULL);
     counter_wait(&script.begun, 1);
-    CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(script.pool, script.envelope, WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_INT(script.status, ==, WEIR_ECANCELED);
     CHECK_INT(counts_of(script.pool).waiting, ==, 0);
     script_end(&script, 1, 1);

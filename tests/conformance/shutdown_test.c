@@ -65,16 +65,16 @@ TEST_EACH(hands_out, "after shutdown queued items are still handed out, then get
     CHECK_COUNTS(&f, 3, 0, 0);
     for (unsigned i = 0; i < 3; i++) {
         struct weir_work work;
-        CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_OK);
         CHECK_INT(item_of(&f, &work), ==, i);
         done(&f, &work);
     }
     struct weir_work work = {.ticket = 77};
     size_t count = 77;
-    CHECK_STATUS(weir_queue_get(f.queue, &work), WEIR_ESHUTDOWN);
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_ESHUTDOWN);
-    CHECK_STATUS(weir_queue_get_until(f.queue, START, &work), WEIR_ESHUTDOWN);
-    CHECK_STATUS(weir_queue_get_batch(f.queue, &work, 1, &count), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, WEIR_FOREVER, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get_batch(f.queue, WEIR_FOREVER, &work, 1, &count), WEIR_ESHUTDOWN);
     CHECK_INT(work.ticket, ==, 77);
     CHECK_INT(count, ==, 77);
     teardown(&f);
@@ -111,10 +111,10 @@ TEST_EACH(dirty_comes_back, "what was added while processing before shutdown is 
     add(&f, 0);
     weir_queue_shutdown(f.queue);
     struct weir_work none;
-    CHECK_STATUS(weir_queue_try_get(f.queue, &none), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &none), WEIR_ESHUTDOWN);
     done(&f, &work);
     get_and_done(&f, 0);
-    CHECK_STATUS(weir_queue_try_get(f.queue, &none), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &none), WEIR_ESHUTDOWN);
     teardown(&f);
 }
 
@@ -141,13 +141,13 @@ TEST_EACH(no_way_back, "what is shut down stays so: drained, emptied, by time or
     add(&f, 0);
     weir_queue_shutdown(f.queue);
     get_and_done(&f, 0);
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
     pass(&f, WEIR_SECONDS(1000));
     CHECK(!cancel(&f, 0));
     CHECK(weir_queue_shutting_down(f.queue));
     check_refuses_adds(&f, 0);
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(f.queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, &work), WEIR_ESHUTDOWN);
     teardown(&f);
 }
 
@@ -171,13 +171,13 @@ TEST(drain_empty, "a drain of an empty queue returns at once, and refuses adds l
 {
     struct fixture f;
     setup(&f, EMBEDDED);
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
     CHECK(weir_queue_shutting_down(f.queue));
     check_refuses_adds(&f, 0);
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
     weir_queue_shutdown(f.queue);
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
-    CHECK_STATUS(weir_queue_shutdown_drain_until(f.queue, 0), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, 0), WEIR_OK);
     teardown(&f);
 }
 
@@ -267,37 +267,57 @@ TEST_EACH(drain_after_shutdown, "a drain that begins after a shutdown drains all
     teardown(&f);
 }
 
-static void run_drain_until(void *arg)
+static void run_drain_10_ms(void *arg)
 {
     struct blocked *blocked = arg;
-    blocked->status = weir_queue_shutdown_drain_until(blocked->f->queue, START + WEIR_MS(10));
+    blocked->status = weir_queue_shutdown_drain(blocked->f->queue, WEIR_MS(10));
 }
 
-TEST_EACH(drain_until, "a drain with a time gives up then, not before; the queue stays shut down")
+TEST_EACH(drain_at_once, "a drain with a timeout of 0 or less has begun, and succeeds at once")
 {
     struct fixture f;
     setup(&f, kind);
     add(&f, 0);
-    CHECK_STATUS(weir_queue_shutdown_drain_until(f.queue, START), WEIR_ETIMEDOUT);
-    CHECK(weir_queue_shutting_down(f.queue));
+    add_after(&f, 1, WEIR_MS(1));
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, 0), WEIR_OK);
+    check_refuses_adds(&f, 2);
+    CHECK_INT(dropped(&f), ==, 1);
+    CHECK_COUNTS(&f, 1, 0, 0);
     struct blocked drainer;
-    block(&drainer, &f, run_drain_until);
+    block(&drainer, &f, run_drain);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, INT64_MIN), WEIR_OK);
+    test_wait_asleep(drainer.thread); /* it does not end another one, as a plain shutdown does */
+    get_and_done(&f, 0);
+    CHECK_STATUS(unblock(&drainer), WEIR_OK);
+    teardown(&f);
+}
+
+TEST_EACH(drain_times_out,
+          "a drain with a timeout gives up then, not before; the queue stays shut down")
+{
+    struct fixture f;
+    setup(&f, kind);
+    add(&f, 0);
+    struct blocked drainer;
+    block(&drainer, &f, run_drain_10_ms);
+    CHECK(weir_queue_shutting_down(f.queue));
     pass(&f, WEIR_MS(10) - 1);
     test_wait_asleep(drainer.thread);
     pass(&f, 1);
     CHECK_STATUS(unblock(&drainer), WEIR_ETIMEDOUT);
+    CHECK(weir_queue_shutting_down(f.queue));
     get_and_done(&f, 0);
-    CHECK_STATUS(weir_queue_shutdown_drain_until(f.queue, START), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_MS(10)), WEIR_OK);
     teardown(&f);
 }
 
-TEST_EACH(drain_until_done, "a drain with a time returns as soon as all is done")
+TEST_EACH(drain_in_time, "a drain with a timeout returns as soon as all is done")
 {
     struct fixture f;
     setup(&f, kind);
     add(&f, 0);
     struct blocked drainer;
-    block(&drainer, &f, run_drain_until);
+    block(&drainer, &f, run_drain_10_ms);
     get_and_done(&f, 0);
     CHECK_STATUS(unblock(&drainer), WEIR_OK);
     teardown(&f);
@@ -307,9 +327,9 @@ static void consume_all(void *arg)
 {
     struct fixture *f = arg;
     struct weir_work work;
-    enum weir_status status = weir_queue_get(f->queue, &work);
+    enum weir_status status = weir_queue_get(f->queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
-        status = weir_queue_done_get(f->queue, &work);
+        status = weir_queue_done_get(f->queue, WEIR_FOREVER, &work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
 }
@@ -325,7 +345,7 @@ TEST_EACH(drain_consumers, "a drain with consumers ends with everything done and
     for (unsigned i = 0; i < 5000; i++) {
         add(&f, i % ITEMS);
     }
-    CHECK_STATUS(weir_queue_shutdown_drain(f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(f.queue, WEIR_FOREVER), WEIR_OK);
     CHECK_COUNTS(&f, 0, 0, 0);
     for (unsigned i = 0; i < 3; i++) {
         test_join(consumers[i]);

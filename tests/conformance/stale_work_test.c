@@ -11,7 +11,7 @@ static void check_refused(struct fixture *f, const struct weir_work *work)
     struct weir_work copy = *work;
     CHECK_STATUS(weir_queue_done(f->queue, work), WEIR_ENOTPROCESSING);
     CHECK_STATUS(weir_queue_done_batch(f->queue, work, 1), WEIR_ENOTPROCESSING);
-    CHECK_STATUS(weir_queue_done_get(f->queue, &copy), WEIR_ENOTPROCESSING);
+    CHECK_STATUS(weir_queue_done_get(f->queue, WEIR_FOREVER, &copy), WEIR_ENOTPROCESSING);
     CHECK_INT(copy.ticket, ==, work->ticket);
     struct weir_queue_counts after;
     CHECK_STATUS(weir_queue_count(f->queue, &after), WEIR_OK);
@@ -74,7 +74,7 @@ TEST_EACH(memory_gone, "work whose memory is long gone is refused")
         (void)snprintf(name, sizeof(name), "%s%u", kind == LONG_KEY ? f.names[0] : "", i);
         struct weir_key key = kind == EMBEDDED ? weir_key_item(&items[i]) : weir_key_string(name);
         CHECK_STATUS(weir_queue_add(f.queue, key), WEIR_OK);
-        CHECK_STATUS(weir_queue_try_get(f.queue, &works[i]), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(f.queue, 0, &works[i]), WEIR_OK);
     }
     CHECK_STATUS(weir_queue_done_batch(f.queue, works, 20000), WEIR_OK);
     add(&f, 0);
@@ -152,7 +152,7 @@ TEST_EACH(copied, "work is plain data: a copy of it is as good")
     add(&f, 0);
     struct weir_work *work = malloc(sizeof(*work));
     CHECK(work != NULL);
-    CHECK_STATUS(weir_queue_try_get(f.queue, work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f.queue, 0, work), WEIR_OK);
     struct weir_work copy = *work;
     free(work);
     done(&f, &copy);

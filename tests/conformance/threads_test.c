@@ -102,11 +102,11 @@ static void end(struct shared *shared, const struct weir_work *work)
 static enum weir_status consume_singly(struct shared *shared)
 {
     struct weir_work work;
-    enum weir_status status = weir_queue_get(shared->f.queue, &work);
+    enum weir_status status = weir_queue_get(shared->f.queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
         begin(shared, &work);
         end(shared, &work);
-        status = weir_queue_done_get(shared->f.queue, &work);
+        status = weir_queue_done_get(shared->f.queue, WEIR_FOREVER, &work);
     }
     return status;
 }
@@ -117,11 +117,12 @@ static enum weir_status consume_greedily(struct shared *shared, size_t size)
     struct weir_work works[KEYS];
     size_t count = 0;
     enum weir_status status;
-    while ((status = weir_queue_get_batch(shared->f.queue, works, size, &count)) == WEIR_OK) {
+    while ((status = weir_queue_get_batch(shared->f.queue, WEIR_FOREVER, works, size, &count)) ==
+           WEIR_OK) {
         for (size_t i = 0; i < count; i++) {
             begin(shared, &works[i]);
         }
-        while (count < KEYS && weir_queue_try_get(shared->f.queue, &works[count]) == WEIR_OK) {
+        while (count < KEYS && weir_queue_get(shared->f.queue, 0, &works[count]) == WEIR_OK) {
             begin(shared, &works[count++]);
         }
         for (size_t i = 0; i < count; i++) {
@@ -156,7 +157,7 @@ static void play(struct shared *shared, enum kind kind)
         test_join(threads[i]);
     }
     pass(&shared->f, 1); /* what waits is due now */
-    CHECK_STATUS(weir_queue_shutdown_drain(shared->f.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(shared->f.queue, WEIR_FOREVER), WEIR_OK);
     for (unsigned i = PRODUCERS; i < PRODUCERS + CONSUMERS; i++) {
         test_join(threads[i]);
     }

@@ -110,7 +110,7 @@ TEST_EACH(due_wakes_earlier, "time passes: an earlier time that is added later i
 static void run_get_real(void *arg)
 {
     struct blocked *blocked = arg;
-    blocked->status = weir_queue_get(blocked->f->queue, &blocked->work);
+    blocked->status = weir_queue_get(blocked->f->queue, WEIR_FOREVER, &blocked->work);
 }
 
 TEST_EACH(due_real_clock, "on the real clock a waiting item comes by itself, and never early")

@@ -205,7 +205,7 @@ static void run_all(void)
     pass_time();
     while (has_queued()) {
         CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
-        CHECK_STATUS(weir_pool_pause_until(world.pool, WEIR_FOREVER), WEIR_OK);
+        CHECK_STATUS(weir_pool_pause(world.pool, WEIR_FOREVER), WEIR_OK);
     }
 }
 
@@ -244,7 +244,7 @@ static void end_and_restart(void)
             send_random(); /* is refused */
         }
     }
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     world.is_closed = false;
     check_counts();
@@ -292,7 +292,7 @@ static void world_init(void)
         envelope.outcome = note_outcome;
         CHECK_STATUS(weir_envelope_new(&envelope, &world.accounts[i].envelope, NULL), WEIR_OK);
     }
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
 }
 

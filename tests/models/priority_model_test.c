@@ -133,10 +133,10 @@ static bool do_add_batch(struct model *m)
 static bool do_get(struct model *m)
 {
     struct weir_work work;
-    enum weir_status status = weir_queue_try_get(m->queue, &work);
+    enum weir_status status = weir_queue_get(m->queue, 0, &work);
     size_t want = ranked_get(&m->reference);
     if (want == RANKED_ITEMS) {
-        return status == WEIR_EAGAIN;
+        return status == WEIR_ETIMEDOUT;
     }
     if (status != WEIR_OK || item_of(m, &work) != want) {
         return false;

@@ -103,25 +103,26 @@ static inline bool apply_cancel(struct model *m, const struct operation *op)
     return true;
 }
 
-/* A limit that has passed: such a get never blocks, and an interrupt ends it all the same. */
-static inline int64_t model_passed(const struct model *m, const struct operation *op)
+/* A timeout. may_wait: the call finds something that ends it; another one must not wait, since
+ * nobody would end it. */
+static inline int64_t model_timeout(bool may_wait, unsigned item)
 {
-    return m->reference.now_ns - 1 - op->item;
+    return may_wait ? WEIR_FOREVER - (int64_t)item : -(int64_t)item;
+}
+
+/* Whether a get that comes to this may wait. A wrong reference may know of an interrupt that is not
+ * there. */
+static inline bool model_may_get(const struct model *m, enum weir_status want)
+{
+    return want != WEIR_ETIMEDOUT && (want != WEIR_ECANCELED || m->queue->interrupts > 0);
 }
 
 static inline bool apply_get(struct model *m, const struct operation *op)
 {
-    enum weir_status empty = op->kind == OP_GET_UNTIL ? WEIR_ETIMEDOUT : WEIR_EAGAIN;
-    enum weir_status want = reference_get_status(&m->reference, op->kind != OP_TRY_GET, empty);
+    enum weir_status want = reference_get_status(&m->reference, op->kind == OP_GET, WEIR_ETIMEDOUT);
     struct weir_work work;
-    enum weir_status got;
-    if (op->kind == OP_GET_UNTIL || want == WEIR_ECANCELED) {
-        got = weir_queue_get_until(m->queue, model_passed(m, op), &work);
-    } else if (op->kind == OP_GET && want != WEIR_EAGAIN) {
-        got = weir_queue_get(m->queue, &work);
-    } else {
-        got = weir_queue_try_get(m->queue, &work);
-    }
+    int64_t timeout_ns = model_timeout(op->kind == OP_GET && model_may_get(m, want), op->item);
+    enum weir_status got = weir_queue_get(m->queue, timeout_ns, &work);
     EXPECT_STATUS(m, got, want);
     return got != WEIR_OK || model_hand_out(m, &work);
 }
@@ -130,17 +131,11 @@ static inline bool apply_get_batch(struct model *m, const struct operation *op)
 {
     size_t size = operation_batch_size(op);
     enum weir_status want =
-        size == 0 ? WEIR_EINVAL : reference_get_status(&m->reference, true, WEIR_EAGAIN);
+        size == 0 ? WEIR_EINVAL : reference_get_status(&m->reference, true, WEIR_ETIMEDOUT);
     struct weir_work works[8];
     size_t count = 0;
-    enum weir_status got;
-    if (want == WEIR_EAGAIN) {
-        got = weir_queue_try_get_batch(m->queue, works, size, &count);
-    } else if (want == WEIR_ECANCELED) {
-        got = weir_queue_get_batch_until(m->queue, model_passed(m, op), works, size, &count);
-    } else {
-        got = weir_queue_get_batch(m->queue, works, size, &count);
-    }
+    int64_t timeout_ns = model_timeout(model_may_get(m, want), op->item);
+    enum weir_status got = weir_queue_get_batch(m->queue, timeout_ns, works, size, &count);
     EXPECT_STATUS(m, got, want);
     size_t queued = m->reference.queued;
     size_t want_count = got != WEIR_OK ? 0 : queued < size ? queued : size;
@@ -177,15 +172,14 @@ static inline bool apply_done_get(struct model *m, struct hand hand)
 {
     struct weir_work work = hand.work;
     struct reference *r = &m->reference;
-    bool has_limit = r->interrupts > 0;
-    enum weir_status got = has_limit ? weir_queue_done_get_until(m->queue, r->now_ns - 1, &work)
-                           : model_may_done_get(m, &hand)
-                               ? weir_queue_done_get(m->queue, &work)
-                               : weir_queue_done_try_get(m->queue, &work);
+    bool is_interrupted = r->interrupts > 0;
+    bool may_wait = (is_interrupted && m->queue->interrupts > 0) || model_may_done_get(m, &hand);
+    int64_t timeout_ns = model_timeout(may_wait, hand.item);
+    enum weir_status got = weir_queue_done_get(m->queue, timeout_ns, &work);
     enum weir_status want = reference_done(r, hand.item, hand.processing);
     if (want == WEIR_OK) {
         model_put_down(m, &hand);
-        want = reference_get_status(r, has_limit, WEIR_EAGAIN);
+        want = reference_get_status(r, is_interrupted, WEIR_ETIMEDOUT);
     }
     EXPECT_STATUS(m, got, want);
     if (got == WEIR_OK) {
@@ -231,13 +225,14 @@ static inline bool apply_step(struct model *m, const struct operation *op)
     return true;
 }
 
-/* The limit has passed; the end of time itself would mean none. */
-static inline bool apply_drain(struct model *m)
+static inline bool apply_drain(struct model *m, const struct operation *op)
 {
-    enum weir_status got = weir_queue_shutdown_drain_until(m->queue, m->reference.now_ns - 1);
+    struct weir_queue_counts counts;
+    CHECK_STATUS(weir_queue_count(m->queue, &counts), WEIR_OK);
+    bool is_idle = counts.queued + counts.processing == 0;
+    enum weir_status got = weir_queue_shutdown_drain(m->queue, model_timeout(is_idle, op->item));
     reference_shutdown(&m->reference);
-    bool idle = m->reference.queued == 0 && reference_count(&m->reference, true) == 0;
-    EXPECT_STATUS(m, got, idle ? WEIR_OK : WEIR_ETIMEDOUT);
+    EXPECT_STATUS(m, got, WEIR_OK);
     return true;
 }
 
@@ -266,9 +261,8 @@ static inline bool model_apply(struct model *m, const struct operation *op)
         return apply_forget(m, op);
     case OP_CANCEL:
         return apply_cancel(m, op);
-    case OP_TRY_GET:
+    case OP_GET_NOW:
     case OP_GET:
-    case OP_GET_UNTIL:
         return apply_get(m, op);
     case OP_GET_BATCH:
         return apply_get_batch(m, op);
@@ -290,8 +284,8 @@ static inline bool model_apply(struct model *m, const struct operation *op)
         weir_queue_shutdown(m->queue);
         reference_shutdown(&m->reference);
         return true;
-    case OP_DRAIN_UNTIL:
-        return apply_drain(m);
+    case OP_DRAIN:
+        return apply_drain(m, op);
     case OPERATION_COUNT:
         break;
     }

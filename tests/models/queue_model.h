@@ -7,6 +7,8 @@
 
 #include <weir/snapshot.h>
 
+#include "queue/queue.h"
+
 #include "models/queue_operation.h"
 
 /* The queue and its reference side by side: each operation is done on both, and everything that can

@@ -19,9 +19,8 @@
     X(ADD_BATCH, 2, "add_batch")                                                                   \
     X(FORGET, 1, "forget")                                                                         \
     X(CANCEL, 3, "cancel")                                                                         \
-    X(TRY_GET, 6, "try_get")                                                                       \
-    X(GET, 3, "get")                                                                               \
-    X(GET_UNTIL, 2, "get_until")                                                                   \
+    X(GET_NOW, 6, "get with a timeout of 0 or less")                                               \
+    X(GET, 5, "get")                                                                               \
     X(GET_BATCH, 2, "get_batch")                                                                   \
     X(DONE, 16, "done")                                                                            \
     X(DONE_STALE, 3, "done again")                                                                 \
@@ -30,7 +29,7 @@
     X(INTERRUPT, 1, "interrupt")                                                                   \
     X(STEP, 8, "step of the clock")                                                                \
     X(SHUTDOWN, 0, "shutdown")                                                                     \
-    X(DRAIN_UNTIL, 0, "shutdown_drain_until")
+    X(DRAIN, 0, "shutdown_drain")
 
 enum operation_kind {
 #define OPERATION_ENUM(name, weight, text) OP_##name,
@@ -125,7 +124,7 @@ static inline struct operation random_operation(bool with_faults)
         .batch = (uint32_t)test_random(),
     };
     if (test_random_below(300) == 0) {
-        op.kind = test_random_below(2) == 0 ? OP_SHUTDOWN : OP_DRAIN_UNTIL;
+        op.kind = test_random_below(2) == 0 ? OP_SHUTDOWN : OP_DRAIN;
     }
     if (op.kind == OP_STEP) {
         op.delay_ns = random_step();

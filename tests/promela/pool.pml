@@ -374,7 +374,7 @@ proctype Sender(byte self; byte envelope)
             recalled = recalled | worker[envelope];
             observed = worker[envelope] - 1;
             if
-            :: true -> observed_run = ticket[observed] /* WEIR_CANCEL_WAIT */
+            :: true -> observed_run = ticket[observed] /* with a timeout */
             :: true -> observed = 0
             fi
         fi;
@@ -560,7 +560,7 @@ proctype Pauser(byte self)
         unlock()
        }
     :: atomic { SECTION(begin) && is_paused && state != TERMINATED -> GO_ON(await) }
-    :: atomic { SECTION(await) && IS_AWAKE -> /* weir_pool_pause_until() */
+    :: atomic { SECTION(await) && IS_AWAKE -> /* weir_pool_pause() */
         if
         :: is_paused && !RUNS_NONE -> wait()
         :: else -> unlock(); pc = begin

@@ -98,9 +98,9 @@
 #define ALL_CONSUMERS ((1 << CONSUMERS) - 1)
 #define COUNT(set) (((set) & 1) + (((set) >> 1) & 1) + (((set) >> 2) & 1))
 
-/* enum weir_status; and of a call that sleeps: SLEEPS has released the mutex, and will be ASLEEP
- * unless it is woken before. */
-mtype = { OK, ESHUTDOWN, EAGAIN, ETIMEDOUT, ECANCELED, SLEEPS, ASLEEP };
+/* enum weir_status, where NOTHING is WEIR_ETIMEDOUT of a get that does not wait; and of a call that
+ * sleeps: SLEEPS has released the mutex, and will be ASLEEP unless it is woken before. */
+mtype = { OK, ESHUTDOWN, NOTHING, ETIMEDOUT, ECANCELED, SLEEPS, ASLEEP };
 
 #define MOST_ITEMS 3 /* of which ITEMS are used */
 #define OVER_ITEMS(x) (x(0) + x(1) + x(2))
@@ -482,13 +482,13 @@ inline get_locked(limit)
     if
     :: (len(ready) > 0) && !IS_INTERRUPTED -> core_start(); status = OK; has_item = true
     :: len(ready) == 0 && shutting_down -> status = ESHUTDOWN
-    :: len(ready) == 0 && !shutting_down && IS_TRY -> status = EAGAIN
+    :: len(ready) == 0 && !shutting_down && IS_TRY -> status = NOTHING
     :: else ->
         if
         :: IS_INTERRUPTED ->
             interrupts = interrupts - !PLANTED(INTERRUPT_STAYS);
             assert(len(ready) == 0); /* an item goes first */
-            status = ((limit) == AT_ONCE -> EAGAIN : ECANCELED)
+            status = ((limit) == AT_ONCE -> NOTHING : ECANCELED)
         :: else ->
             read_clock_again();
             status = ((limit) != FOREVER && clock >= (limit) -> ETIMEDOUT : SLEEPS);
@@ -512,7 +512,7 @@ inline get_locked(limit)
         assert(interrupts_owed > 0); /* one interrupt ends one get */
         interrupts_owed--;
         status = OK
-    :: status == EAGAIN -> status = OK
+    :: status == NOTHING -> status = OK
     :: else
     fi;
     check_state()
@@ -565,7 +565,7 @@ inline shutdown()
     unlock()
 }
 
-/* The loop of weir_queue_shutdown_drain_until(), once. */
+/* The loop of weir_queue_shutdown_drain(), once. */
 inline drain_locked(limit)
 {
     if
@@ -599,7 +599,7 @@ proctype Consumer(byte self; byte limit; byte turns)
     byte goal; /* the limit of this call */
     bool has_item;
     do
-    :: atomic { /* get, try_get, and done_get where it has an item */
+    :: atomic { /* get, and done_get where it has an item */
         if
         :: !has_item && status == OK && turns > 0 -> goal = limit
         :: !has_item && status == OK && turns > 0 && tries > 0 -> tries--; goal = AT_ONCE
@@ -664,12 +664,12 @@ proctype Producers()
 
 proctype Drainer(byte self; byte limit)
 {
-    mtype status = EAGAIN;
+    mtype status = NOTHING;
     byte shutdowns_before;
     byte shutdowns_seen; /* the books' */
     byte until, chosen;
     do
-    :: atomic { status == EAGAIN ->
+    :: atomic { status == NOTHING ->
         lock();
         begin_locked();
         shutdowns_before = (PLANTED(EARLIER_SHUTDOWN) -> 0 : shutdowns);

@@ -92,11 +92,10 @@ static void call_lookup(struct world *world, struct outcome *outcome)
     outcome->flag = item.due_ns > 0;
 }
 
-static void get_by(struct world *world, struct outcome *outcome,
-                   enum weir_status (*get_one)(weir_queue *queue, struct weir_work *ret_work))
+static void get_for(struct world *world, struct outcome *outcome, int64_t timeout_ns)
 {
     struct weir_work work;
-    outcome->status = get_one(world->queue, &work);
+    outcome->status = weir_queue_get(world->queue, timeout_ns, &work);
     if (outcome->status == WEIR_OK) {
         note_gotten(world, &work, outcome);
     }
@@ -104,31 +103,19 @@ static void get_by(struct world *world, struct outcome *outcome,
 
 static void call_get(struct world *world, struct outcome *outcome)
 {
-    get_by(world, outcome, weir_queue_get);
+    get_for(world, outcome, WEIR_FOREVER);
 }
 
-static void call_try_get(struct world *world, struct outcome *outcome)
+static void call_get_at_once(struct world *world, struct outcome *outcome)
 {
-    get_by(world, outcome, weir_queue_try_get);
+    get_for(world, outcome, 0);
 }
 
-static enum weir_status get_until_passed(weir_queue *queue, struct weir_work *ret_work)
-{
-    return weir_queue_get_until(queue, 0, ret_work);
-}
-
-static void call_get_until(struct world *world, struct outcome *outcome)
-{
-    get_by(world, outcome, get_until_passed);
-}
-
-static void get_batch_by(struct world *world, struct outcome *outcome,
-                         enum weir_status (*get_some)(weir_queue *queue, struct weir_work *ret_work,
-                                                      size_t size, size_t *ret_count))
+static void get_batch_for(struct world *world, struct outcome *outcome, int64_t timeout_ns)
 {
     struct weir_work works[BATCH];
     size_t count = 0;
-    outcome->status = get_some(world->queue, works, BATCH, &count);
+    outcome->status = weir_queue_get_batch(world->queue, timeout_ns, works, BATCH, &count);
     for (size_t i = 0; i < count; i++) {
         note_gotten(world, &works[i], outcome);
     }
@@ -136,23 +123,12 @@ static void get_batch_by(struct world *world, struct outcome *outcome,
 
 static void call_get_batch(struct world *world, struct outcome *outcome)
 {
-    get_batch_by(world, outcome, weir_queue_get_batch);
+    get_batch_for(world, outcome, WEIR_FOREVER);
 }
 
-static void call_try_get_batch(struct world *world, struct outcome *outcome)
+static void call_get_batch_at_once(struct world *world, struct outcome *outcome)
 {
-    get_batch_by(world, outcome, weir_queue_try_get_batch);
-}
-
-static enum weir_status get_batch_until_passed(weir_queue *queue, struct weir_work *ret_work,
-                                               size_t size, size_t *ret_count)
-{
-    return weir_queue_get_batch_until(queue, 0, ret_work, size, ret_count);
-}
-
-static void call_get_batch_until(struct world *world, struct outcome *outcome)
-{
-    get_batch_by(world, outcome, get_batch_until_passed);
+    get_batch_for(world, outcome, -1);
 }
 
 static void call_done(struct world *world, struct outcome *outcome)
@@ -165,11 +141,10 @@ static void call_done_batch(struct world *world, struct outcome *outcome)
     outcome->status = weir_queue_done_batch(world->queue, &world->work, 1);
 }
 
-static void done_get_by(struct world *world, struct outcome *outcome,
-                        enum weir_status (*done_get)(weir_queue *queue, struct weir_work *work))
+static void done_get_for(struct world *world, struct outcome *outcome, int64_t timeout_ns)
 {
     struct weir_work work = world->work;
-    outcome->status = done_get(world->queue, &work);
+    outcome->status = weir_queue_done_get(world->queue, timeout_ns, &work);
     if (outcome->status == WEIR_OK) {
         note_gotten(world, &work, outcome);
     } else {
@@ -179,22 +154,12 @@ static void done_get_by(struct world *world, struct outcome *outcome,
 
 static void call_done_get(struct world *world, struct outcome *outcome)
 {
-    done_get_by(world, outcome, weir_queue_done_get);
+    done_get_for(world, outcome, WEIR_FOREVER);
 }
 
-static void call_done_try_get(struct world *world, struct outcome *outcome)
+static void call_done_get_at_once(struct world *world, struct outcome *outcome)
 {
-    done_get_by(world, outcome, weir_queue_done_try_get);
-}
-
-static enum weir_status done_get_until_passed(weir_queue *queue, struct weir_work *work)
-{
-    return weir_queue_done_get_until(queue, 0, work);
-}
-
-static void call_done_get_until(struct world *world, struct outcome *outcome)
-{
-    done_get_by(world, outcome, done_get_until_passed);
+    done_get_for(world, outcome, INT64_MIN);
 }
 
 enum what {
@@ -223,16 +188,13 @@ static const struct call {
     {"cancel", call_cancel, ASKS, WEIR_OK},
     {"lookup", call_lookup, ASKS, WEIR_OK},
     {"get", call_get, GETS, WEIR_OK},
-    {"try_get", call_try_get, GETS, WEIR_EAGAIN},
-    {"get_until", call_get_until, GETS, WEIR_ETIMEDOUT},
+    {"get at once", call_get_at_once, GETS, WEIR_ETIMEDOUT},
     {"get_batch", call_get_batch, GETS, WEIR_OK},
-    {"try_get_batch", call_try_get_batch, GETS, WEIR_EAGAIN},
-    {"get_batch_until", call_get_batch_until, GETS, WEIR_ETIMEDOUT},
+    {"get_batch at once", call_get_batch_at_once, GETS, WEIR_ETIMEDOUT},
     {"done", call_done, ENDS, WEIR_OK},
     {"done_batch", call_done_batch, ENDS, WEIR_OK},
     {"done_get", call_done_get, ENDS_AND_GETS, WEIR_OK},
-    {"done_try_get", call_done_try_get, ENDS_AND_GETS, WEIR_EAGAIN},
-    {"done_get_until", call_done_get_until, ENDS_AND_GETS, WEIR_ETIMEDOUT},
+    {"done_get at once", call_done_get_at_once, ENDS_AND_GETS, WEIR_ETIMEDOUT},
 };
 
 #endif

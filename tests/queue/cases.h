@@ -90,7 +90,7 @@ static inline void add_many(struct world *world, size_t from, size_t count)
 static inline void get(struct world *world, size_t i)
 {
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(world->queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world->queue, 0, &work), WEIR_OK);
     CHECK_INT(number_of(world, &work), ==, i);
     world->works[i] = work;
     world->is_held[i] = true;
@@ -185,7 +185,7 @@ static void others(struct world *world)
     options.allocator = *test_allocator();
     CHECK_STATUS(weir_queue_new(&options, &world->elsewhere, NULL), WEIR_OK);
     CHECK_STATUS(weir_queue_add(world->elsewhere, key_of(world, SUBJECT)), WEIR_OK);
-    CHECK_STATUS(weir_queue_get(world->elsewhere, &world->work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world->elsewhere, WEIR_FOREVER, &world->work), WEIR_OK);
     add(world, 1);
     get(world, 1);
 }
@@ -337,28 +337,29 @@ static void shut_with_more(struct world *world)
 
 #define NO WEIR_ENOTPROCESSING
 static const struct state states[] = {
-    {"fresh", fresh, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
-    {"ended", ended, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
+    {"fresh", fresh, WEIR_OK, NO, WEIR_ETIMEDOUT, NOBODY, NO, NOBODY},
+    {"ended", ended, WEIR_OK, NO, WEIR_ETIMEDOUT, NOBODY, NO, NOBODY},
     {"queued", queued, WEIR_OK, NO, WEIR_OK, SUBJECT, NO, NOBODY},
-    {"processing", processing, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
-    {"dirty", dirty, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_OK, SUBJECT},
-    {"stale", stale, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
-    {"no record", no_record, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
-    {"another queue's", others, WEIR_EBUSY, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
+    {"processing", processing, WEIR_OK, WEIR_OK, WEIR_ETIMEDOUT, NOBODY, WEIR_ETIMEDOUT, NOBODY},
+    {"dirty", dirty, WEIR_OK, WEIR_OK, WEIR_ETIMEDOUT, NOBODY, WEIR_OK, SUBJECT},
+    {"stale", stale, WEIR_OK, NO, WEIR_ETIMEDOUT, NOBODY, NO, NOBODY},
+    {"no record", no_record, WEIR_OK, NO, WEIR_ETIMEDOUT, NOBODY, NO, NOBODY},
+    {"another queue's", others, WEIR_EBUSY, NO, WEIR_ETIMEDOUT, NOBODY, NO, NOBODY},
     {"many", many, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
     {"full", full, WEIR_OK, NO, WEIR_OK, 1, NO, NOBODY},
     {"full when done", full_when_done, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
     {"full but for one", full_but_for_one, WEIR_OK, WEIR_OK, WEIR_OK, 2, WEIR_OK, 2},
     {"full with a gap", full_with_a_gap, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
-    {"few queued", few_queued, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
+    {"few queued", few_queued, WEIR_OK, WEIR_OK, WEIR_ETIMEDOUT, NOBODY, WEIR_ETIMEDOUT, NOBODY},
     {"few keys", few_keys, WEIR_OK, WEIR_OK, WEIR_OK, 171, WEIR_OK, 171},
     {"chunk full", chunk_full, WEIR_OK, WEIR_OK, WEIR_OK, 2, WEIR_OK, 2},
-    {"chunk full but one", chunk_full_but_one, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN,
+    {"chunk full but one", chunk_full_but_one, WEIR_OK, WEIR_OK, WEIR_ETIMEDOUT, NOBODY,
+     WEIR_ETIMEDOUT, NOBODY},
+    {"last of chunk", last_of_chunk, WEIR_OK, WEIR_OK, WEIR_ETIMEDOUT, NOBODY, WEIR_ETIMEDOUT,
      NOBODY},
-    {"last of chunk", last_of_chunk, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
-    {"chunk empty", chunk_empty, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
-    {"waiting", waiting, WEIR_OK, NO, WEIR_EAGAIN, NOBODY, NO, NOBODY},
-    {"waiting too", waiting_too, WEIR_OK, WEIR_OK, WEIR_EAGAIN, NOBODY, WEIR_EAGAIN, NOBODY},
+    {"chunk empty", chunk_empty, WEIR_OK, NO, WEIR_ETIMEDOUT, NOBODY, NO, NOBODY},
+    {"waiting", waiting, WEIR_OK, NO, WEIR_ETIMEDOUT, NOBODY, NO, NOBODY},
+    {"waiting too", waiting_too, WEIR_OK, WEIR_OK, WEIR_ETIMEDOUT, NOBODY, WEIR_ETIMEDOUT, NOBODY},
     {"interrupted", interrupted, WEIR_OK, WEIR_OK, WEIR_ECANCELED, NOBODY, WEIR_ECANCELED, NOBODY},
     {"interrupted with more", interrupted_with_more, WEIR_OK, WEIR_OK, WEIR_OK, 1, WEIR_OK, 1},
     {"shut", shut, WEIR_ESHUTDOWN, NO, WEIR_ESHUTDOWN, NOBODY, NO, NOBODY},

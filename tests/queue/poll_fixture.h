@@ -117,7 +117,7 @@ static inline void cancel(struct fixture *f, unsigned item)
 static inline struct weir_work get(struct fixture *f)
 {
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(f->queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(f->queue, 0, &work), WEIR_OK);
     return work;
 }
 
@@ -135,7 +135,7 @@ static inline void get_and_done(struct fixture *f)
 static inline void check_status_of_get(struct fixture *f, enum weir_status expected)
 {
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(f->queue, &work), expected);
+    CHECK_STATUS(weir_queue_get(f->queue, 0, &work), expected);
 }
 
 static inline void pass(struct fixture *f, int64_t step_ns)

@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include "pool_world.h"
 
+#include "pool/pool.h"
+
 /* Cancellations that meet sends, runs, and what a run brings back. */
 
 static void cancel_first(void *arg)
 {
     uint32_t *found = arg;
-    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_CANCEL_WAIT, found),
-                 WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_FOREVER, found), WEIR_OK);
     CHECK(!world.records[0].is_running || world.records[0].asked > 1);
 }
 
@@ -33,6 +34,52 @@ static void sleeping(void *arg)
 TEST(sleeping, "a task that sleeps is woken by its cancellation, whenever that comes")
 {
     explorer_must_pass(sleeping, NULL, NULL);
+}
+
+struct timed {
+    enum weir_status status;
+    bool has_ended;
+};
+
+static void cancel_timed(void *arg)
+{
+    struct timed *timed = arg;
+    timed->status = weir_pool_cancel(world.pool, world.envelopes[0], 10, NULL);
+    CHECK(timed->status == WEIR_ETIMEDOUT || !world.records[0].is_running);
+    CHECK(timed->status == WEIR_OK || weir_clock_now(world.clock) >= 10);
+    timed->has_ended = true;
+}
+
+/* The step comes once the time of the cancellation has begun. */
+static void against_its_time(void *arg)
+{
+    struct weiri_thread canceler;
+    struct timed timed = {.has_ended = false};
+    (void)arg;
+    world_init(1, 1);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(weiri_thread_start(&canceler, "canceler", cancel_timed, &timed), WEIR_OK);
+    bool is_counted = false;
+    while (!is_counted) {
+        weiri_mutex_lock(&world.pool->mutex);
+        is_counted = timed.has_ended || world.pool->run_observers > 0;
+        weiri_mutex_unlock(&world.pool->mutex);
+        weiri_sync_point();
+    }
+    advance(NULL);
+    weiri_thread_join(&canceler);
+    CHECK(timed.status == WEIR_OK || timed.status == WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_INT(world.pool->run_observers, ==, 0);
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    CHECK_INT(counts_of(world.pool).runs + counts_of(world.pool).dropped, ==, 1);
+    world_fini();
+}
+
+TEST(against_its_time, "a cancellation returns with the run or at its time, whichever comes first")
+{
+    explorer_must_pass(against_its_time, NULL, NULL);
 }
 
 /* A cancellation against a send: what is accepted is run or dropped, and what is sent after the
@@ -133,7 +180,7 @@ static void against_again(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     start_thread(&stepper, "stepper", advance);
-    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_FOREVER, NULL), WEIR_OK);
     CHECK(!world.records[0].is_running);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     int runs = world.records[0].runs;

@@ -184,7 +184,7 @@ static void displaced_comes_back(void *arg)
     (void)arg;
     ended_world_init(1, 1, WEIR_FULL_DROP_OLDEST);
     books.again = 4;
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     start_thread(&sender, "sender", send_second);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     if (explorer_choose(2) == 0) {
@@ -317,7 +317,7 @@ static void refused_for_another(void *arg)
     (void)arg;
     ended_world_init(1, 1, WEIR_FULL_DROP_OLDEST);
     world.other = new_pool(1, 0);
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     CHECK_STATUS(weiri_thread_start(&sender, "sender", send_to_other, &to_other), WEIR_OK);
     enum weir_status status = send_to(world.pool, 0, 0);
@@ -366,7 +366,7 @@ static void displaced_twice(void *arg)
     (void)arg;
     ended_world_init(1, 1, WEIR_FULL_DROP_OLDEST);
     books.plays = true;
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     start_thread(&canceler, "canceler", cancel_first);
     CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);

@@ -185,7 +185,7 @@ TEST(dropped, "what waits for a retry of its group is run where a drain drops th
 static void cancel_two(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_pool_cancel(world.pool, group.envelopes[0], WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(world.pool, group.envelopes[0], WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_cancel(world.pool, group.envelopes[1], 0, NULL), WEIR_OK);
 }
 
@@ -363,7 +363,7 @@ TEST(displaced, "a member that waits for its group may have to leave, and leaves
 static void pause_and_resume(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
 }
 

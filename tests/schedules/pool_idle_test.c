@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "pool_world.h"
 
+#include "pool/pool.h"
+
 /* Threads that wait until a pool is idle, beside sends, runs, time and ends. */
 
 static void wait_for_idle(void *arg)
@@ -91,6 +93,19 @@ TEST(time, "what was sent for later is waited for")
     explorer_must_pass(idle_beside_time, NULL, NULL);
 }
 
+/* Steps once the time of the one that waits has begun. */
+static void advance_beside_waiter(void *arg)
+{
+    bool is_counted = false;
+    while (!is_counted) {
+        weiri_mutex_lock(&world.pool->mutex);
+        is_counted = world.pool->idle_observers > 0;
+        weiri_mutex_unlock(&world.pool->mutex);
+        weiri_sync_point();
+    }
+    advance(arg);
+}
+
 static void idle_with_limit(void *arg)
 {
     struct weiri_thread stepper;
@@ -98,7 +113,7 @@ static void idle_with_limit(void *arg)
     world_init(1, 0);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, explorer_choose(2) == 0 ? 10 : 100), WEIR_OK);
-    start_thread(&stepper, "stepper", advance);
+    start_thread(&stepper, "stepper", advance_beside_waiter);
     enum weir_status status = weir_pool_wait_idle(world.pool, 10);
     CHECK(status == WEIR_OK || status == WEIR_ETIMEDOUT);
     CHECK(status == WEIR_OK || weir_clock_now(world.clock) >= 10);

@@ -127,10 +127,10 @@ static void pause_exactly(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     start_thread(&sender, "sender", send_second);
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     struct weir_pool_counts before = counts_of(world.pool);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_pause_until(world.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, WEIR_FOREVER), WEIR_OK);
     struct weir_pool_counts after = counts_of(world.pool);
     CHECK_INT(world.inside, ==, 0);
     CHECK_INT(after.running, ==, 0);
@@ -151,7 +151,7 @@ TEST(pause, "after a pause what runs is all that ends, and a resume has the rest
 static void pause_and_resume(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_pool_pause(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
 }
 

@@ -8,10 +8,10 @@
 
 /* Senders that wait for room meet runs, time, ends of the pool and each other. */
 
-static enum weir_status send_until(int i, int64_t limit_ns)
+static enum weir_status send_wait(int i, int64_t timeout_ns)
 {
     world.records[i].asked++;
-    enum weir_status status = weir_pool_send_until(world.pool, world.envelopes[i], limit_ns);
+    enum weir_status status = weir_pool_send_wait(world.pool, world.envelopes[i], timeout_ns);
     world.records[i].accepted += status == WEIR_OK;
     return status;
 }
@@ -19,7 +19,7 @@ static enum weir_status send_until(int i, int64_t limit_ns)
 static void seek_for_ever(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(send_until(1, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(send_wait(1, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).in_flight, <=, 1);
 }
 
@@ -31,8 +31,8 @@ static void one_slot(void *arg)
     world_init(1, 1);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&sender, "sender", seek_for_ever);
-    CHECK_STATUS(send_until(0, WEIR_FOREVER), WEIR_OK);
-    CHECK_STATUS(send_until(0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(send_wait(0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(send_wait(0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&sender);
     CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
     check_covered();
@@ -47,7 +47,7 @@ TEST(one_slot, "no sender that waits for room is forgotten, and the capacity hol
 static void seek_until_ten(void *arg)
 {
     (void)arg;
-    enum weir_status status = send_until(1, 10);
+    enum weir_status status = send_wait(1, 10);
     CHECK(status == WEIR_OK || status == WEIR_ETIMEDOUT);
     CHECK(status == WEIR_OK || weir_clock_now(world.clock) >= 10);
 }
@@ -61,6 +61,14 @@ static void limit(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, explorer_choose(2) == 0 ? 0 : 100), WEIR_OK);
     start_thread(&sender, "sender", seek_until_ten);
+    /* The sender waits, and so its time has begun, or it has its slot. */
+    bool is_counted = false;
+    while (!is_counted) {
+        weiri_mutex_lock(&world.pool->mutex);
+        is_counted = !weiri_list_is_empty(&world.pool->senders) || world.records[1].accepted > 0;
+        weiri_mutex_unlock(&world.pool->mutex);
+        weiri_sync_point();
+    }
     advance(NULL);
     weiri_thread_join(&sender);
     CHECK_STATUS(weir_clock_advance(world.clock, 100), WEIR_OK);
@@ -77,7 +85,7 @@ TEST(limit, "a wait for room ends at its limit, and what it came to is what is t
 static void seek_to_the_end(void *arg)
 {
     (void)arg;
-    enum weir_status status = send_until(1, WEIR_FOREVER);
+    enum weir_status status = send_wait(1, WEIR_FOREVER);
     CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
 }
 
@@ -127,7 +135,7 @@ static void both_or_none(void *arg)
     world_init(1, 1 + explorer_choose(2));
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&sender, "sender", send_both);
-    CHECK_STATUS(send_until(0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(send_wait(0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&sender);
     CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
     CHECK_INT(world.records[1].runs, ==, world.records[1].accepted);
@@ -191,14 +199,14 @@ static struct {
 static void seek_second(void *arg)
 {
     (void)arg;
-    enum weir_status status = send_until(1, WEIR_FOREVER);
+    enum weir_status status = send_wait(1, WEIR_FOREVER);
     CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
 }
 
 static void seek_third(void *arg)
 {
     (void)arg;
-    enum weir_status status = send_until(2, WEIR_FOREVER);
+    enum weir_status status = send_wait(2, WEIR_FOREVER);
     CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
     line.first = world.records[1].runs;
 }
@@ -243,7 +251,7 @@ static void seek_two(void *arg)
 static void seek_again(void *arg)
 {
     (void)arg;
-    enum weir_status status = send_until(0, WEIR_FOREVER);
+    enum weir_status status = send_wait(0, WEIR_FOREVER);
     CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
 }
 
@@ -312,7 +320,7 @@ static void seek_pair(void *arg)
 static void seek_last(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(send_until(4, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(send_wait(4, WEIR_FOREVER), WEIR_OK);
 }
 
 /* The pair sleeps in two of three slots. The third one is for who came after it. */
@@ -377,7 +385,7 @@ static void own_init(size_t capacity, int envelope)
 static void seek_own(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(send_until(2, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(send_wait(2, WEIR_FOREVER), WEIR_OK);
 }
 
 /* The task's envelope keeps the only slot. The sender of the same envelope needs none. */

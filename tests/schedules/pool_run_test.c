@@ -161,7 +161,7 @@ TEST(retry_stop, "a retry that a stop meets is run or dropped, and told once, wh
 static void cancel_first(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], WEIR_FOREVER, NULL), WEIR_OK);
 }
 
 static void schedule_against_cancel(void *arg)

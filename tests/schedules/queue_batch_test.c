@@ -11,7 +11,7 @@ static void init_used(bool is_embedded)
     struct weir_work work;
     world_init_on(false, is_embedded);
     CHECK_STATUS(world_add(3), WEIR_OK);
-    CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_OK);
     world_process(&work);
 }
 
@@ -33,7 +33,7 @@ static bool process_two(void)
 {
     struct weir_work work[2];
     size_t count = 0;
-    if (weir_queue_try_get_batch(world.queue, work, 2, &count) != WEIR_OK) {
+    if (weir_queue_get_batch(world.queue, 0, work, 2, &count) != WEIR_OK) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {

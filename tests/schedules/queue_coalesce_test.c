@@ -19,7 +19,7 @@ static void take_all(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_try_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, 0, &work) == WEIR_OK) {
         world_process(&work);
     }
 }

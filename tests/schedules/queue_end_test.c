@@ -16,7 +16,7 @@ static void shut_down_and_take(void *arg)
     struct weir_work work;
     world_shut_down(NULL);
     CHECK_STATUS(world_add(1), WEIR_ESHUTDOWN);
-    while (weir_queue_try_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, 0, &work) == WEIR_OK) {
         world_process(&work);
     }
 }
@@ -96,7 +96,7 @@ static void consume_adding(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         int number = world_number(&work);
         world_begin(number);
         if (world.runs[number] < 3) {
@@ -121,7 +121,7 @@ static void check_drained(void)
 static void drain(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     explorer_note("has drained");
     check_drained();
 }
@@ -168,7 +168,7 @@ TEST(two_drains, "two drains both return")
 static void drain_until_forced(void *arg)
 {
     bool *is_forced = arg;
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_ECANCELED);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_ECANCELED);
     explorer_note("the drain was cut short");
     *is_forced = true;
     world_tell();
@@ -179,14 +179,14 @@ static void consume_until_forced(void *arg)
 {
     bool *is_forced = arg;
     struct weir_work work;
-    CHECK_STATUS(weir_queue_get(world.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world.queue, WEIR_FOREVER, &work), WEIR_OK);
     weiri_mutex_lock(&world.mutex);
     while (!*is_forced) {
         weiri_cond_wait(&world.progress);
     }
     weiri_mutex_unlock(&world.mutex);
     CHECK_STATUS(weir_queue_done(world.queue, &work), WEIR_OK);
-    CHECK_STATUS(weir_queue_get(world.queue, &work), WEIR_ESHUTDOWN);
+    CHECK_STATUS(weir_queue_get(world.queue, WEIR_FOREVER, &work), WEIR_ESHUTDOWN);
 }
 
 static void drain_forced(void *arg)
@@ -217,7 +217,7 @@ TEST(drain_is_forced, "a shutdown from another thread makes a drain return at on
 static void drain_in_any_way(void *arg)
 {
     enum weir_status *status = arg;
-    *status = weir_queue_shutdown_drain(world.queue);
+    *status = weir_queue_shutdown_drain(world.queue, WEIR_FOREVER);
     explorer_note("has drained: %s", weir_status_name((int)*status));
     CHECK(*status == WEIR_OK || *status == WEIR_ECANCELED);
     if (*status == WEIR_OK) {
@@ -261,7 +261,7 @@ static void drain_limited(void *arg)
     CHECK_STATUS(weir_queue_add(world.queue, world_key(0)), WEIR_OK);
     world_start(&consumer, "consumer", consume_until_forced, &is_forced);
     int64_t limit = weir_clock_now(world.clock) + 50;
-    CHECK_STATUS(weir_queue_shutdown_drain_until(world.queue, limit), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, 50), WEIR_ETIMEDOUT);
     CHECK_INT(weir_clock_now(world.clock), >=, limit);
     CHECK_STATUS(weir_queue_add(world.queue, world_key(1)), WEIR_ESHUTDOWN);
     is_forced = true;
@@ -289,7 +289,7 @@ static void drain_beside_cancel(void *arg)
     world_init();
     CHECK_STATUS(weir_queue_add(world.queue, world_key(0)), WEIR_OK);
     world_start(&canceller, "canceller", cancel, NULL);
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&canceller);
     world_fini();
 }

@@ -11,7 +11,7 @@ static void consume_until_interrupted(void *arg)
     (void)arg;
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(world.queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(world.queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         world_process(&work);
     }
     CHECK_STATUS(status, WEIR_ECANCELED);
@@ -105,11 +105,10 @@ TEST(time_is_kept, "when an interrupt ends the get that waits for a time, anothe
     explorer_must_pass(timer_leaves, NULL, &options);
 }
 
-static void get_until_soon(void *arg)
+static void get_soon(void *arg)
 {
     struct weir_work work;
-    int64_t limit_ns = weir_clock_now(world.clock) + 10;
-    enum weir_status status = weir_queue_get_until(world.queue, limit_ns, &work);
+    enum weir_status status = weir_queue_get(world.queue, 10, &work);
     CHECK(status == WEIR_ETIMEDOUT || status == WEIR_ECANCELED);
     *(enum weir_status *)arg = status;
 }
@@ -122,11 +121,11 @@ static void limit_passes(void *arg)
     enum weir_status status;
     struct weir_work work;
     world_init();
-    world_start(&threads[0], "impatient", get_until_soon, &status);
+    world_start(&threads[0], "impatient", get_soon, &status);
     world_start(&threads[1], "interrupter", interrupt, NULL);
     world_join_two(threads);
-    CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_EAGAIN);
-    CHECK_STATUS(weir_queue_get_until(world.queue, 0, &work),
+    CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_queue_get(world.queue, 1, &work),
                  status == WEIR_ECANCELED ? WEIR_ETIMEDOUT : WEIR_ECANCELED);
     world_fini();
 }
@@ -141,7 +140,7 @@ static void consume_to_any_end(void *arg)
     (void)arg;
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(world.queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(world.queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         world_process(&work);
     }
     CHECK(status == WEIR_ECANCELED || status == WEIR_ESHUTDOWN);

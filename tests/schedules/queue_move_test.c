@@ -18,7 +18,7 @@ static void consume_noting(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         if (world_number(&work) == 0) {
             times.last_ns = weir_clock_now(world.clock);
             times.first_ns = world.runs[0] == 0 ? times.last_ns : times.first_ns;
@@ -72,7 +72,7 @@ static uint64_t change_beside_time(int64_t delay_ns, void (*changer)(void *arg))
     world_start(&thread, "changer", changer, NULL);
     weiri_thread_join(&thread);
     world_wait_all_seen();
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     struct weir_queue_counts counts;
     CHECK_STATUS(weir_queue_count(world.queue, &counts), WEIR_OK);
     world_join_two(consumers);
@@ -154,12 +154,11 @@ TEST(memory_runs_out, "with allocations failing, what was accepted for a time is
     explorer_must_pass(out_of_memory, NULL, NULL);
 }
 
-static void get_until_soon(void *arg)
+static void get_soon(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    int64_t limit_ns = weir_clock_now(world.clock) + 10;
-    enum weir_status status = weir_queue_get_until(world.queue, limit_ns, &work);
+    enum weir_status status = weir_queue_get(world.queue, 10, &work);
     if (status == WEIR_OK) {
         world_process(&work);
     } else {
@@ -176,11 +175,11 @@ static void limits_beside_sleeper(void *arg)
     struct weiri_thread consumer;
     world_init();
     world_start(&consumer, "consumer", world_consume, NULL);
-    world_start_two(impatient, "impatient", get_until_soon);
+    world_start_two(impatient, "impatient", get_soon);
     CHECK_STATUS(world_add(0), WEIR_OK);
     world_join_two(impatient);
     world_wait_seen(0);
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&consumer);
     world_fini();
 }
@@ -198,12 +197,12 @@ static void limit_before_time(void *arg)
     struct weiri_thread consumer;
     world_init();
     world.is_exact = true;
-    world_start(&impatient, "impatient", get_until_soon, NULL);
+    world_start(&impatient, "impatient", get_soon, NULL);
     world_start(&consumer, "consumer", world_consume, NULL);
     CHECK_STATUS(world_add_after(0, 50), WEIR_OK);
     weiri_thread_join(&impatient);
     world_wait_seen(0);
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&consumer);
     world_fini();
 }
@@ -228,7 +227,7 @@ static void earlier_times(void *arg)
     CHECK_STATUS(world_add_after(1, 100), WEIR_OK);
     CHECK_STATUS(world_add_after(2, 10), WEIR_OK);
     world_wait_all_seen();
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     world_join_two(consumers);
     weiri_thread_join(&third);
     world_fini();
@@ -264,7 +263,7 @@ static void several_on_their_way(void *arg)
     }
     CHECK_STATUS(world_add(0), WEIR_OK);
     world_wait_all_seen();
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     world_join_two(consumers);
     weiri_thread_join(&third);
     world_fini();

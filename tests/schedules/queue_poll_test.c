@@ -44,7 +44,7 @@ static void consume(void *arg)
     (void)arg;
     struct weir_work work;
     for (int i = 0; i < 3; i++) {
-        while (weir_queue_try_get(world.queue, &work) == WEIR_OK) {
+        while (weir_queue_get(world.queue, 0, &work) == WEIR_OK) {
             world_process(&work);
         }
     }
@@ -67,7 +67,7 @@ static void shown(void *arg)
     look(fd);
     world_wait_all_seen();
     look(fd);
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     look(fd);
     world_join_two(consumers);
     world_fini();
@@ -103,7 +103,7 @@ static void asked(void *arg)
     CHECK_INT(fds[0], ==, fds[1]);
     look(fds[0]);
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_OK);
     look(fds[0]);
     world_process(&work);
     world_fini();

@@ -65,7 +65,7 @@ static void same_order(void *arg)
     static const int want[] = {2, 0, 1};
     for (int i = 0; i < 3; i++) {
         struct weir_work work;
-        CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_OK);
         CHECK_INT(world_number(&work), ==, want[i]);
         world_process(&work);
     }
@@ -93,7 +93,7 @@ static void dirty_beside_done(void *arg)
     init_ranked(false, 0, *(const bool *)arg);
     add_at(0, 0, 0);
     struct weir_work work;
-    CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_OK);
     world_begin(0);
     world_start_two(producers, "producer", dirty_it);
     world_end(0);
@@ -105,7 +105,7 @@ static void dirty_beside_done(void *arg)
     static const int want[] = {2, 0, 1};
     CHECK_INT(weir_queue_len(world.queue), ==, 3);
     for (int i = 0; i < 3; i++) {
-        CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_OK);
         CHECK_INT(world_number(&work), ==, want[i]);
         world_process(&work);
     }
@@ -172,7 +172,7 @@ static void cancel_beside_get(void *arg)
     int last = -1;
     for (int i = 0; i < 3; i++) {
         struct weir_work work;
-        CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_OK);
         int number = world_number(&work);
         world_begin(number);
         world_end(number);
@@ -184,7 +184,7 @@ static void cancel_beside_get(void *arg)
     }
     world_join_two(threads);
     struct weir_work work;
-    while (weir_queue_try_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, 0, &work) == WEIR_OK) {
         world_begin(world_number(&work));
         world_end(world_number(&work));
         CHECK_STATUS(weir_queue_done(world.queue, &work), WEIR_OK);

@@ -49,13 +49,13 @@ static void consume_done_get(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    enum weir_status status = weir_queue_get(world.queue, &work);
+    enum weir_status status = weir_queue_get(world.queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
         int number = world_number(&work);
         world_begin(number);
         world_end(number);
         world_tell();
-        status = weir_queue_done_get(world.queue, &work);
+        status = weir_queue_done_get(world.queue, WEIR_FOREVER, &work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
 }
@@ -76,7 +76,7 @@ static void consume_done_twice(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         world_process(&work);
         CHECK_STATUS(weir_queue_done(world.queue, &work), WEIR_ENOTPROCESSING);
     }
@@ -113,7 +113,7 @@ static void consume_batches(void *arg)
     (void)arg;
     struct weir_work work[2];
     size_t count;
-    while (weir_queue_get_batch(world.queue, work, 2, &count) == WEIR_OK) {
+    while (weir_queue_get_batch(world.queue, WEIR_FOREVER, work, 2, &count) == WEIR_OK) {
         for (size_t i = 0; i < count; i++) {
             world_begin(world_number(&work[i]));
         }
@@ -148,7 +148,7 @@ static void consume_slowly(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         int number = world_number(&work);
         world_begin(number);
         if (world.phase == 0) {
@@ -186,7 +186,7 @@ static void consume_dependent(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         if (world_number(&work) == 0) {
             world_wait_run(1);
         }
@@ -225,7 +225,7 @@ static void consume_one(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    CHECK_STATUS(weir_queue_get(world.queue, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world.queue, WEIR_FOREVER, &work), WEIR_OK);
     world_begin(0);
     world_set_phase(1);
     world_wait_phase(2);
@@ -264,14 +264,14 @@ static void get_once(void *arg)
 {
     bool *gotten = arg;
     struct weir_work work;
-    enum weir_status status = weir_queue_try_get(world.queue, &work);
+    enum weir_status status = weir_queue_get(world.queue, 0, &work);
     *gotten = status == WEIR_OK;
     if (*gotten) {
         world_begin(world_number(&work));
         world_end(world_number(&work));
         CHECK_STATUS(weir_queue_done(world.queue, &work), WEIR_OK);
     } else {
-        CHECK_STATUS(status, WEIR_EAGAIN);
+        CHECK_STATUS(status, WEIR_ETIMEDOUT);
     }
 }
 
@@ -313,7 +313,7 @@ static void consume_refusable(void *arg)
     struct weir_work work;
     enum weir_status status;
     do {
-        status = weir_queue_get(world.queue, &work);
+        status = weir_queue_get(world.queue, WEIR_FOREVER, &work);
         if (status == WEIR_OK) {
             world_process(&work);
         }

@@ -50,7 +50,7 @@ static void consume_stuck(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         process_stuck(&work);
         CHECK_STATUS(weir_queue_done(world.queue, &work), WEIR_OK);
         world_tell();
@@ -61,11 +61,11 @@ static void consume_stuck_done_get(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    enum weir_status status = weir_queue_get(world.queue, &work);
+    enum weir_status status = weir_queue_get(world.queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
         process_stuck(&work);
         world_tell();
-        status = weir_queue_done_get(world.queue, &work);
+        status = weir_queue_done_get(world.queue, WEIR_FOREVER, &work);
     }
 }
 
@@ -177,7 +177,7 @@ static void consume_in_reverse(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         world_begin(world_number(&work));
         for (int number = world_number(&work) + 1; number < 3; number++) {
             world_wait_run(number);
@@ -200,7 +200,7 @@ static void three_at_once(void *arg)
         CHECK_STATUS(world_add_after(number, 10), WEIR_OK);
     }
     world_wait_all_seen();
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&third);
     world_join_two(consumers);
     world_fini();
@@ -217,7 +217,7 @@ static void get_with_limit(void *arg)
     (void)arg;
     int64_t limit = weir_clock_now(world.clock) + 10;
     struct weir_work work;
-    enum weir_status status = weir_queue_get_until(world.queue, limit, &work);
+    enum weir_status status = weir_queue_get(world.queue, 10, &work);
     explorer_note("gets until: %s", weir_status_name((int)status));
     if (status == WEIR_OK) {
         world_process(&work);
@@ -264,15 +264,15 @@ static void limit_beside_add(void *arg)
     world_join_two(threads);
     struct weir_work work;
     if (world.runs[0] == 0) {
-        CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_OK);
+        CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_OK);
         world_process(&work);
     }
-    CHECK_STATUS(weir_queue_try_get(world.queue, &work), WEIR_EAGAIN);
+    CHECK_STATUS(weir_queue_get(world.queue, 0, &work), WEIR_ETIMEDOUT);
     CHECK_INT(world.runs[0], ==, 1);
     world_fini();
 }
 
-TEST(get_until_beside_add, "an add that meets a limit is not lost")
+TEST(limited_get_beside_add, "an add that meets a limit is not lost")
 {
     explorer_must_pass(limit_beside_add, NULL, NULL);
 }
@@ -302,12 +302,28 @@ TEST(manual_clock_steps, "each step of a manual clock wakes whoever it makes som
     explorer_must_pass(manual_clock, NULL, NULL);
 }
 
+/* Until so many gets sleep. One whose time begins after a step needs another step. */
+static void wait_asleep(size_t count)
+{
+    size_t found;
+    do {
+        found = 0;
+        weiri_mutex_lock(&world.queue->mutex);
+        const struct weiri_list *list = &world.queue->consumers.list;
+        for (const struct weiri_list *link = list->next; link != list; link = link->next) {
+            found++;
+        }
+        weiri_mutex_unlock(&world.queue->mutex);
+        weiri_sync_point();
+    } while (found < count);
+}
+
 static void get_until_stepped(void *arg)
 {
     struct weir_work work;
-    int64_t limit = *(const int *)arg == 0 ? 1010 : 1020;
-    CHECK_STATUS(weir_queue_get_until(world.queue, limit, &work), WEIR_ETIMEDOUT);
-    CHECK_INT(weir_clock_now(world.clock), >=, limit);
+    int64_t timeout = *(const int *)arg == 0 ? 10 : 20;
+    CHECK_STATUS(weir_queue_get(world.queue, timeout, &work), WEIR_ETIMEDOUT);
+    CHECK_INT(weir_clock_now(world.clock), ==, 1030);
 }
 
 /* A step past the limits of two gets ends both, although nothing is due. */
@@ -317,6 +333,7 @@ static void stepped_past_limits(void *arg)
     struct weiri_thread threads[2];
     world_init_on(true, false);
     world_start_two(threads, "impatient", get_until_stepped);
+    wait_asleep(2);
     CHECK_STATUS(weir_clock_advance(world.clock, 30), WEIR_OK);
     world_join_two(threads);
     world_fini();
@@ -331,7 +348,7 @@ static void get_due_at_limit(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    CHECK_STATUS(weir_queue_get_until(world.queue, 1010, &work), WEIR_OK);
+    CHECK_STATUS(weir_queue_get(world.queue, 10, &work), WEIR_OK);
     world_process(&work);
 }
 
@@ -343,6 +360,7 @@ static void due_at_limit(void *arg)
     world_init_on(true, false);
     CHECK_STATUS(world_add_after(0, 10), WEIR_OK);
     world_start(&thread, "impatient", get_due_at_limit, NULL);
+    wait_asleep(1);
     CHECK_STATUS(weir_clock_advance(world.clock, 10), WEIR_OK);
     weiri_thread_join(&thread);
     world_fini();
@@ -406,7 +424,7 @@ static void cancel_beside_timer(void *arg)
     world_start(&canceller, "canceller", cancel, &taken);
     weiri_thread_join(&canceller);
     world_wait_seen(1);
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     world_join_two(consumers);
     CHECK_INT(world.runs[0] + (taken ? 1U : 0U), ==, 1);
     world_fini();
@@ -422,7 +440,7 @@ static void consume_failing(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         int number = world_number(&work);
         world_begin(number);
         uint64_t failures;

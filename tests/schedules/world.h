@@ -238,7 +238,7 @@ static inline void world_consume(void *arg)
     (void)arg;
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(world.queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(world.queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         world_process(&work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
@@ -249,7 +249,7 @@ static inline void world_consume(void *arg)
 static inline void world_end_consumers(struct weiri_thread consumers[2])
 {
     world_wait_all_seen();
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     world_join_two(consumers);
     world_fini();
 }

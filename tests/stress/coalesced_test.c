@@ -164,17 +164,17 @@ static void take_hot(void *arg)
 {
     uint32_t self = *(const uint32_t *)arg;
     struct weir_work work;
-    enum weir_status status = weir_queue_get(hot.queue, &work);
+    enum weir_status status = weir_queue_get(hot.queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
         struct hot *item = item_of(&work);
         if (item != NULL) {
             take(item, self);
         }
         if (self % 2 == 0) {
-            status = weir_queue_done_get(hot.queue, &work);
+            status = weir_queue_done_get(hot.queue, WEIR_FOREVER, &work);
         } else {
             CHECK_STATUS(weir_queue_done(hot.queue, &work), WEIR_OK);
-            status = weir_queue_get(hot.queue, &work);
+            status = weir_queue_get(hot.queue, WEIR_FOREVER, &work);
         }
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
@@ -229,7 +229,7 @@ static void run_round(uint64_t number, bool is_keyed)
     for (unsigned i = 1; i < hot.adders_count; i++) {
         test_join(threads[i]);
     }
-    CHECK_STATUS(weir_queue_shutdown_drain(hot.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(hot.queue, WEIR_FOREVER), WEIR_OK);
     for (unsigned i = 0; i < takers; i++) {
         test_join(threads[ADDERS + i]);
     }

@@ -83,9 +83,9 @@ static void send_when_free(void *arg)
     options.invoke = sleep_in_task;
     CHECK_STATUS(weir_envelope_new(&options, &made, NULL), WEIR_OK);
     for (int i = 0; i < SENDS; i++) {
-        CHECK_STATUS(weir_pool_send_until(arg, made, WEIR_FOREVER), WEIR_OK);
+        CHECK_STATUS(weir_pool_send_wait(arg, made, WEIR_FOREVER), WEIR_OK);
         if (i % 8 == 0) {
-            CHECK_STATUS(weir_pool_cancel(arg, made, WEIR_CANCEL_WAIT, NULL), WEIR_OK);
+            CHECK_STATUS(weir_pool_cancel(arg, made, WEIR_FOREVER, NULL), WEIR_OK);
         }
     }
     weir_envelope_unref(made);
@@ -106,7 +106,7 @@ TEST(waits, "so are all let in who wait for capacity, and waits for ends of runs
         senders[i] = test_start(send_when_free, pool);
     }
     for (int round = 0; round < ROUNDS; round++) {
-        CHECK_STATUS(weir_pool_pause_until(pool, WEIR_FOREVER), WEIR_OK);
+        CHECK_STATUS(weir_pool_pause(pool, WEIR_FOREVER), WEIR_OK);
         CHECK_STATUS(weir_pool_resume(pool), WEIR_OK);
     }
     for (int i = 0; i < SENDERS; i++) {

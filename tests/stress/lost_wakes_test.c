@@ -129,7 +129,7 @@ static void consume(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    while (weir_queue_get(world.queue, &work) == WEIR_OK) {
+    while (weir_queue_get(world.queue, WEIR_FOREVER, &work) == WEIR_OK) {
         handle(&work);
         CHECK_STATUS(weir_queue_done(world.queue, &work), WEIR_OK);
     }
@@ -139,10 +139,10 @@ static void consume_done_get(void *arg)
 {
     (void)arg;
     struct weir_work work;
-    enum weir_status status = weir_queue_get(world.queue, &work);
+    enum weir_status status = weir_queue_get(world.queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
         handle(&work);
-        status = weir_queue_done_get(world.queue, &work);
+        status = weir_queue_done_get(world.queue, WEIR_FOREVER, &work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
 }
@@ -193,7 +193,7 @@ TEST(queue, "with one wake-up in ten lost all of 100,000 items are handled, and 
         test_join(threads[CONSUMERS + i]);
         wait_until_handled(&world.producers[i]);
     }
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < CONSUMERS; i++) {
         test_join(threads[i]);
     }

@@ -192,8 +192,8 @@ static void send_once(struct sender *sender)
         sender->sends[index]++;
     }
     if (post.ending != IS_DRAINED && one_in(&sender->random, 256)) {
-        uint32_t flags = one_in(&sender->random, 2) ? WEIR_CANCEL_WAIT : 0;
-        CHECK_STATUS(weir_pool_cancel(post.pool, envelope, flags, NULL), WEIR_OK);
+        int64_t timeout_ns = one_in(&sender->random, 2) ? WEIR_FOREVER : 0;
+        CHECK_STATUS(weir_pool_cancel(post.pool, envelope, timeout_ns, NULL), WEIR_OK);
     }
     if (one_in(&sender->random, 1024)) {
         sender->references[index] = NULL;

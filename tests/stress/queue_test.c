@@ -181,9 +181,9 @@ static void end_queue(const struct writer *writer)
 {
     bool is_first = writer->id == 0;
     if (is_first && world.ending == IS_DRAINED) {
-        CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+        CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     } else if (is_first && world.ending == IS_DRAINED_AND_SHUT_DOWN) {
-        enum weir_status status = weir_queue_shutdown_drain(world.queue);
+        enum weir_status status = weir_queue_shutdown_drain(world.queue, WEIR_FOREVER);
         CHECK(status == WEIR_OK || status == WEIR_ECANCELED);
     } else if (world.ending >= IS_SHUT_DOWN) {
         weir_queue_shutdown(world.queue);
@@ -233,7 +233,7 @@ static void work_one_by_one(struct writer *writer)
 {
     struct weir_work work;
     enum weir_status status;
-    while ((status = weir_queue_get(world.queue, &work)) == WEIR_OK) {
+    while ((status = weir_queue_get(world.queue, WEIR_FOREVER, &work)) == WEIR_OK) {
         process(writer, &work);
         finish(writer, &work);
     }
@@ -243,10 +243,10 @@ static void work_one_by_one(struct writer *writer)
 static void work_on_and_on(struct writer *writer)
 {
     struct weir_work work;
-    enum weir_status status = weir_queue_get(world.queue, &work);
+    enum weir_status status = weir_queue_get(world.queue, WEIR_FOREVER, &work);
     while (status == WEIR_OK) {
         process(writer, &work);
-        status = weir_queue_done_get(world.queue, &work);
+        status = weir_queue_done_get(world.queue, WEIR_FOREVER, &work);
     }
     CHECK_STATUS(status, WEIR_ESHUTDOWN);
 }
@@ -256,7 +256,8 @@ static void work_in_batches(struct writer *writer)
     struct weir_work works[BATCH];
     size_t count = 0;
     enum weir_status status;
-    while ((status = weir_queue_get_batch(world.queue, works, BATCH, &count)) == WEIR_OK) {
+    while ((status = weir_queue_get_batch(world.queue, WEIR_FOREVER, works, BATCH, &count)) ==
+           WEIR_OK) {
         CHECK(count >= 1 && count <= BATCH);
         for (size_t i = 0; i < count; i++) {
             process(writer, &works[i]);
@@ -270,8 +271,7 @@ static void work_in_batches(struct writer *writer)
 static bool work_for(struct writer *writer, int64_t while_ns)
 {
     struct weir_work work;
-    int64_t limit_ns = weir_clock_now(weir_clock_monotonic()) + while_ns;
-    enum weir_status status = weir_queue_get_until(world.queue, limit_ns, &work);
+    enum weir_status status = weir_queue_get(world.queue, while_ns, &work);
     if (status == WEIR_OK) {
         process(writer, &work);
         finish(writer, &work);
@@ -290,11 +290,11 @@ static void work_in_event_loop(struct writer *writer)
     CHECK_STATUS(weir_queue_fd(world.queue, &watched.fd), WEIR_OK);
     while (status != WEIR_ESHUTDOWN) {
         CHECK_INT(poll(&watched, 1, -1), ==, 1);
-        while ((status = weir_queue_try_get(world.queue, &work)) == WEIR_OK) {
+        while ((status = weir_queue_get(world.queue, 0, &work)) == WEIR_OK) {
             process(writer, &work);
             finish(writer, &work);
         }
-        CHECK(status == WEIR_EAGAIN || status == WEIR_ESHUTDOWN);
+        CHECK(status == WEIR_ETIMEDOUT || status == WEIR_ESHUTDOWN);
     }
 }
 
@@ -325,7 +325,7 @@ static void empty_queue(struct writer *writer)
         (void)work_for(writer, WEIR_MS(1));
         CHECK_STATUS(weir_queue_count(world.queue, &counts), WEIR_OK);
     }
-    CHECK_STATUS(weir_queue_shutdown_drain(world.queue), WEIR_OK);
+    CHECK_STATUS(weir_queue_shutdown_drain(world.queue, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_queue_count(world.queue, &counts), WEIR_OK);
     CHECK_INT(counts.dropped, ==, 0);
 }

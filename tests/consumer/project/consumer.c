@@ -17,9 +17,9 @@ static int use_queue(void)
     if (weir_queue_new(&options, &queue, NULL) != WEIR_OK ||
         weir_queue_add(queue, weir_key_string("once")) != WEIR_OK ||
         weir_queue_add(queue, weir_key_string("once")) != WEIR_OK ||
-        weir_queue_try_get(queue, &work) != WEIR_OK || work.key.size != 4 ||
+        weir_queue_get(queue, 0, &work) != WEIR_OK || work.key.size != 4 ||
         weir_queue_done(queue, &work) != WEIR_OK ||
-        weir_queue_try_get(queue, &work) != WEIR_EAGAIN) {
+        weir_queue_get(queue, 0, &work) != WEIR_ETIMEDOUT) {
         return 1;
     }
     weir_queue_free(queue);
