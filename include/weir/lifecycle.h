@@ -128,7 +128,7 @@ WEIR_API enum weir_status weir_pool_pause(weir_pool *pool, int64_t timeout_ns);
 WEIR_API enum weir_status weir_pool_resume(weir_pool *pool);
 
 /** Waits until the pool is idle, for timeout_ns at most. A pool is idle when no envelope is queued,
- * running or waiting, and no call of its ended function is under way. Periodic envelopes
+ * running or waiting, and no call of its ended or log function is under way. Periodic envelopes
  * that wait for their next firing do not count; envelopes that wait for a retry or were sent for
  * later do.
  *

@@ -19,7 +19,8 @@ enum weir_log_level {
 };
 
 /** Receives one message, a line without its newline, borrowed during the call. Any thread, possibly
- * several at once, with no lock held; must not call back into the object that logs. */
+ * several at once, with no lock held; must not call back into the object that logs, unless that
+ * allows it (a pool does). */
 typedef void weir_log_fn(enum weir_log_level level, const char *message, void *arg);
 
 WEIR_END_DECLS

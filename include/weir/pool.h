@@ -38,7 +38,8 @@ WEIR_BEGIN_DECLS
  * timeout and, in a pool made with WEIR_FULL_WAIT, all sends block.
  *
  * A call that waits for the pool to end, to pause or to become idle returns WEIR_ESTATE in a task,
- * stamp, hook or ended function of the pool, because the pool waits for these functions.
+ * stamp, hook, ended function or log function of the pool, because the pool waits for these
+ * functions.
  *
  * A worker's thread has the signal mask of the thread that starts the pool or makes it larger, and
  * so have the programs that tasks start: a program that wants its signals handled by threads of its
@@ -88,7 +89,8 @@ struct weir_pool_options {
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
     weir_clock *clock;               /**< Borrowed until free; NULL: weir_clock_monotonic(). */
     /** Optional; receives a line for each start and end, each resize of a running pool, pauses and
-     * resumes, panics, and runs past their time. */
+     * resumes, panics, and runs past their time. It may call the pool, and must not wait for a run
+     * (weir_pool_cancel() with a timeout). */
     weir_log_fn *log;
     void *log_arg;        /**< Passed to log; borrowed until free. */
     size_t workers;       /**< Count of threads; required, 1 to 4096. Tasks that block want many. */

@@ -11,7 +11,9 @@
 struct caller {
     weir_pool *pool;
     weir_scope *scope;
+    weir_envelope *envelope;
     atomic_int calls;
+    atomic_int ends;
     enum weir_status status; /* of the first call */
 };
 
@@ -132,6 +134,83 @@ TEST(ended_waits, "what waits for the pool is refused in its ended function, on 
     CHECK_STATUS(weir_pool_free(caller.pool), WEIR_OK);
     weir_envelope_unref(first);
     weir_envelope_unref(second);
+    task_fini(&task);
+}
+
+/* On the thread of whoever starts, pauses or ends the pool, or of its last worker. */
+static void call_from_log(enum weir_log_level level, const char *message, void *arg)
+{
+    struct caller *caller = arg;
+    CHECK(level != WEIR_LOG_ERROR && message != NULL);
+    check_waits_refused(caller->pool);
+    CHECK_STATUS(weir_pool_start(caller->pool), WEIR_ESTATE);
+    (void)atomic_fetch_add(&caller->calls, 1);
+}
+
+TEST(log_waits, "what waits for the pool is refused in its log function, on any thread")
+{
+    for (int is_busy = 0; is_busy < 2; is_busy++) {
+        struct task task;
+        task_init(&task);
+        weir_envelope *envelope = envelope_for(&task, 0);
+        struct caller caller = {.calls = 0};
+        struct weir_pool_options options = {0};
+        options.allocator = *test_allocator();
+        options.workers = 1;
+        options.log = call_from_log;
+        options.log_arg = &caller;
+        CHECK_STATUS(weir_pool_new(&options, &caller.pool, NULL), WEIR_OK);
+        CHECK_STATUS(weir_pool_start(caller.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_pause(caller.pool, 0), WEIR_OK);
+        CHECK_STATUS(weir_pool_resume(caller.pool), WEIR_OK);
+        CHECK_INT(atomic_load(&caller.calls), ==, 3);
+        if (is_busy) {
+            CHECK_STATUS(weir_pool_send(caller.pool, envelope), WEIR_OK);
+        }
+        CHECK_STATUS(weir_pool_drain(caller.pool), WEIR_OK);
+        CHECK_INT(atomic_load(&caller.calls), ==, 4);
+        CHECK_STATUS(weir_pool_free(caller.pool), WEIR_OK);
+        weir_envelope_unref(envelope);
+        task_fini(&task);
+    }
+}
+
+static void cancel_from_log(enum weir_log_level level, const char *message, void *arg)
+{
+    struct caller *caller = arg;
+    CHECK(level == WEIR_LOG_INFO && message != NULL);
+    if (atomic_fetch_add(&caller->calls, 1) == 0) {
+        CHECK_STATUS(weir_pool_cancel(caller->pool, caller->envelope, 0, NULL), WEIR_OK);
+    }
+}
+
+static void count_end(const struct weir_ended *ended, void *arg)
+{
+    struct caller *caller = arg;
+    CHECK_INT(ended->reason, ==, WEIR_ENDED_CANCELED);
+    (void)atomic_fetch_add(&caller->ends, 1);
+}
+
+TEST(log_ends, "what a log function cancels is told of before the call that logged returns")
+{
+    struct task task;
+    task_init(&task);
+    struct caller caller = {.envelope = envelope_for(&task, 0)};
+    struct weir_pool_options options = {0};
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.log = cancel_from_log;
+    options.log_arg = &caller;
+    options.ended = count_end;
+    options.ended_arg = &caller;
+    CHECK_STATUS(weir_pool_new(&options, &caller.pool, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(caller.pool, caller.envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_pause(caller.pool, 0), WEIR_OK);
+    CHECK_INT(atomic_load(&caller.calls), ==, 1);
+    CHECK_INT(atomic_load(&caller.ends), ==, 1);
+    CHECK_STATUS(weir_pool_free(caller.pool), WEIR_OK);
+    weir_envelope_unref(caller.envelope);
+    CHECK_INT(counter_value(&task.released), ==, 1);
     task_fini(&task);
 }
 

@@ -141,6 +141,22 @@ bool weiri_pool_needs_caller_locked(weir_pool *pool)
     return weiri_pool_self_locked(pool) != NULL || find_outermost_locked(pool) != NULL;
 }
 
+void weiri_ended_enter_locked(weir_pool *pool, struct weiri_endings *endings)
+{
+    endings->thread = weiri_thread_current();
+    weiri_list_init(&endings->link);
+    weiri_list_insert_before(&pool->tellers, &endings->link);
+}
+
+void weiri_ended_leave_locked(weir_pool *pool, struct weiri_endings *endings)
+{
+    weir_envelope *envelope;
+    while ((envelope = first_of(endings)) != NULL) {
+        tell_locked(pool, envelope);
+    }
+    weiri_list_remove(&endings->link);
+}
+
 void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings)
 {
     weir_envelope *envelope;
@@ -154,11 +170,6 @@ void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings)
         }
         return;
     }
-    endings->thread = weiri_thread_current();
-    weiri_list_init(&endings->link);
-    weiri_list_insert_before(&pool->tellers, &endings->link);
-    while ((envelope = first_of(endings)) != NULL) {
-        tell_locked(pool, envelope);
-    }
-    weiri_list_remove(&endings->link);
+    weiri_ended_enter_locked(pool, endings);
+    weiri_ended_leave_locked(pool, endings);
 }

@@ -44,6 +44,11 @@ void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
  */
 void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings) WEIRI_POOL_LOCKED;
 
+/* The thread calls the user between these two: calls that wait for the pool are refused to it, and
+ * flights that it ends are told of by the latter. A thread may be in several such pairs. */
+void weiri_ended_enter_locked(weir_pool *pool, struct weiri_endings *endings) WEIRI_POOL_LOCKED;
+void weiri_ended_leave_locked(weir_pool *pool, struct weiri_endings *endings) WEIRI_POOL_LOCKED;
+
 /* Makes the envelope free for other pools, if it is not in flight and all its ends were told. */
 void weiri_envelope_disown_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED;
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 #include "base/backtrace.h"
-#include "pool/pool.h"
+#include "pool/ended.h"
 
 #define LINE_SIZE 512
 
-void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char *format, ...)
+void weiri_pool_log(weir_pool *pool, enum weir_log_level level, const char *format, ...)
 {
     if (pool->options.log == NULL) {
         return;
@@ -26,13 +26,21 @@ void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char
     va_start(arguments, format);
     (void)vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
     va_end(arguments);
+    struct weiri_endings endings; /* of what the user's function ends */
+    weiri_endings_init(&endings);
+    weiri_pool_lock(pool);
+    weiri_ended_enter_locked(pool, &endings);
+    weiri_pool_unlock(pool);
     pool->options.log(level, line, pool->options.log_arg);
+    weiri_pool_lock(pool);
+    weiri_ended_leave_locked(pool, &endings);
+    weiri_pool_unlock(pool);
 }
 
 void weiri_pool_log_panic(const weir_context *context, const char *message, void *const *frames,
                           int count)
 {
-    const weir_pool *pool = context->contexts->pool;
+    weir_pool *pool = context->contexts->pool;
     if (pool->options.log == NULL) {
         return;
     }

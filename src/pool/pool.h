@@ -109,7 +109,7 @@ struct weir_pool {
     size_t admitted_count WEIRI_GUARDED_BY(mutex);
 
     struct weiri_list senders WEIRI_GUARDED_BY(mutex); /* that wait for capacity; in order */
-    struct weiri_list tellers WEIRI_GUARDED_BY(mutex); /* threads that tell of ends */
+    struct weiri_list tellers WEIRI_GUARDED_BY(mutex); /* threads that tell of ends, or log */
 
     struct weiri_worker *workers WEIRI_GUARDED_BY(mutex);  /* all records */
     struct weiri_waiters sleepers WEIRI_GUARDED_BY(mutex); /* workers with nothing to run */
@@ -216,7 +216,7 @@ void weiri_pool_announce_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 /* --- the log (log.c) --- */
 
 /* Logs one line about the pool, with its name. Not with the mutex held. */
-void weiri_pool_log(const weir_pool *pool, enum weir_log_level level, const char *format, ...)
+void weiri_pool_log(weir_pool *pool, enum weir_log_level level, const char *format, ...)
     WEIR_PRINTF(3, 4);
 /* Logs that the context's run panicked or crashed, with a line for each address. */
 weiri_panicked_fn weiri_pool_log_panic;
