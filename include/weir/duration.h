@@ -14,7 +14,14 @@ WEIR_BEGIN_DECLS
 /** @file
  * Durations and times are signed 64-bit nanoseconds everywhere in weir. A time is a reading of one
  * clock (weir/clock.h). Jobs (weir/job.h) and cron expressions (weir/cron.h) use wall-clock times,
- * in nanoseconds since the Unix epoch. */
+ * in nanoseconds since the Unix epoch.
+ *
+ * What 0 means depends on the kind of limit:
+ * - A timeout of a call (timeout_ns) of 0 or less: the call does not wait.
+ * - An option that limits runs or counts (deadline_ns, capacity, group_limit, rate): there is no
+ *   limit.
+ * - An option that must have some value (key_size_max, retry_base_ns, time_limit_ns): the default,
+ *   which its comment names. */
 
 /** The integer n, evaluated once. Another number is a compiler error, since only integers have a
  * remainder: WEIR_MS(0.5) would be 0 otherwise. For the macros below. */

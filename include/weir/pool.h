@@ -41,6 +41,9 @@ WEIR_BEGIN_DECLS
  * stamp, hook, ended function or log function of the pool, because the pool waits for these
  * functions.
  *
+ * The mutex of a pool is not fair, and envelopes that become due at one moment are queued in one
+ * hold of it, as the items of a queue (weir/queue.h).
+ *
  * A worker's thread has the signal mask of the thread that starts the pool or makes it larger, and
  * so have the programs that tasks start: a program that wants its signals handled by threads of its
  * own blocks them there. A task must not end its thread (pthread_exit(), pthread_cancel()), nor
@@ -59,7 +62,9 @@ enum weir_when_full {
     WEIR_FULL_WAIT = 1,
     /** The envelope that has been queued longest is dropped, with its pending time, and its slot
      * goes to the new one. The send is refused with WEIR_EFULL if nothing is queued (all run or
-     * wait for their times), and in any case if it is weir_pool_send_all(). */
+     * wait for their times), and in any case if it is weir_pool_send_all(). A slot that has come
+     * free is held for the sender that waits first in weir_pool_send_wait(): meanwhile another
+     * send finds the pool full. */
     WEIR_FULL_DROP_OLDEST = 2
 };
 

@@ -47,6 +47,11 @@ WEIR_BEGIN_DECLS
  * items wakes the next one. If the kernel does not schedule a woken consumer, queued items wait
  * although other consumers sleep: give all consumers of a queue the same priority.
  *
+ * The mutex of a queue is not fair: a thread that calls in a loop may get it many times before one
+ * that waits for it. Items that become due at one moment are queued by one call, in one hold of the
+ * mutex, and every other call waits meanwhile: a million take half a second and more. A program
+ * that has so many spreads their times.
+ *
  * An add coalesces with an earlier one if it causes no processing of its own, because the one that
  * was asked earlier is still to come: an add at once, where the item is queued or
  * processing-and-dirty; an add for a time, where the item waits and keeps its pending time. A
