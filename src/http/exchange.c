@@ -275,8 +275,10 @@ static enum weir_status send_to_worker(struct exchange *exchange)
     (void)pthread_mutex_unlock(&exchange->shared->mutex);
     enum weir_status status = weir_pool_run(exchange->shared->workers[exchange->route->kind], work,
                                             exchange, release_payload);
-    if (status != WEIR_OK) {
-        release(exchange);
+    if (status != WEIR_OK) { /* the connection has another reference */
+        (void)pthread_mutex_lock(&exchange->shared->mutex);
+        exchange->references--;
+        (void)pthread_mutex_unlock(&exchange->shared->mutex);
     }
     return status;
 }
