@@ -158,6 +158,31 @@ TEST(retry_stop, "a retry that a stop meets is run or dropped, and told once, wh
     explorer_must_pass(retry_against_stop, NULL, NULL);
 }
 
+static struct record one_shot;
+
+static void one_shot_against_stop(void *arg)
+{
+    struct weiri_thread stopper;
+    (void)arg;
+    world_init(1, 1);
+    one_shot = (struct record){.asked = 1};
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&stopper, "stopper", stop);
+    enum weir_status status = weir_pool_run(world.pool, note_run, &one_shot, release);
+    weiri_thread_join(&stopper);
+    CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
+    CHECK_INT(one_shot.released, ==, status == WEIR_OK);
+    CHECK_INT(one_shot.ends, ==, status == WEIR_OK);
+    CHECK_INT(one_shot.runs + one_shot.told, ==, status == WEIR_OK);
+    end_world();
+}
+
+TEST(one_shot_stop,
+     "a one-shot task that a stop meets is run, dropped, or refused with its payload")
+{
+    explorer_must_pass(one_shot_against_stop, NULL, NULL);
+}
+
 static void cancel_first(void *arg)
 {
     (void)arg;
