@@ -100,7 +100,7 @@ struct weir_consumer_options {
     void *arg;                /**< Passed to handler, after_run and explain; borrowed until free. */
     /** Attempts are reservations: a job that failed in the last one, or whose worker died in it, is
      * buried. Delays are computed from the attempts, which the store keeps, so that they survive
-     * the process. */
+     * the process. A cluster counts whole seconds: the delay with its jitter is rounded up. */
     struct weir_retry retry;
     weir_limiter *limiter; /**< Optional; borrowed until free: says the delays of retries in place
                               of retry, exactly, asked with the job's id as key; where it fails,
