@@ -118,10 +118,7 @@ static int print_runs(const char *text, size_t size, void *arg)
 /* Pending envelopes are kept for the next start. */
 static int restart(weir_pool *pool)
 {
-    struct weir_end_options end = {0};
-    end.mode = WEIR_END_STOP;
-    end.flags = WEIR_END_KEEP;
-    if (weir_pool_end(pool, &end) != WEIR_OK) {
+    if (weir_pool_end(pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER) != WEIR_OK) {
         return 1;
     }
     struct weir_pool_counts counts;
@@ -155,7 +152,7 @@ int main(void)
     }
     if (!failed) {
         wait_for_runs(4); /* the report's second run */
-        failed = weir_pool_drain(pool) ||
+        failed = weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER) ||
                  weir_metrics_write(options.metrics, print_runs, NULL) != WEIR_EUSER;
     }
     weir_pool_free(pool);

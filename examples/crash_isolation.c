@@ -78,7 +78,7 @@ int main(void)
         status = send_document(pool, documents[i]);
     }
     if (status == WEIR_OK) {
-        status = weir_pool_drain(pool);
+        status = weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     }
     weir_pool_free(pool);
     return status == WEIR_OK ? 0 : 1;

@@ -51,7 +51,7 @@ static enum weir_status send_mails(weir_broker *broker, struct weir_error *error
     if (status == WEIR_OK) {
         status = weir_consumer_start(consumer, error);
         if (status == WEIR_OK) {
-            status = weir_consumer_wait(consumer, error);
+            status = weir_consumer_wait(consumer, WEIR_FOREVER, error);
         }
         weir_consumer_free(consumer);
     }

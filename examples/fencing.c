@@ -69,7 +69,7 @@ static enum weir_status run(weir_broker *broker, struct account *account, struct
         status = weir_consumer_start(consumer, error);
     }
     if (status == WEIR_OK) {
-        status = weir_consumer_wait(consumer, error);
+        status = weir_consumer_wait(consumer, WEIR_FOREVER, error);
     }
     weir_consumer_free(consumer);
     return status;

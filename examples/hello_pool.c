@@ -43,7 +43,7 @@ int main(void)
     int failed = weir_pool_new(&options, &pool, NULL) || weir_pool_start(pool) ||
                  post(pool, anna) || post(pool, bert) ||
                  weir_pool_wait_idle(pool, WEIR_FOREVER) || /* a drain drops retries that wait */
-                 weir_pool_drain(pool);
+                 weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     weir_pool_free(pool);
     return failed;
 }

@@ -63,7 +63,8 @@ int main(void)
             weir_envelope_unref(envelope);
         }
     }
-    failed = failed || weir_pool_start(pool) || weir_pool_drain(pool);
+    failed =
+        failed || weir_pool_start(pool) || weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     weir_pool_free(pool);
     weir_clock_free(clock);
     return failed;

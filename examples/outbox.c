@@ -77,7 +77,7 @@ static enum weir_status mail_all(struct shop *shop)
         status = weir_consumer_start(consumer, &shop->error);
     }
     if (status == WEIR_OK) {
-        status = weir_consumer_wait(consumer, &shop->error);
+        status = weir_consumer_wait(consumer, WEIR_FOREVER, &shop->error);
     }
     weir_consumer_free(consumer);
     return status;

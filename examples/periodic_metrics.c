@@ -76,7 +76,8 @@ int main(void)
         wait_for_runs(run);
         failed = weir_clock_advance(load.clock, WEIR_SECONDS(15)) != WEIR_OK;
     }
-    failed = failed || weir_pool_drain(pool); /* nothing is left: the last run said WEIR_ESTOP */
+    /* Nothing is left: the last run said WEIR_ESTOP. */
+    failed = failed || weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     struct weir_pool_counts counts;
     if (!failed && weir_pool_count(pool, &counts) == WEIR_OK) {
         printf("%llu runs, %llu stopped, %llu dropped\n", (unsigned long long)counts.runs,

@@ -61,7 +61,7 @@ static enum weir_status run(weir_pool *pool, weir_envelope *envelope)
     }
     if (status == WEIR_OK) {
         (void)sem_wait(&imported_all); /* a pool that drains makes no retries any more */
-        status = weir_pool_drain(pool);
+        status = weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     }
     return status;
 }

@@ -29,7 +29,7 @@ static enum weir_status consume(weir_broker *broker, struct weir_error *error)
     if (status == WEIR_OK) {
         status = weir_consumer_start(consumer, error);
         if (status == WEIR_OK) {
-            status = weir_consumer_wait(consumer, error);
+            status = weir_consumer_wait(consumer, WEIR_FOREVER, error);
         }
         weir_consumer_free(consumer);
     }

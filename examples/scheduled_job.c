@@ -28,7 +28,7 @@ static int make_report(weir_context *context, const struct weir_job *job, void *
         (void)printf("report %d: %.*s\n", runs, (int)job->body_size, (const char *)job->body);
     }
     if (runs == 3) {
-        weir_consumer_stop(report->consumer);
+        (void)weir_consumer_end(report->consumer, WEIR_END_FINISH, 0, NULL);
     }
     return WEIR_OK;
 }
@@ -52,7 +52,7 @@ static enum weir_status run(weir_broker *broker, struct report *report, struct w
         status = weir_consumer_start(report->consumer, error);
     }
     if (status == WEIR_OK) {
-        status = weir_consumer_wait(report->consumer, error);
+        status = weir_consumer_wait(report->consumer, WEIR_FOREVER, error);
     }
     weir_consumer_free(report->consumer);
     return status == WEIR_OK ? weir_broker_schedule_remove(broker, "report", error) : status;

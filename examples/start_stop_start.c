@@ -61,23 +61,22 @@ int main(void)
     CHECK(weir_pool_start(pool));
     CHECK(weir_pool_send_after(pool, reminder, WEIR_SECONDS(60)));
 
-    struct weir_end_options end = {0};
-    end.flags = WEIR_END_KEEP; /* a drain that keeps waiting envelopes */
-    CHECK(weir_pool_end(pool, &end));
+    /* A drain that keeps waiting envelopes. */
+    CHECK(weir_pool_end(pool, WEIR_END_DRAIN, WEIR_END_KEEP, WEIR_FOREVER));
     (void)printf("drained; a send now: %s\n",
                  weir_status_name((int)weir_pool_send(pool, greeting)));
 
     CHECK(weir_pool_start(pool));
     (void)printf("started again\n");
     CHECK(weir_clock_advance(clock, WEIR_SECONDS(60)));
-    CHECK(weir_pool_drain(pool));
+    CHECK(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER));
 
     CHECK(weir_pool_start(pool));
     CHECK(weir_pool_send_after(pool, reminder, WEIR_SECONDS(60)));
-    CHECK(weir_pool_stop(pool));
+    CHECK(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER));
     (void)printf("stopped\n");
 
-    CHECK(weir_pool_terminate(pool));
+    CHECK(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER));
     (void)printf("terminated; a start now: %s\n", weir_status_name((int)weir_pool_start(pool)));
     weir_envelope_unref(greeting);
     weir_envelope_unref(reminder);

@@ -93,7 +93,8 @@ int main(void)
     for (int i = 0; i < 3 && !failed; i++) {
         failed = weir_pool_run(pool, handle, &messages[i], NULL) != WEIR_OK;
     }
-    failed = failed || weir_pool_start(pool) || weir_pool_drain(pool);
+    failed =
+        failed || weir_pool_start(pool) || weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     weir_pool_free(pool);
     return failed;
 }

@@ -30,6 +30,7 @@ FAULTS = {
     "uint64_t": ["zero", "most"],
     "uint32_t": ["most"],
     "enum weir_drop_reason": ["unknown"],
+    "enum weir_end_mode": ["unknown"],
     "double": ["negative", "not_finite"],
     "const struct weir_allocator *": ["null", "partial"],
     "weir_invoke_fn *": ["null"],
@@ -43,7 +44,7 @@ FAULTS = {
 # Fields of structs of options that can be wrong, by type; and callbacks that are required, or go with other fields only.
 FIELD_TYPES = {"int64_t", "uint64_t", "size_t", "uint32_t", "int32_t", "struct weir_allocator", "const char *",
                "struct weir_key", "const struct weir_stamp *", "weir_cron *", "weir_metrics *", "weir_scope *",
-               "weir_invoke_fn *", "weir_overdue_fn *", "weir_running_fn *"}
+               "weir_invoke_fn *", "weir_overdue_fn *"}
 # Structs that are parts of others.
 PARTS = {"const struct weir_schedule *": "weir_schedule", "const struct weir_isolation *": "weir_isolation",
          "struct weir_retry": "weir_retry"}

@@ -29,7 +29,7 @@ BELOW = {
 
 # The room that each public header belongs to.
 PUBLIC = {
-    "base": {"allocator", "clock", "duration", "error", "export", "key", "log", "retry", "status", "version"},
+    "base": {"allocator", "clock", "duration", "end", "error", "export", "key", "log", "retry", "status", "version"},
     "context": {"context", "panic", "scope"},
     "cron": {"cron", "schedule"},
     "metrics": {"metrics"},

@@ -171,8 +171,7 @@ static int64_t consume(weir_broker *broker, struct runs *runs)
     while (atomic_load(&runs->end_ns) == 0) {
         bench_sleep(1000000);
     }
-    weir_consumer_stop(consumer);
-    BENCH_OK(weir_consumer_wait(consumer, NULL));
+    BENCH_OK(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL));
     weir_consumer_free(consumer);
     BENCH_CHECK_COUNT(atomic_load(&runs->count), runs->expected);
     return atomic_load(&runs->end_ns) - start;

@@ -178,8 +178,7 @@ static void wait_for_runs(const struct runs *runs, size_t count)
 
 static void end_consumer(weir_consumer *consumer)
 {
-    weir_consumer_stop(consumer);
-    BENCH_OK(weir_consumer_wait(consumer, NULL));
+    BENCH_OK(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL));
     weir_consumer_free(consumer);
 }
 
@@ -258,7 +257,7 @@ static void work_all(struct runs *runs, size_t each)
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     BENCH_OK(weir_consumer_new(broker, "bench", &options, &consumer, NULL));
     BENCH_OK(weir_consumer_start(consumer, NULL));
-    BENCH_OK(weir_consumer_wait(consumer, NULL));
+    BENCH_OK(weir_consumer_wait(consumer, WEIR_FOREVER, NULL));
     weir_consumer_free(consumer);
     weir_broker_close(broker);
 }

@@ -38,7 +38,7 @@ static void periodic(struct bench_run *run)
                  (double)(bench_cpu() - cpu) / (double)(bench_now() - start) * 100);
     runs = bench_pool_counts(pool).runs - runs;
     BENCH_CHECK(runs >= (SECONDS - 1) * count);
-    BENCH_OK(weir_pool_stop(pool));
+    BENCH_OK(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER));
     weir_pool_free(pool);
     for (size_t i = 0; i < count; i++) {
         weir_envelope_unref(envelopes[i]);

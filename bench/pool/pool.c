@@ -104,7 +104,7 @@ static void send_each(struct bench_run *run, size_t count, size_t workers, bool 
     for (size_t i = 0; i < count; i++) {
         BENCH_OK(weir_pool_send(pool, envelopes[i]));
     }
-    BENCH_OK(weir_pool_drain(pool));
+    BENCH_OK(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER));
     bench_span(run, start, count);
     bench_check_ran(ran, count);
     weir_pool_free(pool);
@@ -141,7 +141,7 @@ static void send_full(struct bench_run *run)
         BENCH_OK(weir_pool_send(pool, envelope));
     }
     bench_span(run, start, count);
-    BENCH_OK(weir_pool_drain(pool));
+    BENCH_OK(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER));
     BENCH_CHECK(bench_pool_counts(pool).dropped == 0);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);

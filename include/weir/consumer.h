@@ -8,6 +8,7 @@
 
 #include <weir/broker.h>
 #include <weir/context.h>
+#include <weir/end.h>
 #include <weir/export.h>
 #include <weir/job.h>
 #include <weir/limiter.h>
@@ -29,7 +30,7 @@ typedef struct weir_consumer weir_consumer;
 
 /** Handles one job; job is valid during the call. Runs on a worker's thread with no lock held.
  * WEIR_OK: the job is deleted. WEIR_ESTOP: it is buried at once. WEIR_ECANCELED once the consumer
- * was asked to stop: it is given back as if it had not been reserved. WEIR_EAGAIN: the handler
+ * is ending: it is given back as if it had not been reserved. WEIR_EAGAIN: the handler
  * could not begin, for lack of processes, descriptors or the like: the same, but it comes back, and
  * the worker takes another, a second later; or, where weir_job_describe() told a retry_ns, the job
  * comes back after that, and the worker goes on. Anything else: a failure. The context ends at the
@@ -147,15 +148,41 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *consumer,
                                                              struct weir_error *ret_error);
 
-/** Waits until the consumer has ended: after a stop, by itself (WEIR_CONSUMER_UNTIL_EMPTY), or
- * because the store failed for good, which is the error it returns. Not from a handler. Errors:
- * also WEIR_ESTATE (never started), WEIR_EINVAL, WEIR_EFORKED.
+/** Ends a consumer, as weir_pool_end() does a pool: of several ends the strongest counts. It
+ * reserves nothing more from then on. What is reserved and not begun is run by a drain; any other
+ * mode gives it back as if it had not been reserved. A drain and a finish let running handlers go
+ * on to their end; a stop and a termination, which are the same here, cancel their contexts. A
+ * cluster whose Redis is away is told of ends for five seconds more; then these jobs are left to
+ * run again, and the log names them.
+ *
+ * With a timeout of 0 or less it returns once the end has begun. Else it waits as
+ * weir_consumer_wait() does, with its errors, and not from after_run. Thread-safe; not
+ * async-signal-safe: a program reads its signals from a descriptor (signalfd(2)), beside
+ * weir_consumer_fd(). Errors: WEIR_ECANCELED (a drain or finish: a stronger end came before or
+ * meanwhile), WEIR_ESTATE (never started; or with a timeout, from a handler), WEIR_EINVAL,
+ * WEIR_EFORKED. */
+WEIR_API enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode mode,
+                                            int64_t timeout_ns, struct weir_error *ret_error);
+
+/** Waits until the consumer has ended: after weir_consumer_end(), by itself
+ * (WEIR_CONSUMER_UNTIL_EMPTY), or because the store failed for good, which is the error it returns;
+ * for timeout_ns at most. Not from after_run. Errors: also WEIR_ETIMEDOUT (it has not ended; with a
+ * timeout of 0 too), WEIR_ESTATE (never started; or from a handler, unless the timeout is 0),
+ * WEIR_EINVAL, WEIR_EFORKED.
  *
  * A store that is full, locked by others for too long, or a lack of memory is waited for: tried
  * again with growing pauses of at most 5 s, and logged. So is damage in the store's file, unless
  * WEIR_CONSUMER_UNTIL_EMPTY is set; indexes are repaired (weir/broker.h). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
+                                                            int64_t timeout_ns,
                                                             struct weir_error *ret_error);
+
+/** A descriptor for event loops, readable once the consumer has ended: weir_consumer_wait() does
+ * not wait any more. The first call makes it, and it belongs to the consumer: it is only to be
+ * polled, until the consumer is freed. Errors: WEIR_EIO (no descriptors are left), WEIR_ENOMEM,
+ * WEIR_EINVAL, WEIR_EFORKED. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,
+                                                          struct weir_error *ret_error);
 
 /** Counts the jobs that an SQLite store has buried for this consumer without a run: workers died in
  * all of their attempts, or their bodies were damaged. after_run is told of each, or the log where
@@ -163,15 +190,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consu
  * end. */
 WEIR_API uint64_t weir_consumer_buried(const weir_consumer *consumer);
 
-/** Asks the consumer to end: nothing more is reserved, running handlers go on to their end (a
- * second call cancels their contexts), jobs reserved but not started go back at once. A cluster
- * whose Redis is away is told of ends for five seconds more; then these jobs are left to run again,
- * and the log names them. Does not block; thread-safe; to be followed by weir_consumer_wait(). Not
- * async-signal-safe. */
-WEIR_API void weir_consumer_stop(weir_consumer *consumer);
-
-/** Frees a consumer; one that runs is stopped twice and waited for. Takes NULL. Not from a handler.
- * In a child after fork() it does nothing. */
+/** Frees a consumer; one that runs is stopped (WEIR_END_STOP) and waited for. Takes NULL. Not from
+ * a handler. In a child after fork() it does nothing. */
 WEIR_API void weir_consumer_free(weir_consumer *consumer);
 
 WEIR_END_DECLS

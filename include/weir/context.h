@@ -47,7 +47,7 @@ WEIR_API int64_t weir_context_remaining(weir_context *context);
 
 /** Whether the task may go on. It may return this status as its own. Cheap: no system call beyond
  * reading the clock, and not that without a deadline. Errors: WEIR_ECANCELED (it was cancelled, by
- * weir_pool_stop(), weir_context_cancel() and the like), else WEIR_ETIMEDOUT (its deadline has
+ * WEIR_END_STOP, weir_context_cancel() and the like), else WEIR_ETIMEDOUT (its deadline has
  * passed); WEIR_EINVAL. */
 WEIR_API enum weir_status weir_context_check(weir_context *context);
 
@@ -76,10 +76,10 @@ WEIR_API void *weir_context_get(weir_context *context, const void *key);
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_sleep(weir_context *context,
                                                             int64_t delay_ns);
 
-/** Cancels this run alone, as weir_pool_stop() cancels all: for a thread that learns that the work
- * is no longer wanted. Thread-safe, does not block. The caller ensures that the run
- * lasts until the call has returned, for instance by a lock that the task also takes before it
- * returns, to take back the pointer it gave away. NULL is ignored. */
+/** Cancels this run alone, as a stop of the pool cancels all: for a thread that learns that the
+ * work is no longer wanted. Thread-safe, does not block. The caller ensures that the run lasts
+ * until the call has returned, for instance by a lock that the task also takes before it returns,
+ * to take back the pointer it gave away. NULL is ignored. */
 WEIR_API void weir_context_cancel(weir_context *context);
 
 WEIR_END_DECLS

@@ -29,8 +29,9 @@ enum weir_ended_reason {
     WEIR_ENDED_CANCELED = 5,   /**< It was cancelled, or its last run returned WEIR_ECANCELED. */
     WEIR_ENDED_DISPLACED = 6,  /**< A later one took its slot (WEIR_FULL_DROP_OLDEST). */
     WEIR_ENDED_DRAINED = 7,    /**< It was to run later, or was kept; the pool was drained. */
-    WEIR_ENDED_STOPPED = 8,    /**< The pool was stopped. */
-    WEIR_ENDED_TERMINATED = 9, /**< The pool was terminated, or freed. */
+    WEIR_ENDED_FINISHED = 8,   /**< The pool was finished (WEIR_END_FINISH). */
+    WEIR_ENDED_STOPPED = 9,    /**< The pool was stopped. */
+    WEIR_ENDED_TERMINATED = 10 /**< The pool was terminated, or freed. */
 };
 
 /** An end. */

@@ -87,7 +87,7 @@ struct weir_failure {
  * which the envelope runs again; 0 and every other negative number: at once, behind all queued
  * envelopes. A retry past retry.attempts is a drop; so is a hook that panics. The envelope counts
  * as running until the answer has been obeyed, so a retry needs no slot of the capacity. One while
- * the pool drains or stops is dropped, unless that end keeps it (WEIR_END_KEEP). Limited in time as
+ * the pool ends is dropped, unless that end keeps it (WEIR_END_KEEP). Limited in time as
  * struct weir_pool_options says: after a time-out it has its own time, since the task's is spent.
  */
 typedef int64_t weir_failure_fn(weir_context *context, weir_envelope *envelope,

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <weir/end.h>
 #include <weir/envelope.h>
 #include <weir/export.h>
 #include <weir/pool.h>
@@ -17,22 +18,20 @@ WEIR_BEGIN_DECLS
  * The states of a pool: init -> running -> stopping -> stopped -> running …, and terminated, from
  * which nothing returns.
  *
- * The calls below and weir_pool_start(), weir_pool_drain() and weir_pool_stop() may be made from
- * any thread, any number of times and at once: they take effect one after the other. What a call
- * does in each state:
+ * The calls below and weir_pool_start() may be made from any thread, any number of times and at
+ * once: they take effect one after the other. What a call does in each state, where it waits:
  *
- * | call      | init       | running      | stopping         | stopped        | terminated     |
- * |-----------|------------|--------------|------------------|----------------|----------------|
- * | send      | kept       | run          | WEIR_ESHUTDOWN   | WEIR_ESHUTDOWN | WEIR_ESHUTDOWN |
- * | start     | running    | WEIR_ESTATE  | waits, running   | running        | WEIR_ESTATE    |
- * | drain     | WEIR_ESTATE| stopped      | waits with it    | as it ended    | as it ended    |
- * | stop      | WEIR_ESTATE| stopped      | makes it a stop  | WEIR_OK        | WEIR_OK        |
- * | terminate | terminated | terminated   | makes it a stop  | terminated     | WEIR_OK        |
- * | resize    | next start | at once      | next start       | next start     | WEIR_ESTATE    |
- * | pause, resume | next start | at once  | next start       | next start     | WEIR_ESTATE    |
+ * | call          | init        | running     | stopping       | stopped        | terminated     |
+ * |---------------|-------------|-------------|----------------|----------------|----------------|
+ * | send          | kept        | run         | WEIR_ESHUTDOWN | WEIR_ESHUTDOWN | WEIR_ESHUTDOWN |
+ * | start         | running     | WEIR_ESTATE | waits, running | running        | WEIR_ESTATE    |
+ * | drain, finish | WEIR_ESTATE | stopped     | joins the end  | as it ended    | as it ended    |
+ * | stop          | WEIR_ESTATE | stopped     | joins the end  | WEIR_OK        | WEIR_OK        |
+ * | terminate     | terminated  | terminated  | joins the end  | terminated     | WEIR_OK        |
+ * | resize, pause, resume | next start | at once | next start  | next start     | WEIR_ESTATE    |
  *
- * "As it ended" is WEIR_ECANCELED if a stop or a termination came while the pool was running or
- * stopping, whether or not it dropped anything; else WEIR_OK. A start during a termination is
+ * "As it ended" is WEIR_ECANCELED if a stronger end came while the pool was running or stopping,
+ * whether or not it dropped or cancelled anything; else WEIR_OK. A start during a termination is
  * refused with WEIR_ESTATE. */
 
 /** The states. The numbers are part of the ABI. */
@@ -47,61 +46,43 @@ enum weir_pool_state {
 /** Returns the state at one moment during the call; terminated for NULL. */
 WEIR_API enum weir_pool_state weir_pool_state(weir_pool *pool);
 
-/** How a pool is ended. */
-enum weir_end_mode {
-    /** Queued envelopes are run, waiting ones are dropped; running tasks go on. */
-    WEIR_END_DRAIN = 0,
-    /** Queued and waiting envelopes are dropped, running tasks are cancelled. */
-    WEIR_END_STOP = 1,
-    /** As a stop, and for good. */
-    WEIR_END_TERMINATE = 2
-};
-
 /** Flags of an end. */
 enum weir_end_flags {
-    /** Returns at once; the pool is stopping until its last worker has ended. Allowed to a task of
-     * the pool itself. */
-    WEIR_END_NO_WAIT = 1,
     /** Nothing is dropped but kept for the next start, with its slots: queued envelopes, pending
      * times, the next runs of periodic envelopes, retries that failure hooks ask for meanwhile.
-     * Nothing comes due until then; a time that has passed by then is due at once. An end without
-     * this flag drops it, at the same time or later. Not with WEIR_END_TERMINATE. */
-    WEIR_END_KEEP = 2
+     * Nothing comes due until then; a time that has passed by then is due at once. Not with
+     * WEIR_END_TERMINATE. */
+    WEIR_END_KEEP = 1
 };
 
-/** Called for each envelope that still runs when weir_pool_end() has reached its limit; envelope is
- * valid during the call. On the caller's thread, with no lock held; arg is running_arg. */
-typedef void weir_running_fn(weir_envelope *envelope, void *arg);
-
-/** How to end a pool. Zero means the default of every field. */
-struct weir_end_options {
-    uint32_t mode;    /**< Of enum weir_end_mode. */
-    uint32_t flags;   /**< Of enum weir_end_flags. */
-    int64_t limit_ns; /**< The wait for the workers ends when the pool's clock shows this; 0: no
-                           limit. */
-    weir_running_fn *running; /**< Optional: is told of what still runs then. */
-    void *running_arg;        /**< Passed to running; borrowed during the call. */
-};
-
-/** Ends a pool; weir_pool_drain() and weir_pool_stop() are the common forms of it. options NULL: a
- * drain that waits.
+/** Ends a pool: refuses further sends, and waits until no worker is left, for timeout_ns of its
+ * clock at most. flags: of enum weir_end_flags.
  *
- * With a limit it returns WEIR_ETIMEDOUT when that has passed: the end goes on, running and the log
- * were told which envelopes still run, and the call can be made again, also with another mode. weir
- * does not end a task by force: a task that does not call weir_context_check() keeps the pool
- * stopping.
+ * Of several ends the strongest mode counts, whichever comes first, and WEIR_END_KEEP only where
+ * all have it: one without it drops what others have kept, also when the pool has stopped. What is
+ * dropped is released at once, also while a task still runs; further runs of a running envelope are
+ * dropped when its run ends. A pause stays as it is, but for a drain.
  *
- * Errors: WEIR_ETIMEDOUT; WEIR_ECANCELED (a drain: a stop came before or meanwhile); WEIR_ESTATE (a
- * drain or stop of a pool that was never started; or from a task of the pool, without
- * WEIR_END_NO_WAIT), WEIR_ERANGE (limit_ns negative), WEIR_EINVAL (pool NULL; options with an
- * unknown mode or flag, or that do not go together). */
-WEIR_API enum weir_status weir_pool_end(weir_pool *pool, const struct weir_end_options *options);
+ * With a timeout of 0 or less it returns once the end has begun, which a task of the pool may do
+ * too; the pool is stopping until its last worker has ended. When a timeout passes, the end goes
+ * on, the log is told which envelopes still run (weir_pool_snapshot() shows them), and the call can
+ * be made again, also with another mode. weir does not end a task by force: one that does not call
+ * weir_context_check() keeps the pool stopping.
+ *
+ * Errors: WEIR_ETIMEDOUT (the time has passed, and was not 0); WEIR_ECANCELED (a drain or finish: a
+ * stronger end came before or meanwhile; the workers have ended all the same, unless the timeout
+ * was 0); WEIR_ESTATE (of a pool that was never started, except a termination; or from a task of
+ * the pool, with a timeout), WEIR_EINVAL (pool NULL, an unknown mode or flag, a termination that
+ * keeps): then nothing changed. */
+WEIR_API enum weir_status weir_pool_end(weir_pool *pool, enum weir_end_mode mode, uint32_t flags,
+                                        int64_t timeout_ns);
 
-/** Ends a pool for good, in any state: stops a running one as weir_pool_stop(), and drops all
- * envelopes of another. When it returns no worker is left and the state is terminated. Of a
- * terminated pool it is WEIR_OK and changes nothing. Errors: WEIR_ESTATE (from a task of this pool;
- * nothing changed), WEIR_EINVAL. */
-WEIR_API enum weir_status weir_pool_terminate(weir_pool *pool);
+/** A descriptor for event loops: readable while no worker is left after an end, so that a call of
+ * weir_pool_end() would not wait; not before the first start, and not again after the next. The
+ * first call makes it, and it belongs to the pool: it is only to be polled, until the pool is
+ * freed. A pool that is terminated before its first start has ended too.
+ * Errors: WEIR_EIO (no descriptors are left), WEIR_ENOMEM, WEIR_EINVAL. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_fd(weir_pool *pool, int *ret_fd);
 
 /** Sets the count of workers, 1 to 4096: of a running pool at once, of another pool at its next
  * start. Does not wait for runs, and cancels none: surplus workers leave when their runs have

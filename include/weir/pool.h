@@ -30,12 +30,12 @@ WEIR_BEGIN_DECLS
  * A call that waits takes timeout_ns, for which it waits at most, by the pool's clock. 0 and less
  * do not wait; WEIR_FOREVER is no limit. A call that asks for something (send_wait, wait_idle) is
  * WEIR_ETIMEDOUT where it does not get it in that time, with 0 too. One that begins something
- * (pause, cancel) is WEIR_OK with 0, once it has begun.
+ * (end, pause, cancel) is WEIR_OK with 0, once it has begun.
  *
- * A pool is in state init until it is started, then running, stopping from the first drain or stop,
+ * A pool is in state init until it is started, then running, stopping from the first end,
  * and stopped once its workers have ended; then it can be started again (weir/lifecycle.h has the
- * whole of it). Only start, drain, stop, terminate, end, free, the calls with a
- * timeout and, in a pool made with WEIR_FULL_WAIT, all sends block.
+ * whole of it). Only start, free, the calls with a timeout and, in a pool made with WEIR_FULL_WAIT,
+ * all sends block.
  *
  * A call that waits for the pool to end, to pause or to become idle returns WEIR_ESTATE in a task,
  * stamp, hook, ended function or log function of the pool, because the pool waits for these
@@ -144,7 +144,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_op
                                                        weir_pool **ret_pool,
                                                        struct weir_error *ret_error);
 
-/** Terminates a pool as weir_pool_terminate(), which drops all envelopes in flight, and frees it.
+/** Terminates a pool (WEIR_END_TERMINATE), which drops all envelopes in flight, and frees it.
  * Blocks until its workers have ended. Takes NULL. No other thread may be in a call on it. Errors:
  * WEIR_ESTATE (from a task of the pool itself), WEIR_EFORKED; then nothing changed. */
 WEIR_API enum weir_status weir_pool_free(weir_pool *pool);
@@ -228,21 +228,6 @@ enum weir_canceled {
  * WEIR_EINVAL; then nothing changed. */
 WEIR_API enum weir_status weir_pool_cancel(weir_pool *pool, weir_envelope *envelope,
                                            int64_t timeout_ns, uint32_t *ret_found);
-
-/** Refuses further sends, runs everything queued, drops what waits for a time, and returns when all
- * workers have ended. Several threads may drain and stop at once: all return then. Of a pool that
- * has been drained last it is WEIR_OK. weir_pool_end() has more forms of it. Errors: WEIR_ECANCELED
- * (a stop came before or meanwhile; the workers have ended all the same), WEIR_ESTATE (never
- * started, or called from a task of this pool; nothing changed), WEIR_EINVAL. */
-WEIR_API enum weir_status weir_pool_drain(weir_pool *pool);
-
-/** Refuses further sends, cancels the contexts of running tasks, drops queued and waiting
- * envelopes, and returns when all workers have ended: a task that does not ask its context delays
- * the return. Dropped envelopes are released at once, also while a task still runs. Further runs of
- * a running envelope are dropped when its run ends. Of a pool that has stopped it is
- * WEIR_OK. Errors: WEIR_ESTATE (never started, or called from a task of this pool; nothing
- * changed), WEIR_EINVAL. */
-WEIR_API enum weir_status weir_pool_stop(weir_pool *pool);
 
 /** Counts of a pool. The first four are of one moment. */
 struct weir_pool_counts {

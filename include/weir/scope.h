@@ -31,7 +31,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_scope_new(const struct weir_alloca
 WEIR_API enum weir_status weir_scope_free(weir_scope *scope);
 
 /** Cancels a scope, for good: cancels the runs in its pools and stops each of them as
- * weir_pool_end() does with WEIR_END_STOP and WEIR_END_NO_WAIT, calls of their ended functions
+ * weir_pool_end() does with WEIR_END_STOP and a timeout of 0, calls of their ended functions
  * included. A pool that does not run is left as it is, and does not start any more
  * (WEIR_ECANCELED). Waits for no task. A further call stops the pools that the first has not come
  * to yet, and does not wait for the others. May be called from a task of one of its pools. A pool's

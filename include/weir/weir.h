@@ -24,6 +24,7 @@
 #include <weir/context.h>
 #include <weir/cron.h>
 #include <weir/duration.h>
+#include <weir/end.h>
 #include <weir/ended.h>
 #include <weir/envelope.h>
 #include <weir/error.h>

@@ -245,7 +245,7 @@ static int work_off(struct bench *bench)
     weir_consumer *consumer = NULL;
     enum weir_status status = start_consumer(bench, WORKERS, WEIR_CONSUMER_UNTIL_EMPTY, &consumer);
     if (status == WEIR_OK) {
-        status = weir_consumer_wait(consumer, &bench->error);
+        status = weir_consumer_wait(consumer, WEIR_FOREVER, &bench->error);
     }
     weir_consumer_free(consumer);
     return status == WEIR_OK ? EX_OK : report_status(status, "work", &bench->error);
@@ -287,7 +287,6 @@ static int measure_starts(struct bench *bench)
     if (status == WEIR_OK && count > 0) {
         show(bench, "from a put to its start", histogram_count(&bench->times), now() - start);
     }
-    weir_consumer_stop(consumer);
     weir_consumer_free(consumer);
     return status == WEIR_OK ? EX_OK : report_status(status, "work", &bench->error);
 }

@@ -64,7 +64,7 @@ static void run_on(struct scene *scene, int error)
     CHECK_STATUS(weir_envelope_new(&envelope_options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);
     CHECK_INT(dup2(saved, STDERR_FILENO), ==, STDERR_FILENO);

@@ -77,7 +77,7 @@ static void run(struct scene *scene)
     CHECK(file >= 0 && saved >= 0);
     CHECK_INT(dup2(file, STDOUT_FILENO), ==, STDOUT_FILENO);
     scene_start(scene);
-    CHECK_STATUS(weir_pool_drain(scene->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(dup2(saved, STDOUT_FILENO), ==, STDOUT_FILENO);
     CHECK_INT(pread(file, scene->output, sizeof(scene->output) - 1, 0), >=, 0);
     (void)close(file);
@@ -275,7 +275,7 @@ TEST(other_groups, "what has made a process group of its own is asked to end wit
     scene_init(&scene, argv);
     scene_start(&scene);
     wait_for_file("started");
-    CHECK_STATUS(weir_pool_stop(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     scene_end(&scene);
     CHECK(access("asked", F_OK) == 0);
 }
@@ -348,7 +348,7 @@ TEST(cancelled, "a cancellation ends the group as a deadline does")
     scene_init(&scene, argv);
     scene_start(&scene);
     wait_for_file("started");
-    CHECK_STATUS(weir_pool_stop(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     scene_end(&scene);
     CHECK_STATUS(scene.end.ended_by, WEIR_ECANCELED);
     CHECK_INT(scene.end.number, ==, SIGTERM);

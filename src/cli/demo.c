@@ -115,7 +115,7 @@ static enum weir_status make_pictures(struct demo *demo)
         status = start_worker(demo, "thumbs", true, &consumer);
     }
     if (status == WEIR_OK) {
-        status = weir_consumer_wait(consumer, &demo->error);
+        status = weir_consumer_wait(consumer, WEIR_FOREVER, &demo->error);
     }
     weir_consumer_free(consumer);
     return status;

@@ -109,7 +109,7 @@ static int refuse_start(struct handler *handler, const struct weir_job *job, int
     if (atomic_compare_exchange_strong(&handler->broken, &expected, why)) {
         (void)report(0, "%s: cannot be run: %s; stopping", quote(handler->path).text,
                      strerror(why));
-        weir_consumer_stop(handler->consumer);
+        (void)weir_consumer_end(handler->consumer, WEIR_END_FINISH, 0, NULL);
     }
     return WEIR_ECANCELED;
 }

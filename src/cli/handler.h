@@ -24,7 +24,7 @@ struct handler {
     struct residents residents;
     const sigset_t *mask;
     const char *broker;      /* URL, for the program. */
-    weir_consumer *consumer; /* Stopped when the program cannot be run any more. */
+    weir_consumer *consumer; /* Ended when the program cannot be run any more. */
     atomic_int broken;       /* Why it cannot: an errno; 0 while it can. */
     atomic_int lacking;      /* The last shortage that was reported: an errno. */
 };

@@ -60,16 +60,6 @@ static bool is_broken(struct unit *unit)
     return atomic_load(&unit->worker.handler.broken) != 0;
 }
 
-/* A second stop would cancel what runs, so that a unit that was asked already, or that has stopped
- * itself since its program is gone, is not asked again. */
-static void ask(struct unit *unit)
-{
-    if (!unit->is_asked && !is_broken(unit)) {
-        worker_stop(&unit->worker, false);
-    }
-    unit->is_asked = true;
-}
-
 /* Its section is the unit's from now on. */
 static void leave(struct unit *unit, struct setup *before)
 {
@@ -79,7 +69,7 @@ static void leave(struct unit *unit, struct setup *before)
         }
     }
     unit->is_leaving = true;
-    ask(unit);
+    worker_stop(&unit->worker, false);
 }
 
 int units_follow(struct units *units, struct setup *before, const struct setup *setup)
@@ -106,11 +96,7 @@ int units_follow(struct units *units, struct setup *before, const struct setup *
 void units_stop(struct units *units, bool is_cancel)
 {
     for (struct unit *unit = units->first; unit != NULL; unit = unit->next) {
-        if (is_cancel) {
-            worker_stop(&unit->worker, true);
-        } else {
-            ask(unit);
-        }
+        worker_stop(&unit->worker, is_cancel);
     }
 }
 

@@ -20,7 +20,6 @@ struct unit {
     struct worker worker;
     bool is_leaving;  /* no longer in the set-up, or to be followed by a changed one */
     bool is_followed; /* by a unit of its name, if the set-up has one when it ends */
-    bool is_asked;    /* to end */
 };
 
 struct units {

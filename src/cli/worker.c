@@ -91,7 +91,7 @@ static int run_job(weir_context *context, const struct weir_job *job, void *arg)
 static void *wait_for(void *arg)
 {
     struct worker *worker = arg;
-    worker->status = weir_consumer_wait(worker->consumer, &worker->error);
+    worker->status = weir_consumer_wait(worker->consumer, WEIR_FOREVER, &worker->error);
     worker->tally.ended_ns = weir_clock_now(weir_clock_monotonic());
     residents_end(&worker->handler.residents, worker->handler.grace_ns);
     atomic_store(&worker->has_ended, true);
@@ -133,7 +133,7 @@ void worker_stop(struct worker *worker, bool is_cancel)
     if (is_cancel) {
         atomic_store(&worker->handler.residents.is_hurried, true);
     }
-    weir_consumer_stop(worker->consumer);
+    (void)weir_consumer_end(worker->consumer, is_cancel ? WEIR_END_STOP : WEIR_END_FINISH, 0, NULL);
 }
 
 void worker_end(struct worker *worker)

@@ -12,6 +12,7 @@
 #include <weir/clock.h>
 #include <weir/duration.h>
 #include <weir/envelope.h>
+#include <weir/lifecycle.h>
 #include <weir/pool.h>
 
 #include "http/connections.h"
@@ -196,9 +197,9 @@ void server_stop(struct server *server)
     if (server->exchanges.events != NULL) {
         events_end(server->exchanges.events);
     }
-    (void)weir_pool_stop(server->timer);
+    (void)weir_pool_end(server->timer, WEIR_END_STOP, 0, WEIR_FOREVER);
     for (size_t kind = 0; kind < ROUTE_POOLS; kind++) {
-        (void)weir_pool_stop(server->exchanges.workers[kind]);
+        (void)weir_pool_end(server->exchanges.workers[kind], WEIR_END_STOP, 0, WEIR_FOREVER);
     }
     if (server->daemon != NULL) {
         MHD_stop_daemon(server->daemon);

@@ -227,6 +227,7 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
     const char *id = "1";
     enum weir_status result;
     struct weir_why why;
+    int fd;
     const int statuses[] = {
         (int)weir_broker_put(broker, "t", &one, 1, NULL, NULL, NULL),
         (int)weir_broker_remove(broker, &id, 1, NULL, NULL),
@@ -250,14 +251,15 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_producer_revoke(producer, "1", NULL),
         (int)weir_consumer_new(broker, "t", &options, &other, NULL),
         (int)weir_consumer_start(consumer, NULL),
-        (int)weir_consumer_wait(consumer, NULL),
+        (int)weir_consumer_wait(consumer, WEIR_FOREVER, NULL),
+        (int)weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL),
+        (int)weir_consumer_fd(consumer, &fd, NULL),
     };
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
         if (statuses[i] != WEIR_EFORKED) {
             return (int)i + 1;
         }
     }
-    weir_consumer_stop(consumer);
     weir_consumer_free(consumer);
     weir_broker_close(broker);
     return 0;
@@ -286,7 +288,7 @@ TEST(forked, "a child's calls on its parent's objects are refused and disturb no
     CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
     (void)jobs_put(broker, "t", "y", NULL);
     CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_INT(jobs_counts(broker, "t").done, ==, 2);
     weir_consumer_free(consumer);
     weir_producer_close(producer);

@@ -6,7 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <weir/lifecycle.h>
+
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/panic.h"
 #include "base/retry.h"
@@ -124,6 +127,9 @@ static void release(weir_consumer *consumer)
     weiri_release(&memory, consumer->sources, consumer->source_count * sizeof(*consumer->sources));
     weiri_release(&memory, consumer->shares, consumer->source_count * sizeof(*consumer->shares));
     weiri_release(&memory, consumer->marks, consumer->source_count * sizeof(*consumer->marks));
+    if (consumer->has_fd) {
+        weiri_event_fd_close(&consumer->fd);
+    }
     weiri_cond_fini(&consumer->changed);
     weiri_cond_fini(&consumer->notified);
     weiri_mutex_fini(&consumer->mutex);
@@ -226,10 +232,19 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     return WEIR_OK;
 }
 
-static void set_state(weir_consumer *consumer, enum weiri_consumer_state state)
+/* Shows event loops whether the consumer has ended. */
+static void show_end_locked(weir_consumer *consumer) WEIRI_REQUIRES(consumer->mutex)
+{
+    if (consumer->has_fd) {
+        weiri_event_fd_show(&consumer->fd, consumer->state == WEIRI_CONSUMER_ENDED, INT64_MAX);
+    }
+}
+
+void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state state)
 {
     weiri_mutex_lock(&consumer->mutex);
     consumer->state = state;
+    show_end_locked(consumer);
     weiri_cond_broadcast(&consumer->changed);
     weiri_cond_broadcast(&consumer->notified);
     weiri_mutex_unlock(&consumer->mutex);
@@ -259,18 +274,35 @@ enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error 
         status = weir_pool_start(consumer->pool);
         if (status != WEIR_OK) {
             /* The fetcher sees the state and ends. */
-            set_state(consumer, WEIRI_CONSUMER_NEW);
+            weiri_consumer_set_state(consumer, WEIRI_CONSUMER_NEW);
             weiri_thread_join(&consumer->fetcher);
         }
     }
-    set_state(consumer, status == WEIR_OK ? WEIRI_CONSUMER_RUNNING : WEIRI_CONSUMER_NEW);
+    weiri_consumer_set_state(consumer,
+                             status == WEIR_OK ? WEIRI_CONSUMER_RUNNING : WEIRI_CONSUMER_NEW);
     return status == WEIR_OK
                ? WEIR_OK
                : weiri_fail(ret_error, status, "%u workers: %s",
                             (unsigned)consumer->options.workers, weir_status_text((int)status));
 }
 
-enum weir_status weir_consumer_wait(weir_consumer *consumer, struct weir_error *ret_error)
+/* Begins an end, which may be stronger than the one under way. Returns whether the fetcher must be
+ * woken. */
+static bool close_locked(weir_consumer *consumer, enum weir_end_mode mode)
+    WEIRI_REQUIRES(consumer->mutex)
+{
+    if (consumer->state == WEIRI_CONSUMER_ENDED) {
+        return false; /* what it came to stays */
+    }
+    consumer->is_over = true;
+    consumer->end = weiri_end_merge(consumer->end, (struct weiri_end){.mode = mode});
+    weiri_cond_broadcast(&consumer->changed);
+    return weiri_fetcher_notify_locked(consumer);
+}
+
+/* Checks a call about the end. A handler must not wait for it; only the pool knows its threads. */
+static enum weir_status check_end(weir_consumer *consumer, int64_t timeout_ns,
+                                  struct weir_error *ret_error)
 {
     weiri_error_clear(ret_error);
     if (consumer == NULL) {
@@ -279,50 +311,112 @@ enum weir_status weir_consumer_wait(weir_consumer *consumer, struct weir_error *
     if (!weiri_broker_is_ours(consumer->broker)) {
         return weiri_fail(ret_error, WEIR_EFORKED, "the consumer is another process'");
     }
-    weiri_mutex_lock(&consumer->mutex);
-    bool was_started = consumer->state != WEIRI_CONSUMER_NEW;
-    while (consumer->state == WEIRI_CONSUMER_STARTING ||
-           consumer->state == WEIRI_CONSUMER_RUNNING) {
-        weiri_cond_wait(&consumer->changed);
+    if (timeout_ns > 0 && weir_pool_wait_idle(consumer->pool, 0) == WEIR_ESTATE) {
+        return weiri_fail(ret_error, WEIR_ESTATE, "a handler cannot wait for its consumer's end");
     }
-    enum weir_status status = consumer->end_status;
-    if (ret_error != NULL) {
+    return WEIR_OK;
+}
+
+static enum weir_status fail_unstarted(struct weir_error *ret_error)
+{
+    return weiri_fail(ret_error, WEIR_ESTATE, "the consumer was never started");
+}
+
+enum weir_status weir_consumer_wait(weir_consumer *consumer, int64_t timeout_ns,
+                                    struct weir_error *ret_error)
+{
+    enum weir_status status = check_end(consumer, timeout_ns, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    int64_t limit_ns = weiri_clock_limit(weir_clock_monotonic(), timeout_ns);
+    bool may_wait = limit_ns != WEIRI_AT_ONCE;
+    weiri_mutex_lock(&consumer->mutex);
+    while (may_wait && (consumer->state == WEIRI_CONSUMER_STARTING ||
+                        consumer->state == WEIRI_CONSUMER_RUNNING)) {
+        may_wait = weiri_cond_wait_until(&consumer->changed, limit_ns);
+    }
+    enum weiri_consumer_state state = consumer->state;
+    status = consumer->end_status;
+    if (state == WEIRI_CONSUMER_ENDED && ret_error != NULL) {
         *ret_error = consumer->end_error;
     }
     weiri_mutex_unlock(&consumer->mutex);
-    return was_started ? status
-                       : weiri_fail(ret_error, WEIR_ESTATE, "the consumer was never started");
+    if (state == WEIRI_CONSUMER_ENDED) {
+        return status;
+    }
+    return state == WEIRI_CONSUMER_NEW
+               ? fail_unstarted(ret_error)
+               : weiri_fail(ret_error, WEIR_ETIMEDOUT, "the consumer has not ended yet");
 }
 
-void weir_consumer_stop(weir_consumer *consumer)
+enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode mode,
+                                   int64_t timeout_ns, struct weir_error *ret_error)
 {
-    if (consumer == NULL || !weiri_broker_is_ours(consumer->broker)) {
-        return;
+    enum weir_status status = check_end(consumer, timeout_ns, ret_error);
+    if (status == WEIR_OK && (uint32_t)mode > WEIR_END_TERMINATE) {
+        status = weiri_fail(ret_error, WEIR_EINVAL, "mode is %u: expected 0 to %d", (unsigned)mode,
+                            (int)WEIR_END_TERMINATE);
+    }
+    if (status != WEIR_OK) {
+        return status;
     }
     weiri_mutex_lock(&consumer->mutex);
-    consumer->is_over = true;
-    if (consumer->stops < 2) {
-        consumer->stops++;
-    }
-    weiri_cond_broadcast(&consumer->changed);
-    bool must_wake = weiri_fetcher_notify_locked(consumer);
+    bool was_started = consumer->state != WEIRI_CONSUMER_NEW;
+    bool must_wake = was_started && close_locked(consumer, mode);
     weiri_mutex_unlock(&consumer->mutex);
+    if (!was_started) {
+        return fail_unstarted(ret_error);
+    }
     if (must_wake) {
         weiri_fetcher_wake(consumer);
     }
+    if (timeout_ns > 0) {
+        status = weir_consumer_wait(consumer, timeout_ns, ret_error);
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    enum weir_status answer = weiri_end_answer(mode, consumer->end.mode);
+    weiri_mutex_unlock(&consumer->mutex);
+    return status != WEIR_OK || answer == WEIR_OK
+               ? status
+               : weiri_fail(ret_error, answer, "a stronger end of the consumer was asked for");
 }
 
-void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
-                        const struct weir_error *error)
+enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,
+                                  struct weir_error *ret_error)
+{
+    enum weir_status status = check_end(consumer, 0, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    if (ret_fd == NULL) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "ret_fd is NULL");
+    }
+    weiri_mutex_lock(&consumer->mutex);
+    if (!consumer->has_fd) {
+        status = weiri_event_fd_open(&consumer->fd);
+        consumer->has_fd = status == WEIR_OK;
+        show_end_locked(consumer);
+    }
+    if (consumer->has_fd) {
+        *ret_fd = consumer->fd.watched;
+    }
+    weiri_mutex_unlock(&consumer->mutex);
+    return status == WEIR_OK
+               ? WEIR_OK
+               : weiri_fail(ret_error, status, "a descriptor: %s", weir_status_text((int)status));
+}
+
+void weiri_consumer_close(weir_consumer *consumer, enum weir_status status,
+                          const struct weir_error *error)
 {
     weiri_mutex_lock(&consumer->mutex);
     if (consumer->end_status == WEIR_OK && status != WEIR_OK) {
         consumer->end_status = status;
         consumer->end_error = *error;
     }
-    consumer->is_over = true;
-    weiri_cond_broadcast(&consumer->changed);
-    bool must_wake = weiri_fetcher_notify_locked(consumer);
+    /* A store that has failed runs nothing more. */
+    bool must_wake = close_locked(consumer, status == WEIR_OK ? WEIR_END_DRAIN : WEIR_END_FINISH);
     weiri_mutex_unlock(&consumer->mutex);
     if (must_wake) {
         weiri_fetcher_wake(consumer);
@@ -351,8 +445,7 @@ void weir_consumer_free(weir_consumer *consumer)
     bool was_started = consumer->state != WEIRI_CONSUMER_NEW;
     weiri_mutex_unlock(&consumer->mutex);
     if (was_started) {
-        weir_consumer_stop(consumer);
-        weir_consumer_stop(consumer);
+        (void)weir_consumer_end(consumer, WEIR_END_STOP, 0, NULL);
         weiri_thread_join(&consumer->fetcher);
     }
     WEIRI_ASSERT(weiri_list_is_empty(&consumer->tasks));

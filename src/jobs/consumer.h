@@ -10,6 +10,8 @@
 #include <weir/consumer.h>
 #include <weir/pool.h>
 
+#include "base/end.h"
+#include "base/event_fd.h"
 #include "base/list.h"
 #include "base/park.h"
 #include "base/sync.h"
@@ -95,7 +97,7 @@ struct weiri_task {
     bool is_ending;                /* the settlement of the action is the backend's */
     bool is_left;                  /* its worker left its end to the fetcher */
     uint32_t refusals;             /* of the end: WEIR_EUNAVAILABLE, in a row */
-    int64_t give_up_ns;            /* no more tries of it then; 0: before a stop */
+    int64_t give_up_ns;            /* no more tries of it then; 0: before an end */
     int64_t settle_ns;             /* when to try again then */
 };
 
@@ -133,14 +135,17 @@ struct weir_consumer {
     struct weiri_source *sources;                       /* the names are immutable */
     struct weiri_share *shares WEIRI_GUARDED_BY(mutex); /* one for each source */
     int64_t start_ns WEIRI_GUARDED_BY(mutex);           /* when the next run may begin */
-    uint32_t stops WEIRI_GUARDED_BY(mutex);
-    bool is_over WEIRI_GUARDED_BY(mutex);     /* reserve nothing more: stopped, empty, or failed */
-    bool is_notified WEIRI_GUARDED_BY(mutex); /* the fetcher must check the state again */
-    bool is_waiting WEIRI_GUARDED_BY(mutex);  /* the fetcher waits in the broker */
-    size_t settling WEIRI_GUARDED_BY(mutex);  /* settlements that the backend is to tell of */
-    int64_t wake_ns WEIRI_GUARDED_BY(mutex);  /* the end of the fetcher's sleep at the latest */
+    bool is_over
+        WEIRI_GUARDED_BY(mutex); /* reserve nothing more: it was ended, is empty, or failed */
+    struct weiri_end end WEIRI_GUARDED_BY(mutex); /* then */
+    bool is_notified WEIRI_GUARDED_BY(mutex);     /* the fetcher must check the state again */
+    bool is_waiting WEIRI_GUARDED_BY(mutex);      /* the fetcher waits in the broker */
+    size_t settling WEIRI_GUARDED_BY(mutex);      /* settlements that the backend is to tell of */
+    int64_t wake_ns WEIRI_GUARDED_BY(mutex);      /* the end of the fetcher's sleep at the latest */
     enum weir_status end_status WEIRI_GUARDED_BY(mutex);
     struct weir_error end_error WEIRI_GUARDED_BY(mutex);
+    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex); /* if has_fd: weir_consumer_fd() */
+    bool has_fd WEIRI_GUARDED_BY(mutex);
 
     /* Statistics. Relaxed: they order nothing. */
     _Atomic uint64_t buried;      /* jobs that the broker buried for it without a run */
@@ -194,9 +199,12 @@ bool weiri_task_settle(struct weiri_task *task);
 /* Goes on with what workers left. Returns when to do so again. The fetcher's. */
 int64_t weiri_left_advance(weir_consumer *consumer);
 
-/* Ends the consumer: it reserves no more jobs. The first reason stays. */
-void weiri_consumer_end(weir_consumer *consumer, enum weir_status status,
-                        const struct weir_error *error);
+/* Ends the consumer by itself: the tubes are empty, or the store has failed. It reserves no more
+ * jobs. The first reason stays. */
+void weiri_consumer_close(weir_consumer *consumer, enum weir_status status,
+                          const struct weir_error *error);
+/* Tells all that wait for it. */
+void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state state);
 
 /* Whether the consumer ends with a failed call. It does not if the call may succeed later, nor for
  * damage, which may concern few of its jobs; one that is to end when the tube is empty would never

@@ -116,7 +116,7 @@ TEST(touched, "what survives a jump is touched by it, so that others leave it al
     struct weiri_reservation *retaken = jobs_reserve_one(stage.scene.broker, "t");
     CHECK_INT(retaken->job.attempts, ==, 3);
     scene_let_go(&stage.scene);
-    weir_consumer_stop(stage.scene.consumer);
+    CHECK_STATUS(weir_consumer_end(stage.scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(&stage.scene);
     CHECK_INT(stage.scene.outcomes[WEIR_RUN_LOST], ==, 1);
     CHECK_STATUS(jobs_settle(other, taken, WEIRI_JOB_DONE, 0, NULL), WEIR_ELEASELOST);

@@ -1,10 +1,13 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Stops, and reservations that must be renewed or are lost. */
+/* Ends, and reservations that must be renewed or are lost. */
+#include <poll.h>
+#include <stdio.h>
+
 #include "jobs/sqlite/store.h"
 #include "support/consumer.h"
 
-TEST(stop, "a stop lets handlers end; what is not started stays as it was")
+TEST(finish, "a finish lets handlers end; what is not started stays as it was")
 {
     struct scene scene;
     scene_open(&scene);
@@ -15,7 +18,7 @@ TEST(stop, "a stop lets handlers end; what is not started stays as it was")
     options.flags = 0;
     scene_start(&scene, &options);
     scene_wait_inside(&scene);
-    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     CHECK_INT(jobs_counts(scene.broker, "t").reserved, ==, 1);
     scene_let_go(&scene);
     scene_wait_for_end(&scene);
@@ -25,7 +28,9 @@ TEST(stop, "a stop lets handlers end; what is not started stays as it was")
     scene_close(&scene);
 }
 
-TEST(second_stop, "a second stop cancels running handlers; their jobs are given back uncounted")
+TEST(stop_cancels,
+     "a finish cancels nothing, however often it is asked for; a stop cancels running "
+     "handlers, whose jobs are given back uncounted")
 {
     struct scene scene;
     scene_open(&scene);
@@ -34,13 +39,135 @@ TEST(second_stop, "a second stop cancels running handlers; their jobs are given 
     options.retry.attempts = 1; /* counted, it would be buried */
     scene_start(&scene, &options);
     scene_wait_inside(&scene);
-    weir_consumer_stop(scene.consumer);
-    weir_consumer_stop(scene.consumer);
-    scene_wait_for_end(&scene);
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
+    }
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, WEIR_MS(1), NULL),
+                 WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_STOP, WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_INT(scene.last_status, ==, WEIR_ECANCELED);
     CHECK_INT(scene.outcomes[WEIR_RUN_RETURNED], ==, 1);
     CHECK_INT(scene.last_delay_ns, ==, 0);
     CHECK_COUNTS(scene.broker, "t", 0, 1, 0, 0);
+    scene_close(&scene);
+}
+
+TEST(strongest, "of several ends the strongest counts, and weaker ones say so, also after the end")
+{
+    struct scene scene;
+    struct weir_error error;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_sleep_for_ever);
+    options.flags = 0;
+    scene_start(&scene, &options);
+    scene_wait_inside(&scene);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_DRAIN, 0, &error), WEIR_OK);
+    CHECK_STRING(error.text, "");
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_DRAIN, 0, &error), WEIR_ECANCELED);
+    CHECK_STRING(error.text, "a stronger end of the consumer was asked for");
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, 0, &error), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_TERMINATE, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL),
+                 WEIR_ECANCELED);
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_STOP, WEIR_FOREVER, NULL), WEIR_OK);
+    scene_close(&scene);
+}
+
+TEST(after_itself, "an end that comes after the consumer has ended by itself changes no answer")
+{
+    struct scene scene;
+    scene_open(&scene);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_STOP, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_DRAIN, WEIR_FOREVER, NULL), WEIR_OK);
+    scene_close(&scene);
+}
+
+TEST(refused_ends, "an end of an unknown mode is refused, and one of a consumer that never started")
+{
+    struct scene scene;
+    struct weir_error error;
+    int fd = -1;
+    scene_open(&scene);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &options, &scene.consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_TERMINATE, WEIR_FOREVER, &error),
+                 WEIR_ESTATE);
+    CHECK_STRING(error.text, "the consumer was never started");
+    CHECK_STATUS(weir_consumer_end(scene.consumer, (enum weir_end_mode)4, 0, &error), WEIR_EINVAL);
+    CHECK_STRING(error.text, "mode is 4: expected 0 to 3");
+    CHECK_STATUS(weir_consumer_fd(NULL, &fd, &error), WEIR_EINVAL);
+    CHECK_STRING(error.text, "consumer is NULL");
+    CHECK_STATUS(weir_consumer_fd(scene.consumer, NULL, &error), WEIR_EINVAL);
+    CHECK_STRING(error.text, "ret_fd is NULL");
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    CHECK_STATUS(weir_consumer_start(scene.consumer, NULL), WEIR_OK); /* nothing has changed */
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.runs, ==, 1);
+    scene_close(&scene);
+}
+
+/* A handler that would wait for itself. */
+static int end_own(weir_context *context, const struct weir_job *job, void *arg)
+{
+    struct scene *scene = arg;
+    (void)job;
+    CHECK_STATUS(weir_consumer_wait(scene->consumer, WEIR_FOREVER, NULL), WEIR_ESTATE);
+    CHECK_STATUS(weir_consumer_end(scene->consumer, WEIR_END_STOP, WEIR_FOREVER, NULL),
+                 WEIR_ESTATE);
+    CHECK_STATUS(weir_consumer_wait(scene->consumer, 0, NULL), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_consumer_end(scene->consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
+    return (int)weir_context_check(context);
+}
+
+TEST(from_handler, "a handler may end its consumer, and cannot wait for that")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    (void)jobs_put(scene.broker, "t", "y", NULL);
+    struct weir_consumer_options options = scene_options_of(&scene, end_own);
+    struct weir_error error;
+    options.flags = 0;
+    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &options, &scene.consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_start(scene.consumer, &error), WEIR_OK);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 1);
+    CHECK_COUNTS(scene.broker, "t", 0, 1, 0, 0);
+    scene_close(&scene);
+}
+
+static bool is_readable(int fd, int timeout_ms)
+{
+    struct pollfd poller = {.fd = fd, .events = POLLIN};
+    return poll(&poller, 1, timeout_ms) == 1;
+}
+
+TEST(descriptor, "its descriptor is readable once it has ended, not before")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    struct weir_consumer_options options = scene_options_of(&scene, scene_hold);
+    int fd = -1;
+    int again = -1;
+    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &options, &scene.consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_fd(scene.consumer, &fd, NULL), WEIR_OK);
+    CHECK(!is_readable(fd, 0));
+    CHECK_STATUS(weir_consumer_start(scene.consumer, NULL), WEIR_OK);
+    scene_wait_inside(&scene);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
+    CHECK(!is_readable(fd, 0));
+    scene_let_go(&scene);
+    CHECK(is_readable(fd, -1));
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_fd(scene.consumer, &again, NULL), WEIR_OK);
+    CHECK_INT(again, ==, fd);
     scene_close(&scene);
 }
 
@@ -63,34 +190,51 @@ TEST(freed_while_running, "a free ends a consumer that sleeps, and one with a ha
     }
 }
 
-/* Blocks the worker after a run, when its next job is already reserved. */
-static void hold_after(const struct weir_job *job, enum weir_run_outcome outcome, int status,
-                       int64_t run_ns, int64_t delay_ns, void *arg)
+/* Ends the consumer after its first run, when the worker's next job is already reserved. */
+static struct {
+    struct scene scene;
+    enum weir_end_mode mode;
+} ending;
+
+static void end_after(const struct weir_job *job, enum weir_run_outcome outcome, int status,
+                      int64_t run_ns, int64_t delay_ns, void *arg)
 {
-    scene_note_run(job, outcome, status, run_ns, delay_ns, arg);
     struct scene *scene = arg;
-    CHECK_INT(jobs_counts(scene->broker, "t").reserved, ==, 1);
-    weir_consumer_stop(scene->consumer);
+    scene_note_run(job, outcome, status, run_ns, delay_ns, arg);
+    if (scene->outcomes[WEIR_RUN_DONE] == 1) {
+        CHECK_INT(jobs_counts(scene->broker, "t").reserved, ==, 1);
+        CHECK_STATUS(weir_consumer_end(scene->consumer, ending.mode, 0, NULL), WEIR_OK);
+    }
 }
 
-TEST(reserved_unstarted,
-     "a job that was reserved and not started when the stop came has no attempt")
+TEST(reserved_unstarted, "a job that was reserved and not started when the end came is run by a "
+                         "drain, which reserves no more; else it comes back without an attempt")
 {
-    struct scene scene;
-    scene_open(&scene);
-    (void)jobs_put(scene.broker, "t", "first", NULL);
-    (void)jobs_put(scene.broker, "t", "second", NULL);
-    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
-    options.after_run = hold_after;
-    scene_start(&scene, &options);
-    scene_wait_for_end(&scene);
-    CHECK_INT(scene.runs, ==, 1);
-    CHECK_COUNTS(scene.broker, "t", 0, 1, 0, 0);
-    struct weiri_reservation *job = jobs_reserve_one(scene.broker, "t");
-    CHECK_INT(job->number, ==, 2);
-    CHECK_INT(job->job.attempts, ==, 1);
-    jobs_free_one(scene.broker, job);
-    scene_close(&scene);
+    for (int mode = WEIR_END_DRAIN; mode <= WEIR_END_TERMINATE; mode++) {
+        struct scene *scene = &ending.scene;
+        ending.mode = (enum weir_end_mode)mode;
+        scene_open(scene);
+        (void)jobs_put(scene->broker, "t", "first", NULL);
+        (void)jobs_put(scene->broker, "t", "second", NULL);
+        (void)jobs_put(scene->broker, "t", "third", NULL);
+        struct weir_consumer_options options = scene_options_of(scene, scene_count_run);
+        options.after_run = end_after;
+        scene_start(scene, &options);
+        scene_wait_for_end(scene);
+        bool is_drain = mode == WEIR_END_DRAIN;
+        CHECK_INT(scene->runs, ==, is_drain ? 2 : 1);
+        CHECK_COUNTS(scene->broker, "t", 0, (is_drain ? 1 : 2), 0, 0);
+        struct weiri_reservation *job = jobs_reserve_one(scene->broker, "t");
+        CHECK_INT(job->number, ==, is_drain ? 3 : 2);
+        CHECK_INT(job->job.attempts, ==, 1);
+        jobs_free_one(scene->broker, job);
+        scene_close(scene);
+        static const char *const files[] = {"jobs.db", "jobs.db-wal", "jobs.db-shm",
+                                            "jobs.db.lock"};
+        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+            (void)remove(files[i]);
+        }
+    }
 }
 
 static int outlive_ttr(weir_context *context, const struct weir_job *job, void *arg)
@@ -144,7 +288,7 @@ TEST(lost, "a handler is cancelled when it loses its reservation, and its status
     }
     weiri_mutex_unlock(&scene.mutex);
     CHECK_INT(scene.last_status, ==, WEIR_ECANCELED);
-    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(&scene);
     CHECK_INT(scene.runs, ==, 1);
     struct weir_tube_counts counts = jobs_counts(scene.broker, "t");

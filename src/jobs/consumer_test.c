@@ -41,7 +41,7 @@ TEST(empty_tube, "a consumer of a tube that never was ends at once where it is t
     CHECK_INT(scene.runs, ==, 0);
     CHECK_STATUS(weir_consumer_start(scene.consumer, NULL), WEIR_ESTATE);
     scene_wait_for_end(&scene);
-    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_close(&scene);
 }
 
@@ -248,7 +248,7 @@ TEST(start_delay,
     CHECK_INT(scene.last_delay_ns, ==, WEIR_SECONDS(1));
     CHECK_INT(scene.last_status, ==, WEIR_EAGAIN);
     weiri_mutex_unlock(&scene.mutex);
-    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(&scene);
     int64_t run_at = 0;
     CHECK_STATUS(weir_broker_peek_id(scene.broker, "1", keep_run_at, &run_at, NULL), WEIR_OK);
@@ -444,11 +444,11 @@ TEST(refused, "options that make no sense are refused")
     CHECK_STATUS(weir_consumer_new(scene.broker, "t", NULL, &consumer, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[9], NULL, NULL), WEIR_EINVAL);
     CHECK_STATUS(weir_consumer_start(NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_wait(NULL, NULL), WEIR_EINVAL);
-    weir_consumer_stop(NULL);
+    CHECK_STATUS(weir_consumer_wait(NULL, WEIR_FOREVER, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_consumer_end(NULL, WEIR_END_FINISH, 0, NULL), WEIR_EINVAL);
     weir_consumer_free(NULL);
     CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[9], &scene.consumer, NULL), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(scene.consumer, NULL), WEIR_ESTATE);
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, WEIR_FOREVER, NULL), WEIR_ESTATE);
     scene_close(&scene);
 }
 

@@ -53,7 +53,7 @@ TEST(woken, "a sleeping consumer is woken by each put; it neither polls nor miss
     CHECK_INT(scene.consumer->missed_wakes, ==, 0);
     /* A few transactions for each job, and none while there is no job. */
     CHECK_INT(scene.consumer->exchanges, <=, 6 * COUNT + 20);
-    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(&scene);
     scene_close(&scene);
 }
@@ -114,9 +114,9 @@ static int consume(struct report *report, uint32_t flags, int fd)
         if (read(fd, &byte, 1) < 0) {
             return 2;
         }
-        weir_consumer_stop(consumer);
+        CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     }
-    if (weir_consumer_wait(consumer, NULL) != WEIR_OK) {
+    if (weir_consumer_wait(consumer, WEIR_FOREVER, NULL) != WEIR_OK) {
         return 3;
     }
     report->long_sleeps += consumer->long_sleeps;

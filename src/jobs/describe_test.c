@@ -3,6 +3,7 @@
 /* What a handler tells of its run. */
 #include <weir/admin.h>
 #include <weir/envelope.h>
+#include <weir/lifecycle.h>
 #include <weir/policy.h>
 
 #include "support/consumer.h"
@@ -284,7 +285,7 @@ TEST(elsewhere, "a run that is no consumer's cannot be described")
     CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(status, ==, WEIR_EINVAL);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);

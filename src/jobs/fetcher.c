@@ -3,6 +3,8 @@
 /* The consumer's own thread: fetches for free slots, touches reservations, ends the pool. */
 #include <string.h>
 
+#include <weir/lifecycle.h>
+
 #include "base/error.h"
 #include "base/panic.h"
 #include "base/time.h"
@@ -46,7 +48,7 @@ static struct weiri_task *find_unwanted_locked(weir_consumer *consumer)
     struct weiri_list *end = &consumer->tasks;
     for (struct weiri_list *link = end->next; link != end; link = link->next) {
         struct weiri_task *task = WEIRI_CONTAINER(link, struct weiri_task, link);
-        bool is_unwanted = task->is_lost || consumer->stops >= 2;
+        bool is_unwanted = task->is_lost || consumer->end.mode >= WEIR_END_STOP;
         if (is_unwanted && task->context != NULL && !task->is_canceled) {
             return task;
         }
@@ -172,7 +174,7 @@ static void back_off(weir_consumer *consumer, enum weir_status status,
     if (is_ending) {
         weiri_broker_log(&consumer->broker->config, WEIR_LOG_ERROR, "tube %s: consumer ends: %s",
                          consumer->tube, error->text);
-        weiri_consumer_end(consumer, status, error);
+        weiri_consumer_close(consumer, status, error);
     }
     consumer->failures++;
     int64_t delay = weiri_retry_ns(consumer->failures);
@@ -183,11 +185,12 @@ static void back_off(weir_consumer *consumer, enum weir_status status,
     }
     int64_t limit = weiri_time_add(weiri_monotonic_now(), delay);
     weiri_mutex_lock(&consumer->mutex);
-    /* Only an end or a stop shortens the wait. */
+    /* Only an end shortens the wait. */
     bool may_wait = true;
-    uint32_t stops = consumer->stops;
+    bool was_over = consumer->is_over;
+    enum weir_end_mode mode = consumer->end.mode;
     while (may_wait && !(consumer->is_over && weiri_list_is_empty(&consumer->tasks)) &&
-           consumer->stops == stops) {
+           consumer->is_over == was_over && consumer->end.mode == mode) {
         may_wait = weiri_cond_wait_until(&consumer->notified, limit);
     }
     weiri_mutex_unlock(&consumer->mutex);
@@ -379,7 +382,7 @@ static void run_passes(weir_consumer *consumer)
             atomic_fetch_add_explicit(&consumer->missed_wakes, 1, memory_order_relaxed);
         }
         if (is_until_empty && pass.is_empty && is_tube_done(consumer) && !has_news(consumer)) {
-            weiri_consumer_end(consumer, WEIR_OK, NULL);
+            weiri_consumer_close(consumer, WEIR_OK, NULL);
             continue;
         }
         is_long_sleep = sleep_after_pass(consumer, &pass);
@@ -410,10 +413,7 @@ void weiri_fetcher_main(void *arg)
     for (size_t i = 0; i < consumer->source_count && is_until_empty; i++) {
         ops->watch_empty(consumer->broker->store, consumer->sources[i].tube, false);
     }
-    enum weir_status status = weir_pool_drain(consumer->pool);
+    enum weir_status status = weir_pool_end(consumer->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     WEIRI_ASSERT(status == WEIR_OK);
-    weiri_mutex_lock(&consumer->mutex);
-    consumer->state = WEIRI_CONSUMER_ENDED;
-    weiri_cond_broadcast(&consumer->changed);
-    weiri_mutex_unlock(&consumer->mutex);
+    weiri_consumer_set_state(consumer, WEIRI_CONSUMER_ENDED);
 }

@@ -109,7 +109,7 @@ static int64_t run_one(weir_broker *broker, bool is_resumed)
     if (is_resumed) {
         CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_OK);
     }
-    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, NULL), WEIR_OK);
     weir_consumer_free(consumer);
     return ran_ns;
 }

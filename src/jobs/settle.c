@@ -10,7 +10,7 @@
 
 /* How long a worker waits for the answer to its job's end. */
 #define PATIENCE_NS WEIR_MS(100)
-/* For how long an end is told again once the consumer was stopped. */
+/* For how long an end is told again once the consumer is ending. */
 #define LAST_TRIES_NS WEIR_SECONDS(5)
 
 /* The last use of the consumer by a thread of the backend's: the fetcher ends, and the consumer can
@@ -113,12 +113,12 @@ bool weiri_task_settle(struct weiri_task *task)
 static bool may_retry_locked(const weir_consumer *consumer, struct weiri_task *task, int64_t now_ns)
     WEIRI_REQUIRES(consumer->mutex)
 {
-    if (consumer->stops > 0 && task->give_up_ns == 0) {
+    if (consumer->is_over && task->give_up_ns == 0) {
         task->give_up_ns = weiri_time_add(now_ns, LAST_TRIES_NS);
     }
     bool is_in_time = task->give_up_ns == 0 || now_ns < task->give_up_ns;
-    return task->action.settlement.status == WEIR_EUNAVAILABLE && consumer->stops < 2 &&
-           is_in_time && consumer->end_status == WEIR_OK;
+    return task->action.settlement.status == WEIR_EUNAVAILABLE &&
+           consumer->end.mode < WEIR_END_STOP && is_in_time && consumer->end_status == WEIR_OK;
 }
 
 /* A task that was left of which the end is known, or is to be tried again now; NULL: none. */

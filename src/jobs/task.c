@@ -22,7 +22,7 @@ static int begin(weir_context *context, weir_envelope *envelope, void *payload)
     weir_consumer *consumer = task->consumer;
     (void)envelope;
     weiri_mutex_lock(&consumer->mutex);
-    bool may_run = !task->is_lost && !consumer->is_over;
+    bool may_run = !task->is_lost && consumer->end.mode == WEIR_END_DRAIN;
     task->context = may_run ? context : NULL;
     weiri_mutex_unlock(&consumer->mutex);
     task->was_run = may_run;
@@ -80,13 +80,13 @@ static void choose_action(struct weiri_task *task, int status)
     struct weiri_next_action *action = &task->action;
     *action = (struct weiri_next_action){.settlement = {.reservation = task->reservation}};
     weiri_mutex_lock(&consumer->mutex);
-    bool is_stopping = consumer->stops > 0;
+    bool is_ending = consumer->is_over;
     weiri_mutex_unlock(&consumer->mutex);
     const struct weiri_broker_config *config = &consumer->broker->config;
     const struct weiri_run_words *words = &task->words;
     bool is_put_off = task->was_run && status == WEIR_EAGAIN;
     action->could_not_start = is_put_off && words->retry_ns == 0;
-    if (!task->was_run || is_put_off || (status == WEIR_ECANCELED && is_stopping)) {
+    if (!task->was_run || is_put_off || (status == WEIR_ECANCELED && is_ending)) {
         action->settlement.event =
             WEIRI_JOB_RETURN; /* the handler did not fail: no attempt is counted */
         if (is_put_off) {
@@ -152,15 +152,15 @@ static bool wait_to_retry(weir_consumer *consumer, uint32_t failures)
     int64_t limit = weiri_time_add(weiri_monotonic_now(), weiri_retry_ns(failures));
     weiri_mutex_lock(&consumer->mutex);
     bool is_early = true;
-    while (is_early && consumer->stops < 2 && consumer->end_status == WEIR_OK) {
+    while (is_early && consumer->end.mode < WEIR_END_STOP && consumer->end_status == WEIR_OK) {
         is_early = weiri_cond_wait_until(&consumer->changed, limit);
     }
-    bool may_retry = consumer->stops < 2 && consumer->end_status == WEIR_OK;
+    bool may_retry = consumer->end.mode < WEIR_END_STOP && consumer->end_status == WEIR_OK;
     weiri_mutex_unlock(&consumer->mutex);
     return may_retry;
 }
 
-/* Tries until the store answers, the consumer is stopped twice, or the store has failed for good.
+/* Tries until the store answers, the consumer is stopped, or the store has failed for good.
  */
 static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
                                       struct weiri_exchange *ret_exchange)
@@ -199,7 +199,7 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
                              task->reservation->job.tube, task->reservation->job.id, error.text);
         }
         if (weiri_consumer_is_ending(consumer, status)) {
-            weiri_consumer_end(consumer, status, &error);
+            weiri_consumer_close(consumer, status, &error);
             return status;
         }
         if (status == WEIR_ECORRUPT && wanted == 0) {

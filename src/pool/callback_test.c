@@ -17,20 +17,12 @@ struct caller {
     enum weir_status status; /* of the first call */
 };
 
-static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
-{
-    struct weir_end_options options = {0};
-    options.mode = mode;
-    options.flags = flags;
-    return weir_pool_end(pool, &options);
-}
-
 /* The pool waits for the caller, so calls that wait for the pool are refused. */
 static void check_waits_refused(weir_pool *pool)
 {
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_terminate(pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_free(pool), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_pause(pool, WEIR_FOREVER), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_ESTATE);
@@ -52,7 +44,7 @@ static void call_all(const struct weir_ended *ended, void *arg)
     CHECK(status == WEIR_OK || status == WEIR_ESTATE);
     status = weir_pool_pause(pool, 0);
     CHECK(status == WEIR_OK || status == WEIR_ESTATE);
-    CHECK_STATUS(end_pool(pool, WEIR_END_STOP, WEIR_END_NO_WAIT), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, 0), WEIR_OK);
     weir_scope_cancel(caller->scope);
 }
 
@@ -74,11 +66,12 @@ static void drop_idle(struct caller *caller, bool was_started)
     }
     CHECK_STATUS(weir_pool_send_after(caller->pool, envelope, WEIR_SECONDS(3600)), WEIR_OK);
     if (was_started) {
-        CHECK_STATUS(end_pool(caller->pool, WEIR_END_STOP, WEIR_END_KEEP), WEIR_OK);
-        CHECK_STATUS(weir_pool_stop(caller->pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(caller->pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER),
+                     WEIR_OK);
+        CHECK_STATUS(weir_pool_end(caller->pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(weir_pool_state(caller->pool), ==, WEIR_POOL_STATE_STOPPED);
     } else {
-        CHECK_STATUS(weir_pool_terminate(caller->pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(caller->pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(weir_pool_state(caller->pool), ==, WEIR_POOL_STATE_TERMINATED);
     }
     CHECK_INT(atomic_load(&caller->calls), ==, 1);
@@ -167,7 +160,7 @@ TEST(log_waits, "what waits for the pool is refused in its log function, on any 
         if (is_busy) {
             CHECK_STATUS(weir_pool_send(caller.pool, envelope), WEIR_OK);
         }
-        CHECK_STATUS(weir_pool_drain(caller.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(caller.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(atomic_load(&caller.calls), ==, 4);
         CHECK_STATUS(weir_pool_free(caller.pool), WEIR_OK);
         weir_envelope_unref(envelope);
@@ -251,7 +244,7 @@ TEST_OOM(ended_leaver, "a worker that is about to leave may have the pool grow o
         counter_add(&tasks[0].allowed, 1);
         counter_wait(&tasks[0].outcomes, 1);
         counter_add(&tasks[1].allowed, 1);
-        CHECK_STATUS(weir_pool_drain(caller.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(caller.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(atomic_load(&caller.calls), ==, 2);
         (void)CHECK_OR_OOM(caller.status);
     }

@@ -54,7 +54,7 @@ TEST(pending, "an envelope that is queued and waits is taken out, and gives its 
     CHECK_INT(cancel(&scene, 0), ==, 0);
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
     CHECK_STATUS(weir_clock_advance(scene.clock, 10), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&scene.task), ==, 0);
     CHECK_INT(cancel(&scene, 0), ==, 0); /* also of a pool that has ended */
     scene_fini(&scene);
@@ -68,7 +68,7 @@ TEST(sent_after, "what is sent after the cancellation is run")
     CHECK_INT(cancel(&scene, 0), ==, WEIR_CANCELED_PENDING);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&scene.task), ==, 1);
     scene_fini(&scene);
 }
@@ -163,7 +163,7 @@ TEST(next_run, "the run after one that was cancelled is not cancelled")
     counter_wait(&scene.task.entered, 2);
     CHECK_STATUS(atomic_load(&scene.task.last_status), WEIR_ECANCELED);
     counter_add(&scene.task.allowed, 1);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(atomic_load(&scene.task.last_status), WEIR_OK);
     scene_fini(&scene);
 }
@@ -185,7 +185,7 @@ TEST(itself, "a task may cancel itself, and is refused to wait for its own end")
     scene.task.body = cancel_itself;
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(atomic_load(&scene.task.last_status), WEIR_ECANCELED);
     scene_fini(&scene);
 }

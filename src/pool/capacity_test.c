@@ -53,7 +53,7 @@ TEST(capacity,
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     counter_wait(&tasks[0].released, 1);
     CHECK_STATUS(weir_pool_send(pool, envelopes[2]), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(pool).in_flight, ==, 0);
     CHECK_INT(task_runs(&tasks[2]), ==, 1);
     weir_envelope_unref(envelopes[1]);

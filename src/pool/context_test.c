@@ -24,7 +24,7 @@ TEST(whose, "a task finds its pool, its envelope and which attempt it is in its 
     task.envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_start(task.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(task.pool, task.envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(task.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(task.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 1);
     weir_pool_free(task.pool);
     weir_envelope_unref(task.envelope);
@@ -57,7 +57,7 @@ TEST(in_pool, "a task that waits on its descriptor is ended by a stop, and one b
         weir_envelope_unref(envelope);
         counter_wait(&tasks[i].entered, 1);
     }
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(atomic_load(&tasks[0].last_status), WEIR_ETIMEDOUT);
     CHECK_STATUS(atomic_load(&tasks[1].last_status), WEIR_ECANCELED);
     weir_pool_free(pool);
@@ -105,7 +105,7 @@ static void run_twice(int (*body)(weir_context *context, struct task *task))
                 counter_wait(&task.outcomes, ++runs);
             }
         }
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     }
     weir_envelope_unref(envelope);
     weir_pool_free(pool);

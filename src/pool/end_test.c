@@ -26,7 +26,7 @@ TEST(drain_runs_queued,
     crew_send(&crew, 0); /* again, while it runs */
     crew_send(&crew, 1);
     CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[2], 5), WEIR_OK);
-    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_OK};
+    struct ender drainer = {crew.pool, WEIR_END_DRAIN, WEIR_OK};
     struct test_thread *thread = test_start(ender_run, &drainer);
     test_wait_asleep(thread);
     counter_add(&crew.tasks[0].allowed, 2);
@@ -57,7 +57,7 @@ TEST(drain_counts_once,
     counter_wait(&crew.tasks[0].entered, 1);
     CHECK_STATUS(weir_pool_send_after(crew.pool, periodic, 50), WEIR_OK);
     CHECK_STATUS(weir_pool_send(crew.pool, periodic), WEIR_OK);
-    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_OK};
+    struct ender drainer = {crew.pool, WEIR_END_DRAIN, WEIR_OK};
     struct test_thread *thread = test_start(ender_run, &drainer);
     test_wait_asleep(thread);
     counter_add(&crew.tasks[0].allowed, 1);
@@ -85,7 +85,7 @@ TEST(drain_keeps_contexts, "a drain cancels nothing: a running task goes on to i
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].entered, 1);
-    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_OK};
+    struct ender drainer = {crew.pool, WEIR_END_DRAIN, WEIR_OK};
     struct test_thread *thread = test_start(ender_run, &drainer);
     test_wait_asleep(thread);
     counter_add(&crew.tasks[0].allowed, 1);
@@ -103,7 +103,7 @@ TEST(refused_after, "a send to a pool that drains or has ended is refused and ch
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].entered, 1);
-    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_OK};
+    struct ender drainer = {crew.pool, WEIR_END_DRAIN, WEIR_OK};
     struct test_thread *thread = test_start(ender_run, &drainer);
     test_wait_asleep(thread);
     CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN); /* running */
@@ -137,7 +137,7 @@ TEST(stop_cancels_and_drops,
     crew_send(&crew, 1); /* queued */
     CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[2], 5), WEIR_OK);
     CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[0], 5), WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
     CHECK_INT(atomic_load(&crew.tasks[0].last_status), ==, WEIR_ECANCELED);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 0);
@@ -165,7 +165,7 @@ TEST(stop_drops_at_once,
         weir_envelope_unref(crew.envelopes[i]);
         crew.envelopes[i] = NULL;
     }
-    struct ender stopper = {crew.pool, weir_pool_stop, WEIR_EINVAL};
+    struct ender stopper = {crew.pool, WEIR_END_STOP, WEIR_EINVAL};
     struct test_thread *thread = test_start(ender_run, &stopper);
     counter_wait(&crew.tasks[1].released, 1);
     counter_wait(&crew.tasks[2].released, 1);
@@ -187,10 +187,10 @@ TEST(stop_during_drain,
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].entered, 1);
     crew_send(&crew, 1);
-    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_OK};
+    struct ender drainer = {crew.pool, WEIR_END_DRAIN, WEIR_OK};
     struct test_thread *thread = test_start(ender_run, &drainer);
     test_wait_asleep(thread);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     test_join(thread);
     CHECK_STATUS(drainer.status, WEIR_ECANCELED);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 0);
@@ -204,18 +204,18 @@ TEST(ended_again, "draining or stopping what has drained succeeds at once; drain
     struct crew drained;
     crew_init(&drained, 1);
     CHECK_STATUS(weir_pool_start(drained.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(drained.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(drained.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(drained.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(drained.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(drained.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(drained.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(drained.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(drained.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&drained);
 
     struct crew stopped;
     crew_init(&stopped, 1);
     CHECK_STATUS(weir_pool_start(stopped.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(stopped.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(stopped.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(stopped.pool), WEIR_ECANCELED);
+    CHECK_STATUS(weir_pool_end(stopped.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(stopped.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(stopped.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ECANCELED);
     crew_fini(&stopped);
 }
 
@@ -236,13 +236,13 @@ TEST(ends_at_once, "of drains and stops at once all return, when the workers hav
         for (int i = 0; i < COUNT; i++) {
             bool is_drain = test_random_below(2) == 0;
             enders[i] =
-                (struct ender){crew.pool, is_drain ? weir_pool_drain : weir_pool_stop, WEIR_EINVAL};
+                (struct ender){crew.pool, is_drain ? WEIR_END_DRAIN : WEIR_END_STOP, WEIR_EINVAL};
             threads[i] = test_start(ender_run, &enders[i]);
         }
         bool any_stop = false;
         for (int i = 0; i < COUNT; i++) {
             test_join(threads[i]);
-            bool is_stop = enders[i].call == weir_pool_stop;
+            bool is_stop = enders[i].mode == WEIR_END_STOP;
             any_stop = any_stop || is_stop;
             CHECK(enders[i].status == WEIR_OK || !is_stop);
             CHECK(enders[i].status == WEIR_OK || enders[i].status == WEIR_ECANCELED);
@@ -305,7 +305,9 @@ TEST(sends_against_end,
         }
         counter_wait(&all_runs, (int)test_random_below(20));
         bool is_drain = test_random_below(2) == 0;
-        CHECK_STATUS(is_drain ? weir_pool_drain(pool) : weir_pool_stop(pool), WEIR_OK);
+        CHECK_STATUS(is_drain ? weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER)
+                              : weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER),
+                     WEIR_OK);
         for (int i = 0; i < COUNT; i++) {
             test_join(threads[i]);
             CHECK_INT(task_runs(&tasks[i]), <=, senders[i].accepted);

@@ -18,6 +18,7 @@ const char *weir_ended_reason_text(uint32_t reason)
         [WEIR_ENDED_CANCELED] = "canceled",
         [WEIR_ENDED_DISPLACED] = "displaced",
         [WEIR_ENDED_DRAINED] = "drained",
+        [WEIR_ENDED_FINISHED] = "finished",
         [WEIR_ENDED_STOPPED] = "stopped",
         [WEIR_ENDED_TERMINATED] = "terminated",
     };

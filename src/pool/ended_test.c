@@ -81,7 +81,7 @@ TEST(stop, "a stop tells of what was queued and what waited, before it gives the
     counter_wait(&tasks[0].entered, 1);
     envelopes[1] = send_new(pool, &tasks[1], 0);
     envelopes[2] = send_new(pool, &tasks[2], WEIR_SECONDS(3600));
-    struct ender stopper = {pool, weir_pool_stop, WEIR_EINVAL};
+    struct ender stopper = {pool, WEIR_END_STOP, WEIR_EINVAL};
     struct test_thread *thread = test_start(ender_run, &stopper);
     counter_wait(&drops.count, 2); /* while a task runs that does not ask its context */
     counter_add(&tasks[0].allowed, 1);
@@ -108,7 +108,7 @@ TEST(drain, "a drain tells of what waited for a time, and of nothing that it run
     (void)send_new(pool, &tasks[0], 0);
     weir_envelope *late = send_new(pool, &tasks[1], WEIR_SECONDS(3600));
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counter_value(&drops.count), ==, 1);
     check_drop(&drops, 0, late, WEIR_ENDED_DRAINED);
     CHECK_INT(task_runs(&tasks[0]), ==, 1);
@@ -149,7 +149,7 @@ TEST(displaced, "an envelope that had to give its slot to a later one is told of
     check_drop(&drops, 0, oldest, WEIR_ENDED_DISPLACED);
     CHECK_INT(counter_value(&tasks[0].released), ==, 1);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counter_value(&drops.count), ==, 1);
     weir_pool_free(pool);
     task_fini(&tasks[0]);
@@ -190,7 +190,7 @@ TEST(canceled, "an envelope that is cancelled is told of where that ends its fli
     CHECK_INT(counter_value(&drops.count), ==, 1); /* its run goes on */
     CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_OK);
     counter_add(&task.allowed, 1);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 1);
     CHECK_INT(counter_value(&drops.count), ==, 2);
     check_drop(&drops, 1, envelope, WEIR_ENDED_CANCELED);
@@ -221,7 +221,7 @@ TEST(canceled_run, "one that had nothing to come after the run that is cancelled
             CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         }
         counter_add(&task.allowed, 2);
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(task_runs(&task), ==, 1 + is_sent);
         CHECK_INT(counter_value(&drops.count), ==, 0);
         weir_envelope_unref(envelope);
@@ -331,7 +331,7 @@ TEST(never_run, "an envelope that was not run ends with status WEIR_ECANCELED an
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_send_after(pool, envelope, WEIR_SECONDS(3600)), WEIR_OK);
-    CHECK_STATUS(weir_pool_terminate(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(ends.count, ==, 1);
     CHECK_INT(ends.last.reason, ==, WEIR_ENDED_TERMINATED);
     CHECK_STATUS(ends.last.status, WEIR_ECANCELED);
@@ -365,9 +365,11 @@ TEST(never_run_ways, "so it is for each reason, also after a run of an earlier s
         } else if (reason == WEIR_ENDED_DISPLACED) {
             CHECK_STATUS(weir_pool_send(pool, envelopes[1]), WEIR_OK);
         } else if (reason == WEIR_ENDED_DRAINED) {
-            CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+            CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         } else {
-            CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+            enum weir_end_mode mode =
+                reason == WEIR_ENDED_FINISHED ? WEIR_END_FINISH : WEIR_END_STOP;
+            CHECK_STATUS(weir_pool_end(pool, mode, 0, WEIR_FOREVER), WEIR_OK);
         }
         CHECK(ends.last.envelope == envelopes[0]);
         CHECK_INT(ends.last.reason, ==, reason);
@@ -375,7 +377,7 @@ TEST(never_run_ways, "so it is for each reason, also after a run of an earlier s
         CHECK_INT(ends.last.runs, ==, 0);
         if (reason == WEIR_ENDED_DISPLACED) {
             CHECK_STATUS(weir_pool_cancel(pool, envelopes[1], 0, NULL), WEIR_OK);
-        } else if (reason == WEIR_ENDED_DRAINED) {
+        } else if (reason == WEIR_ENDED_DRAINED || reason == WEIR_ENDED_FINISHED) {
             CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
             CHECK_STATUS(weir_pool_pause(pool, 0), WEIR_OK);
         }
@@ -441,7 +443,7 @@ TEST(tasks_exceed, "what a task sends is let in beyond the capacity where the po
         CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
         counter_wait(&tasks[0].outcomes, 1);
         CHECK_STATUS(atomic_load(&tasks[0].last_status), exceeds != 0 ? WEIR_OK : WEIR_EFULL);
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(task_runs(&tasks[1]), ==, exceeds);
         weir_pool_free(pool);
         for (int i = 0; i < 2; i++) {

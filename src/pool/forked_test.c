@@ -14,17 +14,16 @@
 static void check_refused(weir_pool *pool, weir_envelope *envelope)
 {
     struct weir_pool_counts counts;
-    struct weir_end_options end = {0};
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_send_after(pool, envelope, 1), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_send_wait(pool, envelope, WEIR_FOREVER), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_send_all(pool, &envelope, 1), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_cancel(pool, envelope, 0, NULL), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_start(pool), WEIR_EFORKED);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_EFORKED);
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_EFORKED);
-    CHECK_STATUS(weir_pool_terminate(pool), WEIR_EFORKED);
-    CHECK_STATUS(weir_pool_end(pool, &end), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_EFORKED);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_resize(pool, 1), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_pause(pool, 0), WEIR_EFORKED);
     CHECK_STATUS(weir_pool_pause(pool, WEIR_FOREVER), WEIR_EFORKED);
@@ -59,7 +58,7 @@ TEST(refused,
     }
     wait_for(child);
     counter_add(&task.allowed, 1);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 1);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);
@@ -117,7 +116,7 @@ TEST(own, "a child may make pools of its own, and a child of that may not use th
         weir_envelope *envelope = envelope_for(&task, 0);
         CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(task_runs(&task), ==, 1);
         pid_t grandchild = fork();
         if (grandchild == 0) {

@@ -126,7 +126,7 @@ TEST(limit, "no more of a group run at once than may; the others pass, and what 
     counter_wait(&scene.tasks[2].outcomes, 1);
     CHECK_INT(counter_value(&scene.tasks[5].entered), ==, 0);
     counter_add(&scene.tasks[3].allowed, 1);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         CHECK_INT(task_runs(&scene.tasks[i]), ==, 1);
     }
@@ -140,7 +140,7 @@ TEST(in_order, "the envelopes of a group that runs one at a time run in the orde
     scene_send(&scene);
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
     expect_order(&scene, "012345");
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     scene_fini(&scene);
 }
 
@@ -166,7 +166,7 @@ TEST(two_seats, "with two seats two of a group run at once, and never three")
         }
         counter_add(&scene.tasks[i + 1].allowed, 1);
     }
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     scene_fini(&scene);
 }
 
@@ -190,7 +190,7 @@ TEST(retry_keeps_place,
             CHECK_STATUS(weir_clock_advance(scene.clock, delay_ns), WEIR_OK);
         }
         expect_order(&scene, "0112");
-        CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         scene_fini(&scene);
     }
 }
@@ -214,7 +214,7 @@ TEST(retry_cancelled,
             CHECK_INT(found, ==, WEIR_CANCELED_PENDING);
             counter_wait(&scene.tasks[1].outcomes, 1);
         }
-        CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(task_runs(&scene.tasks[1]), ==, 1);
         CHECK_INT(task_runs(&scene.tasks[0]), ==, 1);
         scene_fini(&scene);
@@ -238,7 +238,7 @@ TEST(aside,
     CHECK_INT(found, ==, WEIR_CANCELED_PENDING);
     CHECK_INT(counts_of(scene.pool).queued, ==, 2);
     CHECK_STATUS(weir_pool_send(scene.pool, scene.envelopes[4]), WEIR_OK);
-    struct ender ender = {.pool = scene.pool, .call = weir_pool_stop};
+    struct ender ender = {.pool = scene.pool, .mode = WEIR_END_STOP};
     struct test_thread *stopper = test_start(ender_run, &ender);
     test_wait_asleep(stopper);
     CHECK_INT(counts_of(scene.pool).in_flight, ==, 1); /* although its group's seat is taken */

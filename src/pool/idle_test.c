@@ -49,7 +49,7 @@ TEST(chain, "what a task sends is waited for too")
     for (int i = 0; i < TASKS_MAX; i++) {
         CHECK_INT(task_runs(&crew.tasks[i]), ==, 1);
     }
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -80,7 +80,7 @@ TEST(pending, "what was sent for later is waited for, up to the limit; a periodi
 
     CHECK_STATUS(weir_pool_send_after(crew.pool, periodic, 10), WEIR_OK); /* is a send */
     CHECK_STATUS(weir_pool_wait_idle(crew.pool, 0), WEIR_ETIMEDOUT);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weir_envelope_unref(periodic);
     crew_fini(&crew);
     task_fini(&ticks);
@@ -153,7 +153,7 @@ TEST(constant, "while a thread waits until the pool is idle, no call looks at wh
         (void)sched_yield();
     }
     CHECK_INT(touched_count(), ==, 0);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     test_join(thread);
     CHECK_STATUS(waiter.status, WEIR_OK);
     for (int i = 0; i < MANY; i++) {
@@ -173,12 +173,10 @@ TEST(ended, "a pool that has ended is idle, unless it keeps something")
     struct waiter waiter = {crew.pool, WEIR_FOREVER, WEIR_EINVAL};
     struct test_thread *thread = test_start(wait_run, &waiter);
     test_wait_asleep(thread);
-    struct weir_end_options options = {0};
-    options.flags = WEIR_END_KEEP;
-    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     test_join(thread);
     CHECK_STATUS(waiter.status, WEIR_ESHUTDOWN);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_wait_idle(crew.pool, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
@@ -199,6 +197,6 @@ TEST(from_own_task, "a task does not wait until its own pool is idle")
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].outcomes, 1);
     CHECK_STATUS(atomic_load(&crew.tasks[0].last_status), WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }

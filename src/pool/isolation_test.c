@@ -211,7 +211,7 @@ TEST(context, "in the child the context works, with the values that were left in
     weir_envelope *envelope;
     CHECK_STATUS(weir_envelope_new(&options, &envelope, NULL), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(isolated.status, ==, WEIR_EUSER + 1);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
@@ -267,7 +267,7 @@ static void step(weir_pool *pool, weir_clock *clock)
 static void stop(weir_pool *pool, weir_clock *clock)
 {
     (void)clock;
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
 }
 
 TEST(deadline, "at its deadline a child that asks nobody is killed, with all of its group")

@@ -25,7 +25,7 @@ enum weir_pool_state weir_pool_state(weir_pool *pool)
 static enum weir_status await_startable_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex)
 {
     for (;;) {
-        if (pool->state == WEIR_POOL_STATE_RUNNING || pool->is_terminating ||
+        if (pool->state == WEIR_POOL_STATE_RUNNING || pool->end.mode == WEIR_END_TERMINATE ||
             weiri_pool_self_locked(pool) != NULL) {
             return WEIR_ESTATE;
         }
@@ -51,11 +51,12 @@ static enum weir_status start_locked(weir_pool *pool) WEIRI_REQUIRES(pool->mutex
         return status;
     }
     pool->state = WEIR_POOL_STATE_RUNNING;
-    pool->is_stop = false;
+    pool->end = WEIRI_END_NONE;
+    pool->ended_as = WEIR_END_DRAIN;
     pool->has_run = true;
-    pool->keeps = true;
     pool->leavers = 0;
     atomic_store_explicit(&pool->coalesces, true, memory_order_release);
+    weiri_pool_show_end_locked(pool);
     weiri_pool_announce_locked(pool);
     return WEIR_OK;
 }
@@ -110,7 +111,7 @@ enum weir_status weir_pool_resize(weir_pool *pool, size_t workers)
     (void)weiri_threads_join_locked(pool); /* for their records */
     bool is_running = pool->state == WEIR_POOL_STATE_RUNNING;
     size_t before = pool->worker_count;
-    if (pool->is_terminating) {
+    if (pool->end.mode == WEIR_END_TERMINATE) {
         status = WEIR_ESTATE;
     } else if (is_running) {
         status = change_workers_locked(pool, workers);

@@ -15,7 +15,7 @@ TEST(init_buffers, "what is sent before the start waits for it, and is run then"
     }
     CHECK_INT(counts_of(crew.pool).queued, ==, TASKS_MAX);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < TASKS_MAX; i++) {
         CHECK_INT(task_runs(&crew.tasks[i]), ==, 1);
     }
@@ -28,22 +28,22 @@ TEST(end_of_unstarted,
     struct crew crew;
     crew_init(&crew, 1);
     crew_send(&crew, 0);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_ESTATE);
     crew_send(&crew, 1);
     CHECK_INT(counts_of(crew.pool).queued, ==, 2);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).runs, ==, 2);
-    CHECK_STATUS(weir_pool_drain(NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_stop(NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_end(NULL, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_end(NULL, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_EINVAL);
     crew_fini(&crew);
 }
 
 static int end_own_pool(weir_context *context, struct task *task)
 {
-    CHECK_STATUS(weir_pool_drain(task->pool), WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_stop(task->pool), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(task->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(task->pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_start(task->pool), WEIR_ESTATE);
     CHECK_STATUS(weir_context_check(context), WEIR_OK);
     return WEIR_OK;
@@ -58,7 +58,7 @@ TEST(from_own_task, "a task cannot end its own pool, which would wait for itself
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].outcomes, 1);
     crew_send(&crew, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
     crew_fini(&crew);
 }
@@ -66,7 +66,7 @@ TEST(from_own_task, "a task cannot end its own pool, which would wait for itself
 static int end_other_pool(weir_context *context, struct task *task)
 {
     (void)context;
-    CHECK_STATUS(weir_pool_drain(task->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(task->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     return WEIR_OK;
 }
 
@@ -82,17 +82,11 @@ TEST(from_others_task, "a task of one pool may end another")
     other.tasks[0].pool = crew.pool;
     other.tasks[0].body = end_other_pool;
     crew_send(&other, 0);
-    CHECK_STATUS(weir_pool_drain(other.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(other.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
     CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN);
     crew_fini(&crew);
     crew_fini(&other);
-}
-
-static void start_run(void *arg)
-{
-    struct ender *starter = arg;
-    starter->status = weir_pool_start(starter->pool);
 }
 
 TEST(starts_at_once, "of several starts at once one succeeds, and there is one set of workers")
@@ -102,11 +96,11 @@ TEST(starts_at_once, "of several starts at once one succeeds, and there is one s
     };
     struct crew crew;
     crew_init(&crew, 3);
-    struct ender starters[COUNT];
+    struct starter starters[COUNT];
     struct test_thread *threads[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        starters[i] = (struct ender){crew.pool, NULL, WEIR_EINVAL};
-        threads[i] = test_start(start_run, &starters[i]);
+        starters[i] = (struct starter){crew.pool, WEIR_EINVAL};
+        threads[i] = test_start(starter_run, &starters[i]);
     }
     int started = 0;
     for (int i = 0; i < COUNT; i++) {
@@ -115,7 +109,7 @@ TEST(starts_at_once, "of several starts at once one succeeds, and there is one s
         CHECK(starters[i].status == WEIR_OK || starters[i].status == WEIR_ESTATE);
     }
     CHECK_INT(started, ==, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -202,7 +196,7 @@ TEST(log_of_resizes, "a resize is logged where the pool runs")
     check_logged(&journal, 1, "pool started: 2 workers");
     CHECK_STATUS(weir_pool_resize(pool, 3), WEIR_OK);
     check_logged(&journal, 2, "pool resized: 3 workers, 2 before");
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_resize(pool, 1), WEIR_OK);
     check_logged(&journal, 3, "pool stopped: 0 runs, 0 dropped");
     weir_pool_free(pool);
@@ -223,8 +217,8 @@ TEST(log, "a start and an end are logged, an end that dropped something as a war
             CHECK_STATUS(weir_pool_send_after(pool, envelope, WEIR_SECONDS(3600)), WEIR_OK);
             weir_envelope_unref(envelope);
         }
-        CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
-        CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_STRING(journal.message, sends == 0 ? "pool stopped: 0 runs, 0 dropped"
                                                  : "pool stopped: 0 runs, 1 dropped");
         CHECK_INT(journal.level, ==, sends == 0 ? WEIR_LOG_INFO : WEIR_LOG_WARNING);

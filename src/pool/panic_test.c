@@ -99,7 +99,7 @@ TEST(
         counter_wait(&good.outcomes, i);
         CHECK_STATUS(atomic_load(&good.last_status), WEIR_OK);
     }
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STRING(log.panic, "panic in envelope 7 \"letter\": no ink left, 3 wanted");
     CHECK_INT(log.frames, >=, 2 * 3);
     CHECK_INT(counts_of(pool).in_flight, ==, 0);
@@ -129,7 +129,7 @@ TEST(long_message, "of a message 255 bytes are kept")
     weir_pool *pool = logging_pool(&log, 1);
     weir_envelope *envelope = envelope_of(&task, 0, "");
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     const char *text = strchr(log.panic, 'x');
     CHECK(text != NULL);
     CHECK_INT(strlen(text), ==, 255);
@@ -161,7 +161,7 @@ TEST(many, "workers may panic at once, again and again, also without a log")
             CHECK_STATUS(atomic_load(&tasks[i].last_status), WEIR_EPANIC);
         }
     }
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(pool).runs, ==, COUNT * 100);
     weir_pool_free(pool);
     for (int i = 0; i < COUNT; i++) {
@@ -191,7 +191,7 @@ static void run_panic_elsewhere(void *arg)
     weir_pool *pool = logging_pool(NULL, 1);
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
 }
 
 TEST(elsewhere, "a panic on another thread than the worker's ends the program")

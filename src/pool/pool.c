@@ -84,8 +84,7 @@ static void fill(weir_pool *pool, const struct weir_pool_options *options)
     pool->options = *options;
     pool->worker_count = options->workers;
     pool->state = WEIR_POOL_STATE_INIT;
-    pool->keeps = true;
-    pool->reason = WEIR_ENDED_TERMINATED;
+    pool->end = WEIRI_END_NONE;
     pool->membership.on_cancel = weiri_pool_on_cancel;
     pool->clock_user.on_step = weiri_pool_on_step;
     atomic_init(&pool->coalesces, true);
@@ -160,6 +159,9 @@ static void fini(weir_pool *pool)
     weiri_table_fini(&pool->groups, &pool->options.allocator);
     weiri_release(&pool->options.allocator, pool->own_stamps, stamps_size(&pool->options));
     weiri_release_string(&pool->options.allocator, pool->own_name);
+    if (pool->has_fd) {
+        weiri_event_fd_close(&pool->fd);
+    }
     weiri_cond_fini(&pool->changed);
     weiri_mutex_fini(&pool->mutex);
     struct weir_allocator allocator = pool->options.allocator;
@@ -225,7 +227,7 @@ enum weir_status weir_pool_free(weir_pool *pool)
     if (weiri_pool_check(pool) != WEIR_OK) {
         return WEIR_EFORKED; /* a child has no threads; locks stay held */
     }
-    enum weir_status status = weir_pool_terminate(pool);
+    enum weir_status status = weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER);
     if (status != WEIR_OK) {
         return status;
     }

@@ -12,6 +12,8 @@
 #include <weir/pool.h>
 
 #include "base/clock.h"
+#include "base/end.h"
+#include "base/event_fd.h"
 #include "base/forked.h"
 #include "base/park.h"
 #include "base/sync.h"
@@ -123,12 +125,12 @@ struct weir_pool {
     size_t busy WEIRI_GUARDED_BY(mutex);
     size_t enders WEIRI_GUARDED_BY(mutex); /* threads that wait for the end: no start before */
     bool is_paused WEIRI_GUARDED_BY(mutex);
-    bool is_stop WEIRI_GUARDED_BY(mutex); /* a stop or termination came since the last start */
-    bool keeps WEIRI_GUARDED_BY(mutex);   /* this end keeps unrun envelopes */
-    bool is_terminating WEIRI_GUARDED_BY(mutex);
-    bool has_run WEIRI_GUARDED_BY(mutex);                  /* started since the last such line */
-    uint64_t dropped_before WEIRI_GUARDED_BY(mutex);       /* counted in that line */
-    enum weir_ended_reason reason WEIRI_GUARDED_BY(mutex); /* of what this end drops */
+    struct weiri_end end WEIRI_GUARDED_BY(mutex);        /* of all requests since the last start */
+    enum weir_end_mode ended_as WEIRI_GUARDED_BY(mutex); /* of those that came to workers */
+    bool has_run WEIRI_GUARDED_BY(mutex);                /* started since the last such line */
+    uint64_t dropped_before WEIRI_GUARDED_BY(mutex);     /* counted in that line */
+    struct weiri_event_fd fd WEIRI_GUARDED_BY(mutex);    /* if has_fd: weir_pool_fd() */
+    bool has_fd WEIRI_GUARDED_BY(mutex);
 };
 
 /* Checks a caller's pool: WEIR_EINVAL, WEIR_EFORKED. */
@@ -158,13 +160,25 @@ static inline int64_t weiri_pool_next_time_locked(const weir_pool *pool) WEIRI_P
 static inline bool weiri_pool_hands_out_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
 {
     return (pool->state == WEIR_POOL_STATE_RUNNING && !pool->is_paused) ||
-           (pool->state == WEIR_POOL_STATE_STOPPING && !pool->is_stop);
+           (pool->state == WEIR_POOL_STATE_STOPPING && pool->end.mode == WEIR_END_DRAIN);
 }
 
-/* A run may bring its envelope back. */
+/* A run may bring its envelope back: nothing was asked, or only ends that keep it. */
 static inline bool weiri_pool_takes_back_locked(const weir_pool *pool) WEIRI_POOL_LOCKED
 {
-    return pool->state == WEIR_POOL_STATE_RUNNING || pool->keeps;
+    return pool->end.keeps;
+}
+
+_Static_assert(WEIR_ENDED_FINISHED == WEIR_ENDED_DRAINED + (int)WEIR_END_FINISH &&
+                   WEIR_ENDED_STOPPED == WEIR_ENDED_DRAINED + (int)WEIR_END_STOP &&
+                   WEIR_ENDED_TERMINATED == WEIR_ENDED_DRAINED + (int)WEIR_END_TERMINATE,
+               "the reasons of ends have the order of their modes");
+
+/* Why an envelope ends that an end drops. */
+static inline enum weir_ended_reason weiri_pool_drop_reason_locked(const weir_pool *pool)
+    WEIRI_POOL_LOCKED
+{
+    return (enum weir_ended_reason)(WEIR_ENDED_DRAINED + (int)pool->end.mode);
 }
 
 /* It has stopped, and all that it dropped was told. */
@@ -249,6 +263,8 @@ void weiri_workers_free(weir_pool *pool);
 /* A worker or an ending thread leaves. The last one logs the end, with the mutex released
  * meanwhile, and sets the state to stopped or terminated. */
 void weiri_pool_leave_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
+/* Shows event loops whether the pool has ended. */
+void weiri_pool_show_end_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 /* The pool's scope was cancelled. */
 void weiri_pool_on_cancel(struct weiri_membership *membership);
 

@@ -42,7 +42,7 @@ TEST(counts_each, "an envelope is counted where it is: queued, waiting, running"
     CHECK_INT(counts.in_flight, ==, 3);
     CHECK_INT(counts.runs, ==, 0);
     counter_add(&held.allowed, 1);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     counts = counts_of(pool);
     CHECK_INT(counts.in_flight, ==, 0);
     CHECK_INT(counts.runs, ==, 2);
@@ -264,7 +264,7 @@ TEST(many, "of many envelopes on many workers each is run exactly once")
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         weir_envelope_unref(envelope);
     }
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         CHECK_INT(atomic_load(&runs[i]), ==, 1);
     }

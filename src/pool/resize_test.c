@@ -38,7 +38,7 @@ TEST(grow, "a running pool that grows runs more at once, and each new worker tak
     }
     CHECK_INT(counts_of(crew.pool).running, ==, TASKS_MAX);
     let_go(&crew, 0, TASKS_MAX);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -60,7 +60,7 @@ TEST(shrink, "of a pool that shrinks surplus workers leave as their runs end, an
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
     CHECK_INT(counter_value(&crew.tasks[3].entered), ==, 0);
     let_go(&crew, 2, 4);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).runs, ==, 4);
     crew_fini(&crew);
 }
@@ -77,7 +77,7 @@ TEST(sleeping_leave,
     for (int i = 0; i < TASKS_MAX; i++) {
         crew_send(&crew, i);
     }
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).runs, ==, 1 + TASKS_MAX);
     crew_fini(&crew);
 }
@@ -91,12 +91,12 @@ TEST(back_and_forth, "a pool that is resized over and over while it runs ends as
         CHECK_STATUS(weir_pool_resize(crew.pool, 1 + test_random_below(6)), WEIR_OK);
         crew_send(&crew, (int)test_random_below(TASKS_MAX));
         if (test_random_below(20) == 0) {
-            CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+            CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
             CHECK_STATUS(weir_pool_resize(crew.pool, 1 + test_random_below(6)), WEIR_OK);
             CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
         }
     }
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 0);
     crew_fini(&crew);
 }
@@ -114,7 +114,7 @@ TEST(resize_before, "a pool that does not run is resized for its next start")
         counter_wait(&crew.tasks[i].entered, 1);
     }
     let_go(&crew, 0, 3);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_resize(crew.pool, 1), WEIR_OK);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 0);
@@ -122,7 +122,7 @@ TEST(resize_before, "a pool that does not run is resized for its next start")
     crew_send(&crew, 1);
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
     let_go(&crew, 0, 2);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -133,7 +133,7 @@ TEST(bad_sizes, "no workers, too many, no pool and a terminated one are refused"
     CHECK_STATUS(weir_pool_resize(NULL, 1), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_resize(crew.pool, 0), WEIR_EINVAL);
     CHECK_STATUS(weir_pool_resize(crew.pool, 4097), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_terminate(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_resize(crew.pool, 1), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_pause(crew.pool, 0), WEIR_ESTATE);
     CHECK_STATUS(weir_pool_pause(crew.pool, WEIR_FOREVER), WEIR_ESTATE);
@@ -164,7 +164,7 @@ TEST(from_own_task, "a task may resize, pause and resume its own pool, but not w
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].outcomes, 1);
     crew_send(&crew, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -194,7 +194,7 @@ TEST(pause, "after a pause nothing is begun, though sends are accepted and times
     counter_wait(&crew.tasks[0].outcomes, 2);
     counter_wait(&crew.tasks[1].outcomes, 1);
     counter_wait(&crew.tasks[2].outcomes, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -234,7 +234,7 @@ TEST(pause_waits,
         static const enum weir_status expected[] = {WEIR_ETIMEDOUT, WEIR_ECANCELED, WEIR_OK};
         CHECK_STATUS(pauser.status, expected[way]);
     }
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -242,14 +242,12 @@ TEST(pause_in_drain, "a pause of a pool that drains holds from the next start")
 {
     struct crew crew;
     crew_init(&crew, 1);
-    struct weir_end_options options = {0};
-    options.flags = WEIR_END_NO_WAIT;
     crew.tasks[0].is_held = true;
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 0);
     crew_send(&crew, 1);
     counter_wait(&crew.tasks[0].entered, 1);
-    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_pause(crew.pool, 0), WEIR_OK);
     counter_add(&crew.tasks[0].allowed, 1);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK); /* waits for the drain */
@@ -257,7 +255,7 @@ TEST(pause_in_drain, "a pause of a pool that drains holds from the next start")
     crew_send(&crew, 1);
     CHECK_STATUS(weir_pool_pause(crew.pool, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
     crew_fini(&crew);
 }
@@ -272,13 +270,13 @@ TEST(pause_and_end, "a drain resumes a paused pool and runs what is queued; afte
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_pause(crew.pool, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
 
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_pause(crew.pool, 0), WEIR_OK);
     crew_send(&crew, 1);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).dropped, ==, 1);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 1);

@@ -2,17 +2,11 @@
  * SPDX-License-Identifier: MIT */
 /* The four cells of (drain, stop) x (wait, no wait), limits, and what a later start finds. */
 
+#include <stdio.h>
+
 #include <weir/lifecycle.h>
 
 #include "pool/crew.h"
-
-static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
-{
-    struct weir_end_options options = {0};
-    options.mode = mode;
-    options.flags = flags;
-    return weir_pool_end(pool, &options);
-}
 
 /* A running pool whose first task is in a run that ignores its context, behind which the second is
  * queued; the third waits for a time. */
@@ -30,7 +24,7 @@ static void busy_crew_init(struct crew *crew)
 static void wait_for_state(struct crew *crew)
 {
     counter_add(&crew->tasks[0].allowed, 1);
-    CHECK_STATUS(weir_pool_stop(crew->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew->pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(weir_pool_state(crew->pool), ==, WEIR_POOL_STATE_STOPPED);
     CHECK_INT(counts_of(crew->pool).in_flight, ==, 0);
 }
@@ -39,7 +33,7 @@ TEST(drain_wait, "drain, wait: everything queued has run and no worker is left w
 {
     struct crew crew;
     busy_crew_init(&crew);
-    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_EINVAL};
+    struct ender drainer = {crew.pool, WEIR_END_DRAIN, WEIR_EINVAL};
     struct test_thread *thread = test_start(ender_run, &drainer);
     test_wait_asleep(thread);
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPING);
@@ -56,13 +50,13 @@ TEST(drain_no_wait, "drain, no wait: it returns at once, the workers finish what
 {
     struct crew crew;
     busy_crew_init(&crew);
-    CHECK_STATUS(end_pool(crew.pool, WEIR_END_DRAIN, WEIR_END_NO_WAIT), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, 0), WEIR_OK);
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
     CHECK_INT(counts_of(crew.pool).waiting, ==, 0); /* dropped at once */
     counter_wait(&crew.tasks[2].released, 0);
     counter_add(&crew.tasks[0].allowed, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
     CHECK_INT(counts_of(crew.pool).dropped, ==, 1);
     crew_fini(&crew);
@@ -73,7 +67,7 @@ TEST(stop_no_wait,
 {
     struct crew crew;
     busy_crew_init(&crew);
-    CHECK_STATUS(end_pool(crew.pool, WEIR_END_STOP, WEIR_END_NO_WAIT), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 1); /* the run that goes on */
     CHECK_INT(counts_of(crew.pool).dropped, ==, 2);
@@ -82,20 +76,14 @@ TEST(stop_no_wait,
     crew_fini(&crew);
 }
 
-static void start_run(void *arg)
-{
-    struct ender *starter = arg;
-    starter->status = weir_pool_start(starter->pool);
-}
-
 TEST(one_generation,
      "a start after a stop that did not wait begins when the last old worker has ended (R12)")
 {
     struct crew crew;
     busy_crew_init(&crew);
-    CHECK_STATUS(end_pool(crew.pool, WEIR_END_STOP, WEIR_END_NO_WAIT), WEIR_OK);
-    struct ender starter = {crew.pool, NULL, WEIR_EINVAL};
-    struct test_thread *thread = test_start(start_run, &starter);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
+    struct starter starter = {crew.pool, WEIR_EINVAL};
+    struct test_thread *thread = test_start(starter_run, &starter);
     test_wait_asleep(thread);
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[3]), WEIR_ESHUTDOWN);
@@ -105,7 +93,7 @@ TEST(one_generation,
     CHECK_STATUS(starter.status, WEIR_OK);
     CHECK_INT(counter_value(&crew.tasks[0].outcomes), ==, 1);
     crew_send(&crew, 3);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[3]), ==, 1);
     crew_fini(&crew);
 }
@@ -119,17 +107,17 @@ TEST(start_stop_start, "a pool is started and ended any number of times, and cou
         for (int i = 0; i < TASKS_MAX; i++) {
             crew_send(&crew, i);
         }
-        CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         struct weir_pool_counts counts = counts_of(crew.pool);
         CHECK_INT(counts.runs, ==, round * TASKS_MAX);
         CHECK_INT(counts.queued + counts.in_flight + counts.dropped, ==, 0);
         CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN);
     }
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_ECANCELED);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ECANCELED);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -151,7 +139,7 @@ TEST(context_after_restart, "a task after a restart is not cancelled by the stop
         CHECK_INT(atomic_load(&crew.tasks[1].last_status), ==, WEIR_OK);
         crew_send(&crew, 0);
         counter_wait(&crew.tasks[0].entered, round);
-        CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(atomic_load(&crew.tasks[0].last_status), ==, WEIR_ECANCELED);
     }
     crew_fini(&crew);
@@ -166,7 +154,7 @@ TEST(drain_keeps,
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 0);
     CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[1], 5), WEIR_OK);
-    CHECK_STATUS(end_pool(crew.pool, WEIR_END_DRAIN, WEIR_END_KEEP), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_clock_advance(crew.clock, 10), WEIR_OK);
     struct weir_pool_counts counts = counts_of(crew.pool);
     CHECK_INT(counts.runs, ==, 1);
@@ -175,7 +163,7 @@ TEST(drain_keeps,
     CHECK_INT(counts.dropped, ==, 0);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     counter_wait(&crew.tasks[1].outcomes, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -185,9 +173,9 @@ TEST(stop_keeps, "what is queued, dirty or waits survives a stop that is to keep
     struct crew crew;
     busy_crew_init(&crew);
     crew_send(&crew, 0); /* dirty */
-    CHECK_STATUS(end_pool(crew.pool, WEIR_END_STOP, WEIR_END_KEEP | WEIR_END_NO_WAIT), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, WEIR_END_KEEP, 0), WEIR_OK);
     counter_add(&crew.tasks[0].allowed, 1);
-    CHECK_STATUS(end_pool(crew.pool, WEIR_END_STOP, WEIR_END_KEEP), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     struct weir_pool_counts counts = counts_of(crew.pool);
     CHECK_INT(counts.runs, ==, 1);
     CHECK_INT(counts.queued, ==, 2);
@@ -198,7 +186,7 @@ TEST(stop_keeps, "what is queued, dirty or waits survives a stop that is to keep
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     CHECK_STATUS(weir_clock_advance(crew.clock, 5), WEIR_OK);
     counter_wait(&crew.tasks[2].outcomes, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 2);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
     crew_fini(&crew);
@@ -212,12 +200,12 @@ TEST(kept_then_dropped,
         crew_init(&crew, 1);
         CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
         CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[0], 5), WEIR_OK);
-        CHECK_STATUS(end_pool(crew.pool, WEIR_END_STOP, WEIR_END_KEEP), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(counts_of(crew.pool).in_flight, ==, 1);
         weir_envelope_unref(crew.envelopes[0]);
         crew.envelopes[0] = NULL;
         if (by_free == 0) {
-            CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+            CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
             CHECK_INT(counts_of(crew.pool).in_flight, ==, 0);
             CHECK_INT(counter_value(&crew.tasks[0].released), ==, 1);
             CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
@@ -232,12 +220,10 @@ TEST(keep_meets_stop, "of ends that meet one that does not keep decides, whichev
         struct crew crew;
         busy_crew_init(&crew);
         uint32_t keep = WEIR_END_KEEP;
-        CHECK_STATUS(
-            end_pool(crew.pool, WEIR_END_STOP, WEIR_END_NO_WAIT | (first_keeps != 0 ? keep : 0)),
-            WEIR_OK);
-        CHECK_STATUS(
-            end_pool(crew.pool, WEIR_END_STOP, WEIR_END_NO_WAIT | (first_keeps != 0 ? 0 : keep)),
-            WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, (first_keeps != 0 ? keep : 0), 0),
+                     WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, (first_keeps != 0 ? 0 : keep), 0),
+                     WEIR_OK);
         CHECK_INT(counts_of(crew.pool).in_flight, ==, 1);
         CHECK_INT(counts_of(crew.pool).dropped, ==, 2);
         wait_for_state(&crew);
@@ -245,52 +231,68 @@ TEST(keep_meets_stop, "of ends that meet one that does not keep decides, whichev
     }
 }
 
-/* What a call with a limit was told of. */
-struct named {
-    weir_envelope *envelopes[TASKS_MAX];
-    size_t count;
-};
+/* A pool of two workers whose log is kept: the last line. */
+static struct weiri_mutex log_mutex;
+static char last_line[200];
 
-static void name(weir_envelope *envelope, void *arg)
+static void keep_line(enum weir_log_level level, const char *message, void *arg)
 {
-    struct named *named = arg;
-    CHECK_INT(named->count, <, TASKS_MAX);
-    named->envelopes[named->count++] = envelope;
+    (void)level;
+    (void)arg;
+    weiri_mutex_lock(&log_mutex);
+    (void)snprintf(last_line, sizeof(last_line), "%s", message);
+    weiri_mutex_unlock(&log_mutex);
 }
 
-/* A call of weir_pool_end() on a thread of its own. */
-struct limited {
+/* An end on a thread of its own, whose clock passes its timeout of 10; its log. */
+struct timed {
     weir_pool *pool;
-    struct weir_end_options options;
-    struct named named;
+    enum weir_end_mode mode;
     enum weir_status status;
 };
 
-static void limited_run(void *arg)
+static void timed_run(void *arg)
 {
-    struct limited *limited = arg;
-    limited->status = weir_pool_end(limited->pool, &limited->options);
+    struct timed *timed = arg;
+    timed->status = weir_pool_end(timed->pool, timed->mode, 0, 10);
 }
 
-static struct test_thread *start_limited(struct limited *limited, weir_pool *pool, uint32_t mode,
-                                         int64_t limit_ns)
+static void check_times_out(struct crew *crew, enum weir_end_mode mode, const char *line)
 {
-    *limited = (struct limited){.pool = pool, .options = {0}, .status = WEIR_EINVAL};
-    limited->options.mode = mode;
-    limited->options.limit_ns = limit_ns;
-    limited->options.running = name;
-    limited->options.running_arg = &limited->named;
-    return test_start(limited_run, limited);
+    struct timed timed = {crew->pool, mode, WEIR_EINVAL};
+    struct test_thread *thread = test_start(timed_run, &timed);
+    test_wait_asleep(thread);
+    CHECK_STATUS(weir_clock_advance(crew->clock, 9), WEIR_OK);
+    test_wait_asleep(thread);
+    CHECK_STATUS(weir_clock_advance(crew->clock, 1), WEIR_OK);
+    test_join(thread);
+    CHECK_STATUS(timed.status, WEIR_ETIMEDOUT);
+    CHECK_STRING(last_line, line);
+    CHECK_INT(weir_pool_state(crew->pool), ==, WEIR_POOL_STATE_STOPPING);
 }
 
-TEST(limit, "an end with a limit returns when that has passed, names what still runs in order, and "
-            "can be called again (V10, R14)")
+TEST(limit, "an end with a timeout returns when that has passed, names what still runs in order, "
+            "and can be made again, also with another mode (V10, R14)")
 {
     struct crew crew;
-    struct limited limited;
     crew_init(&crew, 2);
-    for (int i = 0; i < 2; i++) {
-        crew.tasks[i].is_held = true;
+    weir_pool_free(crew.pool);
+    weiri_mutex_init(&log_mutex);
+    struct weir_pool_options options = {0};
+    options.allocator = *test_allocator();
+    options.workers = 2;
+    options.clock = crew.clock;
+    options.log = keep_line;
+    CHECK_STATUS(weir_pool_new(&options, &crew.pool, NULL), WEIR_OK);
+    for (int i = 0; i < 3; i++) {
+        struct weir_envelope_options envelope = task_envelope(&crew.tasks[i]);
+        envelope.id = (uint64_t)i;
+        envelope.type = "mail";
+        weir_envelope_unref(crew.envelopes[i]);
+        counter_fini(&crew.tasks[i].released);
+        counter_init(&crew.tasks[i].released);
+        crew.tasks[i].is_held = i < 2;
+        CHECK_STATUS(weir_envelope_new(&envelope, &crew.envelopes[i], NULL), WEIR_OK);
     }
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     for (int i = 0; i < 3; i++) {
@@ -299,35 +301,14 @@ TEST(limit, "an end with a limit returns when that has passed, names what still 
             counter_wait(&crew.tasks[i].entered, 1);
         }
     }
-    struct test_thread *thread = start_limited(&limited, crew.pool, WEIR_END_DRAIN, 10);
-    test_wait_asleep(thread);
-    CHECK_STATUS(weir_clock_advance(crew.clock, 9), WEIR_OK);
-    test_wait_asleep(thread);
-    CHECK_STATUS(weir_clock_advance(crew.clock, 1), WEIR_OK);
-    test_join(thread);
-    CHECK_STATUS(limited.status, WEIR_ETIMEDOUT);
-    CHECK_INT(limited.named.count, ==, 2);
-    CHECK(limited.named.envelopes[0] == crew.envelopes[0]);
-    CHECK(limited.named.envelopes[1] == crew.envelopes[1]);
-    CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPING);
-
+    check_times_out(&crew, WEIR_END_DRAIN, "pool not stopped yet: 2 still running: 0 mail, 1 mail");
     counter_add(&crew.tasks[0].allowed, 1);
     counter_wait(&crew.tasks[2].outcomes, 1); /* the drain goes on */
-    thread = start_limited(&limited, crew.pool, WEIR_END_STOP, 20);
-    test_wait_asleep(thread);
-    CHECK_STATUS(weir_clock_advance(crew.clock, 10), WEIR_OK);
-    test_join(thread);
-    CHECK_STATUS(limited.status, WEIR_ETIMEDOUT);
-    CHECK_INT(limited.named.count, ==, 1);
-    CHECK(limited.named.envelopes[0] == crew.envelopes[1]);
-
-    thread = start_limited(&limited, crew.pool, WEIR_END_STOP, 30);
-    test_wait_asleep(thread);
+    check_times_out(&crew, WEIR_END_STOP, "pool not stopped yet: 1 still running: 1 mail");
     counter_add(&crew.tasks[1].allowed, 1);
-    test_join(thread);
-    CHECK_STATUS(limited.status, WEIR_OK);
-    CHECK_INT(limited.named.count, ==, 0);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_SECONDS(1)), WEIR_OK);
     crew_fini(&crew);
+    weiri_mutex_fini(&log_mutex);
 }
 
 TEST(limit_not_reached, "an end with a limit that the workers keep returns as one without")
@@ -336,11 +317,9 @@ TEST(limit_not_reached, "an end with a limit that the workers keep returns as on
     crew_init(&crew, 2);
     crew_send(&crew, 0);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    struct weir_end_options options = {0};
-    options.limit_ns = 1; /* of a clock that stands still */
-    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, 1), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
-    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, 1), WEIR_OK);
     crew_fini(&crew);
 }
 
@@ -354,12 +333,9 @@ TEST(real_limit, "on the real clock a limit passes by itself")
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     counter_wait(&task.entered, 1);
-    struct weir_end_options options = {0};
-    options.mode = WEIR_END_STOP;
-    options.limit_ns = weir_clock_now(weir_clock_monotonic()) + WEIR_MS(1);
-    CHECK_STATUS(weir_pool_end(pool, &options), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_MS(1)), WEIR_ETIMEDOUT);
     counter_add(&task.allowed, 1);
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
     task_fini(&task);
@@ -386,9 +362,9 @@ static void stop_periodic(uint32_t flags, int expected_runs)
     weir_envelope_unref(envelope);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     counter_wait(&task.entered, 1);
-    CHECK_STATUS(end_pool(pool, WEIR_END_STOP, flags | WEIR_END_NO_WAIT), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, flags, 0), WEIR_OK);
     counter_add(&task.allowed, expected_runs);
-    CHECK_STATUS(end_pool(pool, WEIR_END_STOP, flags), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, flags, WEIR_FOREVER), WEIR_OK);
     bool is_kept = flags == WEIR_END_KEEP;
     CHECK_INT(counts_of(pool).waiting, ==, is_kept);
     CHECK_INT(counts_of(pool).in_flight, ==, is_kept);
@@ -397,7 +373,7 @@ static void stop_periodic(uint32_t flags, int expected_runs)
     CHECK_STATUS(weir_clock_advance(clock, 100), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     counter_wait(&task.outcomes, expected_runs);
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(pool).in_flight, ==, 0);
     CHECK_INT(task_runs(&task), ==, expected_runs);
     weir_pool_free(pool);

@@ -38,7 +38,7 @@ static void scene_fini(struct scene *scene)
 {
     enum weir_status status = weir_pool_start(scene->pool);
     CHECK(status == WEIR_OK || status == WEIR_ESTATE);
-    CHECK_STATUS(weir_pool_drain(scene->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(scene->pool).in_flight, ==, 0);
     weir_pool_free(scene->pool);
     for (int i = 0; i < COUNT; i++) {
@@ -193,8 +193,7 @@ TEST(shutdown_ends_waits, "a drain and a stop end the wait for room; nothing was
         CHECK_STATUS(weir_pool_send_after(scene.pool, scene.envelopes[1], 10), WEIR_OK);
         sender_start(&sender, &scene, 2, 1, WEIR_FOREVER);
         sender_start(&several, &scene, 2, 2, WEIR_FOREVER);
-        struct ender ender = {.pool = scene.pool,
-                              .call = i == 0 ? weir_pool_drain : weir_pool_stop};
+        struct ender ender = {.pool = scene.pool, .mode = i == 0 ? WEIR_END_DRAIN : WEIR_END_STOP};
         struct test_thread *thread = test_start(ender_run, &ender);
         CHECK_STATUS(sender_join(&sender), WEIR_ESHUTDOWN);
         CHECK_STATUS(sender_join(&several), WEIR_ESHUTDOWN);
@@ -202,7 +201,7 @@ TEST(shutdown_ends_waits, "a drain and a stop end the wait for room; nothing was
         test_join(thread);
         CHECK_STATUS(ender.status, WEIR_OK);
         CHECK_INT(task_runs(&scene.tasks[2]), ==, 0);
-        CHECK_STATUS(weir_pool_stop(scene.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         weir_pool_free(scene.pool);
         for (int j = 0; j < COUNT; j++) {
             weir_envelope_unref(scene.envelopes[j]);

@@ -54,7 +54,7 @@ TEST(cancel, "cancelling a scope cancels what runs in its pools, drops the rest 
     for (int i = 0; i < 2; i++) {
         CHECK_STATUS(weir_pool_send(crews[i].pool, crews[i].envelopes[3]), WEIR_ESHUTDOWN);
         CHECK_INT(counts_of(crews[i].pool).dropped, ==, 2);
-        CHECK_STATUS(weir_pool_stop(crews[i].pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crews[i].pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(atomic_load(&crews[i].tasks[0].last_status), ==, WEIR_ECANCELED);
         CHECK_INT(weir_pool_state(crews[i].pool), ==, WEIR_POOL_STATE_STOPPED);
         CHECK_STATUS(weir_pool_start(crews[i].pool), WEIR_ECANCELED);
@@ -80,7 +80,7 @@ TEST(unstarted, "a pool of a cancelled scope that was never started keeps what i
     CHECK_STATUS(weir_pool_start(late.pool), WEIR_ECANCELED);
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_INIT);
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
-    CHECK_STATUS(weir_pool_terminate(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 0);
     crew_fini(&crew);
     crew_fini(&late);
@@ -92,17 +92,14 @@ TEST(kept, "what a stopped pool has kept is left to it when its scope is cancell
     weir_scope *scope = new_scope();
     struct crew crew;
     scoped_crew_init(&crew, scope);
-    struct weir_end_options options = {0};
-    options.mode = WEIR_END_STOP;
-    options.flags = WEIR_END_KEEP;
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_pause(crew.pool, 0), WEIR_OK);
     crew_send(&crew, 0);
-    CHECK_STATUS(weir_pool_end(crew.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     weir_scope_cancel(scope);
     CHECK_INT(counts_of(crew.pool).queued, ==, 1);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_ECANCELED);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).dropped, ==, 1);
     crew_fini(&crew);
     weir_scope_free(scope);
@@ -127,7 +124,7 @@ TEST(from_own_task, "a task may cancel the scope of its own pool")
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 0);
     counter_wait(&crew.tasks[0].outcomes, 1);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     crew_fini(&crew);
     weir_scope_free(own_scope);
 }

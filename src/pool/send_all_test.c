@@ -52,7 +52,7 @@ TEST_OOM(all, "several envelopes are sent at one moment and run in their order; 
     bool was_oom = CHECK_OR_OOM(status);
     CHECK_INT(counts_of(scene.pool).queued, ==, was_oom ? 0 : COUNT);
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         CHECK_INT(task_runs(&scene.tasks[i]), ==, was_oom ? 0 : 1);
     }
@@ -105,7 +105,7 @@ TEST(ended, "a pool that has ended takes no several envelopes either")
     struct scene scene;
     CHECK(scene_init(&scene, 0, WEIR_FULL_WAIT));
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_send_all(scene.pool, scene.envelopes, COUNT), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_pool_send_all(scene.pool, NULL, 0), WEIR_OK);
     scene_fini(&scene);
@@ -132,7 +132,7 @@ TEST(waits_for_all, "several envelopes wait until there is room for all; more th
     CHECK(!test_has_ended(sender));
     counter_add(&scene.tasks[0].allowed, 1);
     test_join(sender);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         CHECK_INT(task_runs(&scene.tasks[i]), ==, 1);
     }
@@ -158,7 +158,7 @@ TEST(waits_for_each, "an envelope that is named twice takes one slot of those th
     test_wait_asleep(sender);
     counter_add(&scene.tasks[0].allowed, 1);
     test_join(sender);
-    CHECK_STATUS(weir_pool_drain(scene.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&scene.tasks[1]), ==, 1);
     CHECK_INT(task_runs(&scene.tasks[2]), ==, 1);
     scene_fini(&scene);

@@ -13,7 +13,7 @@ TEST(runs_once, "an envelope sent is run once, with its payload, and its outcome
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 1);
     CHECK_INT(atomic_load(&task.last_status), ==, WEIR_EUSER + 7);
     CHECK_INT(counts_of(pool).runs, ==, 1);
@@ -35,7 +35,7 @@ TEST(no_outcome, "an envelope without an outcome function runs as well")
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     weir_envelope_unref(envelope);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counter_value(&task.entered), ==, 1);
     weir_pool_free(pool);
     task_fini(&task);
@@ -60,7 +60,7 @@ TEST(again_while_running,
     CHECK_INT(counts.queued, ==, 0);
     CHECK_INT(counts.in_flight, ==, 1);
     counter_add(&task.allowed, 2);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 2);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
@@ -176,7 +176,7 @@ TEST(in_order, "one worker runs envelopes in the order of their sends")
         weir_envelope_unref(envelope); /* sent and forgotten */
     }
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         CHECK_INT(notes[i].seen, ==, i);
     }
@@ -219,7 +219,7 @@ TEST(after_nothing, "a delay of zero or less is none")
     CHECK_INT(counts_of(pool).queued, ==, 1);
     CHECK_INT(counts_of(pool).waiting, ==, 0);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 1);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
@@ -239,10 +239,10 @@ TEST(two_pools, "an envelope in flight in one pool is refused by another, until 
     CHECK_STATUS(weir_pool_send_after(second, envelope, 1), WEIR_EBUSY);
     CHECK_INT(counts_of(second).in_flight, ==, 0);
     CHECK_STATUS(weir_pool_start(first), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(first), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(first, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_send(second, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(second), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(second), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(second, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 2);
     weir_envelope_unref(envelope);
     weir_pool_free(first);
@@ -274,7 +274,7 @@ TEST(deadline, "a run has its deadline from its own start, and learns that it ha
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     counter_wait(&task.allowed, 1);
     CHECK_STATUS(weir_clock_advance(clock, 30), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(atomic_load(&task.last_status), ==, WEIR_ETIMEDOUT);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);
@@ -320,7 +320,7 @@ TEST(late_success, "a task that returns 0 after its deadline did succeed (R7)")
     counter_wait(&task.entered, 1);
     CHECK_STATUS(weir_clock_advance(clock, 100), WEIR_OK);
     counter_add(&task.allowed, 1);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&task), ==, 1);
     CHECK_INT(atomic_load(&task.last_status), ==, WEIR_OK);
     weir_envelope_unref(envelope);
@@ -384,7 +384,7 @@ TEST_OOM(
         CHECK_INT(counts_of(pool).in_flight, ==, sent);
         CHECK_STATUS(weir_clock_advance(clock, 1), WEIR_OK);
         CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(counts_of(pool).runs, ==, sent);
     }
     weir_pool_free(pool);

@@ -35,7 +35,8 @@ static bool may_come_back_locked(weir_pool *pool, struct weiri_run *run) WEIRI_P
 {
     bool is_allowed = weiri_pool_takes_back_locked(pool) && !run->worker->is_recalled;
     if (!is_allowed) {
-        run->reason = run->worker->is_recalled ? WEIR_ENDED_CANCELED : pool->reason;
+        run->reason =
+            run->worker->is_recalled ? WEIR_ENDED_CANCELED : weiri_pool_drop_reason_locked(pool);
         run->dropped++;
         pool->counts.dropped++;
     }
@@ -101,16 +102,17 @@ static void drop_pending_locked(weir_pool *pool, struct weiri_run *run) WEIRI_PO
     if (weiri_pool_takes_back_locked(pool)) {
         return;
     }
-    uint32_t dropped = pool->is_stop ? weiri_pending_runs(item) : item->weir_wait != 0;
+    bool is_drain = pool->end.mode == WEIR_END_DRAIN;
+    uint32_t dropped = is_drain ? item->weir_wait != 0 : weiri_pending_runs(item);
     if (dropped > 0) {
         pool->counts.dropped += dropped;
         run->dropped += dropped;
-        run->reason = pool->reason;
+        run->reason = weiri_pool_drop_reason_locked(pool);
     }
-    if (pool->is_stop) {
-        (void)weiri_core_cancel(&pool->core, item);
-    } else {
+    if (is_drain) {
         weiri_core_clear_time(&pool->core, item);
+    } else {
+        (void)weiri_core_cancel(&pool->core, item);
     }
 }
 

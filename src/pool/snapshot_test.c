@@ -36,7 +36,7 @@ TEST(all, "a snapshot shows what runs, what is queued and what waits, and keeps 
     check_item(weir_pool_snapshot_at(snapshot, 3), crew.envelopes[2], WEIR_PLACE_IDLE, 7);
     CHECK(weir_pool_snapshot_at(snapshot, 4) == NULL);
     counter_add(&crew.tasks[0].allowed, 1);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weir_pool_free(crew.pool);
     crew.pool = NULL;
     for (int i = 0; i < TASKS_MAX; i++) {

@@ -238,7 +238,7 @@ TEST(own_stamps, "workers at once run each envelope with its own stamps, never a
             CHECK_STATUS(weir_pool_send(pool, envelopes[i]), WEIR_OK);
         }
     }
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (size_t i = 0; i < ENVELOPES; i++) {
         CHECK_INT(task_runs(&tasks[i]), >=, 1);
         weir_envelope_unref(envelopes[i]);

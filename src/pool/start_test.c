@@ -52,11 +52,11 @@ TEST(refused_half_way,
         CHECK_STATUS(weir_pool_start(pool), WEIR_ETHREAD);
         CHECK_INT(task_runs(&task), ==, 0);
         CHECK_INT(counts_of(pool).queued, ==, 1);
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_ESTATE);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ESTATE);
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
 
         CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-        CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(task_runs(&task), ==, 1);
         weir_envelope_unref(envelope);
         weir_pool_free(pool);
@@ -66,9 +66,8 @@ TEST(refused_half_way,
 
 static void start_run(void *arg)
 {
-    struct ender *starter = arg;
     calls_count = true;
-    starter->status = weir_pool_start(starter->pool);
+    starter_run(arg);
 }
 
 TEST(refused_to_one, "of several starts at once of which one is refused, one succeeds")
@@ -76,10 +75,10 @@ TEST(refused_to_one, "of several starts at once of which one is refused, one suc
     for (uint64_t round = test_scaled(30); round > 0; round--) {
         weir_pool *pool = pool_with(3, 0, NULL);
         atomic_store(&refuse_nth, 1 + (int)test_random_below(3));
-        struct ender starters[3];
+        struct starter starters[3];
         struct test_thread *threads[3];
         for (int i = 0; i < 3; i++) {
-            starters[i] = (struct ender){pool, NULL, WEIR_EINVAL};
+            starters[i] = (struct starter){pool, WEIR_EINVAL};
             threads[i] = test_start(start_run, &starters[i]);
         }
         for (int i = 0; i < 3; i++) {

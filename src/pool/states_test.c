@@ -6,30 +6,22 @@
 
 #include "pool/crew.h"
 
-static enum weir_status end_pool(weir_pool *pool, uint32_t mode, uint32_t flags)
-{
-    struct weir_end_options options = {0};
-    options.mode = mode;
-    options.flags = flags;
-    return weir_pool_end(pool, &options);
-}
-
 /* Brings a new pool, whose first task is held up once it runs, to a state. */
 static void go_to(struct crew *crew, enum weir_pool_state state)
 {
     crew_init(crew, 1);
     crew->tasks[0].is_held = true;
     if (state == WEIR_POOL_STATE_TERMINATED) {
-        CHECK_STATUS(weir_pool_terminate(crew->pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew->pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     } else if (state != WEIR_POOL_STATE_INIT) {
         CHECK_STATUS(weir_pool_start(crew->pool), WEIR_OK);
     }
     if (state == WEIR_POOL_STATE_STOPPING) {
         crew_send(crew, 0);
         counter_wait(&crew->tasks[0].entered, 1);
-        CHECK_STATUS(end_pool(crew->pool, WEIR_END_DRAIN, WEIR_END_NO_WAIT), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew->pool, WEIR_END_DRAIN, 0, 0), WEIR_OK);
     } else if (state == WEIR_POOL_STATE_STOPPED) {
-        CHECK_STATUS(weir_pool_drain(crew->pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     }
     CHECK_INT(weir_pool_state(crew->pool), ==, state);
 }
@@ -42,16 +34,18 @@ static enum weir_status send_one(weir_pool *pool)
     enum weir_status status = weir_pool_send(pool, envelope);
     struct weir_pool_counts counts = counts_of(pool); /* a run is counted before it is over */
     CHECK_INT(status == WEIR_OK, ==, counts.in_flight + counts.runs > 0);
-    CHECK_STATUS(weir_pool_terminate(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     weir_envelope_unref(envelope);
     CHECK_INT(counter_value(&task.released), ==, 1);
     task_fini(&task);
     return status;
 }
 
-static const struct {
+/* A start, or the end of a mode. */
+static const struct row {
     const char *name;
-    enum weir_status (*call)(weir_pool *pool);
+    bool is_start;
+    enum weir_end_mode mode;
     struct {
         enum weir_status status;
         enum weir_pool_state state; /* after it */
@@ -62,28 +56,40 @@ static const struct {
 #define STOPPED WEIR_POOL_STATE_STOPPED
 #define TERMINATED WEIR_POOL_STATE_TERMINATED
     {"start",
-     weir_pool_start,
+     true,
+     WEIR_END_DRAIN,
      {{WEIR_OK, RUNNING},
       {WEIR_ESTATE, RUNNING},
       {WEIR_OK, RUNNING},
       {WEIR_OK, RUNNING},
       {WEIR_ESTATE, TERMINATED}}},
     {"drain",
-     weir_pool_drain,
+     false,
+     WEIR_END_DRAIN,
+     {{WEIR_ESTATE, INIT},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, STOPPED},
+      {WEIR_OK, TERMINATED}}},
+    {"finish",
+     false,
+     WEIR_END_FINISH,
      {{WEIR_ESTATE, INIT},
       {WEIR_OK, STOPPED},
       {WEIR_OK, STOPPED},
       {WEIR_OK, STOPPED},
       {WEIR_OK, TERMINATED}}},
     {"stop",
-     weir_pool_stop,
+     false,
+     WEIR_END_STOP,
      {{WEIR_ESTATE, INIT},
       {WEIR_OK, STOPPED},
       {WEIR_OK, STOPPED},
       {WEIR_OK, STOPPED},
       {WEIR_OK, TERMINATED}}},
     {"terminate",
-     weir_pool_terminate,
+     false,
+     WEIR_END_TERMINATE,
      {{WEIR_OK, TERMINATED},
       {WEIR_OK, TERMINATED},
       {WEIR_OK, TERMINATED},
@@ -91,13 +97,28 @@ static const struct {
       {WEIR_OK, TERMINATED}}},
 };
 
+/* A row's call, on a thread of its own. */
+struct caller {
+    weir_pool *pool;
+    const struct row *row;
+    enum weir_status status;
+};
+
+static void caller_run(void *arg)
+{
+    struct caller *caller = arg;
+    caller->status = caller->row->is_start
+                         ? weir_pool_start(caller->pool)
+                         : weir_pool_end(caller->pool, caller->row->mode, 0, WEIR_FOREVER);
+}
+
 /* The calls that wait for a pool which is stopping need somebody to let its task go. */
 static void check_row(size_t row, enum weir_pool_state state)
 {
     struct crew crew;
     go_to(&crew, state);
-    struct ender caller = {crew.pool, rows[row].call, WEIR_EINVAL};
-    struct test_thread *thread = test_start(ender_run, &caller);
+    struct caller caller = {crew.pool, &rows[row], WEIR_EINVAL};
+    struct test_thread *thread = test_start(caller_run, &caller);
     if (state == WEIR_POOL_STATE_STOPPING) {
         test_wait_asleep(thread);
         CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPING);
@@ -113,7 +134,7 @@ static void check_row(size_t row, enum weir_pool_state state)
     crew_fini(&crew);
 }
 
-TEST(table, "start, drain, stop and terminate in each of the five states (R15)")
+TEST(table, "start, drain, finish, stop and terminate in each of the five states (R15)")
 {
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         for (int state = WEIR_POOL_STATE_INIT; state <= WEIR_POOL_STATE_TERMINATED; state++) {
@@ -144,59 +165,42 @@ TEST(state_of_null, "NULL has no pool to be in a state, and never will; other ca
 {
     CHECK_INT(weir_pool_state(NULL), ==, WEIR_POOL_STATE_TERMINATED);
     CHECK_STATUS(weir_pool_start(NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_drain(NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_stop(NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_terminate(NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_pool_end(NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_end(NULL, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_end(NULL, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_end(NULL, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_EINVAL);
+    CHECK_STATUS(weir_pool_end(NULL, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_EINVAL);
 }
 
-static void not_to_be_told(weir_envelope *envelope, void *arg)
-{
-    (void)arg;
-    test_fail(__FILE__, __LINE__, "told of %p", (void *)envelope);
-}
-
-TEST(bad_ends, "options of an end that are unknown or do not go together are refused, and nothing "
-               "changes")
+TEST(bad_ends, "an end with an unknown mode or flag, or a termination that keeps, is refused, and "
+               "nothing changes")
 {
     struct crew crew;
     crew_init(&crew, 1);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     static const struct {
-        uint32_t mode;
+        int mode;
         uint32_t flags;
-        int64_t limit_ns;
-        bool has_running;
-        enum weir_status status;
-    } bad[] = {
-        {WEIR_END_TERMINATE + 1, 0, 0, false, WEIR_EINVAL},
-        {WEIR_END_STOP, 4, 0, false, WEIR_EINVAL},
-        {WEIR_END_TERMINATE, WEIR_END_KEEP, 0, false, WEIR_EINVAL},
-        {WEIR_END_STOP, WEIR_END_NO_WAIT, 1, false, WEIR_EINVAL},
-        {WEIR_END_STOP, WEIR_END_NO_WAIT, 0, true, WEIR_EINVAL},
-        {WEIR_END_STOP, 0, -1, false, WEIR_ERANGE},
-    };
+    } bad[] = {{WEIR_END_TERMINATE + 1, 0},
+               {-1, 0},
+               {WEIR_END_STOP, 2},
+               {WEIR_END_TERMINATE, WEIR_END_KEEP}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct weir_end_options options = {0};
-        options.mode = bad[i].mode;
-        options.flags = bad[i].flags;
-        options.limit_ns = bad[i].limit_ns;
-        options.running = bad[i].has_running ? not_to_be_told : NULL;
-        CHECK_STATUS(weir_pool_end(crew.pool, &options), bad[i].status);
+        CHECK_STATUS(weir_pool_end(crew.pool, (enum weir_end_mode)bad[i].mode, bad[i].flags, 0),
+                     WEIR_EINVAL);
     }
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_RUNNING);
-    CHECK_STATUS(weir_pool_end(crew.pool, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_STOPPED);
     crew_fini(&crew);
 }
 
 static int end_own(weir_context *context, struct task *task)
 {
-    CHECK_STATUS(weir_pool_terminate(task->pool), WEIR_ESTATE);
-    CHECK_STATUS(end_pool(task->pool, WEIR_END_STOP, 0), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(task->pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_ESTATE);
+    CHECK_STATUS(weir_pool_end(task->pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_ESTATE);
     CHECK_STATUS(weir_context_check(context), WEIR_OK);
     CHECK_INT(weir_pool_state(task->pool), ==, WEIR_POOL_STATE_RUNNING);
-    CHECK_STATUS(end_pool(task->pool, WEIR_END_STOP, WEIR_END_NO_WAIT), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(task->pool, WEIR_END_STOP, 0, 0), WEIR_OK);
     CHECK_STATUS(weir_context_check(context), WEIR_ECANCELED);
     CHECK_INT(weir_pool_state(task->pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_STATUS(weir_pool_start(task->pool), WEIR_ESTATE);
@@ -215,7 +219,7 @@ TEST(from_own_task, "a task may end its own pool where nobody waits, and neither
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew.tasks[0].body = NULL;
     crew_send(&crew, 0);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 2);
     crew_fini(&crew);
 }

@@ -180,8 +180,9 @@ static _Noreturn void run_queue(int64_t drains)
         CHECK_STATUS(weir_pool_send(watched.pool, envelope), WEIR_OK);
     }
     CHECK_STATUS(weir_pool_start(watched.pool), WEIR_OK);
-    enum weir_status status = drains != 0 ? weir_pool_drain(watched.pool)
-                                          : weir_pool_wait_idle(watched.pool, WEIR_FOREVER);
+    enum weir_status status = drains != 0
+                                  ? weir_pool_end(watched.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER)
+                                  : weir_pool_wait_idle(watched.pool, WEIR_FOREVER);
     test_fail(__FILE__, __LINE__, "ended before the last run: %s", weir_status_name((int)status));
 }
 

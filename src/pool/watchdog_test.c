@@ -79,7 +79,7 @@ TEST(each_once, "of each run that goes on so long past its deadline it tells onc
         counter_add(&task.allowed, 1);
         counter_wait(&task.outcomes, run);
     }
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weir_pool_free(pool);
     CHECK_INT(counter_value(&told.times), ==, 2);
     weir_envelope_unref(envelope);

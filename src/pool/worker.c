@@ -44,7 +44,7 @@ bool weiri_worker_take_locked(weir_pool *pool, struct weiri_worker *worker)
         if (!weiri_pool_takes_back_locked(pool)) {
             struct weiri_endings endings;
             weiri_endings_init(&endings);
-            weiri_ended_drop_locked(pool, envelope, pool->reason, &endings);
+            weiri_ended_drop_locked(pool, envelope, weiri_pool_drop_reason_locked(pool), &endings);
             weiri_ended_tell_locked(pool, &endings);
         }
     }
@@ -58,7 +58,7 @@ static bool is_dismissed_locked(weir_pool *pool) WEIRI_POOL_LOCKED
         pool->leavers--;
         return true;
     }
-    return pool->state == WEIR_POOL_STATE_STOPPING && pool->is_stop;
+    return pool->state == WEIR_POOL_STATE_STOPPING && pool->end.mode != WEIR_END_DRAIN;
 }
 
 static void work_locked(weir_pool *pool, struct weiri_worker *worker) WEIRI_POOL_LOCKED

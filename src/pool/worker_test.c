@@ -62,7 +62,7 @@ static void run_task(void *arg)
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
 }
 
 TEST(thread_ended, "a task that ends its thread ends the program with a message")
@@ -108,7 +108,7 @@ TEST(signals,
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(atomic_load(&task.last_status), WEIR_OK);
     weir_envelope_unref(envelope);
     weir_pool_free(pool);

@@ -117,7 +117,7 @@ static void consume_all(weir_broker *broker, const char *tube, uint32_t attempts
     weir_consumer *consumer =
         start_consumer(broker, tube, attempts_max, WEIR_CONSUMER_UNTIL_EMPTY, ledger);
     struct weir_error error;
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
 }
 
@@ -312,7 +312,7 @@ TEST(waits_for_redis, "while Redis is away no job runs and none is lost; then ea
     CHECK_INT(ledger.runs, ==, 0);
     redis_start(&servers);
     struct weir_error error;
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
     CHECK_INT(ledger.runs, ==, 1);
     weir_broker_close(broker);
@@ -458,7 +458,7 @@ TEST(tries_again_though_late, "a job that was tried in time is not late, though 
         weir_consumer *consumer = NULL;
         CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
         CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
-        CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+        CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, NULL), WEIR_OK);
         weir_consumer_free(consumer);
         CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
         CHECK(jobs_wall_now(&wall) == JOBS_WALL_START + WEIR_SECONDS(14400));
@@ -515,7 +515,7 @@ _Noreturn static void work_until_killed(const struct servers *servers, int chann
     bool was_started = weir_broker_open(url, NULL, &broker, &error) == WEIR_OK &&
                        weir_consumer_new(broker, "t", &options, &consumer, &error) == WEIR_OK &&
                        weir_consumer_start(consumer, &error) == WEIR_OK &&
-                       weir_consumer_wait(consumer, &error) == WEIR_OK;
+                       weir_consumer_wait(consumer, WEIR_FOREVER, &error) == WEIR_OK;
     _exit(was_started ? 0 : 1);
 }
 

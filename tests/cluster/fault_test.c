@@ -103,8 +103,7 @@ TEST(connects_meanwhile, "while a further connection to a node is being made, th
         const struct timespec pause = {0, 1000000};
         (void)nanosleep(&pause, NULL);
     }
-    weir_consumer_stop(consumer);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
     weir_broker_close(world.broker);
     proxy_end(&world.proxy);
@@ -146,8 +145,7 @@ TEST(looks_again_soon, "the copies of a job that runs go back to their nodes for
     CHECK_INT(releases, >, 0);
     CHECK_INT(delay, <=, 1 << (releases - 1)); /* and twice as long each time */
     may_end = true;
-    weir_consumer_stop(consumer);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
     weir_broker_close(world.broker);
     proxy_end(&world.proxy);

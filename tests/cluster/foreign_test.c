@@ -161,7 +161,7 @@ static void consume_all(struct world *world)
 {
     struct weir_error error;
     weir_consumer *consumer = start(world, WEIR_CONSUMER_UNTIL_EMPTY);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
 }
 
@@ -255,8 +255,7 @@ TEST(too_long_one_by_one,
         (void)nanosleep(&pause, NULL);
     }
     CHECK_INT(jobs.together, ==, 0);
-    weir_consumer_stop(consumer);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
     weir_broker_close(world.broker);
     fake_end(&fake);
@@ -358,8 +357,7 @@ static void consume_short(struct short_jobs *jobs, int asked)
         (void)nanosleep(&pause, NULL);
     }
     int given = jobs->given;
-    weir_consumer_stop(consumer);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
     weir_broker_close(world.broker);
     fake_end(&fake);
@@ -417,8 +415,7 @@ TEST(fails_aloud, "a lane that fails while its node is there is told of, once")
         (void)nanosleep(&pause, NULL);
     }
     CHECK_INT(world.lanes, ==, 1);
-    weir_consumer_stop(consumer);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
     end(&world);
 }

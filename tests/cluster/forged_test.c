@@ -129,7 +129,7 @@ static void consume_all(struct world *world, const char *tube)
     struct weir_error error;
     CHECK_STATUS(weir_consumer_new(world->broker, tube, &options, &consumer, &error), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
 }
 

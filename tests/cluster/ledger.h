@@ -120,7 +120,7 @@ static inline weir_consumer *ledger_start(weir_broker *broker, struct ledger *le
 static inline void ledger_wait(weir_consumer *consumer)
 {
     struct weir_error error;
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
 }
 

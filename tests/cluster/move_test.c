@@ -111,8 +111,7 @@ static void consume(weir_broker *broker, _Atomic int *runs, int expected)
             break;
         }
     }
-    weir_consumer_stop(consumer);
-    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL), WEIR_OK);
     weir_consumer_free(consumer);
 }
 

@@ -178,7 +178,7 @@ TEST(half_written, "the copy of a put that was accepted while its bytes were bei
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, &error), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, &error), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
     CHECK_INT(runs, ==, copies);
     weir_broker_close(broker);

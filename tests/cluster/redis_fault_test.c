@@ -137,8 +137,7 @@ TEST(ends_without_redis, "one stop ends a consumer whose job cannot be settled s
     while (world.ledger.all == 0) {
         (void)sched_yield();
     }
-    weir_consumer_stop(consumer);
-    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_INT(world.ledger.words, ==, 1);
     weir_consumer_free(consumer);
     weir_broker_close(world.broker);
@@ -252,7 +251,7 @@ TEST(closes_without_claims, "a broker that is closed while Redis is asked for cl
     weir_consumer *consumer = ledger_start(world.broker, &world.ledger);
     while (jobs_counts(world.producer, "t").reserved != SERVER_NODES) {
     }
-    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     ledger_wait(consumer);
     pid_t child = continue_soon(&world.servers.redis);
     weir_broker_close(world.broker);
@@ -360,7 +359,7 @@ TEST(loses_an_answer, "a claim that Redis made while its answer was lost ends wi
     struct proxy proxy;
     begin_behind(&world, &proxy, NULL, "&lease=1s");
     weir_consumer *consumer = lose_an_answer(&world, &proxy, WEIR_SECONDS(1));
-    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     ledger_wait(consumer);
     weir_broker_close(world.broker);
     char url[512];
@@ -488,7 +487,7 @@ TEST(does_not_take_over_what_may_run, "where jobs run unclaimed, a claim whose a
     while (world.ledger.all == 0) {
         (void)sched_yield();
     }
-    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     ledger_wait(consumer);
     CHECK_INT(world.ledger.all, ==, 1);
     proxy_end(&proxy);

@@ -113,7 +113,7 @@ static enum weir_status sleep_past_deadline(struct world *w, int64_t delay_ns)
     weir_pool *pool = pool_with(1, 0, w->clock);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(pool).late, ==, 1);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);
@@ -242,7 +242,7 @@ ROW(weir_next_run, context, null, WEIR_EINVAL)
     weir_pool *pool = pool_with(1, 0, NULL);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counter_value(&w->tasks[IS_FILLING].entered), ==, 0);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);

@@ -3,112 +3,108 @@
 #define _GNU_SOURCE /* syscall numbers */
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "conformance/bad_pool.h"
 #include "support/forbid_call.h"
 
 /* Bad input to ends of pools; starts and resizes that the system has no threads or memory for. */
 
-static struct weir_end_options good_end(void)
+ROW(weir_pool_end, mode, unknown, WEIR_EINVAL)
 {
-    struct weir_end_options options = {0};
-    options.mode = WEIR_END_STOP;
-    return options;
+    CHECK_STATUS(weir_pool_end(w->pool, (enum weir_end_mode)(WEIR_END_TERMINATE + 1), 0, 0),
+                 WEIR_EINVAL);
+    return weir_pool_end(w->pool, (enum weir_end_mode) - 1, 0, 0);
 }
 
-static void must_not_be_told(weir_envelope *envelope, void *arg)
+ROW(weir_pool_end, flags, most, WEIR_EINVAL)
 {
-    (void)envelope;
-    (void)arg;
-    test_fail(__FILE__, __LINE__, "told of what runs");
+    CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_STOP, 2, 0), WEIR_EINVAL);
+    return weir_pool_end(w->pool, WEIR_END_STOP, UINT32_MAX, 0);
 }
 
-ROW(weir_pool_end, options, null, WEIR_OK)
+/* What is kept could never be run. */
+ROW(weir_pool_end, flags, kept_for_ever, WEIR_EINVAL)
 {
+    return weir_pool_end(w->pool, WEIR_END_TERMINATE, WEIR_END_KEEP, 0);
+}
+
+ROW(weir_pool_end, timeout_ns, least, WEIR_OK)
+{
+    CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_DRAIN, 0, INT64_MIN), WEIR_OK);
+    CHECK_INT(weir_pool_state(w->pool), ==, WEIR_POOL_STATE_STOPPING);
     let_go(w);
-    CHECK_STATUS(weir_pool_end(w->pool, NULL), WEIR_OK);
-    CHECK_INT(weir_pool_state(w->pool), ==, WEIR_POOL_STATE_STOPPED);
-    CHECK_INT(task_runs(&w->tasks[IS_QUEUED]), ==, 1); /* it was a drain */
     return WEIR_OK;
 }
 
-ROW(weir_pool_end, options, mode, WEIR_EINVAL)
+ROW(weir_pool_end, timeout_ns, most, WEIR_OK)
 {
-    struct weir_end_options options = good_end();
-    options.mode = WEIR_END_TERMINATE + 1;
-    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_EINVAL);
-    options.mode = UINT32_MAX;
-    return weir_pool_end(w->pool, &options);
-}
-
-ROW(weir_pool_end, options, flags, WEIR_EINVAL)
-{
-    struct weir_end_options options = good_end();
-    options.flags = 4;
-    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_EINVAL);
-    options.flags = UINT32_MAX;
-    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_EINVAL);
-    options.flags = WEIR_END_KEEP; /* what is kept could never be run */
-    options.mode = WEIR_END_TERMINATE;
-    return weir_pool_end(w->pool, &options);
-}
-
-ROW(weir_pool_end, options, limit_ns, WEIR_ERANGE)
-{
-    struct weir_end_options options = good_end();
-    options.limit_ns = -1;
-    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_ERANGE);
-    options.limit_ns = INT64_MIN;
-    return weir_pool_end(w->pool, &options);
-}
-
-ROW(weir_pool_end, options, wait_of_none, WEIR_EINVAL)
-{
-    struct weir_end_options options = good_end();
-    options.flags = WEIR_END_NO_WAIT;
-    options.limit_ns = 1;
-    return weir_pool_end(w->pool, &options);
-}
-
-ROW(weir_pool_end, options, running, WEIR_EINVAL)
-{
-    struct weir_end_options options = good_end();
-    options.flags = WEIR_END_NO_WAIT;
-    options.running = must_not_be_told;
-    return weir_pool_end(w->pool, &options);
-}
-
-static void note_running(weir_envelope *envelope, void *arg)
-{
-    *(uint64_t *)arg = weir_envelope_id(envelope);
+    let_go(w);
+    CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_DRAIN, 0, INT64_MAX), WEIR_OK);
+    CHECK_INT(weir_pool_state(w->pool), ==, WEIR_POOL_STATE_STOPPED);
+    CHECK_INT(task_runs(&w->tasks[IS_QUEUED]), ==, 1);
+    return WEIR_OK;
 }
 
 struct timed_end {
-    struct world *w;
-    uint64_t running;
+    weir_pool *pool;
     enum weir_status status;
 };
 
 static void end_in_time(void *arg)
 {
     struct timed_end *call = arg;
-    struct weir_end_options options = good_end();
-    options.limit_ns = weir_clock_now(call->w->clock) + DELAY;
-    options.running = note_running;
-    options.running_arg = &call->running;
-    call->status = weir_pool_end(call->w->pool, &options);
+    call->status = weir_pool_end(call->pool, WEIR_END_STOP, 0, DELAY);
 }
 
 ROW(weir_pool_end, pool, busy, WEIR_ETIMEDOUT)
 {
     accept_change(w); /* the end goes on */
-    struct timed_end call = {.w = w, .running = UNTOUCHED};
+    struct timed_end call = {.pool = w->pool};
     struct test_thread *thread = test_start(end_in_time, &call);
     test_wait_asleep(thread);
     CHECK_INT(weir_pool_state(w->pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_STATUS(weir_clock_advance(w->clock, DELAY), WEIR_OK);
     test_join(thread);
-    CHECK_INT(call.running, ==, IS_RUNNING);
+    return call.status;
+}
+
+ROW(weir_pool_fd, ret_fd, null, WEIR_EINVAL)
+{
+    return weir_pool_fd(w->pool, NULL);
+}
+
+ROW(weir_pool_fd, descriptors, none, WEIR_EIO)
+{
+    struct rlimit limit;
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+    int fd = UNTOUCHED;
+    enum weir_status status = weir_pool_fd(w->pool, &fd);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+    CHECK_INT(fd, ==, UNTOUCHED);
+    return status;
+}
+
+struct fd_call {
+    weir_pool *pool;
+    enum weir_status status;
+};
+
+static void run_fd_without_timers(void *arg)
+{
+    struct fd_call *call = arg;
+    int fd = UNTOUCHED;
+    test_forbid_call(SYS_timerfd_create, SECCOMP_RET_ERRNO | ENOMEM);
+    call->status = weir_pool_fd(call->pool, &fd);
+    CHECK_INT(fd, ==, UNTOUCHED);
+}
+
+ROW(weir_pool_fd, memory, none, WEIR_ENOMEM)
+{
+    struct fd_call call = {.pool = w->pool};
+    test_join(test_start(run_fd_without_timers, &call));
     return call.status;
 }
 
@@ -143,7 +139,7 @@ ROW(weir_pool_start, memory, none, WEIR_ENOMEM)
     CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_INIT);
     CHECK_INT(task_runs(&w->tasks[IS_IDLE]), ==, 0);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&w->tasks[IS_IDLE]), ==, 1);
     weir_pool_free(pool);
     accept_change(w); /* IS_IDLE has been run elsewhere */

@@ -172,14 +172,14 @@ static inline void prepare_world(struct world *w)
 {
     const char *fault = w->row->fault;
     if (strcmp(fault, "terminated") == 0) {
-        CHECK_STATUS(weir_pool_terminate(w->pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     } else if (strcmp(fault, "unstarted") != 0) {
         CHECK_STATUS(weir_pool_start(w->pool), WEIR_OK);
         counter_wait(&w->tasks[IS_RUNNING].entered, 1);
     }
     if (strcmp(fault, "stopped") == 0) {
         let_go(w);
-        CHECK_STATUS(weir_pool_stop(w->pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     }
 }
 
@@ -205,7 +205,7 @@ static inline void check_runs(struct world *w)
         counter_wait(&w->tasks[i].outcomes, 1);
     }
     CHECK_STATUS(weir_pool_send_wait(w->pool, w->envelopes[IS_IDLE], WEIR_FOREVER), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(w->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = IS_RUNNING; i <= IS_IDLE; i++) {
         CHECK_INT(task_runs(&w->tasks[i]), ==, 1);
     }
@@ -222,14 +222,14 @@ static inline void check_comes_out(struct world *w)
     } else if (w->state == WEIR_POOL_STATE_STOPPED) {
         CHECK_STATUS(weir_pool_start(w->pool), WEIR_OK);
         CHECK_STATUS(weir_pool_send(w->pool, w->envelopes[IS_IDLE]), WEIR_OK);
-        CHECK_STATUS(weir_pool_drain(w->pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(task_runs(&w->tasks[IS_IDLE]), ==, 1);
     } else {
         check_runs(w);
     }
     CHECK_INT(task_runs(&w->tasks[IS_ELSEWHERE]), ==, 0);
     CHECK_STATUS(weir_pool_start(w->other), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(w->other), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(w->other, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&w->tasks[IS_ELSEWHERE]), ==, 1);
 }
 

@@ -125,11 +125,8 @@ ROW(weir_pool_wait_idle, timeout_ns, most, WEIR_OK)
 
 ROW(weir_pool_wait_idle, pool, keeps, WEIR_ESHUTDOWN)
 {
-    struct weir_end_options options = {0};
-    options.mode = WEIR_END_STOP;
-    options.flags = WEIR_END_KEEP;
     let_go(w);
-    CHECK_STATUS(weir_pool_end(w->pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(w->pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     take_stock(w);
     return weir_pool_wait_idle(w->pool, WEIR_FOREVER);
 }

@@ -47,24 +47,26 @@ static enum weir_status call_cancel(struct world *w, weir_pool *pool)
     return status;
 }
 
-static enum weir_status call_drain(__attribute__((unused)) struct world *w, weir_pool *pool)
-{
-    return weir_pool_drain(pool);
-}
-
-static enum weir_status call_stop(__attribute__((unused)) struct world *w, weir_pool *pool)
-{
-    return weir_pool_stop(pool);
-}
-
+/* The modes are answered alike, but for a stop, and a termination where it could end something. */
 static enum weir_status call_end(__attribute__((unused)) struct world *w, weir_pool *pool)
 {
-    return weir_pool_end(pool, NULL);
+    enum weir_status status = weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_FINISH, 0, WEIR_FOREVER), status);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER),
+                 status == WEIR_ECANCELED ? WEIR_OK : status);
+    enum weir_pool_state state = weir_pool_state(pool);
+    if (state != WEIR_POOL_STATE_INIT && state != WEIR_POOL_STATE_STOPPED) {
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), status);
+    }
+    return status;
 }
 
-static enum weir_status call_terminate(__attribute__((unused)) struct world *w, weir_pool *pool)
+static enum weir_status call_fd(__attribute__((unused)) struct world *w, weir_pool *pool)
 {
-    return weir_pool_terminate(pool);
+    int fd = UNTOUCHED;
+    enum weir_status status = weir_pool_fd(pool, &fd);
+    CHECK((fd == UNTOUCHED) == (status != WEIR_OK));
+    return status;
 }
 
 static enum weir_status call_resize(__attribute__((unused)) struct world *w, weir_pool *pool)
@@ -103,10 +105,8 @@ POOL_ROWS(weir_pool_send_after, call_send_after, WEIR_OK, WEIR_OK, WEIR_ESHUTDOW
 POOL_ROWS(weir_pool_send_wait, call_send_wait, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_send_all, call_send_all, WEIR_OK, WEIR_OK, WEIR_ESHUTDOWN, WEIR_ESHUTDOWN)
 POOL_ROWS(weir_pool_cancel, call_cancel, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
-POOL_ROWS(weir_pool_drain, call_drain, WEIR_ESTATE, WEIR_ESTATE, WEIR_ECANCELED, WEIR_OK)
-POOL_ROWS(weir_pool_stop, call_stop, WEIR_ESTATE, WEIR_ESTATE, WEIR_OK, WEIR_OK)
 POOL_ROWS(weir_pool_end, call_end, WEIR_ESTATE, WEIR_ESTATE, WEIR_ECANCELED, WEIR_OK)
-POOL_ROWS(weir_pool_terminate, call_terminate, WEIR_ESTATE, WEIR_OK, WEIR_OK, WEIR_OK)
+POOL_ROWS(weir_pool_fd, call_fd, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_OK)
 POOL_ROWS(weir_pool_resize, call_resize, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
 POOL_ROWS(weir_pool_pause, call_pause, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)
 POOL_ROWS(weir_pool_resume, call_resume, WEIR_OK, WEIR_OK, WEIR_OK, WEIR_ESTATE)

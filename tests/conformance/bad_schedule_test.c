@@ -188,7 +188,7 @@ static enum weir_status run_with_limits(struct world *w, const struct weir_isola
     weir_pool *pool = pool_with(1, 0, NULL);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(atomic_load(&w->tasks[IS_IDLE].last_status), ==, WEIR_EUSER);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);

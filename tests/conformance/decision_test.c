@@ -263,7 +263,7 @@ TEST(forgotten_when_dropped_early,
     pool.limiter = limiter;
     script_start(&script, NULL, &pool);
     script_wait(&script, 1);
-    struct ender ender = {.pool = script.pool, .call = weir_pool_stop};
+    struct ender ender = {.pool = script.pool, .mode = WEIR_END_STOP};
     struct test_thread *thread = test_start(ender_run, &ender);
     test_wait_asleep(thread); /* for the worker */
     CHECK_INT(counts_of(script.pool).dropped, ==, 0);
@@ -280,9 +280,8 @@ TEST(forgotten_when_dropped_early,
     weir_limiter_free(limiter);
 }
 
-/* Runs to the end by the call, with one run if the retry is pending by then; why it was dropped. */
-static int reason_of(int64_t decision, uint32_t attempts_max, int runs,
-                     enum weir_status (*end)(weir_pool *pool))
+/* Runs to the end, with one run if the retry is pending by then; why it was dropped. */
+static int reason_of(int64_t decision, uint32_t attempts_max, int runs, enum weir_end_mode mode)
 {
     struct script script;
     start_failing(&script, SCRIPT_RUNS, decision);
@@ -290,7 +289,7 @@ static int reason_of(int64_t decision, uint32_t attempts_max, int runs,
     options.retry.attempts = attempts_max;
     script_start(&script, &options, NULL);
     script_wait(&script, runs);
-    CHECK_STATUS(end(script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(script.pool, mode, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counter_value(&script.ends), ==, runs);
     CHECK_INT(script.tellings, <=, 1);
     weir_envelope_unref(script.envelope);
@@ -303,11 +302,13 @@ static int reason_of(int64_t decision, uint32_t attempts_max, int runs,
 TEST(told, "whoever is told of drops is told of each failure that ends an envelope, and why")
 {
     const int64_t later = WEIR_SECONDS(1);
-    CHECK_INT(reason_of(WEIR_DROP, 0, 1, weir_pool_drain), ==, WEIR_ENDED_FAILED);
-    CHECK_INT(reason_of(0, 3, 3, weir_pool_drain), ==, WEIR_ENDED_EXHAUSTED);
-    CHECK_INT(reason_of(later, 0, 1, weir_pool_drain), ==, WEIR_ENDED_DRAINED);
-    CHECK_INT(reason_of(later, 0, 1, weir_pool_stop), ==, WEIR_ENDED_STOPPED);
-    CHECK_INT(reason_of(WEIR_RETRY, 0, 1, weir_pool_stop), ==, WEIR_ENDED_STOPPED);
+    CHECK_INT(reason_of(WEIR_DROP, 0, 1, WEIR_END_DRAIN), ==, WEIR_ENDED_FAILED);
+    CHECK_INT(reason_of(0, 3, 3, WEIR_END_DRAIN), ==, WEIR_ENDED_EXHAUSTED);
+    CHECK_INT(reason_of(later, 0, 1, WEIR_END_DRAIN), ==, WEIR_ENDED_DRAINED);
+    CHECK_INT(reason_of(later, 0, 1, WEIR_END_FINISH), ==, WEIR_ENDED_FINISHED);
+    CHECK_INT(reason_of(later, 0, 1, WEIR_END_STOP), ==, WEIR_ENDED_STOPPED);
+    CHECK_INT(reason_of(later, 0, 1, WEIR_END_TERMINATE), ==, WEIR_ENDED_TERMINATED);
+    CHECK_INT(reason_of(WEIR_RETRY, 0, 1, WEIR_END_STOP), ==, WEIR_ENDED_STOPPED);
 }
 
 TEST(not_told, "nobody is told of an envelope that succeeded, was stopped, canceled or timed out")
@@ -456,7 +457,7 @@ TEST(while_stopping, "a retry that meets a stop is dropped, and nothing is left 
         options.failure = retry_once_shut;
         script_start(&script, &options, NULL);
         counter_wait(&script.begun, 1);
-        CHECK_STATUS(weir_pool_stop(script.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(script.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         struct weir_pool_counts counts = counts_of(script.pool);
         CHECK_INT(counts.runs, ==, 1);
         CHECK_INT(counts.retries, ==, 0);

@@ -1,5 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
+#include <weir/lifecycle.h>
 #include <weir/metrics.h>
 #include <weir/pool.h>
 #include <weir/snapshot.h>
@@ -179,7 +180,7 @@ static void nap_in_pool(struct nap *nap, int64_t deadline_ns, int64_t delay_ns)
         CHECK_INT(counts.queued, ==, delay_ns <= 0 || nap->start_ns == INT64_MAX);
         CHECK_INT(counts.queued + counts.waiting, ==, 1);
         CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
-        CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         weir_envelope_unref(envelope);
     }
     weir_pool_free(pool);

@@ -167,7 +167,7 @@ TEST(stopped_while_running, "a stop during the run: it is not scheduled again (R
     options.deadline_ns = 0;
     script_start(&script, &options, NULL);
     counter_wait(&script.begun, 1);
-    CHECK_STATUS(weir_pool_stop(script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(script.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     struct weir_pool_counts counts = counts_of(script.pool);
     CHECK_INT(counts.in_flight, ==, 0);
     CHECK_INT(counts.canceled, ==, 1);

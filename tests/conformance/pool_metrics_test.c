@@ -206,7 +206,6 @@ TEST(ending, "a run is timed also while its pool ends")
     struct page page;
     struct task task;
     struct weir_pool_options options = {0};
-    struct weir_end_options drain = {0};
     weir_pool *pool;
     page_init(&page);
     task_init(&task);
@@ -221,13 +220,12 @@ TEST(ending, "a run is timed also while its pool ends")
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     counter_wait(&task.entered, 1);
-    drain.flags = WEIR_END_NO_WAIT;
-    CHECK_STATUS(weir_pool_end(pool, &drain), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, 0), WEIR_OK);
     CHECK_STATUS(weir_clock_advance(options.clock, WEIR_SECONDS(5)), WEIR_OK);
     CHECK_FAMILY(&page, "workqueue_unfinished_work_seconds", "5");
     CHECK_FAMILY(&page, "workqueue_longest_running_processor_seconds", "5");
     counter_add(&task.allowed, 1);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_FAMILY(&page, "workqueue_work_duration_seconds_sum", "5");
     weir_pool_free(pool);
     weir_envelope_unref(envelope);
@@ -275,7 +273,7 @@ TEST(looks, "looks at the wall clock are no adds, no works, and cost no slot")
     CHECK_INT(counts_of(script.pool).dropped, ==, 1);
     weir_envelope_unref(displaced);
     weir_envelope_unref(later);
-    CHECK_STATUS(weir_pool_stop(script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(script.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weir_envelope_unref(script.envelope);
     CHECK_INT(counter_value(&other.released), ==, 2);
     task_fini(&other);
@@ -293,7 +291,7 @@ TEST(restarted, "what a stop drops leaves the gauges; after a restart counters g
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_OK); /* again, after its run */
     page_read(&page);
     CHECK_SERIES(&page, "workqueue_depth{name=\"q\"}", "1");
-    CHECK_STATUS(weir_pool_stop(script.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(script.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     page_read(&page);
     CHECK_SERIES(&page, "workqueue_depth{name=\"q\"}", "0");
     CHECK_SERIES(&page, "weir_pool_in_flight{name=\"q\"}", "0");

@@ -43,7 +43,7 @@ TEST(task_passes_limits_on, "the context of a pool's task can be asked by the wo
     weir_envelope *envelope = envelope_for(&task, 0);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counter_value(&task.allowed), ==, 1);
     weir_pool_free(pool);
     weir_envelope_unref(envelope);

@@ -17,7 +17,7 @@ TEST(different_start_and_stop, "TestQueue: Different start and stop queue option
     for (int round = 1; round <= 2; round++) {
         CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
         crew_send(&crew, 0);
-        CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
         CHECK_INT(task_runs(&crew.tasks[0]), ==, round);
     }
     CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN);
@@ -43,12 +43,9 @@ static void start_two(struct crew *crew, bool listens)
     counter_wait(&crew->tasks[0].entered, 1);
 }
 
-static void end_no_wait(struct crew *crew, uint32_t mode)
+static void end_no_wait(struct crew *crew, enum weir_end_mode mode)
 {
-    struct weir_end_options options = {0};
-    options.mode = mode;
-    options.flags = WEIR_END_NO_WAIT;
-    CHECK_STATUS(weir_pool_end(crew->pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew->pool, mode, 0, 0), WEIR_OK);
     CHECK_INT(weir_pool_state(crew->pool), ==, WEIR_POOL_STATE_STOPPING);
     CHECK_INT(counts_of(crew->pool).runs, ==, 0);
 }
@@ -70,7 +67,7 @@ TEST(stop_waiting,
 {
     struct crew crew;
     start_two(&crew, true);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(atomic_load(&crew.tasks[0].last_status), ==, WEIR_ECANCELED);
     check_two(&crew, 1, 0);
 }
@@ -80,7 +77,7 @@ TEST(drain_waiting, "TestQueue: Queue stopping with 'Drain' stop mode and waitin
 {
     struct crew crew;
     start_two(&crew, false);
-    struct ender drainer = {crew.pool, weir_pool_drain, WEIR_EINVAL};
+    struct ender drainer = {crew.pool, WEIR_END_DRAIN, WEIR_EINVAL};
     struct test_thread *thread = test_start(ender_run, &drainer);
     test_wait_asleep(thread);
     CHECK_INT(counts_of(crew.pool).runs, ==, 0);
@@ -97,7 +94,7 @@ TEST(drain_not_waiting, "TestQueue: Queue stopping with 'Drain' stop mode and wa
     start_two(&crew, false);
     end_no_wait(&crew, WEIR_END_DRAIN);
     counter_add(&crew.tasks[0].allowed, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_two(&crew, 1, 1);
 }
 
@@ -109,12 +106,12 @@ TEST(stop_not_waiting,
     start_two(&crew, false);
     end_no_wait(&crew, WEIR_END_STOP);
     counter_add(&crew.tasks[0].allowed, 1);
-    CHECK_STATUS(weir_pool_stop(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     check_two(&crew, 1, 0);
 }
 
 /* Two periodic envelopes run once; then the pool is ended so, and for good: no second cycle. */
-static void check_terminated(enum weir_status (*end)(weir_pool *pool))
+static void check_terminated(enum weir_end_mode mode)
 {
     struct task tasks[2];
     weir_envelope *envelopes[2];
@@ -127,8 +124,8 @@ static void check_terminated(enum weir_status (*end)(weir_pool *pool))
     CHECK_STATUS(weir_pool_send_all(pool, envelopes, 2), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     counter_wait(&tasks[1].outcomes, 1);
-    CHECK_STATUS(end(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_terminate(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, mode, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_TERMINATED);
     CHECK_STATUS(weir_clock_advance(clock, WEIR_MS(2100)), WEIR_OK);
     CHECK_INT(counts_of(pool).dropped, ==, 2);
@@ -145,13 +142,13 @@ static void check_terminated(enum weir_status (*end)(weir_pool *pool))
 TEST(drain_terminate, "TestQueue: Queue stopping with 'Drain' stop mode and waiting 'true' and "
                       "terminate options")
 {
-    check_terminated(weir_pool_drain);
+    check_terminated(WEIR_END_DRAIN);
 }
 
 TEST(stop_terminate, "TestQueue: Queue stopping with 'Stop' stop mode and waiting 'true' and "
                      "terminate options")
 {
-    check_terminated(weir_pool_stop);
+    check_terminated(WEIR_END_STOP);
 }
 
 /* The envelopes of the peer's acceptance test. */
@@ -228,7 +225,7 @@ TEST(acceptance,
     struct acceptance all;
     acceptance_init(&all);
     acceptance_start(&all, 0);
-    CHECK_STATUS(weir_pool_drain(all.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(all.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(all.pool).runs, ==, ENVELOPES);
     CHECK_INT(counts_of(all.pool).dropped, ==, 2); /* the next cycles of metrics and food */
 
@@ -239,7 +236,7 @@ TEST(acceptance,
         counter_wait(&all.tasks[FOOD].outcomes, 2 + second / 2);
     }
     weir_scope_cancel(all.scope);
-    CHECK_STATUS(weir_pool_stop(all.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(all.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(weir_pool_state(all.pool), ==, WEIR_POOL_STATE_STOPPED);
     CHECK_STATUS(weir_pool_start(all.pool), WEIR_ECANCELED);
     struct weir_pool_counts counts = counts_of(all.pool);

@@ -17,12 +17,12 @@ TEST(single,
     crew_send(&crew, 0);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     counter_wait(&crew.tasks[0].outcomes, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
 
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     crew_send(&crew, 1);
     counter_wait(&crew.tasks[1].outcomes, 1);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
     CHECK_INT(task_runs(&crew.tasks[1]), ==, 1);
     crew_fini(&crew);
@@ -54,7 +54,7 @@ TEST(multiple, "TestEnvelopeAddingToQueue: Multiple envelope adding to queue: in
     weir_envelope *envelopes[] = {crew.envelopes[1], crew.envelopes[0]};
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
     CHECK_STATUS(weir_pool_send_all(crew.pool, envelopes, 2), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(called.count, ==, 2);
     CHECK_INT(called.tasks[0], ==, 1);
     CHECK_INT(called.tasks[1], ==, 0);
@@ -87,7 +87,7 @@ TEST(invalid_parameters, "TestEnvelopeAddingToQueue: Adding to queue with invali
         CHECK(envelope == NULL);
         CHECK_STATUS(weir_pool_send(crew.pool, envelope), WEIR_EINVAL);
     }
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(crew.pool).runs, ==, 0);
     crew_fini(&crew);
 }
@@ -97,7 +97,7 @@ TEST(not_running, "TestEnvelopeAddingToQueue: Adding to queue with not running q
     struct crew crew;
     crew_init(&crew, 1);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN);
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 0);
     crew_fini(&crew);
@@ -113,7 +113,7 @@ TEST(queue_init, "TestEnvelopeAddingToQueue: Adding to queue with not queue init
     }
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 3);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(task_runs(&crew.tasks[i]), ==, 1);
     }
@@ -128,7 +128,7 @@ struct stopping {
 static void stop_and_send(void *arg)
 {
     struct stopping *stopping = arg;
-    CHECK_STATUS(weir_pool_drain(stopping->crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(stopping->crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     counter_add(&stopping->stops, 1);
     CHECK_STATUS(weir_pool_send(stopping->crew.pool, stopping->crew.envelopes[0]), WEIR_ESHUTDOWN);
 }
@@ -171,7 +171,7 @@ TEST(same_pointer,
     crew_send(&crew, 0);
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 1);
     CHECK_STATUS(weir_pool_resume(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(task_runs(&crew.tasks[0]), ==, 1);
     CHECK_INT(counts_of(crew.pool).in_flight, ==, 0);
     crew_fini(&crew);
@@ -183,8 +183,8 @@ TEST(terminated, "TestEnvelopeAddingToQueue: Adding to queue with stopped queue 
     struct crew crew;
     crew_init(&crew, 1);
     CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(crew.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_terminate(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_send(crew.pool, crew.envelopes[0]), WEIR_ESHUTDOWN);
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_TERMINATED);
     crew_fini(&crew);
@@ -201,8 +201,8 @@ TEST(started_after_terminate, "TestEnvelopeAddingToQueue: Adding to queue with s
     CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     counter_wait(&task.outcomes, 1);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_terminate(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_start(pool), WEIR_ESTATE);
     CHECK_INT(weir_pool_state(pool), ==, WEIR_POOL_STATE_TERMINATED);
     CHECK_STATUS(weir_clock_advance(clock, WEIR_MS(1500)), WEIR_OK);

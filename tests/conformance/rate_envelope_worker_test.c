@@ -199,7 +199,7 @@ static void check_stopped(const char *steps, int status, weir_failure_fn *failur
     options.failure = failure;
     script_start(script, &options, NULL);
     counter_wait(script->sleeps ? &script->begun : &script->slept, 1);
-    CHECK_STATUS(weir_pool_stop(script->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(script->pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STRING(script->steps, steps);
     CHECK_INT(script->status, ==, status);
     CHECK_INT(counts_of(script->pool).runs, ==, 1);

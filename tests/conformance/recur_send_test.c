@@ -69,10 +69,7 @@ TEST(refused_stopped, "nor is one to a pool that has stopped, which keeps the en
 {
     struct script script;
     start_daily(&script, "0 12 * * *");
-    struct weir_end_options options = {0};
-    options.mode = WEIR_END_STOP;
-    options.flags = WEIR_END_KEEP;
-    CHECK_STATUS(weir_pool_end(script.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(script.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_send(script.pool, script.envelope), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_pool_send_all(script.pool, &script.envelope, 1), WEIR_ESHUTDOWN);
     CHECK_STATUS(weir_pool_send_after(script.pool, script.envelope, 1), WEIR_ESHUTDOWN);

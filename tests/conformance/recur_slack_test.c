@@ -59,7 +59,7 @@ static void world_init(struct world *world, const int64_t *first_ns, int64_t sla
 
 static void world_fini(struct world *world)
 {
-    CHECK_STATUS(weir_pool_stop(world->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world->pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weir_pool_free(world->pool);
     for (int i = 0; i < 2; i++) {
         weir_envelope_unref(world->envelopes[i]);

@@ -393,7 +393,7 @@ TEST(jitter,
         for (uint64_t other = 0; other < id; other++) {
             CHECK_INT(dues[other], !=, dues[id]);
         }
-        CHECK_STATUS(weir_pool_stop(script.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(script.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
         weir_envelope_unref(script.envelope);
         script_fini(&script);
     }

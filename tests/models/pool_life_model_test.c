@@ -22,7 +22,8 @@ struct account {
     bool is_queued; /* of one that runs: again */
     bool is_running;
     bool is_waiting;
-    bool was_robbed; /* by a cancellation during this run, of what was to come after it */
+    bool was_robbed; /* by a cancellation or an end during this run, of what was to come after it */
+    bool has_failed; /* for good, in this run */
     int64_t due_ns;
 };
 
@@ -31,7 +32,9 @@ static struct {
     int64_t now_ns;
     weir_pool *pool;
     struct account accounts[ENVELOPES];
-    bool is_closed; /* no sends, and time stands still */
+    bool is_closed;          /* no sends, and time stands still */
+    enum weir_end_mode mode; /* then: the strongest that was asked for */
+    bool keeps;              /* then: all that were asked for do */
     uint64_t runs;
     uint64_t dropped;    /* runs */
     struct counter told; /* drops of envelopes */
@@ -114,19 +117,69 @@ static struct account *account_of(void *payload)
     return payload;
 }
 
+/* What an end drops of an envelope. */
+static void drop_rest(struct account *account)
+{
+    if (world.keeps) {
+        return;
+    }
+    bool drops_queued = account->is_queued && world.mode != WEIR_END_DRAIN;
+    bool was_held = is_held(account);
+    world.dropped += (uint64_t)account->is_waiting + (uint64_t)drops_queued;
+    account->was_robbed = account->was_robbed || account->is_waiting || drops_queued;
+    account->is_waiting = false;
+    account->is_queued = account->is_queued && !drops_queued;
+    world.expected_told += was_held && !is_held(account);
+}
+
+/* Ends the pool. What runs is dropped when its run ends. With a timeout there are no workers any
+ * more where it has ended before. */
+static void end_as(enum weir_end_mode asked, int64_t timeout_ns)
+{
+    bool is_late = world.is_closed && timeout_ns > 0;
+    bool is_weaker = asked < world.mode;
+    bool asks_to_keep = test_random_below(2) == 0;
+    CHECK_STATUS(weir_pool_end(world.pool, asked, asks_to_keep ? WEIR_END_KEEP : 0, timeout_ns),
+                 is_weaker ? WEIR_ECANCELED : WEIR_OK);
+    world.mode = is_late || is_weaker ? world.mode : asked;
+    world.keeps = world.keeps && asks_to_keep;
+    world.is_closed = true;
+    for (int i = 0; i < ENVELOPES; i++) {
+        if (!world.accounts[i].is_running) {
+            drop_rest(&world.accounts[i]);
+        }
+    }
+}
+
+static enum weir_end_mode random_mode(void)
+{
+    return (enum weir_end_mode)test_random_below(WEIR_END_TERMINATE);
+}
+
+/* A task ends its pool; a stop alone cancels it. */
+static void end_own(weir_context *context)
+{
+    enum weir_status status = weir_context_check(context);
+    end_as(random_mode(), 0);
+    status = world.mode == WEIR_END_STOP ? WEIR_ECANCELED : status;
+    CHECK_STATUS(weir_context_check(context), status);
+}
+
 static int invoke(weir_context *context, void *payload)
 {
     struct account *account = account_of(payload);
-    (void)context;
     CHECK(account->is_queued && !account->is_running);
     account->is_queued = false;
     account->is_running = true;
     account->was_robbed = false;
+    account->has_failed = false;
     for (uint64_t i = test_random_below(3); i > 0; i--) {
         if (test_random_below(4) == 0) {
             cancel_random();
         } else if (test_random_below(3) == 0) {
             send_random();
+        } else if (test_random_below(50) == 0) {
+            end_own(context);
         }
     }
     CHECK_INT(in_flight(), <=, CAPACITY);
@@ -141,8 +194,13 @@ static int64_t decide(weir_context *context, weir_envelope *envelope,
     (void)envelope;
     (void)failure;
     if (test_random_below(2) == 0 || weir_context_check(context) == WEIR_ECANCELED) {
-        world.expected_told += !account->is_queued && !account->is_waiting;
+        account->has_failed = true;
         return WEIR_DROP;
+    }
+    if (world.is_closed && !world.keeps) { /* a retry is dropped */
+        world.dropped++;
+        account->was_robbed = true;
+        return 1;
     }
     int64_t delay_ns = 1 + (int64_t)test_random_below(DELAY_MAX);
     add(account, delay_ns);
@@ -153,10 +211,13 @@ static void note_outcome(weir_envelope *envelope, int status, void *payload)
 {
     struct account *account = account_of(payload);
     (void)envelope;
-    /* A run that failed was told of, or comes again. */
-    world.expected_told +=
-        status == WEIR_OK && account->was_robbed && !account->is_queued && !account->is_waiting;
+    (void)status;
+    if (world.is_closed) {
+        drop_rest(account); /* runs still, so that this tells nothing */
+    }
     account->is_running = false;
+    world.expected_told +=
+        (account->has_failed || account->was_robbed) && !account->is_queued && !account->is_waiting;
     world.runs++;
 }
 
@@ -198,43 +259,47 @@ static bool has_queued(void)
     return false;
 }
 
+static void restart(void)
+{
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    world.is_closed = false;
+    world.mode = WEIR_END_DRAIN;
+    world.keeps = true;
+    check_counts();
+}
+
 /* Has everything run that is queued, and what that sends. Between a resume and the end of the pause
- * that follows the model is the worker's. */
+ * that follows the model is the worker's. A task may end the pool, which a drain that keeps waits
+ * for and does not change. */
 static void run_all(void)
 {
     pass_time();
     while (has_queued()) {
         CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
-        CHECK_STATUS(weir_pool_pause(world.pool, WEIR_FOREVER), WEIR_OK);
+        enum weir_status status = weir_pool_pause(world.pool, WEIR_FOREVER);
+        if (weir_pool_state(world.pool) == WEIR_POOL_STATE_RUNNING) {
+            CHECK_STATUS(status, WEIR_OK);
+            continue;
+        }
+        status = weir_pool_end(world.pool, WEIR_END_DRAIN, WEIR_END_KEEP, WEIR_FOREVER);
+        CHECK_STATUS(status, world.mode == WEIR_END_DRAIN ? WEIR_OK : WEIR_ECANCELED);
+        check_counts();
+        restart();
     }
 }
 
-static void drop_all(bool queued_too)
-{
-    for (int i = 0; i < ENVELOPES; i++) {
-        struct account *account = &world.accounts[i];
-        bool was_held = is_held(account);
-        world.dropped += (uint64_t)account->is_waiting + (queued_too && account->is_queued);
-        account->is_waiting = false;
-        account->is_queued = account->is_queued && !queued_too;
-        world.expected_told += was_held && !is_held(account);
-    }
-}
-
+/* One end, or two, the second of which finds the pool stopped: it drops what the first one kept, if
+ * it does not keep. */
 static void end_and_restart(void)
 {
-    struct weir_end_options options = {0};
-    options.mode = (uint32_t)test_random_below(2);
-    options.flags = test_random_below(2) == 0 ? (uint32_t)WEIR_END_KEEP : 0;
-    bool is_drain = options.mode == WEIR_END_DRAIN;
     pass_time();
-    if (is_drain) {
-        run_all(); /* so that the runs of the drain meet a model that does not change */
-    }
-    world.is_closed = true;
-    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
-    if (options.flags == 0) {
-        drop_all(!is_drain);
+    for (uint64_t i = 1 + test_random_below(2); i > 0; i--) {
+        enum weir_end_mode mode = random_mode();
+        if (mode == WEIR_END_DRAIN && !world.is_closed) {
+            run_all(); /* so that the runs of the drain meet a model that does not change */
+        }
+        end_as(mode, WEIR_FOREVER);
     }
     check_counts();
     for (uint64_t i = test_random_below(4); i > 0; i--) {
@@ -244,10 +309,7 @@ static void end_and_restart(void)
             send_random(); /* is refused */
         }
     }
-    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
-    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    world.is_closed = false;
-    check_counts();
+    restart();
 }
 
 static void step(void)
@@ -274,6 +336,7 @@ static void step(void)
 static void world_init(void)
 {
     memset(&world, 0, sizeof(world));
+    world.keeps = true;
     counter_init(&world.told);
     world.clock = manual_clock(0);
     struct weir_pool_options options = {0};
@@ -306,9 +369,13 @@ TEST(capacity,
         step();
     }
     CHECK_INT(world.full, >, 0);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
-    drop_all(true);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    world.mode = WEIR_END_STOP;
+    world.keeps = false;
     world.is_closed = true;
+    for (int i = 0; i < ENVELOPES; i++) {
+        drop_rest(&world.accounts[i]);
+    }
     check_counts();
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     for (int i = 0; i < ENVELOPES; i++) {

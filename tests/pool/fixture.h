@@ -10,6 +10,7 @@
 #include <weir/clock.h>
 #include <weir/context.h>
 #include <weir/envelope.h>
+#include <weir/lifecycle.h>
 #include <weir/pool.h>
 
 #include "base/sync.h"
@@ -166,14 +167,26 @@ static inline bool was_dropped(const struct weir_ended *ended)
 /* A call that ends a pool, on a thread of its own. */
 struct ender {
     weir_pool *pool;
-    enum weir_status (*call)(weir_pool *pool);
+    enum weir_end_mode mode;
     enum weir_status status;
 };
 
 static inline void ender_run(void *arg)
 {
     struct ender *ender = arg;
-    ender->status = ender->call(ender->pool);
+    ender->status = weir_pool_end(ender->pool, ender->mode, 0, WEIR_FOREVER);
+}
+
+/* A call that starts it. */
+struct starter {
+    weir_pool *pool;
+    enum weir_status status;
+};
+
+static inline void starter_run(void *arg)
+{
+    struct starter *starter = arg;
+    starter->status = weir_pool_start(starter->pool);
 }
 
 #endif

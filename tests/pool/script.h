@@ -256,7 +256,7 @@ static inline void script_wait(struct script *script, int runs)
 /* Ends the pool and checks how much was still pending. */
 static inline void script_end(struct script *script, int runs, uint64_t dropped)
 {
-    CHECK_STATUS(weir_pool_drain(script->pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(script->pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counter_value(&script->ends), ==, runs);
     struct weir_pool_counts counts = counts_of(script->pool);
     CHECK_INT(counts.runs, ==, runs + script->others);

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The life of a pool (src/pool): starts, the first and later ones, some of whose threads may be
- * refused; drains, stops and terminations, which wait (perhaps with a limit) or do not, and keep
+ * refused; drains, stops and terminations, which wait (perhaps with a timeout) or do not, and keep
  * what is queued or do not; pauses, resumes, waits for either and for idleness; sends, retries and
  * cancels; the flights of envelopes, and the telling of their ends. Each by several threads.
  *
@@ -9,6 +9,9 @@
  * their own: tasks, the log, the user's function for ends, joins of threads. An inline has the name
  * of its function. That workers who sleep are woken one by one, queue.pml shows; which of them is
  * woken, and which of several queued envelopes comes next, is left open.
+ *
+ * A finish is a stop here, since no context is looked at: is_stop means that the requests which came
+ * to workers are stronger than a drain, keeps and is_terminating are the rest of what they come to.
  *
  * Left out: times, capacity, groups, resizes, several pools that send one envelope, tasks that call
  * the pool.

@@ -26,7 +26,7 @@ static void sleeping(void *arg)
     CHECK_INT(found, ==,
               world.records[0].runs == 1 ? WEIR_CANCELED_RUNNING : WEIR_CANCELED_PENDING);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).runs + counts_of(world.pool).dropped, ==, 1);
     world_fini();
 }
@@ -70,7 +70,7 @@ static void against_its_time(void *arg)
     advance(NULL);
     weiri_thread_join(&canceler);
     CHECK(timed.status == WEIR_OK || timed.status == WEIR_ETIMEDOUT);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.pool->run_observers, ==, 0);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     CHECK_INT(counts_of(world.pool).runs + counts_of(world.pool).dropped, ==, 1);
@@ -99,7 +99,7 @@ static void against_send(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     give_up(0);
     CHECK_STATUS(weir_clock_advance(world.clock, 10), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].covered, ==, 3);
     CHECK_INT(world.records[0].runs, >=, runs);
     CHECK_INT(world.records[0].released, ==, 1);
@@ -127,7 +127,7 @@ static void told(void *arg)
     CHECK(world.records[0].told == 0 || world.records[0].reason == WEIR_ENDED_CANCELED);
     give_up(0);
     CHECK_INT(world.records[0].released, ==, 1);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -138,11 +138,8 @@ TEST(told, "who waits for the end of a cancelled run returns when all has been t
 
 static void stop_keeping(void *arg)
 {
-    struct weir_end_options options = {0};
     (void)arg;
-    options.mode = WEIR_END_STOP;
-    options.flags = WEIR_END_KEEP;
-    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
 }
 
 /* A stop that keeps puts back what was handed out and not begun, but nothing that was cancelled. */
@@ -160,7 +157,7 @@ static void against_kept(void *arg)
     int runs = world.records[0].runs;
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, runs);
     world_fini();
 }
@@ -186,7 +183,7 @@ static void against_again(void *arg)
     int runs = world.records[0].runs;
     weiri_thread_join(&stepper);
     CHECK_STATUS(weir_clock_advance(world.clock, 20), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, runs);
     world.records[0].accepted = runs; /* for one send */
     world_fini();
@@ -221,7 +218,7 @@ static void two_cancellations(void *arg)
     CHECK(found[0] != 0 || found[1] != 0);
     CHECK_INT(world.records[0].ends, ==, 1);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -245,7 +242,7 @@ static void sent_again(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     weiri_thread_join(&canceler);
     CHECK(found != 0);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -270,7 +267,7 @@ static void not_the_next(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     start_thread(&canceler, "canceler", cancel_quietly);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&canceler);
     CHECK_INT(world.records[1].runs, ==, 1);
     CHECK_INT(world.records[1].canceled, ==, 0);

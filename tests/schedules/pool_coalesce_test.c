@@ -49,7 +49,7 @@ static void against_runs(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_INT(counts_of(world.pool).in_flight, <=, 1);
     weiri_thread_join(&thread);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     CHECK_INT(counts_of(world.pool).dropped, ==, 0);
     world_fini();
@@ -68,7 +68,7 @@ static void against_cancel(void *arg)
     CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], 0, NULL), WEIR_OK);
     sender.is_over = true;
     weiri_thread_join(&thread);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].covered, >=, sender.after);
     world_fini();
 }
@@ -83,7 +83,7 @@ static void against_drain(void *arg)
     struct weiri_thread thread;
     (void)arg;
     begin(&thread, 1);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     sender.is_over = true;
     int covered = world.records[0].covered;
     weiri_thread_join(&thread);
@@ -102,18 +102,16 @@ TEST(drain, "a send that joins another one while a drain begins is run, or refus
 static void against_stop(void *arg)
 {
     struct weiri_thread thread;
-    struct weir_end_options options = {0};
     (void)arg;
     begin(&thread, 1);
-    options.mode = WEIR_END_STOP;
     bool keeps = explorer_choose(2) == 0;
-    options.flags = keeps ? WEIR_END_KEEP : 0;
-    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, keeps ? WEIR_END_KEEP : 0, WEIR_FOREVER),
+                 WEIR_OK);
     sender.is_over = true;
     weiri_thread_join(&thread);
     CHECK(!sender.is_accepted);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK(!keeps || world.records[0].covered >= sender.last);
     CHECK_INT(counts_of(world.pool).dropped, <=, keeps ? 0 : 2);
     world_fini();
@@ -149,8 +147,8 @@ static void between_pools(void *arg)
     world.records[0].accepted += status == WEIR_OK;
     weiri_thread_join(&thread);
     CHECK_STATUS(weir_pool_start(world.other), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.other), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.other, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, world.records[0].accepted);
     world_fini();
 }

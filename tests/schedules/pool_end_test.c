@@ -12,7 +12,7 @@ static void send_against_drain(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     start_thread(&sender, "sender", send_first);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     CHECK_INT(counts_of(world.pool).dropped, ==, 0);
     weiri_thread_join(&sender);
@@ -35,7 +35,7 @@ static void send_against_stop(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     start_thread(&sender, "sender", send_first);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     weiri_thread_join(&sender);
     struct weir_pool_counts counts = counts_of(world.pool);
@@ -55,7 +55,7 @@ TEST(send_stop,
 static void drain(void *arg)
 {
     (void)arg;
-    world.ended = weir_pool_drain(world.pool);
+    world.ended = weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
 }
 
 /* The task sleeps until it is cancelled, so a drain alone would not return. */
@@ -69,7 +69,7 @@ static void stop_against_drain(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     start_thread(&drainer, "drainer", drain);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     weiri_thread_join(&drainer);
     CHECK_STATUS(world.ended, WEIR_ECANCELED);
@@ -93,7 +93,7 @@ static void two_drains(void *arg)
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&drainer, "drainer", drain);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).runs, ==, 2);
     weiri_thread_join(&drainer);
     CHECK_STATUS(world.ended, WEIR_OK);
@@ -119,7 +119,7 @@ static void starts_and_drain(void *arg)
     world_init(2, 0);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     start_thread(&starter, "starter", start);
-    enum weir_status drained = weir_pool_drain(world.pool);
+    enum weir_status drained = weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     CHECK(drained == WEIR_OK || drained == WEIR_ESTATE);
     enum weir_status started = weir_pool_start(world.pool);
     weiri_thread_join(&starter);
@@ -129,7 +129,7 @@ static void starts_and_drain(void *arg)
     /* Both start it only where the drain was between them. */
     CHECK(drained == WEIR_OK || started != world.ended);
     CHECK_INT(weir_pool_state(world.pool), ==, WEIR_POOL_STATE_RUNNING);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, 1);
     world_fini();
 }
@@ -149,7 +149,7 @@ static void due_against_drain(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 10), WEIR_OK);
     give_up(0);
     start_thread(&stepper, "stepper", advance);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     struct weir_pool_counts counts = counts_of(world.pool);
     CHECK_INT(counts.runs + counts.dropped, ==, 1);
     CHECK_INT(counts.runs, ==, world.records[0].runs);

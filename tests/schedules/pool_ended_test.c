@@ -46,10 +46,7 @@ static void check_reason(const struct weir_ended *ended)
 
 static void stop_without_wait(void)
 {
-    struct weir_end_options options = {0};
-    options.mode = WEIR_END_STOP;
-    options.flags = WEIR_END_NO_WAIT;
-    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
 }
 
 static void act(int number)
@@ -133,7 +130,7 @@ static void stop_against_cancel(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, explorer_choose(2) == 0 ? 0 : 10), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     start_thread(&canceler, "canceler", cancel_first);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&canceler);
     check_flights();
     for (int i = 0; i < ENVELOPES; i++) {
@@ -165,7 +162,9 @@ static void displacing(void *arg)
     enum weir_status status = send_to(world.pool, 0, 0);
     CHECK(status == WEIR_OK || status == WEIR_EFULL);
     bool is_stop = explorer_choose(2) == 0;
-    CHECK_STATUS(is_stop ? weir_pool_stop(world.pool) : weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(is_stop ? weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER)
+                         : weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER),
+                 WEIR_OK);
     weiri_thread_join(&sender);
     check_flights();
     world_fini();
@@ -191,7 +190,7 @@ static void displaced_comes_back(void *arg)
         CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
     }
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_flights();
     world_fini();
 }
@@ -204,7 +203,7 @@ TEST(comes_back, "a function that sends again what was displaced is not called w
 static void stop_first(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
 }
 
 static void done_comes_back(void *arg)
@@ -237,7 +236,7 @@ static void sent_before_told(void *arg)
         }
     }
     give_up(0);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].released, ==, 1);
     check_flights();
     world_fini();
@@ -265,9 +264,9 @@ static void to_another_pool(void *arg)
             break;
         }
     }
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.other), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.other), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.other, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, world.records[0].accepted);
     check_flights();
     world_fini();
@@ -291,7 +290,7 @@ static void ends_another(void *arg)
     enum weir_status status = send_to(world.pool, 0, 0);
     CHECK(status == WEIR_OK || status == WEIR_ESHUTDOWN);
     weiri_thread_join(&sender);
-    status = weir_pool_drain(world.pool);
+    status = weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     CHECK(status == WEIR_OK || status == WEIR_ECANCELED);
     check_flights();
     world_fini();
@@ -325,8 +324,8 @@ static void refused_for_another(void *arg)
     CHECK_INT(world.records[1].ends, ==, status == WEIR_OK);
     weiri_thread_join(&sender);
     CHECK(status == WEIR_OK || to_other == WEIR_OK);
-    CHECK_STATUS(weir_pool_terminate(world.other), WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.other, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -346,11 +345,11 @@ static void refused_by_full(void *arg)
     enum weir_status status = send_to(world.pool, 0, 0);
     CHECK(status == WEIR_OK || status == WEIR_EFULL);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < ENVELOPES; i++) {
         CHECK_STATUS(weir_pool_send(world.other, world.envelopes[i]), WEIR_OK);
     }
-    CHECK_STATUS(weir_pool_terminate(world.other), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.other, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -371,7 +370,7 @@ static void displaced_twice(void *arg)
     start_thread(&canceler, "canceler", cancel_first);
     CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
     weiri_thread_join(&canceler);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_flights();
     world_fini();
 }

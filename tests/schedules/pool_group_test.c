@@ -113,7 +113,7 @@ static void one_at_a_time(void *arg)
     CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[0]), WEIR_OK);
     CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[1]), WEIR_OK);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < MEMBERS; i++) {
         CHECK_INT(group.runs[i], ==, 1);
     }
@@ -150,7 +150,7 @@ static void retried(void *arg)
     group.delay_ns = explorer_choose(2) == 0 ? 0 : 10;
     send_two();
     wait_for_run(1);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(group.runs[0], ==, 2);
     CHECK_INT(group.runs[1], ==, 1);
     group_fini();
@@ -171,7 +171,7 @@ static void retry_dropped(void *arg)
     group.may_overtake = true;
     send_two();
     wait_for_run(0);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(group.runs[0], ==, 1);
     CHECK_INT(group.runs[1], ==, 1);
     group_fini();
@@ -199,7 +199,9 @@ static void taken_out(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&canceler, "canceler", cancel_two);
     bool is_stop = explorer_choose(2) == 0;
-    CHECK_STATUS(is_stop ? weir_pool_stop(world.pool) : weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(is_stop ? weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER)
+                         : weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER),
+                 WEIR_OK);
     weiri_thread_join(&canceler);
     CHECK(is_stop || group.runs[2] == 1);
     struct weir_pool_counts counts = counts_of(world.pool);
@@ -214,10 +216,7 @@ TEST(taken_out, "members of a group are cancelled, stopped and drained wherever 
 
 static enum weir_status end_group(uint32_t mode, uint32_t flags)
 {
-    struct weir_end_options options = {0};
-    options.mode = mode;
-    options.flags = flags;
-    return weir_pool_end(world.pool, &options);
+    return weir_pool_end(world.pool, mode, flags, WEIR_FOREVER);
 }
 
 /* Members wait for their group, or have just been let in, when the pool stops. */
@@ -229,7 +228,7 @@ static void kept(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(end_group(WEIR_END_STOP, WEIR_END_KEEP), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     for (int i = 0; i < MEMBERS; i++) {
         CHECK_INT(group.runs[i], ==, 1);
     }
@@ -306,7 +305,7 @@ static void others_pass(void *arg)
     CHECK_STATUS(weir_pool_wait_idle(world.pool, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(passing.runs, ==, 1);
     CHECK_INT(group.runs[0] + group.runs[1], ==, 2);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weir_envelope_unref(blocker);
     weir_envelope_unref(stranger);
     weiri_cond_fini(&passing.changed);
@@ -348,7 +347,7 @@ static void displaced(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(weiri_thread_start(&sender, "sender", send_last_or_none, &accepted), WEIR_OK);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     struct weir_pool_counts counts = counts_of(world.pool);
     CHECK_INT(counts.runs, ==, group.runs[0] + group.runs[1] + group.runs[2]);
     CHECK_INT(counts.runs + counts.dropped, ==, accepted);
@@ -381,7 +380,7 @@ static void paused(void *arg)
     for (int i = 0; i < MEMBERS; i++) {
         CHECK_INT(group.runs[i], ==, 1);
     }
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     group_fini();
 }
 

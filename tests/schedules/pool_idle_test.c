@@ -34,7 +34,7 @@ static void idle_beside_sends(void *arg)
     CHECK_STATUS(weir_pool_wait_idle(world.pool, WEIR_FOREVER), WEIR_OK);
     check_told(0);
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -64,7 +64,7 @@ static void idle_beside_task(void *arg)
     check_told(1);
     weiri_thread_join(&waiter);
     CHECK_STATUS(world.ended, WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -84,7 +84,7 @@ static void idle_beside_time(void *arg)
     CHECK_STATUS(weir_pool_wait_idle(world.pool, WEIR_FOREVER), WEIR_OK);
     check_told(0);
     weiri_thread_join(&stepper);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -119,7 +119,7 @@ static void idle_with_limit(void *arg)
     CHECK(status == WEIR_OK || weir_clock_now(world.clock) >= 10);
     CHECK(status == WEIR_ETIMEDOUT || world.records[0].ends == 1);
     weiri_thread_join(&stepper);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -143,7 +143,7 @@ static void idle_with_schedule(void *arg)
     CHECK_INT(counts_of(world.pool).in_flight, ==, 1);
     weiri_thread_join(&waiter);
     CHECK_STATUS(world.ended, WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].ends, ==, 1);
     world_fini();
 }
@@ -157,21 +157,20 @@ TEST(schedule, "a pool in which only schedules wait is idle")
 static void idle_beside_end(void *arg)
 {
     struct weiri_thread waiter;
-    struct weir_end_options options = {0};
     (void)arg;
     world_init(1, 0);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 10), WEIR_OK);
     start_thread(&waiter, "waiter", wait_for_idle);
-    options.mode = explorer_choose(2) == 0 ? WEIR_END_STOP : WEIR_END_DRAIN;
     bool keeps = explorer_choose(2) == 0;
-    options.flags = keeps ? WEIR_END_KEEP : 0;
-    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, explorer_choose(2) == 0 ? WEIR_END_STOP : WEIR_END_DRAIN,
+                               keeps ? WEIR_END_KEEP : 0, WEIR_FOREVER),
+                 WEIR_OK);
     weiri_thread_join(&waiter);
     CHECK_STATUS(world.ended, keeps ? WEIR_ESHUTDOWN : WEIR_OK);
     CHECK_INT(world.records[1].ends, ==, !keeps);
-    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].ends, ==, 1);
     CHECK_INT(world.records[1].ends, ==, 1);
     world_fini();
@@ -192,18 +191,16 @@ static void cancel_kept(void *arg)
 static void idle_beside_kept(void *arg)
 {
     struct weiri_thread canceler;
-    struct weir_end_options options = {0};
     (void)arg;
     world_init(1, 0);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 10), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 10), WEIR_OK);
-    options.flags = WEIR_END_KEEP;
-    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     start_thread(&canceler, "canceler", cancel_kept);
     CHECK_STATUS(weir_pool_wait_idle(world.pool, WEIR_FOREVER), WEIR_ESHUTDOWN);
     weiri_thread_join(&canceler);
-    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 

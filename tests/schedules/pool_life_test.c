@@ -5,15 +5,6 @@
 /* Ends that do not wait, that keep, that are for good or have a limit, and starts, which meet one
  * another and the workers. */
 
-static enum weir_status end_world(uint32_t mode, uint32_t flags, int64_t limit_ns)
-{
-    struct weir_end_options options = {0};
-    options.mode = mode;
-    options.flags = flags;
-    options.limit_ns = limit_ns;
-    return weir_pool_end(world.pool, &options);
-}
-
 static void send_both(void)
 {
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
@@ -52,11 +43,11 @@ static void stop_and_restart(void *arg)
     send_both();
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&starter, "starter", restart);
-    CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_NO_WAIT, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
     weiri_thread_join(&starter);
     CHECK(world.ended == WEIR_OK || world.ended == WEIR_ESTATE);
     CHECK_INT(world.most_inside, <=, 1);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(weir_pool_state(world.pool), ==, WEIR_POOL_STATE_STOPPED);
     check_settled();
     world_fini();
@@ -71,7 +62,7 @@ TEST(one_generation, "a start that meets a stop which does not wait brings no se
 static void terminate(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(weir_pool_state(world.pool), ==, WEIR_POOL_STATE_TERMINATED);
 }
 
@@ -114,7 +105,7 @@ static void terminate_stopping(void *arg)
     world_init(1, 0);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     send_both();
-    CHECK_STATUS(end_world(WEIR_END_DRAIN, WEIR_END_NO_WAIT, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, 0), WEIR_OK);
     start_thread(&starter, "starter", restart_stopped);
     start_thread(&terminator, "terminator", terminate);
     weiri_thread_join(&starter);
@@ -133,7 +124,7 @@ TEST(terminate_stopping,
 static void stop_quickly(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_NO_WAIT, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
 }
 
 static void drain_against_stop(void *arg)
@@ -144,9 +135,9 @@ static void drain_against_stop(void *arg)
     send_both();
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&stopper, "stopper", stop_quickly);
-    enum weir_status drained = weir_pool_drain(world.pool);
+    enum weir_status drained = weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
     weiri_thread_join(&stopper);
-    CHECK_STATUS(weir_pool_drain(world.pool), drained);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), drained);
     CHECK_INT(weir_pool_state(world.pool), ==, WEIR_POOL_STATE_STOPPED);
     CHECK_INT(world.records[1].told, <=, drained == WEIR_ECANCELED);
     check_settled();
@@ -169,14 +160,14 @@ static void keep_and_restart(void *arg)
     give_up(0);
     give_up(1);
     start_thread(&stepper, "stepper", advance);
-    CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_KEEP, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].released, ==, world.records[0].runs);
     CHECK_INT(counts_of(world.pool).in_flight, ==,
               2 - world.records[0].released - world.records[1].released);
     weiri_thread_join(&stepper);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     /* What was due by now is queued, and is run by a drain. */
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, 1);
     CHECK_INT(world.records[1].runs, ==, 1);
     check_settled();
@@ -192,7 +183,7 @@ TEST(keep, "what a stop is to keep is in flight until it is run after the next s
 static void drain_quickly(void *arg)
 {
     (void)arg;
-    enum weir_status status = end_world(WEIR_END_DRAIN, WEIR_END_NO_WAIT, 0);
+    enum weir_status status = weir_pool_end(world.pool, WEIR_END_DRAIN, 0, 0);
     CHECK(status == WEIR_OK || status == WEIR_ECANCELED);
 }
 
@@ -204,10 +195,10 @@ static void keep_against_stop(void *arg)
     send_both();
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&stopper, "stopper", explorer_choose(2) == 0 ? stop_quickly : drain_quickly);
-    CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_KEEP, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&stopper);
     check_settled();
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -256,10 +247,10 @@ static void limit_against_step(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 1000), WEIR_OK);
     start_thread(&stepper, "stepper", step_when_begun);
-    CHECK_STATUS(end_world(WEIR_END_DRAIN, 0, 10), WEIR_ETIMEDOUT);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, 10), WEIR_ETIMEDOUT);
     CHECK_INT(weir_pool_state(world.pool), ==, WEIR_POOL_STATE_STOPPING);
     weiri_thread_join(&stepper);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     check_settled();
     weiri_cond_fini(&steps.begun);
     weiri_mutex_fini(&steps.mutex);
@@ -277,12 +268,12 @@ static void stop_looking(void *arg)
     world_init(1, 0);
     send_both();
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_NO_WAIT, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
     if (weir_pool_state(world.pool) == WEIR_POOL_STATE_STOPPED) {
         check_settled();
         CHECK_INT(world.inside, ==, 0);
     }
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     check_settled();
     world_fini();
 }
@@ -295,7 +286,7 @@ TEST(stopped, "a pool says that it has stopped when nothing of it runs or is in 
 static void drain_first(void *arg)
 {
     (void)arg;
-    world.ended = weir_pool_drain(world.pool);
+    world.ended = weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
 }
 
 /* The drain is cut short; a start that comes at once must not make it forget that. */
@@ -309,9 +300,9 @@ static void restart_against_drain(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 1000), WEIR_OK);
     start_thread(&drainer, "drainer", drain_first);
-    CHECK_STATUS(end_world(WEIR_END_STOP, WEIR_END_NO_WAIT, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&drainer);
     /* Where it was the drain that dropped what waits it had begun before the stop. */
     CHECK_INT(world.records[1].told, ==, 1);
@@ -335,7 +326,7 @@ static void two_stops(void *arg)
     send_both();
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&stopper, "stopper", stop_quickly);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     check_settled();
     weiri_thread_join(&stopper);
     world_fini();

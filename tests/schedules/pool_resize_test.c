@@ -59,7 +59,7 @@ static void shrink_beside_sends(void *arg)
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     weiri_thread_join(&resizer);
     wait_for_runs();
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     resize_world_fini();
 }
@@ -79,7 +79,7 @@ static void resize_twice(void *arg)
     start_thread(&resizer, "resizer", shrink);
     CHECK_STATUS(weir_pool_resize(world.pool, 2), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&resizer);
     CHECK_INT(counts_of(world.pool).runs, ==, 2);
     resize_world_fini();
@@ -98,11 +98,11 @@ static void shrink_against_stop(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&resizer, "resizer", shrink);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
     weiri_thread_join(&resizer);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[1].runs, ==, 1);
     CHECK_INT(world.records[0].runs + world.records[0].told, ==, 1);
     resize_world_fini();
@@ -138,7 +138,7 @@ static void pause_exactly(void *arg)
     CHECK_INT(after.runs + after.queued, ==, 2);
     CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
     wait_for_runs();
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     resize_world_fini();
 }
@@ -163,7 +163,7 @@ static void pause_against_drain(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     start_thread(&pauser, "pauser", pause_and_resume);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&pauser);
     CHECK_INT(world.records[0].runs, ==, 1);
     resize_world_fini();

@@ -34,7 +34,7 @@ static void one_slot(void *arg)
     CHECK_STATUS(send_wait(0, WEIR_FOREVER), WEIR_OK);
     CHECK_STATUS(send_wait(0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     world_fini();
 }
@@ -72,7 +72,7 @@ static void limit(void *arg)
     advance(NULL);
     weiri_thread_join(&sender);
     CHECK_STATUS(weir_clock_advance(world.clock, 100), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[1].runs, ==, world.records[1].accepted);
     world_fini();
 }
@@ -93,18 +93,18 @@ static void seek_to_the_end(void *arg)
 static void ended(void *arg)
 {
     struct weiri_thread sender;
-    struct weir_end_options options = {0};
     (void)arg;
     world_init(1, 1);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     bool is_stop = explorer_choose(2) == 0;
     CHECK_STATUS(send_to(world.pool, 0, is_stop ? 100 : 0), WEIR_OK);
     start_thread(&sender, "sender", seek_to_the_end);
-    options.mode = is_stop ? WEIR_END_STOP : WEIR_END_DRAIN;
-    options.flags = is_stop && explorer_choose(2) == 0 ? WEIR_END_KEEP : 0;
-    CHECK_STATUS(weir_pool_end(world.pool, &options), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, is_stop ? WEIR_END_STOP : WEIR_END_DRAIN,
+                               is_stop && explorer_choose(2) == 0 ? WEIR_END_KEEP : 0,
+                               WEIR_FOREVER),
+                 WEIR_OK);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     CHECK(is_stop || world.records[1].runs == world.records[1].accepted);
     world_fini();
 }
@@ -137,7 +137,7 @@ static void both_or_none(void *arg)
     start_thread(&sender, "sender", send_both);
     CHECK_STATUS(send_wait(0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[1].runs, ==, world.records[1].accepted);
     CHECK(world.records[0].runs > 0);
     world_fini();
@@ -163,7 +163,7 @@ static void displacing(void *arg)
     enum weir_status status = send_to(world.pool, 0, 0);
     CHECK(status == WEIR_OK || status == WEIR_EFULL);
     weiri_thread_join(&sender);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     struct weir_pool_counts counts = counts_of(world.pool);
     CHECK_INT(counts.runs + counts.dropped, ==,
               world.records[0].accepted + world.records[1].accepted);
@@ -226,7 +226,7 @@ static void in_order(void *arg)
     weiri_thread_join(&third);
     CHECK_INT(line.first, ==, 1);
     weiri_thread_join(&second);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     world_fini();
 }
@@ -272,7 +272,7 @@ static void two_at_once(void *arg)
     start_thread(&single, "single", seek_again);
     weiri_thread_join(&pair);
     weiri_thread_join(&single);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     world_fini();
 }
@@ -293,7 +293,9 @@ static void end_with_line(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 100), WEIR_OK);
     start_thread(&second, "second", seek_second);
     start_thread(&third, "third", seek_third);
-    CHECK_STATUS(explorer_choose(2) == 0 ? weir_pool_stop(world.pool) : weir_pool_drain(world.pool),
+    CHECK_STATUS(explorer_choose(2) == 0
+                     ? weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER)
+                     : weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER),
                  WEIR_OK);
     weiri_thread_join(&second);
     weiri_thread_join(&third);
@@ -344,7 +346,7 @@ static void next_in_line(void *arg)
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     weiri_thread_join(&pair);
     weiri_thread_join(&last);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -401,7 +403,7 @@ static void in_flight(void *arg)
     wait_for_line(2);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     weiri_thread_join(&third);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&second);
     CHECK_INT(world.records[1].accepted, ==, 0);
     world_fini();
@@ -422,7 +424,7 @@ static void fewer_slots(void *arg)
     wait_for_line(1);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     weiri_thread_join(&pair);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 

@@ -66,7 +66,7 @@ static void firing_against_send(void *arg)
     start_thread(&stepper, "stepper", advance_past_firing);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     weiri_thread_join(&stepper);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     end_world();
 }
@@ -99,7 +99,7 @@ static void refusal_against_send(void *arg)
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     weiri_thread_join(&stepper);
     weiri_thread_join(&refused);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     end_world();
 }
@@ -127,7 +127,7 @@ static int64_t retry_later(weir_context *context, weir_envelope *envelope,
 static void stop(void *arg)
 {
     (void)arg;
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
 }
 
 static void retry_against_stop(void *arg)
@@ -206,7 +206,7 @@ static void schedule_against_cancel(void *arg)
     CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
     int runs = world.records[0].runs;
     CHECK_STATUS(weir_clock_advance(world.clock, 100), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].runs, ==, runs);
     CHECK_INT(world.records[0].told, ==, 1);
     CHECK(world.records[0].reason == WEIR_ENDED_CANCELED);
@@ -249,7 +249,7 @@ static void retry_against_drain(void *arg)
     replace_envelope(&options);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(world.records[0].ends, ==, 1);
     CHECK(!is_last_attempt || world.records[0].reason == WEIR_ENDED_DRAINED);
     CHECK(is_last_attempt || world.records[0].told == (world.records[0].runs < 4));

@@ -41,7 +41,7 @@ static void cancel_against_start(void *arg)
     CHECK(started == WEIR_OK || started == WEIR_ECANCELED);
     weiri_thread_join(&canceller);
     if (started == WEIR_OK) {
-        CHECK_STATUS(weir_pool_drain(world.pool), WEIR_ECANCELED);
+        CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ECANCELED);
         CHECK_INT(weir_pool_state(world.pool), ==, WEIR_POOL_STATE_STOPPED);
         CHECK_INT(world.records[0].runs + world.records[0].told, ==, 1);
     } else {
@@ -49,7 +49,7 @@ static void cancel_against_start(void *arg)
         CHECK_INT(world.records[0].runs, ==, 0);
     }
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_ECANCELED);
-    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
     weir_scope_free(scope);
 }

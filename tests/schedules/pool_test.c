@@ -19,7 +19,7 @@ static void sends_meet(void *arg)
     weiri_thread_join(&sender);
     CHECK_INT(world.records[0].accepted, ==, 2);
     give_up(0);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     check_covered();
     world_fini();
 }
@@ -50,7 +50,7 @@ static void full(void *arg)
     CHECK_INT(counts_of(world.pool).in_flight, <=, 1);
     weiri_thread_join(&sender);
     CHECK_INT(world.records[0].accepted + world.records[1].accepted, >=, 1);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).runs, ==,
               world.records[0].accepted + world.records[1].accepted);
     world_fini();
@@ -84,8 +84,8 @@ static void between_pools(void *arg)
     weiri_thread_join(&sender);
     CHECK_INT(world.records[0].accepted, >=, 1);
     give_up(0);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_drain(world.other), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.other, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.other).in_flight, ==, 0);
     CHECK_INT(world.records[0].runs, ==, world.records[0].accepted);
     world_fini();
@@ -111,8 +111,8 @@ static void named_twice(void *arg)
     weiri_thread_join(&sender);
     bool is_in_other = world.records[0].accepted > 0;
     CHECK_STATUS(send_to(world.pool, 0, 0), is_in_other ? WEIR_EBUSY : WEIR_OK);
-    CHECK_STATUS(weir_pool_terminate(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_terminate(world.other), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.other, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
 }
 
@@ -131,7 +131,7 @@ static void due_against_send(void *arg)
     start_thread(&stepper, "stepper", advance);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
     weiri_thread_join(&stepper);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     CHECK_INT(counts_of(world.pool).dropped, ==, 0);
     check_covered();
     world_fini();
@@ -173,7 +173,7 @@ static void due_against_sleep(void *arg)
     }
     weiri_mutex_unlock(&runs.mutex);
     weiri_thread_join(&stepper);
-    CHECK_STATUS(weir_pool_drain(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weiri_cond_fini(&runs.ended);
     weiri_mutex_fini(&runs.mutex);
     world_fini();
@@ -217,7 +217,7 @@ static void timer_wakes_for_nothing(void *arg)
     CHECK(world.pool->sleepers.timer_ns > start_ns + 20);
     CHECK((void *)world.pool->sleepers.list.next == (void *)world.pool->sleepers.timer);
     weiri_mutex_unlock(&world.pool->mutex);
-    CHECK_STATUS(weir_pool_stop(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     world_fini();
     weir_clock_free(manual);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <weir/lifecycle.h>
 #include <weir/pool.h>
 #include <weir/queue.h>
 
@@ -204,7 +205,7 @@ TEST(pool, "a task's sleep and its deadline take their time")
         CHECK_STATUS(weir_pool_send(pool, envelope), WEIR_OK);
         weir_envelope_unref(envelope);
     }
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     struct weir_pool_counts counts;
     CHECK_STATUS(weir_pool_count(pool, &counts), WEIR_OK);
     CHECK_INT(counts.runs, ==, 10);

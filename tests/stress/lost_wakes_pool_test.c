@@ -31,7 +31,7 @@ static int sleep_in_task(weir_context *context, void *payload)
 
 static void drain(void *arg)
 {
-    CHECK_STATUS(weir_pool_drain(arg), WEIR_ECANCELED);
+    CHECK_STATUS(weir_pool_end(arg, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_ECANCELED);
 }
 
 static void run_pool(void)
@@ -54,7 +54,7 @@ static void run_pool(void)
     }
     struct test_thread *drainer = test_start(drain, pool);
     test_wait_asleep(drainer);
-    CHECK_STATUS(weir_pool_stop(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     test_join(drainer);
     struct weir_pool_counts counts;
     CHECK_STATUS(weir_pool_count(pool, &counts), WEIR_OK);
@@ -117,7 +117,7 @@ TEST(waits, "so are all let in who wait for capacity, and waits for ends of runs
     CHECK_STATUS(weir_pool_count(pool, &counts), WEIR_OK);
     CHECK_INT(counts.in_flight, ==, 0);
     CHECK_INT(counts.runs + counts.dropped, <=, SENDERS * SENDS);
-    CHECK_STATUS(weir_pool_drain(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
     weir_pool_free(pool);
     (void)end_losses();
 }

@@ -7,6 +7,7 @@
 
 #define _GNU_SOURCE /* what stress/rounds.h wants */
 
+#include <weir/lifecycle.h>
 #include <weir/pool.h>
 
 #include "stress/rounds.h"
@@ -157,9 +158,9 @@ static void end_pool(const struct sender *sender)
 {
     enum weir_status status;
     if (post.ending == IS_STOPPED || (post.ending == IS_DRAINED_AND_STOPPED && sender->id == 1)) {
-        CHECK_STATUS(weir_pool_stop(post.pool), WEIR_OK);
+        CHECK_STATUS(weir_pool_end(post.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
     } else if (sender->id == 0) {
-        status = weir_pool_drain(post.pool);
+        status = weir_pool_end(post.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER);
         CHECK(status == WEIR_OK || (status == WEIR_ECANCELED && post.ending != IS_DRAINED));
     }
 }

@@ -101,7 +101,7 @@ static inline void scene_start(struct scene *scene, const struct weir_consumer_o
 static inline void scene_wait_for_end(struct scene *scene)
 {
     struct weir_error error = {.text = "untouched"};
-    CHECK_STATUS(weir_consumer_wait(scene->consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(scene->consumer, WEIR_FOREVER, &error), WEIR_OK);
     CHECK_STRING(error.text, "");
 }
 

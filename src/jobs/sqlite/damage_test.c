@@ -248,13 +248,12 @@ TEST(table,
         weiri_cond_wait(&scene.changed);
     }
     weiri_mutex_unlock(&scene.mutex);
-    weir_consumer_stop(scene.consumer);
-    CHECK_STATUS(weir_consumer_wait(scene.consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL), WEIR_OK);
     weir_consumer_free(scene.consumer);
     consumer.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     scene_start(&scene, &consumer);
     struct weir_error error;
-    CHECK_STATUS(weir_consumer_wait(scene.consumer, &error), WEIR_ECORRUPT);
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, WEIR_FOREVER, &error), WEIR_ECORRUPT);
     CHECK(strstr(error.text, "sqlite3 FILE .dump") != NULL);
     weir_consumer_free(scene.consumer);
     weir_broker_close(scene.broker);

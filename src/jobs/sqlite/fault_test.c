@@ -313,7 +313,7 @@ TEST(consumer_ends, "a consumer ends with its store's error, and its jobs run ag
     struct weir_error error;
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_EIO);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_EIO);
     CHECK(strstr(error.text, "jobs.db") != NULL);
     weir_consumer_free(consumer);
     fault_disarm();
@@ -327,7 +327,7 @@ TEST(consumer_ends, "a consumer ends with its store's error, and its jobs run ag
     options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     CHECK_INT(jobs_counts(broker, "t").done, ==, 2);
     weir_consumer_free(consumer);
     weir_broker_close(broker);
@@ -389,7 +389,7 @@ TEST(consumer_waits,
     weir_consumer *consumer;
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_INT(runs, ==, 2);
     CHECK_INT(fault.failed, >=, 2);
     CHECK_INT(tries.count, >=, 2);

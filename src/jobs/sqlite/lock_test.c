@@ -96,7 +96,7 @@ static void spoil(struct scene *scene, int (*damage)(void))
         weiri_mutex_unlock(&scene->mutex);
     }
     CHECK_INT(scene->consumer->missed_wakes, ==, 0);
-    weir_consumer_stop(scene->consumer);
+    CHECK_STATUS(weir_consumer_end(scene->consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(scene);
     weir_broker_close(other);
 }
@@ -211,7 +211,7 @@ TEST(consumer_of_removed,
     weir_broker *other = jobs_store_open("jobs.db", &wall);
     (void)jobs_put(other, "t", "x", NULL);
     struct weir_error error;
-    CHECK_STATUS(weir_consumer_wait(scene.consumer, &error), WEIR_EIO);
+    CHECK_STATUS(weir_consumer_wait(scene.consumer, WEIR_FOREVER, &error), WEIR_EIO);
     CHECK(strstr(error.text, "jobs.db") != NULL);
     CHECK_COUNTS(other, "t", 0, 1, 0, 0);
     weir_broker_close(other);

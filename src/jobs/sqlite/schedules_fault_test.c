@@ -225,7 +225,7 @@ TEST(consumers,
     CHECK_STATUS(weir_broker_schedule_resume(scene.broker, "s", NULL), WEIR_OK);
     wait_for_runs(&scene, (int)fired + 2);
     CHECK_STATUS(weir_broker_schedule_run(scene.broker, "s", NULL, NULL), WEIR_OK);
-    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(&scene);
     scene_close(&scene);
 }
@@ -248,7 +248,7 @@ TEST(busy, "schedules fire while all workers are busy, when a lease is renewed")
     }
     scene_let_go(&scene);
     wait_for_runs(&scene, 3);
-    weir_consumer_stop(scene.consumer);
+    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     scene_wait_for_end(&scene);
     scene_close(&scene);
 }

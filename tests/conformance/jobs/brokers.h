@@ -227,7 +227,7 @@ static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *ru
 static inline void place_wait(weir_consumer *consumer)
 {
     struct weir_error error;
-    CHECK_STATUS(weir_consumer_wait(consumer, &error), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, &error), WEIR_OK);
     weir_consumer_free(consumer);
 }
 

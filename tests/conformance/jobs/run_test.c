@@ -21,7 +21,7 @@ TEST_BROKERS(runs_each_once, "each job runs once, whatever the consumers, and is
     static struct runs rest;
     place_consume(&place, &rest, 1, 0, 0);
     for (int i = 0; i < 2; i++) {
-        weir_consumer_stop(consumers[i]);
+        CHECK_STATUS(weir_consumer_end(consumers[i], WEIR_END_FINISH, 0, NULL), WEIR_OK);
         place_wait(consumers[i]);
     }
     weir_broker_close(other);
@@ -161,7 +161,7 @@ static void run_on(weir_context *context, struct runs *runs)
     CHECK_STATUS(weir_context_sleep(context, WEIR_SECONDS(3600)), WEIR_ECANCELED);
 }
 
-TEST_BROKERS(stops, "a consumer that is stopped twice ends its handlers and gives their jobs back, "
+TEST_BROKERS(stops, "a consumer that is stopped ends its handlers and gives their jobs back, "
                     "as if they had not run")
 {
     struct place place;
@@ -175,8 +175,7 @@ TEST_BROKERS(stops, "a consumer that is stopped twice ends its handlers and give
     while (runs.count < 2) {
         (void)sched_yield();
     }
-    weir_consumer_stop(consumer);
-    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_STOP, 0, NULL), WEIR_OK);
     place_wait(consumer);
     CHECK_INT(runs.count, ==, 2);
     CHECK_INT(runs.ends[WEIR_RUN_RETURNED], ==, 2);
@@ -237,7 +236,7 @@ _Noreturn static void work_in_child(const struct place *place, int channel[2])
     }
     char byte = (char)('0' + outcome);
     CHECK(write(channel[1], &byte, 1) == 1);
-    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     place_wait(consumer);
     weir_broker_close(broker);
     test_end_child();
@@ -320,7 +319,7 @@ TEST_BROKERS(fences, "a worker whose reservation has ended cannot settle its job
     while (runs.ends[WEIR_RUN_DONE] == 0) {
         (void)sched_yield();
     }
-    weir_consumer_stop(consumer);
+    CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     place_wait(consumer);
     CHECK_INT(runs.count, ==, 1);
     CHECK_INT(runs.run[0].attempts, ==, 2);
@@ -386,7 +385,7 @@ TEST_BROKERS(several_tubes, "one consumer empties several tubes, those too that 
             (void)sched_yield();
         }
         if (round == 0) {
-            weir_consumer_stop(consumer);
+            CHECK_STATUS(weir_consumer_end(consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
         }
         place_wait(consumer);
         options.flags = WEIR_CONSUMER_UNTIL_EMPTY; /* the second time */
