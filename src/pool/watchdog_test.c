@@ -9,6 +9,7 @@
 /* What a watchdog said. */
 struct told {
     struct counter times;
+    weir_pool *pool;
     weir_envelope *envelope;
     int64_t late_ns;
     char line[256];
@@ -21,6 +22,7 @@ static void note(enum weir_log_level level, const char *message, void *arg)
     if (strncmp(message, "overdue", 7) == 0) {
         CHECK_INT(level, ==, WEIR_LOG_WARNING);
         (void)snprintf(told->line, sizeof(told->line), "%s", message);
+        CHECK_STATUS(weir_pool_wait_idle(told->pool, WEIR_FOREVER), WEIR_ESTATE);
     }
 }
 
@@ -52,6 +54,7 @@ static weir_pool *watched_pool(struct told *told, weir_clock *clock, int64_t ove
     options.overdue_arg = told;
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
+    told->pool = pool;
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     return pool;
 }
