@@ -20,7 +20,7 @@ WEIR_BEGIN_DECLS
  * - A timeout of a call (timeout_ns) of 0 or less: the call does not wait.
  * - An option that limits runs or counts (deadline_ns, capacity, group_limit, rate): there is no
  *   limit.
- * - An option that must have some value (key_size_max, retry_base_ns, time_limit_ns): the default,
+ * - An option that must have some value (key_size_max, hook_min_ns, time_limit_ns): the default,
  *   which its comment names. */
 
 /** The integer n, evaluated once. Another number is a compiler error, since only integers have a
