@@ -32,7 +32,7 @@ ROW(weir_queue_done_get, queue, null, WEIR_EINVAL)
 /* A done that is followed by no get: the item is done, and work is as it was. */
 static void check_done_only(struct world *w, const struct weir_work *work, size_t waiting)
 {
-    CHECK(memcmp(work, &w->work[0], sizeof(*work)) == 0);
+    CHECK(is_same_work(work, &w->work[0]));
     CHECK_COUNTS(&w->f, 0, waiting, 1);
 }
 
@@ -55,7 +55,7 @@ ROW(weir_queue_done_get, work, stale, WEIR_ENOTPROCESSING)
 {
     struct weir_work work = w->stale;
     enum weir_status status = weir_queue_done_get(w->queue, WEIR_FOREVER, &work);
-    CHECK(memcmp(&work, &w->stale, sizeof(work)) == 0);
+    CHECK(is_same_work(&work, &w->stale));
     return status;
 }
 

@@ -49,7 +49,7 @@ ROW(weir_queue_get_batch, queue, interrupted, WEIR_ECANCELED)
 static enum weir_status check_done(struct world *w, const struct weir_work *work,
                                    enum weir_status status)
 {
-    CHECK(memcmp(work, &w->work[0], sizeof(*work)) == 0);
+    CHECK(is_same_work(work, &w->work[0]));
     CHECK_STATUS(weir_queue_done(w->queue, work), WEIR_ENOTPROCESSING);
     CHECK_COUNTS(&w->f, 0, 2, 1);
     return status;

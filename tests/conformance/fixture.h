@@ -9,6 +9,7 @@
 
 #include <weir/queue.h>
 
+#include "queue/same_work.h"
 #include "support/harness.h"
 
 /* What the conformance tests share. A case is written once and runs for every kind of item:

@@ -6,6 +6,7 @@
 #include <weir/snapshot.h>
 
 #include "queue/cases.h"
+#include "queue/same_work.h"
 
 /* The calls on one item or a few, each made once in a world, and what it came to. */
 
@@ -148,7 +149,7 @@ static void done_get_for(struct world *world, struct outcome *outcome, int64_t t
     if (outcome->status == WEIR_OK) {
         note_gotten(world, &work, outcome);
     } else {
-        CHECK(memcmp(&work, &world->work, sizeof(work)) == 0);
+        CHECK(is_same_work(&work, &world->work));
     }
 }
 
