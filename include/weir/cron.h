@@ -94,11 +94,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_cron_new(const char *text,
                                                        weir_cron **ret_cron,
                                                        struct weir_error *ret_error);
 
-/** Takes one more reference and returns cron. The caller must have a reference. Takes NULL.
- * Thread-safe. */
-WEIR_API weir_cron *weir_cron_ref(weir_cron *cron);
-
-/** Gives back one reference; the last one frees the expression. Takes NULL. Thread-safe. */
+/** Gives the caller's reference back; the last one, of an envelope too, frees the expression. Takes
+ * NULL. Thread-safe. */
 WEIR_API void weir_cron_unref(weir_cron *cron);
 
 /** Finds the first time after after_ns at which the expression fires. Times are in nanoseconds
@@ -107,15 +104,6 @@ WEIR_API void weir_cron_unref(weir_cron *cron);
  * (it does not fire again before 64 bits end, in the year 2262). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_cron_next(const weir_cron *cron, int64_t after_ns,
                                                         int64_t *ret_ns);
-
-/** Finds the first count times after after_ns at which the expression fires, in order. ret_times
- * has at least count elements. ret_count is set to the number found: fewer than count only where
- * weir_cron_next() returns WEIR_ENOTFOUND. Does not block or allocate. Thread-safe. Errors:
- * WEIR_EINVAL (cron or ret_count is NULL; ret_times is NULL and count is not 0). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_cron_next_batch(const weir_cron *cron,
-                                                              int64_t after_ns, size_t count,
-                                                              int64_t *ret_times,
-                                                              size_t *ret_count);
 
 WEIR_END_DECLS
 

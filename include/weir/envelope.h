@@ -171,10 +171,6 @@ WEIR_API uint64_t weir_envelope_id(const weir_envelope *envelope);
 WEIR_API const char *weir_envelope_type(const weir_envelope *envelope);
 /** The payload given at its making; NULL for NULL. */
 WEIR_API void *weir_envelope_payload(const weir_envelope *envelope);
-/** The stamps given at its making, readable as long as the envelope. ret_count (may be NULL)
- * receives their count; NULL where that is 0. */
-WEIR_API const struct weir_stamp *weir_envelope_stamps(const weir_envelope *envelope,
-                                                       size_t *ret_count);
 
 WEIR_END_DECLS
 

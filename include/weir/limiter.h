@@ -41,8 +41,9 @@ typedef struct weir_limiter weir_limiter;
  * no lock held. They may block no longer than the caller's add may, and may call anything but the
  * queue or pool that they serve. Keys are valid, their bytes borrowed during the call, and of
  * either kind: those of embedded items have the size WEIR_KEY_ITEM. Another thread may forget an
- * item at any time, also between a when() and its give_back or undo. examples/custom_limiter.c
- * shows one. */
+ * item at any time, also between a when() and its give_back or undo. Such a limiter cannot pass
+ * these two on to another one that it asks: weir_limiter_max_of_new() combines limiters so that
+ * both reach each. examples/custom_limiter.c shows one. */
 struct weir_limiter_ops {
     /** Sets ret_delay_ns >= 0 to the wait of one more try of the item at now_ns, and counts the
      * try. A queue passes the time of its clock. The caller's add returns any other status than
@@ -162,16 +163,6 @@ WEIR_API enum weir_status weir_limiter_free(weir_limiter *limiter);
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_when(weir_limiter *limiter,
                                                            struct weir_key key, int64_t now_ns,
                                                            int64_t *ret_delay_ns);
-
-/** Tells that the try asked for at now_ns coalesced with an earlier add: tokens it reserved are
- * free again, the count stays (see struct weir_limiter_ops). Once for a when(). Queues call it for
- * their own adds. NULL and invalid keys are ignored. */
-WEIR_API void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
-
-/** Tells that the try asked for at now_ns was not made: tokens and count are as if it had not been
- * asked. Once for a when(), in place of weir_limiter_give_back(). Queues call it when an add fails.
- * NULL and invalid keys are ignored. */
-WEIR_API void weir_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
 
 /** Forgets the item. NULL and invalid keys are ignored. */
 WEIR_API void weir_limiter_forget(weir_limiter *limiter, struct weir_key key);

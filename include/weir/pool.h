@@ -257,13 +257,6 @@ struct weir_pool_counts {
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_count(weir_pool *pool,
                                                          struct weir_pool_counts *ret_counts);
 
-/** The name given at its making, readable as long as the pool; "" without one, and for NULL. */
-WEIR_API const char *weir_pool_name(const weir_pool *pool);
-
-/** The stamps given at its making, readable as long as the pool. ret_count (may be NULL) receives
- * their count; NULL where that is 0. */
-WEIR_API const struct weir_stamp *weir_pool_stamps(const weir_pool *pool, size_t *ret_count);
-
 WEIR_END_DECLS
 
 #endif

@@ -175,7 +175,7 @@ enum weir_status weir_cron_new(const char *text, const struct weir_cron_options 
     return status;
 }
 
-weir_cron *weir_cron_ref(weir_cron *cron)
+weir_cron *weiri_cron_ref(weir_cron *cron)
 {
     if (cron != NULL) {
         /* Relaxed: the caller has a reference, so it learns nothing from the count. */
@@ -205,22 +205,13 @@ void weir_cron_unref(weir_cron *cron)
 
 enum weir_status weir_cron_next(const weir_cron *cron, int64_t after_ns, int64_t *ret_ns)
 {
-    size_t count = 0;
-    enum weir_status status = weir_cron_next_batch(cron, after_ns, 1, ret_ns, &count);
-    return status == WEIR_OK && count == 0 ? WEIR_ENOTFOUND : status;
-}
-
-enum weir_status weir_cron_next_batch(const weir_cron *cron, int64_t after_ns, size_t count,
-                                      int64_t *ret_times, size_t *ret_count)
-{
-    if (cron == NULL || ret_count == NULL || (ret_times == NULL && count > 0)) {
+    if (cron == NULL || ret_ns == NULL) {
         return WEIR_EINVAL;
     }
-    size_t found = 0;
-    int64_t next_ns = after_ns;
-    while (found < count && (next_ns = weiri_cron_after(cron, next_ns)) != WEIR_FOREVER) {
-        ret_times[found++] = next_ns;
+    int64_t next_ns = weiri_cron_after(cron, after_ns);
+    if (next_ns == WEIR_FOREVER) {
+        return WEIR_ENOTFOUND;
     }
-    *ret_count = found;
+    *ret_ns = next_ns;
     return WEIR_OK;
 }

@@ -39,6 +39,9 @@ struct weir_cron {
     struct weiri_zone *zone;
 };
 
+/* Takes one more reference and returns cron, of which the caller has one. Takes NULL. */
+weir_cron *weiri_cron_ref(weir_cron *cron);
+
 /* Reads a text. Sets error on failure. Errors: WEIR_EINVAL, WEIR_ERANGE, WEIR_ETOOBIG, as
  * weir_cron_new(). */
 WEIR_NODISCARD enum weir_status weiri_cron_parse(const char *text, uint32_t flags,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "cron/cron.h"
 
 #define CATCH_UP_DEFAULT 100
 #define TOLERANCE_DEFAULT WEIR_SECONDS(60)
@@ -115,7 +116,7 @@ enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_sche
     }
     int64_t tolerance_ns = s.tolerance_ns == 0 ? TOLERANCE_DEFAULT : s.tolerance_ns;
     *plan = (struct weiri_plan){
-        .cron = weir_cron_ref(s.cron),
+        .cron = weiri_cron_ref(s.cron),
         .interval_ns = s.interval_ns,
         .first_at_ns = s.first_at_ns,
         .offset_ns = offset_of(id, s.jitter_ns),

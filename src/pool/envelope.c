@@ -250,12 +250,3 @@ void *weir_envelope_payload(const weir_envelope *envelope)
 {
     return envelope == NULL ? NULL : envelope->options.payload;
 }
-
-const struct weir_stamp *weir_envelope_stamps(const weir_envelope *envelope, size_t *ret_count)
-{
-    size_t count = envelope == NULL ? 0 : envelope->options.stamp_count;
-    if (ret_count != NULL) {
-        *ret_count = count;
-    }
-    return count == 0 ? NULL : envelope->options.stamps;
-}

@@ -249,10 +249,9 @@ static void check_parts(weir_envelope *envelope, unsigned parts, const struct we
     bool has_hook = envelope->options.before == (weir_before_fn *)before_hook;
     CHECK_INT(has_hook, ==, (parts & HOOKS) != 0);
     CHECK(envelope->options.failure == NULL);
-    size_t count = 99;
-    const struct weir_stamp *stamps = weir_envelope_stamps(envelope, &count);
+    size_t count = envelope->options.stamp_count;
+    const struct weir_stamp *stamps = envelope->options.stamps;
     CHECK_INT(count, ==, (parts & STAMPS) != 0 ? 3 : 0);
-    CHECK_INT(stamps == NULL, ==, count == 0);
     for (size_t i = 0; i < count; i++) {
         CHECK(stamps[i].fn == given[i].fn && stamps[i].arg == given[i].arg);
     }

@@ -239,8 +239,6 @@ TEST(named, "the lines of a pool with a name begin with it")
     options.log_arg = &journal;
     weir_pool *pool;
     CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
-    CHECK_STRING(weir_pool_name(pool), "mail");
-    CHECK_STRING(weir_pool_name(NULL), "");
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     check_logged(&journal, 1, "mail: pool started: 1 workers");
     weir_pool_free(pool);

@@ -254,17 +254,3 @@ enum weir_status weir_pool_count(weir_pool *pool, struct weir_pool_counts *ret_c
     }
     return status;
 }
-
-const struct weir_stamp *weir_pool_stamps(const weir_pool *pool, size_t *ret_count)
-{
-    size_t count = pool == NULL ? 0 : pool->options.stamp_count;
-    if (ret_count != NULL) {
-        *ret_count = count;
-    }
-    return count == 0 ? NULL : pool->options.stamps;
-}
-
-const char *weir_pool_name(const weir_pool *pool)
-{
-    return pool == NULL || pool->options.name == NULL ? "" : pool->options.name;
-}

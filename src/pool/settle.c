@@ -7,6 +7,7 @@
 #include "pool/group.h"
 #include "pool/recur.h"
 #include "pool/run.h"
+#include "queue/limiter.h"
 
 static void count_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
@@ -144,9 +145,9 @@ static void tell_limiter(const struct weiri_run *run)
     weir_limiter *limiter = run->worker->pool->options.limiter;
     struct weir_key key = weir_key_item(&run->envelope->item);
     if (!run->is_retried) {
-        weir_limiter_undo(limiter, key, run->limited_ns);
+        weiri_limiter_undo(limiter, key, run->limited_ns);
     } else if (run->has_joined) {
-        weir_limiter_give_back(limiter, key, run->limited_ns);
+        weiri_limiter_give_back(limiter, key, run->limited_ns);
     }
 }
 

@@ -101,9 +101,9 @@ static enum weir_status add(weir_queue *queue, struct weir_key key, const struct
     }
     status = add_all(queue, &key, 1, &effective, start_ns, &added);
     if (request->is_limited && status != WEIR_OK) {
-        weir_limiter_undo(queue->limiter, key, start_ns);
+        weiri_limiter_undo(queue->limiter, key, start_ns);
     } else if (request->is_limited && added.is_coalesced) {
-        weir_limiter_give_back(queue->limiter, key, start_ns);
+        weiri_limiter_give_back(queue->limiter, key, start_ns);
     }
     if (status == WEIR_OK && ret_added != NULL) {
         *ret_added = added.is_coalesced ? WEIR_ADDED_COALESCED : WEIR_ADDED_NEW;

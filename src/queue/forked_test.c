@@ -11,6 +11,7 @@
 
 #include <weir/snapshot.h>
 
+#include "queue/limiter.h"
 #include "support/harness.h"
 
 static void wait_for(pid_t child)
@@ -256,8 +257,8 @@ TEST(limiter, "a limiter answers WEIR_EFORKED, and knows nothing")
         CHECK_STATUS(weir_limiter_when(limiter, key, 0, &delay_ns), WEIR_EFORKED);
         CHECK_INT(weir_limiter_num_requeues(limiter, key), ==, 0);
         weir_limiter_forget(limiter, key);
-        weir_limiter_undo(limiter, key, 0);
-        weir_limiter_give_back(limiter, key, 0);
+        weiri_limiter_undo(limiter, key, 0);
+        weiri_limiter_give_back(limiter, key, 0);
         struct weir_queue_options options = {0};
         options.limiter = limiter;
         weir_queue *own;

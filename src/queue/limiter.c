@@ -109,6 +109,20 @@ void weiri_limiter_forget(weir_limiter *limiter, struct weir_key key)
     }
 }
 
+void weiri_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns)
+{
+    if (!weiri_forked_since(limiter->process) && limiter->ops.give_back != NULL) {
+        limiter->ops.give_back(limiter->self, key, now_ns);
+    }
+}
+
+void weiri_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns)
+{
+    if (!weiri_forked_since(limiter->process) && limiter->ops.undo != NULL) {
+        limiter->ops.undo(limiter->self, key, now_ns);
+    }
+}
+
 static enum weir_status check(const weir_limiter *limiter, struct weir_key key)
 {
     enum weir_status status =
@@ -121,20 +135,6 @@ enum weir_status weir_limiter_when(weir_limiter *limiter, struct weir_key key, i
 {
     enum weir_status status = ret_delay_ns == NULL ? WEIR_EINVAL : check(limiter, key);
     return status == WEIR_OK ? weiri_limiter_when(limiter, key, now_ns, ret_delay_ns) : status;
-}
-
-void weir_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns)
-{
-    if (check(limiter, key) == WEIR_OK && limiter->ops.give_back != NULL) {
-        limiter->ops.give_back(limiter->self, key, now_ns);
-    }
-}
-
-void weir_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns)
-{
-    if (check(limiter, key) == WEIR_OK && limiter->ops.undo != NULL) {
-        limiter->ops.undo(limiter->self, key, now_ns);
-    }
 }
 
 void weir_limiter_forget(weir_limiter *limiter, struct weir_key key)

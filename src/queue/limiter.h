@@ -39,6 +39,10 @@ WEIR_NODISCARD enum weir_status weiri_limiter_when(weir_limiter *limiter, struct
                                                    int64_t now_ns, int64_t *ret_delay_ns);
 void weiri_limiter_forget(weir_limiter *limiter, struct weir_key key);
 
+/* The members give_back and undo of such a limiter, where it has them. Once for a when(). */
+void weiri_limiter_give_back(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
+void weiri_limiter_undo(weir_limiter *limiter, struct weir_key key, int64_t now_ns);
+
 /* Makes the common part of a limiter. Its self is zeroed memory of self_size bytes, which is freed
  * with it; destroy frees only what self refers to. Errors: WEIR_EINVAL (allocator), WEIR_ENOMEM. */
 WEIR_NODISCARD enum weir_status weiri_limiter_make(const struct weir_limiter_ops *ops,

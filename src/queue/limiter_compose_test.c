@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "queue/limiter.h"
 #include "support/answering_limiter.h"
 
 /* The answers of the supplied limiters, alone and inside one another. client-go's own tests of them
@@ -80,10 +81,10 @@ TEST(w7_give_back, "a token given back serves the next one; none is gained beyon
     /* A thousand tries whose reservations are returned have no effect. */
     for (int i = 0; i < 1000; i++) {
         CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
-        weir_limiter_give_back(limiter, key, 0);
+        weiri_limiter_give_back(limiter, key, 0);
     }
     for (int i = 0; i < 5; i++) {
-        weir_limiter_give_back(limiter, key, 0);
+        weiri_limiter_give_back(limiter, key, 0);
     }
     CHECK_INT(when(limiter, "a", 0), ==, 0);
     CHECK_INT(when(limiter, "a", 0), ==, 0);
@@ -99,7 +100,7 @@ TEST(w7_give_back_keeps_counts, "inside others a token is given back and the cou
     CHECK_INT(when(limiter, "a", 0), ==, 1);
     for (int i = 0; i < 20; i++) {
         CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
-        weir_limiter_give_back(limiter, key, 0);
+        weiri_limiter_give_back(limiter, key, 0);
     }
     CHECK_INT(count_of(limiter, "a"), ==, 21);
     weir_limiter_free(limiter);
@@ -112,12 +113,12 @@ TEST(undo, "a try that was not made leaves neither a count nor a token behind")
     struct weir_key key = weir_key_string("a");
     for (int i = 0; i < 20; i++) {
         CHECK_INT(when(limiter, "a", 0), ==, 1);
-        weir_limiter_undo(limiter, key, 0);
+        weiri_limiter_undo(limiter, key, 0);
         CHECK_INT(count_of(limiter, "a"), ==, 0);
     }
     CHECK_INT(when(limiter, "a", 0), ==, 1);
     CHECK_INT(when(limiter, "a", 0), ==, WEIR_MS(100));
-    weir_limiter_undo(limiter, key, 0);
+    weiri_limiter_undo(limiter, key, 0);
     CHECK_INT(count_of(limiter, "a"), ==, 1);
     weir_limiter_free(limiter);
 }

@@ -19,7 +19,7 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
         enum weir_status status = weiri_limiter_when(max->limiters[i], key, now_ns, &delay);
         if (status != WEIR_OK) {
             while (i > 0) {
-                weir_limiter_undo(max->limiters[--i], key, now_ns);
+                weiri_limiter_undo(max->limiters[--i], key, now_ns);
             }
             return status;
         }
@@ -33,7 +33,7 @@ static void give_back(void *self, struct weir_key key, int64_t now_ns)
 {
     struct max_of *max = self;
     for (size_t i = 0; i < max->count; i++) {
-        weir_limiter_give_back(max->limiters[i], key, now_ns);
+        weiri_limiter_give_back(max->limiters[i], key, now_ns);
     }
 }
 
@@ -41,7 +41,7 @@ static void undo(void *self, struct weir_key key, int64_t now_ns)
 {
     struct max_of *max = self;
     for (size_t i = 0; i < max->count; i++) {
-        weir_limiter_undo(max->limiters[i], key, now_ns);
+        weiri_limiter_undo(max->limiters[i], key, now_ns);
     }
 }
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include <weir/limiter.h>
+#include "queue/limiter.h"
 
 #include <stdlib.h>
 
@@ -76,12 +76,12 @@ static void mix(void *arg)
         int64_t delay_ns;
         CHECK_STATUS(weir_limiter_when(caller->limiter, shared, i, &delay_ns), WEIR_OK);
         if (i % 3 == 0) {
-            weir_limiter_undo(caller->limiter, shared, i);
+            weiri_limiter_undo(caller->limiter, shared, i);
         } else {
-            weir_limiter_give_back(caller->limiter, shared, i);
+            weiri_limiter_give_back(caller->limiter, shared, i);
         }
         CHECK_STATUS(weir_limiter_when(caller->limiter, own, i, &delay_ns), WEIR_OK);
-        weir_limiter_give_back(caller->limiter, own, i);
+        weiri_limiter_give_back(caller->limiter, own, i);
         /* No other thread uses this item. */
         CHECK_INT(weir_limiter_num_requeues(caller->limiter, own), ==, i % 10 + 1);
         CHECK_INT(delay_ns, >=, i % 10 == 0 ? 1 : previous);

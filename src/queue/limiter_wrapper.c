@@ -52,13 +52,13 @@ static void destroy(void *self)
 static void give_back(void *self, struct weir_key key, int64_t now_ns)
 {
     struct wrapper *wrapper = self;
-    weir_limiter_give_back(wrapper->inner, key, now_ns);
+    weiri_limiter_give_back(wrapper->inner, key, now_ns);
 }
 
 static void undo(void *self, struct weir_key key, int64_t now_ns)
 {
     struct wrapper *wrapper = self;
-    weir_limiter_undo(wrapper->inner, key, now_ns);
+    weiri_limiter_undo(wrapper->inner, key, now_ns);
 }
 
 static enum weir_status when_at_most(void *self, struct weir_key key, int64_t now_ns,

@@ -180,12 +180,6 @@ ROW(weir_cron_new, descriptors, none, WEIR_EIO)
     return status;
 }
 
-ROW(weir_cron_ref, cron, null, WEIR_OK)
-{
-    CHECK(weir_cron_ref(NULL) == NULL);
-    return WEIR_OK;
-}
-
 ROW(weir_cron_unref, cron, null, WEIR_OK)
 {
     weir_cron_unref(NULL);
@@ -229,59 +223,4 @@ ROW(weir_cron_next, after_ns, most, WEIR_ENOTFOUND)
 ROW(weir_cron_next, ret_ns, null, WEIR_EINVAL)
 {
     return next_of_daily(0, NULL);
-}
-
-static enum weir_status batch_of_daily(int64_t after_ns, size_t count, int64_t *times, size_t *ret)
-{
-    weir_cron *cron = cron_new("@daily");
-    enum weir_status status = weir_cron_next_batch(cron, after_ns, count, times, ret);
-    weir_cron_unref(cron);
-    return status;
-}
-
-ROW(weir_cron_next_batch, cron, null, WEIR_EINVAL)
-{
-    int64_t time = UNTOUCHED;
-    enum weir_status status = weir_cron_next_batch(NULL, 0, 1, &time, &w->count);
-    CHECK_INT(time, ==, UNTOUCHED);
-    return status;
-}
-
-ROW(weir_cron_next_batch, after_ns, least, WEIR_OK)
-{
-    int64_t times[2];
-    enum weir_status status = batch_of_daily(INT64_MIN, 2, times, &w->count);
-    CHECK(w->count == 2 && times[1] == cron_time("1677-09-23 00:00"));
-    w->count = UNTOUCHED;
-    return status;
-}
-
-ROW(weir_cron_next_batch, after_ns, most, WEIR_OK)
-{
-    int64_t time = UNTOUCHED;
-    enum weir_status status = batch_of_daily(INT64_MAX, 1, &time, &w->count);
-    CHECK(w->count == 0 && time == UNTOUCHED);
-    w->count = UNTOUCHED;
-    return status;
-}
-
-ROW(weir_cron_next_batch, count, zero, WEIR_OK)
-{
-    enum weir_status status = batch_of_daily(0, 0, NULL, &w->count);
-    CHECK_INT(w->count, ==, 0);
-    w->count = UNTOUCHED;
-    return status;
-}
-
-ROW(weir_cron_next_batch, ret_times, null, WEIR_EINVAL)
-{
-    return batch_of_daily(0, 1, NULL, &w->count);
-}
-
-ROW(weir_cron_next_batch, ret_count, null, WEIR_EINVAL)
-{
-    int64_t time = UNTOUCHED;
-    enum weir_status status = batch_of_daily(0, 1, &time, NULL);
-    CHECK_INT(time, ==, UNTOUCHED);
-    return status;
 }

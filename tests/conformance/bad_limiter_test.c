@@ -30,18 +30,6 @@ static enum weir_status call_when(weir_limiter *limiter, struct weir_key key)
     return status;
 }
 
-static enum weir_status call_give_back(weir_limiter *limiter, struct weir_key key)
-{
-    weir_limiter_give_back(limiter, key, START);
-    return WEIR_OK;
-}
-
-static enum weir_status call_undo(weir_limiter *limiter, struct weir_key key)
-{
-    weir_limiter_undo(limiter, key, START);
-    return WEIR_OK;
-}
-
 static enum weir_status call_forget(weir_limiter *limiter, struct weir_key key)
 {
     weir_limiter_forget(limiter, key);
@@ -91,8 +79,6 @@ static enum weir_status call_with(call_fn *call, struct weir_key key)
     }
 
 CALL_ROWS(weir_limiter_when, call_when, WEIR_EINVAL, WEIR_ETOOBIG)
-CALL_ROWS(weir_limiter_give_back, call_give_back, WEIR_OK, WEIR_OK)
-CALL_ROWS(weir_limiter_undo, call_undo, WEIR_OK, WEIR_OK)
 CALL_ROWS(weir_limiter_forget, call_forget, WEIR_OK, WEIR_OK)
 CALL_ROWS(weir_limiter_num_requeues, call_num_requeues, WEIR_OK, WEIR_OK)
 
@@ -109,8 +95,6 @@ static enum weir_status with_time(int64_t now_ns)
         CHECK_STATUS(weir_limiter_when(limiters[i], key, START, &delay_ns), WEIR_OK);
         CHECK_STATUS(weir_limiter_when(limiters[i], key, now_ns, &delay_ns), WEIR_OK);
         CHECK_INT(delay_ns, >=, 0);
-        weir_limiter_give_back(limiters[i], key, now_ns);
-        weir_limiter_undo(limiters[i], key, now_ns);
         weir_limiter_free(limiters[i]);
     }
     return WEIR_OK;
@@ -122,26 +106,6 @@ ROW(weir_limiter_when, now_ns, least, WEIR_OK)
 }
 
 ROW(weir_limiter_when, now_ns, most, WEIR_OK)
-{
-    return with_time(INT64_MAX);
-}
-
-ROW(weir_limiter_give_back, now_ns, least, WEIR_OK)
-{
-    return with_time(INT64_MIN);
-}
-
-ROW(weir_limiter_give_back, now_ns, most, WEIR_OK)
-{
-    return with_time(INT64_MAX);
-}
-
-ROW(weir_limiter_undo, now_ns, least, WEIR_OK)
-{
-    return with_time(INT64_MIN);
-}
-
-ROW(weir_limiter_undo, now_ns, most, WEIR_OK)
 {
     return with_time(INT64_MAX);
 }

@@ -130,38 +130,3 @@ ROW(weir_pool_wait_idle, pool, keeps, WEIR_ESHUTDOWN)
     take_stock(w);
     return weir_pool_wait_idle(w->pool, WEIR_FOREVER);
 }
-
-ROW(weir_pool_name, pool, null, WEIR_OK)
-{
-    CHECK_STRING(weir_pool_name(NULL), "");
-    CHECK_STRING(weir_pool_name(w->pool), ""); /* it has none */
-    return WEIR_OK;
-}
-
-ROW(weir_pool_stamps, pool, null, WEIR_OK)
-{
-    size_t count = UNTOUCHED;
-    CHECK(weir_pool_stamps(NULL, &count) == NULL);
-    CHECK_INT(count, ==, 0);
-    return WEIR_OK;
-}
-
-ROW(weir_pool_stamps, ret_count, null, WEIR_OK)
-{
-    CHECK(weir_pool_stamps(w->pool, NULL) == NULL);
-    return WEIR_OK;
-}
-
-ROW(weir_envelope_stamps, envelope, null, WEIR_OK)
-{
-    size_t count = UNTOUCHED;
-    CHECK(weir_envelope_stamps(NULL, &count) == NULL);
-    CHECK_INT(count, ==, 0);
-    return WEIR_OK;
-}
-
-ROW(weir_envelope_stamps, ret_count, null, WEIR_OK)
-{
-    CHECK(weir_envelope_stamps(w->envelopes[IS_IDLE], NULL) == NULL);
-    return WEIR_OK;
-}

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "pool/script.h"
+#include "queue/limiter.h"
 
 /* What becomes of the token of a retry by the pool's limiter (decision_test.c has the rest). */
 
@@ -11,7 +12,7 @@ static int64_t next_answer(weir_limiter *limiter, const struct script *script)
     int64_t now_ns = weir_clock_now(script->clock);
     int64_t delay_ns = -1;
     CHECK_STATUS(weir_limiter_when(limiter, key, now_ns, &delay_ns), WEIR_OK);
-    weir_limiter_give_back(limiter, key, now_ns);
+    weiri_limiter_give_back(limiter, key, now_ns);
     return delay_ns;
 }
 

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 #include "conformance/durations.h"
+#include "queue/limiter.h"
 #include "support/answering_limiter.h"
 
 TEST(rate_limited, "an item comes after whatever its limiter answers")
@@ -31,9 +32,9 @@ static void ask_at_edges(weir_limiter *limiter, int64_t max_ns)
         CHECK_INT(delay_ns, >=, 0);
         CHECK_INT(delay_ns, <=, max_ns);
         if (i % 5 == 0) {
-            weir_limiter_give_back(limiter, weir_key_string("a"), edges[i / EDGES]);
+            weiri_limiter_give_back(limiter, weir_key_string("a"), edges[i / EDGES]);
         } else if (i % 5 == 1) {
-            weir_limiter_undo(limiter, weir_key_string("a"), edges[i % EDGES]);
+            weiri_limiter_undo(limiter, weir_key_string("a"), edges[i % EDGES]);
         }
     }
     weir_limiter_free(limiter);

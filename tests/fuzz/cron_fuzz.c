@@ -52,14 +52,10 @@ static void check_firing(const struct weiri_cron_fields *f, int64_t time_ns)
 
 static void check_firings(const weir_cron *cron, int64_t from_ns)
 {
-    int64_t times[FIRINGS];
-    size_t count = 0;
-    WEIRI_ASSERT(weir_cron_next_batch(cron, from_ns, FIRINGS, times, &count) == WEIR_OK);
     int64_t at_ns = from_ns;
-    for (size_t i = 0; i < count; i++) {
-        int64_t next_ns = 0;
-        WEIRI_ASSERT(weir_cron_next(cron, at_ns, &next_ns) == WEIR_OK);
-        WEIRI_ASSERT(next_ns == times[i] && next_ns > at_ns);
+    int64_t next_ns = 0;
+    for (int i = 0; i < FIRINGS && weir_cron_next(cron, at_ns, &next_ns) == WEIR_OK; i++) {
+        WEIRI_ASSERT(next_ns > at_ns);
         if (cron->fields.zone.length == 0) {
             check_firing(&cron->fields, next_ns);
         }
