@@ -38,26 +38,22 @@ struct weir_pool_item {
                                   run makes the next firing (WEIR_SCHEDULE_DELAY). */
 };
 
-/** A snapshot. Opaque. Holds a reference to each envelope in it. */
-typedef struct weir_pool_snapshot weir_pool_snapshot;
+/** The envelopes in flight at one moment. It does not change, may outlive its pool, and holds a
+ * reference to each envelope in it. */
+struct weir_pool_snapshot {
+    const struct weir_pool_item *items; /**< Readable until weir_pool_snapshot_free(). */
+    size_t count;                       /**< Of items. */
+};
 
 /** Makes a snapshot: envelopes that run first, in the order in which they were begun; then those
  * that are queued, first those whose group is at its limit; then those that only wait, in no order.
  * The pool is locked while they are copied. Returns owned: weir_pool_snapshot_free().
  * Errors: WEIR_EINVAL, WEIR_ENOMEM. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_pool_snapshot_new(weir_pool *pool,
-                                                                weir_pool_snapshot **ret_snapshot);
-
-/** Count of a snapshot's items; 0 for NULL. */
-WEIR_API size_t weir_pool_snapshot_count(const weir_pool_snapshot *snapshot);
-
-/** The item of an index below the count, readable until free; NULL for another index, and for NULL.
- */
-WEIR_API const struct weir_pool_item *weir_pool_snapshot_at(const weir_pool_snapshot *snapshot,
-                                                            size_t index);
+WEIR_API WEIR_NODISCARD enum weir_status weir_pool_snapshot_new(
+    weir_pool *pool, struct weir_pool_snapshot **ret_snapshot);
 
 /** Frees a snapshot, also after its pool, and gives its references back. Takes NULL. */
-WEIR_API void weir_pool_snapshot_free(weir_pool_snapshot *snapshot);
+WEIR_API void weir_pool_snapshot_free(struct weir_pool_snapshot *snapshot);
 
 /** Looks for an envelope in flight with this id (weir_envelope_id()); of several it finds one. Goes
  * through all envelopes in flight, with the pool locked. Errors: WEIR_ENOTFOUND (no such envelope

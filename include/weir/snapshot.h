@@ -44,8 +44,11 @@ struct weir_snapshot_item {
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
                                                            struct weir_snapshot_item *ret_item);
 
-/** All items of a queue at one moment. Opaque. It does not change, and may outlive its queue. */
-typedef struct weir_snapshot weir_snapshot;
+/** All items of a queue at one moment. It does not change, and may outlive its queue. */
+struct weir_snapshot {
+    const struct weir_snapshot_item *items; /**< Readable until weir_snapshot_free(). */
+    size_t count;                           /**< Of items. */
+};
 
 /** Makes a snapshot: processing items first, in order of their starts; then queued ones, in the
  * order in which they will be handed out; then those that only wait, in no order. Waiting items
@@ -55,18 +58,10 @@ typedef struct weir_snapshot weir_snapshot;
  * Returns owned: weir_snapshot_free(). Works after shutdown too. Errors: WEIR_EINVAL, WEIR_ENOMEM.
  */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_snapshot(weir_queue *queue,
-                                                             weir_snapshot **ret_snapshot);
-
-/** Count of a snapshot's items; 0 for NULL. */
-WEIR_API size_t weir_snapshot_count(const weir_snapshot *snapshot);
-
-/** The item of an index below the count, readable until free; NULL for another index, and for NULL.
- */
-WEIR_API const struct weir_snapshot_item *weir_snapshot_at(const weir_snapshot *snapshot,
-                                                           size_t index);
+                                                             struct weir_snapshot **ret_snapshot);
 
 /** Frees a snapshot, also after its queue. Takes NULL. */
-WEIR_API void weir_snapshot_free(weir_snapshot *snapshot);
+WEIR_API void weir_snapshot_free(struct weir_snapshot *snapshot);
 
 WEIR_END_DECLS
 

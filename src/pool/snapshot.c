@@ -9,11 +9,12 @@
 #include "base/alloc.h"
 #include "pool/recur.h"
 
-struct weir_pool_snapshot {
+/* A snapshot's block. */
+struct block {
+    struct weir_pool_snapshot snapshot; /* first: a pointer to it is one to the block */
     struct weir_allocator allocator;
-    struct weir_pool_item *items;
-    size_t capacity;
-    size_t count;
+    size_t size; /* of the block */
+    struct weir_pool_item items[];
 };
 
 /* A walk through the envelopes in flight. It copies all, or finds the one with an id. */
@@ -74,36 +75,45 @@ static void visit_all(weir_pool *pool, struct walk *walk) WEIRI_POOL_LOCKED
     }
 }
 
-enum weir_status weir_pool_snapshot_new(weir_pool *pool, weir_pool_snapshot **ret_snapshot)
+/* Has space for all, and for some that may be sent meanwhile; NULL: out of memory. */
+static struct block *make_block(const struct weir_allocator *allocator, size_t count)
+{
+    size_t size = sizeof(struct block) + (count + count / 8 + 8) * sizeof(struct weir_pool_item);
+    struct block *block = weiri_alloc(allocator, size);
+    if (block != NULL) {
+        *block = (struct block){{block->items, 0}, *allocator, size};
+    }
+    return block;
+}
+
+static bool has_space(const struct block *block, size_t count)
+{
+    return (block->size - sizeof(*block)) / sizeof(block->items[0]) >= count;
+}
+
+enum weir_status weir_pool_snapshot_new(weir_pool *pool, struct weir_pool_snapshot **ret_snapshot)
 {
     enum weir_status status = ret_snapshot == NULL ? WEIR_EINVAL : weiri_pool_check(pool);
     if (status != WEIR_OK) {
         return status;
     }
-    weir_pool_snapshot *snapshot = weiri_alloc_zero(&pool->options.allocator, 1, sizeof(*snapshot));
-    if (snapshot == NULL) {
-        return WEIR_ENOMEM;
-    }
-    snapshot->allocator = pool->options.allocator;
+    struct block *block = NULL;
     weiri_pool_lock(pool);
-    while (snapshot->capacity <= pool->core.held) {
-        size_t capacity = pool->core.held + pool->core.held / 8 + 8;
+    while (block == NULL || !has_space(block, pool->core.held)) {
+        size_t count = pool->core.held;
         weiri_pool_unlock(pool);
-        void *items = weiri_resize(&snapshot->allocator, snapshot->items, snapshot->capacity,
-                                   capacity, sizeof(*snapshot->items));
-        if (items == NULL) {
-            weir_pool_snapshot_free(snapshot);
+        weir_pool_snapshot_free((struct weir_pool_snapshot *)block);
+        block = make_block(&pool->options.allocator, count);
+        if (block == NULL) {
             return WEIR_ENOMEM;
         }
-        snapshot->items = items;
-        snapshot->capacity = capacity;
         weiri_pool_lock(pool);
     }
-    struct walk walk = {.items = snapshot->items};
+    struct walk walk = {.items = block->items};
     visit_all(pool, &walk);
     weiri_pool_unlock(pool);
-    snapshot->count = walk.count;
-    *ret_snapshot = snapshot;
+    block->snapshot.count = walk.count;
+    *ret_snapshot = &block->snapshot;
     return WEIR_OK;
 }
 
@@ -123,17 +133,7 @@ enum weir_status weir_pool_lookup(weir_pool *pool, uint64_t id, struct weir_pool
     return walk.found != NULL ? WEIR_OK : WEIR_ENOTFOUND;
 }
 
-size_t weir_pool_snapshot_count(const weir_pool_snapshot *snapshot)
-{
-    return snapshot == NULL ? 0 : snapshot->count;
-}
-
-const struct weir_pool_item *weir_pool_snapshot_at(const weir_pool_snapshot *snapshot, size_t index)
-{
-    return index < weir_pool_snapshot_count(snapshot) ? &snapshot->items[index] : NULL;
-}
-
-void weir_pool_snapshot_free(weir_pool_snapshot *snapshot)
+void weir_pool_snapshot_free(struct weir_pool_snapshot *snapshot)
 {
     if (snapshot == NULL) {
         return;
@@ -141,7 +141,7 @@ void weir_pool_snapshot_free(weir_pool_snapshot *snapshot)
     for (size_t i = 0; i < snapshot->count; i++) {
         weir_envelope_unref(snapshot->items[i].envelope);
     }
-    struct weir_allocator allocator = snapshot->allocator;
-    weiri_release(&allocator, snapshot->items, snapshot->capacity * sizeof(*snapshot->items));
-    weiri_release(&allocator, snapshot, sizeof(*snapshot));
+    struct block *block = (struct block *)snapshot;
+    struct weir_allocator allocator = block->allocator;
+    weiri_release(&allocator, block, block->size);
 }

@@ -58,7 +58,7 @@ static void check_rest_refused(weir_queue *queue, struct weir_key key)
 {
     struct weir_queue_counts counts;
     struct weir_snapshot_item item;
-    weir_snapshot *snapshot;
+    struct weir_snapshot *snapshot;
     int fd;
     CHECK_STATUS(weir_queue_count(queue, &counts), WEIR_EFORKED);
     CHECK_STATUS(weir_queue_lookup(queue, key, &item), WEIR_EFORKED);

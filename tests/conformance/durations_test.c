@@ -103,11 +103,11 @@ static void age(int64_t start_ns, int64_t aging_ns, weir_metrics *metrics)
         CHECK_STATUS(weir_clock_advance(clock, INT64_MAX - start_ns), WEIR_OK);
         add_options.priority = INT32_MIN;
         CHECK_STATUS(weir_queue_add_with(queue, weir_key_string("b"), &add_options, NULL), WEIR_OK);
-        weir_snapshot *snapshot;
+        struct weir_snapshot *snapshot;
         CHECK_STATUS(weir_queue_snapshot(queue, &snapshot), WEIR_OK);
-        CHECK_INT(weir_snapshot_count(snapshot), ==, 2);
+        CHECK_INT(snapshot->count, ==, 2);
         for (size_t i = 0; i < 2; i++) {
-            const struct weir_snapshot_item *item = weir_snapshot_at(snapshot, i);
+            const struct weir_snapshot_item *item = &snapshot->items[i];
             bool is_first = *(const char *)item->key.data == 'a';
             CHECK_INT(item->queued_ns, ==, is_first ? INT64_MAX - start_ns : 0);
         }

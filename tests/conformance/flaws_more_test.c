@@ -145,13 +145,13 @@ TEST_EACH(w16_waiting_listed,
     for (unsigned i = 0; i < 5; i++) {
         add_after(&f, i, WEIR_SECONDS(1 + i));
     }
-    weir_snapshot *snapshot;
+    struct weir_snapshot *snapshot;
     CHECK_STATUS(weir_queue_snapshot(f.queue, &snapshot), WEIR_OK);
     weir_queue_shutdown(f.queue);
-    CHECK_INT(weir_snapshot_count(snapshot), ==, 5);
+    CHECK_INT(snapshot->count, ==, 5);
     bool seen[5] = {false};
     for (size_t at = 0; at < 5; at++) {
-        const struct weir_snapshot_item *item = weir_snapshot_at(snapshot, at);
+        const struct weir_snapshot_item *item = &snapshot->items[at];
         struct weir_work work = {.key = item->key, .item = item->item};
         unsigned i = item_of(&f, &work);
         CHECK(i < 5 && !seen[i]);

@@ -353,7 +353,7 @@ TEST_OOM(memory, "without memory a queue is not made or the text not written; no
     static struct page page;
     memset(&page, 0, sizeof(page));
     weir_queue *queue = NULL;
-    weir_snapshot *snapshot = NULL;
+    struct weir_snapshot *snapshot = NULL;
     if (CHECK_OR_OOM(weir_metrics_new(&metrics_options, &page.metrics, NULL))) {
         return;
     }
@@ -372,7 +372,7 @@ TEST_OOM(memory, "without memory a queue is not made or the text not written; no
             CHECK(status == WEIR_OK || status == WEIR_ENOMEM);
         }
         if (!CHECK_OR_OOM(weir_queue_snapshot(queue, &snapshot))) {
-            CHECK_INT(weir_snapshot_count(snapshot), ==, accepted);
+            CHECK_INT(snapshot->count, ==, accepted);
             weir_snapshot_free(snapshot);
         }
         status = (enum weir_status)weir_metrics_write(page.metrics, page_write, &page);

@@ -42,7 +42,7 @@ static void read_all(void *arg)
     for (unsigned i = 0; i < ROUNDS / 20; i++) {
         page_read(own);
         (void)page_find(own, "workqueue_depth{name=\"shared\"}");
-        weir_snapshot *snapshot;
+        struct weir_snapshot *snapshot;
         CHECK_STATUS(weir_queue_snapshot(queue, &snapshot), WEIR_OK);
         weir_snapshot_free(snapshot);
     }

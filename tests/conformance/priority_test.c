@@ -338,11 +338,11 @@ TEST_EACH(snapshot, "a snapshot lists queued items in the order in which they co
     for (unsigned i = 0; i < ITEMS; i++) {
         add_at(&f, i, (int32_t)(i * 37 % 16));
     }
-    weir_snapshot *snapshot;
+    struct weir_snapshot *snapshot;
     CHECK_STATUS(weir_queue_snapshot(f.queue, &snapshot), WEIR_OK);
-    CHECK_INT(weir_snapshot_count(snapshot), ==, ITEMS);
+    CHECK_INT(snapshot->count, ==, ITEMS);
     for (size_t i = 0; i < ITEMS; i++) {
-        const struct weir_snapshot_item *listed = weir_snapshot_at(snapshot, i);
+        const struct weir_snapshot_item *listed = &snapshot->items[i];
         struct weir_work as_work = {.key = listed->key, .item = listed->item};
         get_and_done(&f, item_of(&f, &as_work));
     }

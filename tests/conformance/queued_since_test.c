@@ -29,10 +29,10 @@ TEST_EACH(seen_late, "an item that a step passes by is queued since its time, in
     CHECK_INT(look_up(&f, 1).queued_ns, ==, WEIR_SECONDS(20));
     CHECK_INT(look_up(&f, 2).queued_ns, ==, WEIR_SECONDS(5));
     CHECK_INT(look_up(&f, 3).queued_ns, ==, WEIR_SECONDS(10));
-    weir_snapshot *snapshot;
+    struct weir_snapshot *snapshot;
     CHECK_STATUS(weir_queue_snapshot(f.queue, &snapshot), WEIR_OK);
-    CHECK_INT(weir_snapshot_at(snapshot, 0)->queued_ns, ==, WEIR_SECONDS(10));
-    CHECK_INT(weir_snapshot_at(snapshot, 1)->queued_ns, ==, WEIR_SECONDS(20));
+    CHECK_INT(snapshot->items[0].queued_ns, ==, WEIR_SECONDS(10));
+    CHECK_INT(snapshot->items[1].queued_ns, ==, WEIR_SECONDS(20));
     weir_snapshot_free(snapshot);
     done(&f, &work);
     pass(&f, WEIR_SECONDS(1));

@@ -74,11 +74,11 @@ static void check_metrics(void)
 
 static void check_snapshot(void)
 {
-    weir_snapshot *snapshot;
+    struct weir_snapshot *snapshot;
     CHECK_STATUS(weir_queue_snapshot(world.queue, &snapshot), WEIR_OK);
     unsigned listed = 0;
-    for (size_t i = 0; i < weir_snapshot_count(snapshot); i++) {
-        const struct weir_snapshot_item *item = weir_snapshot_at(snapshot, i);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct weir_snapshot_item *item = &snapshot->items[i];
         struct weir_work work = {.key = item->key, .item = item->item};
         unsigned bit = 1u << world_number(&work);
         CHECK((listed & bit) == 0);

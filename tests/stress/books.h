@@ -133,10 +133,10 @@ static inline void books_finish(struct writer *writer, struct subject *subject)
 static inline void books_check_snapshot(weir_queue *queue)
 {
     bool is_listed[ITEMS] = {false};
-    weir_snapshot *snapshot;
+    struct weir_snapshot *snapshot;
     CHECK_STATUS(weir_queue_snapshot(queue, &snapshot), WEIR_OK);
-    for (size_t i = 0; i < weir_snapshot_count(snapshot); i++) {
-        const struct weir_snapshot_item *item = weir_snapshot_at(snapshot, i);
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct weir_snapshot_item *item = &snapshot->items[i];
         unsigned index = books_index(item->key);
         CHECK(!is_listed[index]);
         is_listed[index] = true;
