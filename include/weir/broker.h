@@ -89,12 +89,40 @@ enum weir_broker_flags {
  * process that had a store open), WEIR_EIO, WEIR_ENOMEM, WEIR_ERANGE, WEIR_ETOOBIG (options). On
  * failure nothing is created or changed.
  *
- * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster; the names are those of struct
- * weir_cluster_options: `replicas`, `min_written`, `claims`, `time_limit`, `late` (0: none is),
- * `lease`, `remember`, `hmac_key_file`, and `claims_away` (`wait`, or `run` as
- * WEIR_CLUSTER_RUN_UNCLAIMED). Connects in the background: a node that is away is no error here.
- * Errors: WEIR_EINVAL, WEIR_ERANGE, WEIR_ENOTSUP (TLS), of hmac_key_file WEIR_ENOTFOUND,
- * WEIR_EACCESS and WEIR_EIO.
+ * `beanstalk://NODE,NODE,.../?NAME=VALUE&...`: a cluster of beanstalkds. A node is HOST, HOST:PORT
+ * (11300), [IPV6]:PORT, or a unix socket's path with its slashes written %2F; there are at most 64,
+ * at least 2, and none twice, unless replicas is 1. Two names of one beanstalkd count as one. Each
+ * part behind the question mark may be left out:
+ * - `replicas`: copies of a job; 3, or as many as there are nodes;
+ * - `min_written`: so many nodes must take a job; 2, or 1 where replicas is 1;
+ * - `claims`: a Redis that lets the copies of a job run once (see below); none: each runs;
+ * - `claims_away`: while Redis is away jobs `wait`, or `run` unclaimed, so that each copy may run;
+ * - `time_limit`: of each step of the network; 5 s;
+ * - `late`: a job that is found later after its run time, and was never tried, is buried, though
+ *   consumers were busy, a pause or an outage of Redis held it back; 0: none is; dq's is 30
+ * minutes;
+ * - `lease`: a claim that is not renewed lasts for the TTR and so long; 5 s;
+ * - `remember`: for so long claims know that a job is done, or removed, so that a copy on a node
+ * that was away does not run; a day; 2 minutes at least, as copies are put off for one;
+ * - `hmac_key_file`: jobs carry a MAC by the first key of this file, and one that has none by any
+ * of its keys is buried, but where a line is `-`. Without it they carry none, and one that does is
+ *   buried.
+ *
+ * Connects in the background: a node that is away is no error here. Errors: WEIR_EINVAL (with the
+ * piece and its offset), WEIR_ERANGE (remember), WEIR_ENOTSUP (TLS, options of a store), of
+ * hmac_key_file WEIR_ENOTFOUND, WEIR_EACCESS and WEIR_EIO.
+ *
+ * claims is `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`,
+ * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`,
+ * `redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],.../NAME[/DATABASE]` (the master that sentinels
+ * call NAME; they are told the same password) or
+ * `redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],...` (some nodes of a Redis Cluster; others are
+ * found), with at most 16 hosts. `rediss:` (TLS) is WEIR_ENOTSUP.
+ *
+ * Each line of hmac_key_file is a key of 16 to 255 bytes, or `-` for none, at most four. It is read
+ * when the broker is opened. The MAC lies between the run time and the body, so go-queue's
+ * consumers see it as the beginning of a body: a tube with MACs is weir's alone. It covers tube,
+ * run time and body.
  *
  * A call on a cluster that too few nodes answered, and that did nothing, is WEIR_EUNAVAILABLE; one
  * that may have been done is WEIR_EUNKNOWN. Of a put: with claims it is safe to put the same body
@@ -107,54 +135,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           const struct weir_broker_options *options,
                                                           weir_broker **ret_broker,
                                                           struct weir_error *ret_error);
-
-/** Where a cluster of beanstalkds is and how it is used. Zero means the default of every field.
- *
- * claims is `redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]`,
- * `redis+unix://[USER[:PASSWORD]@]/PATH[?DATABASE]`,
- * `redis+sentinel://[USER[:PASSWORD]@]HOST[:PORT],.../NAME[/DATABASE]` (the master that sentinels
- * call NAME; they are told the same password) or
- * `redis+cluster://[USER[:PASSWORD]@]HOST[:PORT],...` (some nodes of a Redis Cluster; others are
- * found), with at most 16 hosts. `rediss:` (TLS) is WEIR_ENOTSUP.
- *
- * Each line of hmac_key_file is a key of 16 to 255 bytes, or `-` for none, at most four. It is read
- * when the broker is opened. The MAC lies between the run time and the body, so go-queue's
- * consumers see it as the beginning of a body: a tube with MACs is weir's alone. It covers tube,
- * run time and body. */
-struct weir_cluster_options {
-    const char *const *nodes; /**< Each HOST, HOST:PORT (11300), [IPV6]:PORT, or a unix socket's
-                                 path with its slashes written %2F; borrowed during the call. */
-    size_t node_count;        /**< At most 64; at least 2, and none twice, unless replicas is 1. */
-    uint32_t replicas;        /**< Copies of a job; 0: 3, or as many as there are nodes. */
-    uint32_t min_written;     /**< So many nodes must take a job; 0: 2, or 1 where replicas is 1.
-                                 Two names of one beanstalkd count as one. */
-    const char *claims;       /**< A Redis that lets the copies of a job run once; NULL: each runs.
-                                 One of the URLs below. Borrowed during the call. */
-    int64_t time_limit_ns;    /**< Of each step of the network; 0: 5 s. */
-    int64_t late_ns;  /**< A job that is found later after its run time, and was never tried,
-                         is buried, though consumers were busy, a pause or an outage of
-                         Redis held it back; 0, WEIR_FOREVER: none is. dq's is 30 minutes. */
-    int64_t lease_ns; /**< A claim that is not renewed lasts for the TTR and so long; 0: 5 s. */
-    uint32_t flags;   /**< Of enum weir_cluster_flags. */
-    const char *hmac_key_file; /**< Jobs carry a MAC by the first key of this file, and one that has
-                                  none by any of its keys is buried, but where a line is `-`; NULL:
-                                  they carry none, and one that does is buried. Borrowed during the
-                                  call. */
-    int64_t remember_ns; /**< For so long claims know that a job is done, or removed, so that a copy
-                            on a node that was away does not run; 0: a day; 2 minutes at least,
-                            as copies are put off for one. */
-};
-
-/** Flags of a cluster. */
-enum weir_cluster_flags {
-    WEIR_CLUSTER_RUN_UNCLAIMED = 1 /**< While Redis is away jobs run unclaimed, so that each copy
-                                      may run, instead of waiting. */
-};
-
-/** Opens a cluster without a URL. Errors: as weir_broker_open() of a `beanstalk:` URL. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open_cluster(
-    const struct weir_cluster_options *cluster, const struct weir_broker_options *options,
-    weir_broker **ret_broker, struct weir_error *ret_error);
 
 /** Closes a broker. Producers and consumers of it must be gone. Takes NULL. In a child after fork()
  * it does nothing: all is the parent's. */

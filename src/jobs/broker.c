@@ -140,19 +140,6 @@ static enum weir_status make_broker(const struct weir_broker_options *options,
     return WEIR_OK;
 }
 
-/* Hands a broker out whose store was opened, or frees it. */
-static enum weir_status finish_open(weir_broker *broker, enum weir_status status,
-                                    weir_broker **ret_broker)
-{
-    if (status != WEIR_OK) {
-        const struct weir_allocator memory = broker->config.allocator;
-        weiri_release(&memory, broker, sizeof(*broker));
-        return status;
-    }
-    *ret_broker = broker;
-    return WEIR_OK;
-}
-
 static enum weir_status check_cluster_options(const weir_broker *broker,
                                               struct weir_error *ret_error)
 {
@@ -204,30 +191,13 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
         broker->ops = find_backend(&parts);
         status = open_store(broker, &parts, ret_error);
     }
-    return finish_open(broker, status, ret_broker);
-}
-
-enum weir_status weir_broker_open_cluster(const struct weir_cluster_options *cluster,
-                                          const struct weir_broker_options *options,
-                                          weir_broker **ret_broker, struct weir_error *ret_error)
-{
-    weiri_error_clear(ret_error);
-    if (ret_broker == NULL || cluster == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
-                          ret_broker == NULL ? "ret_broker" : "cluster");
-    }
-    const struct weiri_clocks clocks = system_clocks();
-    weir_broker *broker = NULL;
-    enum weir_status status = make_broker(options, &clocks, &broker, ret_error);
-    if (broker == NULL) {
+    if (status != WEIR_OK) {
+        const struct weir_allocator memory = broker->config.allocator;
+        weiri_release(&memory, broker, sizeof(*broker));
         return status;
     }
-    broker->ops = &weiri_beanstalkd_ops;
-    status = check_cluster_options(broker, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_cluster_open(cluster, &broker->config, &broker->store, ret_error);
-    }
-    return finish_open(broker, status, ret_broker);
+    *ret_broker = broker;
+    return WEIR_OK;
 }
 
 enum weir_status weiri_broker_open_at(const char *url, const struct weir_broker_options *options,

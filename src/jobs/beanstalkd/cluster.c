@@ -366,16 +366,6 @@ static enum weir_status open_url(const char *location, const struct weiri_broker
     return status == WEIR_OK ? open_cluster(&options, config, ret_store, ret_error) : status;
 }
 
-enum weir_status weiri_cluster_open(const struct weir_cluster_options *given,
-                                    const struct weiri_broker_config *config, void **ret_store,
-                                    struct weir_error *ret_error)
-{
-    struct weiri_cluster_options options;
-    enum weir_status status =
-        weiri_cluster_options_read(&config->allocator, given, NULL, &options, ret_error);
-    return status == WEIR_OK ? open_cluster(&options, config, ret_store, ret_error) : status;
-}
-
 static void close_cluster(void *store)
 {
     struct weiri_cluster *cluster = store;

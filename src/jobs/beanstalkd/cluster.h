@@ -254,10 +254,6 @@ enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t dura
 enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
                                     struct weir_error *ret_error);
 int64_t weiri_cluster_late(const void *store);
-/* Opens a cluster without a URL. */
-enum weir_status weiri_cluster_open(const struct weir_cluster_options *given,
-                                    const struct weiri_broker_config *config, void **ret_store,
-                                    struct weir_error *ret_error);
 
 extern const struct weiri_broker_ops weiri_beanstalkd_ops;
 

@@ -14,32 +14,16 @@
 
 #define DEFAULT_PORT "11300"
 #define REPLICAS_DEFAULT 3
-#define TIME_LIMIT_DEFAULT WEIR_SECONDS(5)
-#define LEASE_DEFAULT WEIR_SECONDS(5)
-#define REMEMBER_DEFAULT WEIR_SECONDS(86400)
 /* A copy that is put off comes back after 64 s at most, and asks whether its job is done. */
 #define REMEMBER_MIN WEIR_SECONDS(120)
-/* What a node's texts may have beyond three copies of what was given: a port, NULs. */
-#define NODE_EXTRA 32
 
-/* Copies texts into the block of the options. */
-struct reader {
-    const char *url;
-    char *out;
-    struct weir_error *ret_error;
-};
-
-enum weir_status weiri_piece_refuse(const char *url, const char *at, size_t size,
-                                    const char *expected, struct weir_error *ret_error)
+enum weir_status weiri_piece_refuse(const struct weiri_url_reader *reader, const char *at,
+                                    size_t size, const char *expected)
 {
     int shown = size < 60 ? (int)size : 60;
-    if (url == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "\"%.*s\" in the cluster's options: expected %s",
-                          shown, at, expected);
-    }
-    return weiri_fail(ret_error, WEIR_EINVAL,
+    return weiri_fail(reader->ret_error, WEIR_EINVAL,
                       "\"%.*s\" at offset %zu of the broker URL: expected %s", shown, at,
-                      sizeof("beanstalk:") - 1 + (size_t)(at - url), expected);
+                      sizeof("beanstalk:") - 1 + (size_t)(at - reader->url), expected);
 }
 
 static int hex_digit(char c)
@@ -69,7 +53,7 @@ const char *weiri_percent_decode(char *text)
     return NULL;
 }
 
-static char *copy(struct reader *reader, const char *text, size_t size)
+static char *copy(struct weiri_url_reader *reader, const char *text, size_t size)
 {
     char *start = reader->out;
     memcpy(start, text, size);
@@ -90,28 +74,30 @@ static bool is_host(const char *host, bool is_bracketed)
 }
 
 /* A unix socket: a path with its slashes written %2F, which ids have as well. */
-static enum weir_status read_path(struct reader *reader, const char *text,
+static enum weir_status read_path(struct weiri_url_reader *reader, const char *text,
                                   struct weiri_endpoint *node)
 {
     char *path = copy(reader, text, strlen(text));
     const char *bad = weiri_percent_decode(path);
     if (bad != NULL) {
         bad = text + (bad - path);
-        return weiri_piece_refuse(reader->url, bad, strnlen(bad, 3),
-                                  "%2F for each slash of a socket's path", reader->ret_error);
+        return weiri_piece_refuse(reader, bad, strnlen(bad, 3),
+                                  "%2F for each slash of a socket's path");
     }
     if (path[0] != '/' || strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path)) {
-        return weiri_piece_refuse(reader->url, text, strlen(text),
-                                  "the absolute path of a unix socket, of at most 107 bytes",
-                                  reader->ret_error);
+        return weiri_piece_refuse(reader, text, strlen(text),
+                                  "the absolute path of a unix socket, of at most 107 bytes");
     }
     *node = (struct weiri_endpoint){.text = copy(reader, text, strlen(text)), .path = path};
     return WEIR_OK;
 }
 
-static enum weir_status read_node(struct reader *reader, const char *text,
-                                  struct weiri_endpoint *node)
+enum weir_status weiri_cluster_add_node(struct weiri_url_reader *reader, const char *text)
 {
+    if (reader->options->node_count == WEIRI_NODES_MAX) {
+        return weiri_piece_refuse(reader, text, strlen(text), "at most 64 nodes");
+    }
+    struct weiri_endpoint *node = &reader->options->nodes[reader->options->node_count++];
     bool is_bracketed = text[0] == '[';
     const char *bracket = is_bracketed ? strchr(text, ']') : NULL;
     const char *colon = bracket == NULL ? strchr(text, ':') : bracket + 1;
@@ -125,16 +111,14 @@ static enum weir_status read_node(struct reader *reader, const char *text,
     char *host = copy(reader, text + is_bracketed, host_size);
     bool is_ended = port != NULL || colon == NULL || *colon == '\0';
     if (is_bracketed != (bracket != NULL) || !is_ended || !is_host(host, is_bracketed)) {
-        return weiri_piece_refuse(reader->url, text, strlen(text),
+        return weiri_piece_refuse(reader, text, strlen(text),
                                   "HOST, HOST:PORT, [IPV6]:PORT or the path of a unix socket with "
-                                  "%2F for each slash",
-                                  reader->ret_error);
+                                  "%2F for each slash");
     }
     uint64_t number = 0;
     if (port != NULL &&
         (port[0] == '0' || !weiri_number_read(port, strlen(port), &number) || number > 65535)) {
-        return weiri_piece_refuse(reader->url, port, strlen(port), "a port from 1 to 65535",
-                                  reader->ret_error);
+        return weiri_piece_refuse(reader, port, strlen(port), "a port from 1 to 65535");
     }
     for (char *c = host; *c != '\0'; c++) {
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
@@ -146,10 +130,17 @@ static enum weir_status read_node(struct reader *reader, const char *text,
     return WEIR_OK;
 }
 
-/* Checks numbers, and what the options say together. */
-static enum weir_status check(const struct weiri_cluster_options *options, bool is_single,
-                              struct weir_error *ret_error)
+enum weir_status weiri_cluster_options_finish(struct weiri_cluster_options *options,
+                                              struct weir_error *ret_error)
 {
+    bool is_single = options->replicas == 1;
+    if (options->replicas == 0) {
+        options->replicas =
+            options->node_count < REPLICAS_DEFAULT ? options->node_count : REPLICAS_DEFAULT;
+    }
+    if (options->min_written == 0) {
+        options->min_written = is_single ? 1 : 2;
+    }
     if (options->node_count < 2 && !is_single) {
         return weiri_fail(ret_error, WEIR_EINVAL,
                           "the cluster names %zu node: expected at least 2, or replicas=1",
@@ -162,14 +153,6 @@ static enum weir_status check(const struct weiri_cluster_options *options, bool 
     if (options->min_written > options->replicas) {
         return weiri_fail(ret_error, WEIR_EINVAL, "min_written=%zu: there are %zu replicas",
                           options->min_written, options->replicas);
-    }
-    const char *negative = options->time_limit_ns < 0 ? "time_limit"
-                           : options->late_ns < 0     ? "late"
-                           : options->lease_ns < 0    ? "lease"
-                           : options->remember_ns < 0 ? "remember"
-                                                      : NULL;
-    if (negative != NULL) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative", negative);
     }
     if (options->remember_ns < REMEMBER_MIN) {
         return weiri_fail(ret_error, WEIR_ERANGE, "remember=%" PRId64 "ms: expected 2m at least",
@@ -185,90 +168,6 @@ static enum weir_status check(const struct weiri_cluster_options *options, bool 
             }
         }
     }
-    return WEIR_OK;
-}
-
-/* Copies the options and checks their members one by one. */
-static enum weir_status check_given(const struct weir_cluster_options *given,
-                                    struct weir_cluster_options *ret_copy,
-                                    struct weir_error *ret_error)
-{
-    *ret_copy = given != NULL ? *given : (struct weir_cluster_options){0};
-    if ((ret_copy->flags & ~(uint32_t)WEIR_CLUSTER_RUN_UNCLAIMED) != 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "unknown cluster flags 0x%x",
-                          (unsigned)ret_copy->flags);
-    }
-    if (ret_copy->node_count > WEIRI_NODES_MAX) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "the cluster names %zu nodes: at most %d",
-                          ret_copy->node_count, WEIRI_NODES_MAX);
-    }
-    for (size_t i = 0; i < ret_copy->node_count; i++) {
-        if (ret_copy->nodes == NULL || ret_copy->nodes[i] == NULL) {
-            return weiri_fail(ret_error, WEIR_EINVAL, "node %zu of the cluster is NULL", i);
-        }
-    }
-    return WEIR_OK;
-}
-
-/* Of a text that may be NULL, with its NUL. */
-static size_t text_size(const char *text)
-{
-    return text == NULL ? 0 : strlen(text) + 1;
-}
-
-enum weir_status weiri_cluster_options_read(const struct weir_allocator *allocator,
-                                            const struct weir_cluster_options *given,
-                                            const char *url,
-                                            struct weiri_cluster_options *ret_options,
-                                            struct weir_error *ret_error)
-{
-    struct weir_cluster_options copied;
-    enum weir_status status = check_given(given, &copied, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    size_t count = copied.node_count;
-    bool is_single = copied.replicas == 1;
-    struct weiri_cluster_options options = {
-        .node_count = count,
-        .replicas = copied.replicas,
-        .min_written = copied.min_written,
-        .time_limit_ns = copied.time_limit_ns == 0 ? TIME_LIMIT_DEFAULT : copied.time_limit_ns,
-        .late_ns = copied.late_ns == 0 ? WEIR_FOREVER : copied.late_ns,
-        .lease_ns = copied.lease_ns == 0 ? LEASE_DEFAULT : copied.lease_ns,
-        .remember_ns = copied.remember_ns == 0 ? REMEMBER_DEFAULT : copied.remember_ns,
-        .runs_unclaimed = (copied.flags & WEIR_CLUSTER_RUN_UNCLAIMED) != 0,
-        .block_size = text_size(copied.claims) + text_size(copied.hmac_key_file) + 1,
-    };
-    if (options.replicas == 0) {
-        options.replicas = count < REPLICAS_DEFAULT ? count : REPLICAS_DEFAULT;
-    }
-    if (options.min_written == 0) {
-        options.min_written = is_single ? 1 : 2;
-    }
-    for (size_t i = 0; i < count; i++) {
-        options.block_size += strlen(copied.nodes[i]) * 3 + NODE_EXTRA;
-    }
-    options.block = weiri_alloc(allocator, options.block_size);
-    if (options.block == NULL) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
-    struct reader reader = {url, options.block, ret_error};
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        status = read_node(&reader, copied.nodes[i], &options.nodes[i]);
-    }
-    if (copied.claims != NULL) {
-        options.claims = copy(&reader, copied.claims, strlen(copied.claims));
-    }
-    if (copied.hmac_key_file != NULL) {
-        options.hmac_key_file = copy(&reader, copied.hmac_key_file, strlen(copied.hmac_key_file));
-    }
-    status = status == WEIR_OK ? check(&options, is_single, ret_error) : status;
-    if (status != WEIR_OK) {
-        weiri_cluster_options_free(allocator, &options);
-        return status;
-    }
-    *ret_options = options;
     return WEIR_OK;
 }
 

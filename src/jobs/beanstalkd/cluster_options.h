@@ -11,7 +11,7 @@
 
 #define WEIRI_NODES_MAX 64
 
-/* A struct weir_cluster_options that was checked, with its defaults filled in. */
+/* What a cluster's URL says, checked, with its defaults filled in. */
 struct weiri_cluster_options {
     struct weiri_endpoint nodes[WEIRI_NODES_MAX];
     size_t node_count;
@@ -25,32 +25,41 @@ struct weiri_cluster_options {
     const char *hmac_key_file; /* NULL: none */
     bool runs_unclaimed;
 
-    /* The texts above. */
+    /* The URL, in pieces, and the texts of the nodes: all texts above. */
     char *block;
     size_t block_size;
 };
 
-/* Checks and copies options. url: the text that their texts point into, for offsets in messages;
- * NULL: none. On success the result is to be given to weiri_cluster_options_free(). Errors:
- * WEIR_EINVAL, WEIR_ERANGE, WEIR_ENOMEM. */
-WEIR_NODISCARD enum weir_status weiri_cluster_options_read(
-    const struct weir_allocator *allocator, const struct weir_cluster_options *given,
-    const char *url, struct weiri_cluster_options *ret_options, struct weir_error *ret_error);
-void weiri_cluster_options_free(const struct weir_allocator *allocator,
-                                struct weiri_cluster_options *options);
-
-/* The same from what follows `beanstalk:` in a URL. A message names the piece and its offset in the
- * whole URL, and repeats no password. */
+/* Reads what follows `beanstalk:` in a URL. A message names the piece and its offset in the whole
+ * URL, and repeats no password. On success the result is to be given to
+ * weiri_cluster_options_free(). Errors: WEIR_EINVAL, WEIR_ERANGE, WEIR_ENOMEM. */
 WEIR_NODISCARD enum weir_status weiri_cluster_url_parse(const struct weir_allocator *allocator,
                                                         const char *location,
                                                         struct weiri_cluster_options *ret_options,
                                                         struct weir_error *ret_error);
+void weiri_cluster_options_free(const struct weir_allocator *allocator,
+                                struct weiri_cluster_options *options);
+
+/* Fills the options' block while a URL is read. */
+struct weiri_url_reader {
+    struct weiri_cluster_options *options;
+    const char *url; /* its copy, which the pieces are cut out of */
+    char *out;       /* where the next text of a node goes */
+    struct weir_error *ret_error;
+};
+
+/* Adds a node. */
+enum weir_status weiri_cluster_add_node(struct weiri_url_reader *reader, const char *text);
+
+/* Fills in the defaults, and checks what the options say together. */
+enum weir_status weiri_cluster_options_finish(struct weiri_cluster_options *options,
+                                              struct weir_error *ret_error);
 
 /* Decodes %XX in place. NULL: done; else the malformed piece, or one that is a NUL. */
 const char *weiri_percent_decode(char *text);
 
 /* Fails with what is wrong with a piece. */
-enum weir_status weiri_piece_refuse(const char *url, const char *at, size_t size,
-                                    const char *expected, struct weir_error *ret_error);
+enum weir_status weiri_piece_refuse(const struct weiri_url_reader *reader, const char *at,
+                                    size_t size, const char *expected);
 
 #endif

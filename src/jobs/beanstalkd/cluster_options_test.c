@@ -2,55 +2,16 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/beanstalkd/cluster_options.h"
 
+#include <stdio.h>
+
 #include "support/harness.h"
 
-static const char *const three[] = {"A.example:1", "[::1]", "%2Frun%2Fb.sock"};
-
-static struct weir_cluster_options all_of(const char *const *nodes, size_t count)
+TEST(fills_in_defaults, "every part of a URL but the nodes has a default")
 {
-    struct weir_cluster_options options = {0};
-    options.nodes = nodes;
-    options.node_count = count;
-    return options;
-}
-
-TEST_OOM(reads_all_options, "options are copied, with their texts")
-{
-    struct weir_cluster_options given = all_of(three, 3);
-    given.replicas = 2;
-    given.min_written = 1;
-    given.claims = "redis://u:p@h:6379/2";
-    given.time_limit_ns = WEIR_MS(250);
-    given.late_ns = WEIR_FOREVER;
-    given.lease_ns = WEIR_SECONDS(30);
-    given.flags = WEIR_CLUSTER_RUN_UNCLAIMED;
     struct weiri_cluster_options options;
     struct weir_error error;
-    if (CHECK_OR_OOM(
-            weiri_cluster_options_read(test_allocator(), &given, NULL, &options, &error))) {
-        return;
-    }
-    CHECK_INT(options.node_count, ==, 3);
-    CHECK_STRING(options.nodes[0].text, "a.example:1");
-    CHECK_STRING(options.nodes[1].host, "::1");
-    CHECK_STRING(options.nodes[2].path, "/run/b.sock");
-    CHECK_INT(options.replicas, ==, 2);
-    CHECK_INT(options.min_written, ==, 1);
-    CHECK(options.claims != given.claims);
-    CHECK_STRING(options.claims, "redis://u:p@h:6379/2");
-    CHECK_INT(options.time_limit_ns, ==, WEIR_MS(250));
-    CHECK_INT(options.late_ns, ==, WEIR_FOREVER);
-    CHECK_INT(options.lease_ns, ==, WEIR_SECONDS(30));
-    CHECK(options.runs_unclaimed);
-    weiri_cluster_options_free(test_allocator(), &options);
-}
-
-TEST(fills_in_defaults, "zero is the default of every option but the nodes")
-{
-    struct weir_cluster_options given = all_of(three, 3);
-    struct weiri_cluster_options options;
-    struct weir_error error;
-    CHECK_STATUS(weiri_cluster_options_read(test_allocator(), &given, NULL, &options, &error),
+    CHECK_STATUS(weiri_cluster_url_parse(test_allocator(), "//A.example:1,[::1],%2Frun%2Fb.sock",
+                                         &options, &error),
                  WEIR_OK);
     CHECK_INT(options.replicas, ==, 3);
     CHECK_INT(options.min_written, ==, 2);
@@ -62,93 +23,86 @@ TEST(fills_in_defaults, "zero is the default of every option but the nodes")
     weiri_cluster_options_free(test_allocator(), &options);
 }
 
-static const char *const one[] = {"a"};
-static const char *const twice[] = {"a", "A:11300"};
-static const char *const with_null[] = {"a", NULL};
-static const char *const malformed[] = {"a", "b c"};
-static const char *const two[] = {"a", "b"};
-static const char *many[65];
-
-#define ROW(words, status, ...)                                                                    \
-    {                                                                                              \
-        words, status,                                                                             \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-
-TEST(refuses_bad_options, "each option that is wrong is refused, and the message says which")
+static struct weir_broker_options broker_options(void)
 {
-    for (size_t i = 0; i < 65; i++) {
-        many[i] = "a";
-    }
-    const struct {
-        const char *words; /* in the error */
-        enum weir_status status;
-        struct weir_cluster_options options;
-    } rows[] = {
-        ROW("names 0 node", WEIR_EINVAL, .node_count = 0),
-        ROW("node 0 of the cluster is NULL", WEIR_EINVAL, .node_count = 2),
-        ROW("node 1 of the cluster is NULL", WEIR_EINVAL, .nodes = with_null, .node_count = 2),
-        ROW("names 65 nodes", WEIR_EINVAL, .nodes = many, .node_count = 65, .replicas = 1),
-        ROW("names 1 node", WEIR_EINVAL, .nodes = one, .node_count = 1),
-        ROW("names a:11300 twice", WEIR_EINVAL, .nodes = twice, .node_count = 2),
-        ROW("\"b c\"", WEIR_EINVAL, .nodes = malformed, .node_count = 2),
-        ROW("replicas=3", WEIR_EINVAL, .nodes = two, .node_count = 2, .replicas = 3),
-        ROW("replicas=4294967295", WEIR_EINVAL, .nodes = two, .node_count = 2,
-            .replicas = UINT32_MAX),
-        ROW("min_written=3", WEIR_EINVAL, .nodes = two, .node_count = 2, .min_written = 3),
-        ROW("time_limit", WEIR_ERANGE, .nodes = two, .node_count = 2, .time_limit_ns = -1),
-        ROW("late", WEIR_ERANGE, .nodes = two, .node_count = 2, .late_ns = INT64_MIN),
-        ROW("lease", WEIR_ERANGE, .nodes = two, .node_count = 2, .lease_ns = -1),
-        ROW("remember", WEIR_ERANGE, .nodes = two, .node_count = 2, .remember_ns = -1),
-        ROW("remember=0ms: expected 2m", WEIR_ERANGE, .nodes = two, .node_count = 2,
-            .remember_ns = 1),
-        ROW("remember=119999ms", WEIR_ERANGE, .nodes = two, .node_count = 2,
-            .remember_ns = WEIR_SECONDS(120) - 1),
-        ROW("flags 0x2", WEIR_EINVAL, .nodes = two, .node_count = 2, .flags = 2),
-        ROW("claims", WEIR_EINVAL, .nodes = two, .node_count = 2, .claims = "http://u:secret@h"),
-        ROW("claims", WEIR_EINVAL, .nodes = two, .node_count = 2, .claims = ""),
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        weir_broker *broker = NULL;
-        struct weir_error error;
-        struct weir_broker_options options = {0};
-        options.allocator = *test_allocator();
-        enum weir_status status =
-            weir_broker_open_cluster(&rows[i].options, &options, &broker, &error);
-        CHECK(broker == NULL);
-        CHECK(strstr(error.text, "secret") == NULL);
-        if (status != rows[i].status || strstr(error.text, rows[i].words) == NULL) {
-            test_fail(__FILE__, __LINE__, "row %zu: %s: %s", i, weir_status_name((int)status),
-                      error.text);
-        }
+    struct weir_broker_options options = {0};
+    options.allocator = *test_allocator();
+    return options;
+}
+
+/* Opens what is to be refused, and checks the words. */
+static void check_refused(const char *url, enum weir_status wanted, const char *words)
+{
+    weir_broker *broker = NULL;
+    struct weir_error error;
+    struct weir_broker_options options = broker_options();
+    enum weir_status status = weir_broker_open(url, &options, &broker, &error);
+    CHECK(broker == NULL);
+    CHECK(strstr(error.text, "secret") == NULL);
+    if (status != wanted || strstr(error.text, words) == NULL) {
+        test_fail(__FILE__, __LINE__, "%.80s: %s: %s", url, weir_status_name((int)status),
+                  error.text);
     }
 }
 
-TEST(refuses_null,
-     "no options, and no place for the result, are refused; a message may be unwanted")
+TEST(refuses_bad_options, "each part that is wrong is refused, and the message says which")
 {
-    struct weir_cluster_options given = all_of(two, 2);
+    static const struct {
+        const char *words; /* in the error */
+        enum weir_status status;
+        const char *rest; /* of the URL */
+    } rows[] = {
+        {"\"\" at offset 12", WEIR_EINVAL, ""},
+        {"\"\" at offset 14", WEIR_EINVAL, "a,"},
+        {"names 1 node", WEIR_EINVAL, "a"},
+        {"names a:11300 twice", WEIR_EINVAL, "a,A:11300"},
+        {"\"b c\"", WEIR_EINVAL, "a,b c"},
+        {"replicas=3", WEIR_EINVAL, "a,b?replicas=3"},
+        {"replicas=4294967295", WEIR_EINVAL, "a,b?replicas=4294967295"},
+        {"min_written=3", WEIR_EINVAL, "a,b?min_written=3"},
+        {"time_limit=-1s", WEIR_EINVAL, "a,b?time_limit=-1s"},
+        {"late=-1h", WEIR_EINVAL, "a,b?late=-1h"},
+        {"lease=-1s", WEIR_EINVAL, "a,b?lease=-1s"},
+        {"remember=-1s", WEIR_EINVAL, "a,b?remember=-1s"},
+        {"remember=0ms: expected 2m", WEIR_ERANGE, "a,b?remember=1ns"},
+        {"remember=119999ms", WEIR_ERANGE, "a,b?remember=119999999999ns"},
+        {"claims_away=2\" at offset 23 of the broker URL: expected claims_away=wait or",
+         WEIR_EINVAL, "a,b?late=0&claims_away=2"},
+        {"claims", WEIR_EINVAL, "a,b?claims=http://u:secret@h"},
+        {"claims", WEIR_EINVAL, "a,b?claims="},
+    };
+    char url[256] = "beanstalk://";
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        (void)snprintf(url, sizeof(url), "beanstalk://%s", rows[i].rest);
+        check_refused(url, rows[i].status, rows[i].words);
+    }
+    char *end = url + strlen("beanstalk://");
+    for (size_t i = 0; i < 65; i++) {
+        end += sprintf(end, "a,");
+    }
+    (void)strcpy(end - 1, "?replicas=1");
+    check_refused(url, WEIR_EINVAL, "at most 64 nodes");
+}
+
+TEST(refuses_null, "no URL, and no place for the result, are refused; a message may be unwanted")
+{
     weir_broker *broker = NULL;
     struct weir_error error;
-    CHECK_STATUS(weir_broker_open_cluster(NULL, NULL, &broker, &error), WEIR_EINVAL);
-    CHECK(strstr(error.text, "cluster is NULL") != NULL);
-    CHECK_STATUS(weir_broker_open_cluster(&given, NULL, NULL, &error), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_open(NULL, NULL, &broker, &error), WEIR_EINVAL);
+    CHECK(strstr(error.text, "no broker URL") != NULL);
+    CHECK_STATUS(weir_broker_open("beanstalk://a,b", NULL, NULL, &error), WEIR_EINVAL);
     CHECK(strstr(error.text, "ret_broker is NULL") != NULL);
-    CHECK_STATUS(weir_broker_open_cluster(NULL, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_broker_open(NULL, NULL, NULL, NULL), WEIR_EINVAL);
 }
 
 TEST_OOM(opens_without_memory, "opening survives every allocation that fails")
 {
-    static const char *const nowhere[] = {"127.0.0.1:1", "127.0.0.1:2"};
-    struct weir_cluster_options given = all_of(nowhere, 2);
-    given.claims = "redis://127.0.0.1:1";
     weir_broker *broker = NULL;
     struct weir_error error;
-    struct weir_broker_options options = {0};
-    options.allocator = *test_allocator();
-    enum weir_status status = weir_broker_open_cluster(&given, &options, &broker, &error);
+    struct weir_broker_options options = broker_options();
+    enum weir_status status =
+        weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2?claims=redis://127.0.0.1:1", &options,
+                         &broker, &error);
     weir_broker_close(broker);
     CHECK(!CHECK_OR_OOM(status) || status != WEIR_OK);
 }
