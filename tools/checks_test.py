@@ -83,7 +83,7 @@ FAULTS = [
      "weir_pool_none: its comment names WEIR_EFORKED"),
     ("bad_input", "include/weir/new.h", "end", "/** Doc. */\nWEIR_API enum weir_status weir_none(uint32_t flags);",
      "weir_none: no row for flags: most"),
-    ("bad_input", "include/weir/schedule.h", "replace", ("int64_t jitter_ns;", "int64_t jitter_ns; int64_t other_ns;"),
+    ("bad_input", "include/weir/schedule.h", "replace", ("int64_t tolerance_ns;", "int64_t tolerance_ns; int64_t other_ns;"),
      "weir_envelope_new: no row for options: schedule_other_ns"),
     ("bad_input", "tests/conformance/bad_pool_test.c", "replace", ("ROW(function, pool, own_task, ", "ROW(function, pool, own, "),
      "weir_pool_state: no row for pool: own_task"),

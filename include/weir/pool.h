@@ -73,14 +73,10 @@ enum weir_pool_flags {
     /** A one-off envelope whose run timed out (WEIR_ETIMEDOUT) has failed: its failure hook is
      * asked. */
     WEIR_POOL_TIMEOUTS_FAIL = 1,
-    /** Envelopes of a group run one at a time, in the order in which they were queued, and one that
-     * is tried again comes before the others of its group: these wait for it, also for the time
-     * that it is to be tried after. */
-    WEIR_POOL_ORDERED_GROUPS = 2,
     /** A task of the pool may send to it beyond the capacity. Without this flag such a send is
      * refused with WEIR_EFULL when the pool is full: a task does not wait for a slot, since it
      * has one itself that others may be waiting for. */
-    WEIR_POOL_TASKS_EXCEED = 4,
+    WEIR_POOL_TASKS_EXCEED = 2,
 };
 
 /** Called when a run goes on late_ns past the time limit of its task or hook. Called on the
@@ -135,7 +131,7 @@ struct weir_pool_options {
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start. Returns
  * owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too many,
  * options with an unknown flag set, an allocator with some members NULL, when_full none of the
- * three, ordered groups with a limit past 1, stamps NULL or one without its function, metrics
+ * three, stamps NULL or one without its function, metrics
  * without a name or with one that is not UTF-8, overdue without overdue_ns), WEIR_ERANGE
  * (hook_min_ns or overdue_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_EBUSY
  * (the name is taken in the registry), WEIR_ETHREAD (the system refused the watchdog's thread),

@@ -78,11 +78,6 @@ struct weir_schedule {
     /** The time of WEIR_FIRST_AT, unused by others: of the pool's clock, with WEIR_SCHEDULE_CRON in
      * nanoseconds since the Unix epoch. */
     int64_t first_at_ns;
-    /** Each firing is put off by the same part of jitter_ns, so that envelopes of one schedule do
-     * not all run at once. With a fixed delay that is the first firing only. The part depends on
-     * the envelope's id alone: it is the same in every process, on every host and in every version.
-     * 0: none. */
-    int64_t jitter_ns;
     /** With missed WEIR_FIRING_SKIP, the latest missed firing is run if it is no later than this.
      * 0: a minute; WEIR_FOREVER: however late. */
     int64_t tolerance_ns;

@@ -6,12 +6,8 @@
 
 int64_t weiri_firing_after(const struct weiri_plan *plan, int64_t time_ns)
 {
-    if (plan->cron == NULL) {
-        return weiri_time_add(time_ns, plan->interval_ns);
-    }
-    /* Each firing of the expression is put off by offset_ns. */
-    int64_t next_ns = weiri_cron_after(plan->cron, weiri_time_sub(time_ns, plan->offset_ns));
-    return weiri_time_add(next_ns, plan->offset_ns);
+    return plan->cron != NULL ? weiri_cron_after(plan->cron, time_ns)
+                              : weiri_time_add(time_ns, plan->interval_ns);
 }
 
 /* The last firing up to to_ns; first_ns, which is not after it, is taken for one. An expression

@@ -26,8 +26,6 @@ TEST(searched, "what a search finds is what a walk finds")
     static const uint64_t reaches[] = {WEIR_SECONDS(100), WEIR_SECONDS(4000), WEIR_SECONDS(40000)};
     for (uint64_t i = 0; i < test_scaled(6000); i++) {
         struct weiri_plan plan = {.cron = random_cron(), .kind = WEIR_SCHEDULE_CRON};
-        plan.offset_ns =
-            (int64_t)test_random_below(2) * (int64_t)test_random_below(WEIR_SECONDS(90));
         int64_t first_ns = weiri_firing_after(&plan, cron_time("2024-05-01 00:00"));
         int64_t now_ns = first_ns + (int64_t)test_random_below(reaches[i % 3]);
         if (test_random_below(2) == 0) {

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "base/time.h"
 #include "cron/cron.h"
 
@@ -21,15 +20,6 @@
 #define SLACK_PART 1000
 #define SLACK_MOST WEIR_MS(1)
 
-/* A part of the jitter in [0, jitter_ns). It depends on the id alone, so it is the same in every
- * process and version. */
-static int64_t offset_of(uint64_t id, int64_t jitter_ns)
-{
-    __extension__ typedef unsigned __int128 wide;
-    uint64_t state = id;
-    return (int64_t)((wide)weiri_random_next(&state) * (uint64_t)jitter_ns >> 64);
-}
-
 static enum weir_status check_schedule(const struct weir_schedule *s, struct weir_error *ret_error)
 {
     const struct {
@@ -44,7 +34,6 @@ static enum weir_status check_schedule(const struct weir_schedule *s, struct wei
         {"overlap", s->overlap, WEIR_FIRING_ALL, WEIR_EINVAL},
         {"interval_ns", s->interval_ns, INT64_MAX, WEIR_ERANGE},
         {"first_at_ns", s->first_at_ns, INT64_MAX, WEIR_ERANGE},
-        {"jitter_ns", s->jitter_ns, INT64_MAX, WEIR_ERANGE},
         {"tolerance_ns", s->tolerance_ns, INT64_MAX, WEIR_ERANGE},
         {"slack_ns", s->slack_ns, INT64_MAX, WEIR_ERANGE},
         {"catch_up_max", (int64_t)s->catch_up_max, WEIR_CATCH_UP_LIMIT, WEIR_ERANGE},
@@ -88,7 +77,7 @@ static int64_t default_slack(int64_t interval_ns, int64_t tolerance_ns)
 }
 
 enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_schedule *schedule,
-                                 int64_t interval_ns, int64_t deadline_ns, uint64_t id,
+                                 int64_t interval_ns, int64_t deadline_ns,
                                  struct weir_error *ret_error)
 {
     struct weir_schedule s = schedule != NULL ? *schedule : (struct weir_schedule){0};
@@ -119,7 +108,6 @@ enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_sche
         .cron = weiri_cron_ref(s.cron),
         .interval_ns = s.interval_ns,
         .first_at_ns = s.first_at_ns,
-        .offset_ns = offset_of(id, s.jitter_ns),
         .tolerance_ns = tolerance_ns,
         .slack_ns = s.slack_ns == 0 ? default_slack(s.interval_ns, tolerance_ns) : s.slack_ns,
         .catch_up_max = s.catch_up_max == 0 ? CATCH_UP_DEFAULT : (uint32_t)s.catch_up_max,
@@ -170,10 +158,9 @@ static int64_t wake_for(const struct weiri_plan *plan, int64_t time_ns, struct w
 static int64_t first_of(const struct weiri_plan *plan, int64_t now_ns)
 {
     bool is_at = plan->first == WEIR_FIRST_AT;
-    int64_t at_ns = weiri_time_add(plan->first_at_ns, plan->offset_ns);
-    int64_t soon_ns = weiri_time_add(now_ns, plan->offset_ns);
+    int64_t at_ns = plan->first_at_ns;
     if (plan->first == WEIR_FIRST_NOW) {
-        return soon_ns;
+        return now_ns;
     }
     if (plan->cron != NULL) {
         int64_t least_ns = at_ns > now_ns ? at_ns : now_ns;
@@ -185,8 +172,7 @@ static int64_t first_of(const struct weiri_plan *plan, int64_t now_ns)
     if (is_at) {
         return at_ns;
     }
-    return plan->first == WEIR_FIRST_INTERVAL ? weiri_time_add(soon_ns, plan->interval_ns)
-                                              : soon_ns;
+    return plan->first == WEIR_FIRST_INTERVAL ? weiri_time_add(now_ns, plan->interval_ns) : now_ns;
 }
 
 int64_t weiri_plan_start(const struct weiri_plan *plan, struct weiri_plan_state *state,

@@ -40,7 +40,6 @@ struct weiri_plan {
     weir_cron *cron;     /* of cron plans, else NULL */
     int64_t interval_ns; /* > 0, of cron plans 0 */
     int64_t first_at_ns;
-    int64_t offset_ns; /* this envelope's part of the jitter, >= 0 */
     int64_t tolerance_ns;
     int64_t slack_ns; /* > 0: wake times are multiples of it */
     uint32_t catch_up_max;
@@ -67,7 +66,7 @@ struct weiri_turn {
 };
 
 /* Fills plan from an envelope's options: its interval_ns (0: not periodic), deadline_ns (0: none)
- * and id, and a schedule. schedule NULL: a fixed delay of interval_ns, the first run at once. Takes
+ * and a schedule. schedule NULL: a fixed delay of interval_ns, the first run at once. Takes
  * a reference to the expression; weiri_plan_fini() gives it back. Errors leave plan untouched:
  * WEIR_EINVAL (a schedule of an unknown size, with an unknown field or enum value, without an
  * interval, or with another one than the envelope's; cron without an expression or with an
@@ -77,7 +76,7 @@ struct weiri_turn {
 WEIR_NODISCARD enum weir_status weiri_plan_init(struct weiri_plan *plan,
                                                 const struct weir_schedule *schedule,
                                                 int64_t interval_ns, int64_t deadline_ns,
-                                                uint64_t id, struct weir_error *ret_error);
+                                                struct weir_error *ret_error);
 
 static inline void weiri_plan_fini(struct weiri_plan *plan)
 {

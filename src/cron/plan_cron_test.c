@@ -36,7 +36,7 @@ static struct weir_schedule schedule_of(weir_cron *cron)
 static struct world start(const struct weir_schedule *schedule, const char *now, int64_t wait_s)
 {
     struct world w = {.apart_ns = APART};
-    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, NULL), WEIR_OK);
     CHECK(weiri_plan_is_periodic(&w.plan) && weiri_plan_reads_wall(&w.plan));
     struct weiri_moment moment = at(&w, now);
     int64_t wake_ns = weiri_plan_start(&w.plan, &w.state, moment);
@@ -235,25 +235,6 @@ TEST(set_back_owed, "firings that are owed are forgotten where the clock is set 
     check_end(&w, "2024-05-01 09:10", 60, 0);
     check_no_run(&w, "2024-05-01 09:59", 60, 0);
     check_run(&w, "2024-05-01 10:00", "2024-05-01 10:00", 0);
-    weiri_plan_fini(&w.plan);
-    weir_cron_unref(cron);
-}
-
-TEST(jitter, "jitter puts off what the expression says, every time by the same")
-{
-    weir_cron *cron = cron_new("0 * * * *");
-    struct weir_schedule schedule = schedule_of(cron);
-    schedule.jitter_ns = WEIR_SECONDS(1000);
-    struct world w = start(&schedule, "2024-05-01 00:00", 60);
-    int64_t late_ns = w.plan.offset_ns; /* 883.31 s: see plan_test.c */
-    CHECK_INT(late_ns / WEIR_MS(1), ==, 883310);
-    w.apart_ns -= late_ns % WEIR_SECONDS(1);
-    check_no_run(&w, "2024-05-01 00:14:43", 0, 0); /* a fraction of a second */
-    struct weiri_turn turn = weiri_plan_begin(&w.plan, &w.state, at(&w, "2024-05-01 00:14:44"));
-    CHECK(turn.run);
-    CHECK_INT(turn.due_ns, ==, cron_time("2024-05-01 00:00") + late_ns);
-    CHECK(!weiri_plan_end(&w.plan, &w.state, at(&w, "2024-05-01 00:14:44")).run);
-    CHECK_INT(w.state.next_ns, ==, cron_time("2024-05-01 01:00") + late_ns);
     weiri_plan_fini(&w.plan);
     weir_cron_unref(cron);
 }

@@ -27,7 +27,7 @@ static struct weir_schedule rate(int64_t interval_ns)
 static struct world start(const struct weir_schedule *schedule, int64_t now_ns, int64_t wake_ns)
 {
     struct world w = {.now_ns = now_ns};
-    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, 7, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, schedule, 0, 0, NULL), WEIR_OK);
     CHECK(weiri_plan_is_periodic(&w.plan));
     CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, wake_ns);
     return w;
@@ -76,12 +76,12 @@ TEST(delay, "a fixed delay counts from the end of each run")
 TEST(delay_simple, "without a schedule it is a fixed delay by the envelope's interval")
 {
     struct world w = {.now_ns = 50};
-    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 10, 0, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 10, 0, NULL), WEIR_OK);
     CHECK(weiri_plan_is_periodic(&w.plan));
     CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 50);
     check_run(&w, 50, 50, 0);
     check_end(&w, 52, 62, 0);
-    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 0, 5, 0, NULL), WEIR_OK);
+    CHECK_STATUS(weiri_plan_init(&w.plan, NULL, 0, 5, NULL), WEIR_OK);
     CHECK(!weiri_plan_is_periodic(&w.plan));
 }
 
@@ -245,33 +245,6 @@ TEST(both_policies, "while missed firings are made up for, those that pass are o
     check_end(&w, 320, 400, 0);
 }
 
-TEST(jitter, "jitter puts firings off by a part that an id keeps for ever")
-{
-    struct weir_schedule schedule = rate(1000);
-    schedule.jitter_ns = 1000000;
-    struct world w = {0};
-    int64_t least = INT64_MAX;
-    int64_t most = 0;
-    for (uint64_t id = 0; id < 1000; id++) {
-        CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, id, NULL), WEIR_OK);
-        int64_t first_ns = weiri_plan_start(&w.plan, &w.state, now(&w));
-        least = first_ns < least ? first_ns : least;
-        most = first_ns > most ? first_ns : most;
-        check_run(&w, first_ns + 50, first_ns, 0);
-        check_end(&w, first_ns + 60, first_ns + 1000, 0);
-        w.now_ns = 0;
-    }
-    CHECK_INT(least, >=, 0);
-    CHECK_INT(least, <, 10000);
-    CHECK_INT(most, >, 990000);
-    CHECK_INT(most, <, 1000000);
-    /* These two numbers are the promise that versions agree. */
-    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 0, NULL), WEIR_OK);
-    CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 883310);
-    CHECK_STATUS(weiri_plan_init(&w.plan, &schedule, 0, 0, 42, NULL), WEIR_OK);
-    CHECK_INT(weiri_plan_start(&w.plan, &w.state, now(&w)), ==, 741564);
-}
-
 TEST(ends_of_time, "at the end of the numbers a firing never comes")
 {
     struct weir_schedule schedule = rate(WEIR_FOREVER);
@@ -280,7 +253,6 @@ TEST(ends_of_time, "at the end of the numbers a firing never comes")
     check_end(&w, 6, WEIR_FOREVER, 0);
     check_no_run(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
     schedule.first = WEIR_FIRST_INTERVAL;
-    schedule.jitter_ns = WEIR_FOREVER;
     w = start(&schedule, 5, WEIR_FOREVER);
     check_end(&w, WEIR_FOREVER, WEIR_FOREVER, 0);
     schedule = rate(1);
@@ -357,7 +329,7 @@ TEST(slack_default, "the slack is the power of ten in a thousandth of the interv
         struct weir_schedule schedule = rate(rows[i].interval_ns);
         schedule.tolerance_ns = rows[i].tolerance_ns;
         struct weiri_plan plan;
-        CHECK_STATUS(weiri_plan_init(&plan, &schedule, 0, 0, 0, NULL), WEIR_OK);
+        CHECK_STATUS(weiri_plan_init(&plan, &schedule, 0, 0, NULL), WEIR_OK);
         CHECK_INT(plan.slack_ns, ==, rows[i].slack_ns);
     }
 }
@@ -388,7 +360,6 @@ TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is writte
         {"two intervals", {.interval_ns = 1}, 2, 0, WEIR_EINVAL},
         {"interval", {.interval_ns = -1}, 0, 0, WEIR_ERANGE},
         {"time", {.interval_ns = 1, .first_at_ns = -1}, 0, 0, WEIR_ERANGE},
-        {"jitter", {.interval_ns = 1, .jitter_ns = -1}, 0, 0, WEIR_ERANGE},
         {"tolerance", {.interval_ns = 1, .tolerance_ns = -1}, 0, 0, WEIR_ERANGE},
         {"slack", {.interval_ns = 1, .slack_ns = -1}, 0, 0, WEIR_ERANGE},
         {"least slack", {.interval_ns = 1, .slack_ns = INT64_MIN}, 0, 0, WEIR_ERANGE},
@@ -419,7 +390,7 @@ TEST(bad_schedules, "a schedule that cannot be is refused, and nothing is writte
         memset(&plan, 0xa5, sizeof(plan));
         before = plan;
         enum weir_status status = weiri_plan_init(&plan, &rows[i].schedule, rows[i].interval_ns,
-                                                  rows[i].deadline_ns, 0, NULL);
+                                                  rows[i].deadline_ns, NULL);
         if (status != rows[i].status) {
             test_fail(__FILE__, __LINE__, "%s: %s", rows[i].what, weir_status_name((int)status));
         }

@@ -166,7 +166,7 @@ enum weir_status weir_envelope_new(const struct weir_envelope_options *options,
     bool is_periodic = options->schedule != NULL || options->interval_ns != 0;
     if (is_periodic) {
         status = weiri_plan_init(&plan, options->schedule, options->interval_ns,
-                                 options->deadline_ns, options->id, ret_error);
+                                 options->deadline_ns, ret_error);
         if (status != WEIR_OK) {
             return status;
         }

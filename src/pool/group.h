@@ -13,8 +13,7 @@
  * stays queued, in the list of its group. When a slot is freed, the group's first gets it, and goes
  * to the pool's list admitted, which is taken before the ring. So envelopes that wait for their
  * group cost nothing when others are handed out.
- *
- * In ordered groups an envelope that is tried again keeps its slot until then. */
+ */
 struct weiri_group {
     struct weiri_record record;
     uint32_t number;         /* of the record in the pool's table */

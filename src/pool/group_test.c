@@ -29,20 +29,9 @@ static int note_order(weir_context *context, struct task *task)
     return task->status;
 }
 
-static int64_t retry_after(weir_context *context, weir_envelope *envelope,
-                           const struct weir_failure *failure, void *payload)
-{
-    struct task *task = payload;
-    (void)context;
-    (void)envelope;
-    (void)failure;
-    task->status = WEIR_OK; /* the second time */
-    return task->delay_ns;
-}
-
 /* groups: a letter for each envelope; a space: none. */
 static void scene_init(struct scene *scene, size_t workers, size_t capacity, uint32_t limit,
-                       uint32_t flags, const char *groups)
+                       const char *groups)
 {
     memset(scene, 0, sizeof(*scene));
     scene->clock = manual_clock(0);
@@ -53,7 +42,6 @@ static void scene_init(struct scene *scene, size_t workers, size_t capacity, uin
     options.workers = workers;
     options.capacity = capacity;
     options.group_limit = limit;
-    options.flags = flags;
     CHECK_STATUS(weir_pool_new(&options, &scene->pool, NULL), WEIR_OK);
     for (int i = 0; i < COUNT; i++) {
         struct task *task = &scene->tasks[i];
@@ -66,7 +54,6 @@ static void scene_init(struct scene *scene, size_t workers, size_t capacity, uin
         of_envelope.invoke = task_invoke;
         of_envelope.outcome = task_outcome;
         of_envelope.release = task_release;
-        of_envelope.failure = retry_after;
         if (groups[i] != ' ') {
             of_envelope.group = weir_key_bytes(&groups[i], 1);
         }
@@ -106,7 +93,7 @@ static void expect_order(struct scene *scene, const char *numbers)
 TEST(limit, "no more of a group run at once than may; the others pass, and what waits is queued")
 {
     struct scene scene;
-    scene_init(&scene, 4, COUNT, 1, 0, "aaab b");
+    scene_init(&scene, 4, COUNT, 1, "aaab b");
     scene.tasks[0].is_held = true;
     scene.tasks[3].is_held = true;
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
@@ -136,7 +123,7 @@ TEST(limit, "no more of a group run at once than may; the others pass, and what 
 TEST(in_order, "the envelopes of a group that runs one at a time run in the order they were sent")
 {
     struct scene scene;
-    scene_init(&scene, 4, 0, 0, WEIR_POOL_ORDERED_GROUPS, "aaaaaa");
+    scene_init(&scene, 4, 0, 1, "aaaaaa");
     scene_send(&scene);
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
     expect_order(&scene, "012345");
@@ -147,7 +134,7 @@ TEST(in_order, "the envelopes of a group that runs one at a time run in the orde
 TEST(two_seats, "with two seats two of a group run at once, and never three")
 {
     struct scene scene;
-    scene_init(&scene, 4, 0, 2, 0, "aaaaaa");
+    scene_init(&scene, 4, 0, 2, "aaaaaa");
     for (int i = 0; i < COUNT; i++) {
         scene.tasks[i].is_held = true;
     }
@@ -170,62 +157,11 @@ TEST(two_seats, "with two seats two of a group run at once, and never three")
     scene_fini(&scene);
 }
 
-TEST(retry_keeps_place,
-     "in an ordered group nothing overtakes what is tried again, at once or later")
-{
-    for (int64_t delay_ns = 0; delay_ns <= 10; delay_ns += 10) {
-        struct scene scene;
-        scene_init(&scene, 2, 0, 0, WEIR_POOL_ORDERED_GROUPS, "aaa bb");
-        scene.tasks[1].status = WEIR_EUSER;
-        scene.tasks[1].delay_ns = delay_ns;
-        CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
-        weir_envelope *of_a[] = {scene.envelopes[0], scene.envelopes[1], scene.envelopes[2]};
-        CHECK_STATUS(weir_pool_send_all(scene.pool, of_a, 3), WEIR_OK);
-        if (delay_ns > 0) {
-            counter_wait(&scene.tasks[1].outcomes, 1);
-            while (counts_of(scene.pool).running != 0) {
-            }
-            CHECK_INT(counts_of(scene.pool).queued, ==, 1);
-            CHECK_INT(counter_value(&scene.tasks[2].entered), ==, 0);
-            CHECK_STATUS(weir_clock_advance(scene.clock, delay_ns), WEIR_OK);
-        }
-        expect_order(&scene, "0112");
-        CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
-        scene_fini(&scene);
-    }
-}
-
-TEST(retry_cancelled,
-     "what waits behind a retry goes on when that is cancelled, or a drain drops it")
-{
-    for (int i = 0; i < 2; i++) {
-        struct scene scene;
-        scene_init(&scene, 1, 0, 0, WEIR_POOL_ORDERED_GROUPS, "aa    ");
-        scene.tasks[0].status = WEIR_EUSER;
-        scene.tasks[0].delay_ns = 10;
-        CHECK_STATUS(weir_pool_send_all(scene.pool, scene.envelopes, 2), WEIR_OK);
-        CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
-        counter_wait(&scene.tasks[0].outcomes, 1);
-        while (counts_of(scene.pool).running != 0) {
-        }
-        if (i == 0) {
-            uint32_t found;
-            CHECK_STATUS(weir_pool_cancel(scene.pool, scene.envelopes[0], 0, &found), WEIR_OK);
-            CHECK_INT(found, ==, WEIR_CANCELED_PENDING);
-            counter_wait(&scene.tasks[1].outcomes, 1);
-        }
-        CHECK_STATUS(weir_pool_end(scene.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
-        CHECK_INT(task_runs(&scene.tasks[1]), ==, 1);
-        CHECK_INT(task_runs(&scene.tasks[0]), ==, 1);
-        scene_fini(&scene);
-    }
-}
-
 TEST(aside,
      "what waits for its group can be cancelled, displaced, counted and dropped like the rest")
 {
     struct scene scene;
-    scene_init(&scene, 2, 4, 1, 0, "aaaaaa");
+    scene_init(&scene, 2, 4, 1, "aaaaaa");
     scene.tasks[0].is_held = true;
     CHECK_STATUS(weir_pool_start(scene.pool), WEIR_OK);
     for (int i = 0; i < 4; i++) {

@@ -14,8 +14,7 @@
 #define HOOK_FRACTION 500 /* per mille */
 #define HOOK_FRACTION_MAX 1000
 #define NS_PER_MS INT64_C(1000000)
-#define FLAGS_KNOWN                                                                                \
-    ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_ORDERED_GROUPS | WEIR_POOL_TASKS_EXCEED))
+#define FLAGS_KNOWN ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_TASKS_EXCEED))
 /* Workers that were woken and are on their way. Each wakes the next when it leaves work behind, so
  * more than two only meet at the mutex. */
 #define WOKEN_MAX 2
@@ -53,23 +52,13 @@ static enum weir_status normalize(struct weir_pool_options *dst,
     if (dst->clock == NULL) {
         dst->clock = weir_clock_monotonic();
     }
-    bool is_ordered = (dst->flags & WEIR_POOL_ORDERED_GROUPS) != 0;
     if (dst->workers < 1 || dst->workers > WEIRI_WORKERS_MAX) {
         return weiri_fail(ret_error, WEIR_EINVAL, "workers is %zu: expected 1 to %d", dst->workers,
                           WEIRI_WORKERS_MAX);
     }
-    if (is_ordered && dst->group_limit > 1) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "group_limit is %" PRIu32
-                          ": expected 0 or 1 beside WEIR_POOL_ORDERED_GROUPS",
-                          dst->group_limit);
-    }
     if (weiri_check_number("when_full", dst->when_full, 0, WEIR_FULL_DROP_OLDEST, ret_error) !=
         WEIR_OK) {
         return WEIR_EINVAL;
-    }
-    if (is_ordered) {
-        dst->group_limit = 1;
     }
     enum weir_status status = normalize_runs(dst, ret_error);
     if (status == WEIR_OK) {

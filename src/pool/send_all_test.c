@@ -183,10 +183,6 @@ TEST(bad_input, "sends without a pool or an envelope, and unknown policies, are 
     options.when_full = WEIR_FULL_DROP_OLDEST + 1;
     weir_pool *none = NULL;
     CHECK_STATUS(weir_pool_new(&options, &none, NULL), WEIR_EINVAL);
-    options.when_full = WEIR_FULL_WAIT;
-    options.flags = WEIR_POOL_ORDERED_GROUPS;
-    options.group_limit = 2;
-    CHECK_STATUS(weir_pool_new(&options, &none, NULL), WEIR_EINVAL);
     CHECK(none == NULL);
     scene_fini(&scene);
 }

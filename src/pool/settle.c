@@ -122,10 +122,7 @@ void weiri_run_end_locked(weir_pool *pool, struct weiri_run *run, struct weiri_e
     weir_envelope *envelope = run->envelope;
     pool->counts.hook_errors += run->hook_errors;
     drop_pending_locked(pool, run);
-    bool keeps_slot = run->is_retried && (pool->options.flags & WEIR_POOL_ORDERED_GROUPS) != 0;
-    if (!keeps_slot) {
-        weiri_group_free_slot_locked(pool, envelope);
-    }
+    weiri_group_free_slot_locked(pool, envelope);
     envelope->worker = NULL;
     if (weiri_core_done(&pool->core, &envelope->item, pool->now_ns)) {
         uint32_t lost = run->worker->lost;

@@ -371,34 +371,6 @@ TEST(cancelled_while_running, "one that is cancelled while it runs does not come
     script_fini(&script);
 }
 
-TEST(jitter,
-     "envelopes of one schedule and different ids are apart, each as far as the planner says")
-{
-    int64_t dues[4];
-    for (uint64_t id = 0; id < 4; id++) {
-        struct script script;
-        script_init(&script);
-        struct weir_schedule schedule = rate(WEIR_FIRING_SKIP, WEIR_FIRING_SKIP);
-        schedule.jitter_ns = INTERVAL;
-        struct weir_envelope_options options = script_envelope(&script, INTERVAL);
-        options.schedule = &schedule;
-        options.id = id;
-        script_start(&script, &options, NULL);
-        script_pass_by(&script);
-        CHECK_STATUS(weir_clock_advance(script.clock, INTERVAL), WEIR_OK);
-        script_wait(&script, 1);
-        dues[id] = script.due_ns - START;
-        CHECK_INT(dues[id], >=, 0);
-        CHECK_INT(dues[id], <, INTERVAL);
-        for (uint64_t other = 0; other < id; other++) {
-            CHECK_INT(dues[other], !=, dues[id]);
-        }
-        CHECK_STATUS(weir_pool_end(script.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
-        weir_envelope_unref(script.envelope);
-        script_fini(&script);
-    }
-}
-
 TEST(attempts, "the context tells how many runs in a row have failed before this one")
 {
     struct script script;

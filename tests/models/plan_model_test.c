@@ -16,8 +16,7 @@ __extension__ typedef __int128 wide;
  * above is never, and a clock that shows it is taken for the moment before. */
 struct reference {
     const struct weir_schedule *schedule;
-    int64_t every_ns;           /* of cron: multiples of this, */
-    wide offset;                /* put off by this */
+    int64_t every_ns;           /* of cron: multiples of this */
     wide seen;                  /* what its clock showed last */
     wide upcoming;              /* the earliest firing nobody has looked at */
     wide promised[FIRINGS_MAX]; /* firings that will be run in any case, in order */
@@ -42,7 +41,7 @@ static wide firing_after(const struct reference *r, wide time)
     if (r->schedule->kind != WEIR_SCHEDULE_CRON) {
         return time + r->schedule->interval_ns;
     }
-    wide since = (time - r->offset) % r->every_ns;
+    wide since = time % r->every_ns;
     since += since < 0 ? r->every_ns : 0;
     return time - since + r->every_ns;
 }
@@ -86,15 +85,14 @@ static void promise_all(struct reference *r)
     }
 }
 
-static void reference_start(struct reference *r, wide now, wide offset)
+static void reference_start(struct reference *r, wide now)
 {
     const struct weir_schedule *s = r->schedule;
     wide first = now;
-    r->offset = offset;
     r->seen = now;
     if (s->kind == WEIR_SCHEDULE_CRON && s->first != WEIR_FIRST_NOW) {
-        bool is_later = s->first == WEIR_FIRST_AT && s->first_at_ns + offset >= now;
-        wide from = is_later ? s->first_at_ns + offset : now;
+        bool is_later = s->first == WEIR_FIRST_AT && s->first_at_ns >= now;
+        wide from = is_later ? s->first_at_ns : now;
         r->upcoming = firing_after(r, from - (s->first == WEIR_FIRST_AT));
         return;
     }
@@ -103,11 +101,11 @@ static void reference_start(struct reference *r, wide now, wide offset)
     }
     if (s->first == WEIR_FIRST_AT) {
         first = s->first_at_ns;
-        while (s->kind == WEIR_SCHEDULE_RATE && first + offset < now) {
+        while (s->kind == WEIR_SCHEDULE_RATE && first < now) {
             first += s->interval_ns;
         }
     }
-    r->upcoming = first + offset;
+    r->upcoming = first;
 }
 
 static void look_at_wall(struct reference *r, wide now)
@@ -217,7 +215,6 @@ static struct weir_schedule random_schedule(int64_t now)
     s.missed = (uint32_t)test_random_below(3);
     s.overlap = (uint32_t)test_random_below(3);
     s.interval_ns = 1 + (int64_t)test_random_below(50);
-    s.jitter_ns = (int64_t)test_random_below(100);
     s.tolerance_ns = (int64_t)test_random_below(60);
     s.slack_ns = (int64_t)test_random_below((uint64_t)s.interval_ns + 1);
     s.catch_up_max = (size_t)test_random_below(6);
@@ -306,10 +303,8 @@ static bool live(struct counts *counts, weir_cron *const *crons)
         l.schedule.interval_ns = 0;
         l.schedule.cron = crons[l.r.every_ns];
     }
-    CHECK_STATUS(weiri_plan_init(&l.plan, &l.schedule, 0, 0, test_random(), NULL), WEIR_OK);
-    CHECK(l.plan.offset_ns >= 0 &&
-          (l.plan.offset_ns < l.schedule.jitter_ns || l.plan.offset_ns == 0));
-    reference_start(&l.r, time_of(&l.r, l.now), l.plan.offset_ns);
+    CHECK_STATUS(weiri_plan_init(&l.plan, &l.schedule, 0, 0, NULL), WEIR_OK);
+    reference_start(&l.r, time_of(&l.r, l.now));
     int64_t wake = weiri_plan_start(&l.plan, &l.state, l.now);
     bool is_same = wake == wake_of(&l.r, l.now);
     for (int step = 0; step < 40 && is_same; step++) {

@@ -12,12 +12,6 @@ static struct {
     int running;
     int runs[MEMBERS];
     int released;
-    int failing;       /* who fails the first time; MEMBERS: nobody */
-    bool is_failed;    /* it has, and has not run again */
-    bool may_overtake; /* the retry may be dropped */
-    int64_t delay_ns;  /* of the retry */
-    struct weiri_mutex mutex;
-    struct weiri_cond has_run; /* the second one */
 } group;
 
 static int take_part(weir_context *context, void *payload)
@@ -26,25 +20,9 @@ static int take_part(weir_context *context, void *payload)
     (void)context;
     CHECK_INT(group.running++, ==, 0);
     weiri_sync_point();
-    CHECK(!group.is_failed || number == group.failing || group.may_overtake);
-    bool fails = number == group.failing && group.runs[number] == 0;
     group.runs[number]++;
-    group.is_failed = fails;
     group.running--;
-    weiri_mutex_lock(&group.mutex);
-    weiri_cond_broadcast(&group.has_run);
-    weiri_mutex_unlock(&group.mutex);
-    return fails ? WEIR_EUSER : WEIR_OK;
-}
-
-static int64_t try_again(weir_context *context, weir_envelope *envelope,
-                         const struct weir_failure *failure, void *payload)
-{
-    (void)context;
-    (void)envelope;
-    (void)failure;
-    (void)payload;
-    return group.delay_ns;
+    return WEIR_OK;
 }
 
 static void note_release(void *payload)
@@ -53,29 +31,22 @@ static void note_release(void *payload)
     group.released++;
 }
 
-/* On a manual clock that stands still, or on one whose time passes. */
-static void group_init(size_t workers, uint32_t flags, bool is_manual)
+/* On a manual clock that stands still. */
+static void group_init(size_t workers)
 {
     memset(&world, 0, sizeof(world));
     memset(&group, 0, sizeof(group));
-    group.failing = MEMBERS;
-    weiri_mutex_init(&group.mutex);
-    weiri_cond_init(&group.has_run, &group.mutex);
-    if (is_manual) {
-        CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &world.clock), WEIR_OK);
-    }
+    CHECK_STATUS(weir_clock_manual_new(0, test_allocator(), &world.clock), WEIR_OK);
     struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
     options.clock = world.clock;
     options.workers = workers;
     options.group_limit = 1;
-    options.flags = flags;
     CHECK_STATUS(weir_pool_new(&options, &world.pool, NULL), WEIR_OK);
     for (int i = 0; i < MEMBERS; i++) {
         struct weir_envelope_options of_envelope = {0};
         of_envelope.allocator = *test_allocator();
         of_envelope.invoke = take_part;
-        of_envelope.failure = try_again;
         of_envelope.release = note_release;
         of_envelope.payload = &group.envelopes[i];
         of_envelope.group = weir_key_bytes("g", 1);
@@ -93,8 +64,6 @@ static void group_fini(void)
         weir_envelope_unref(group.envelopes[i]);
     }
     CHECK_INT(group.released, ==, MEMBERS);
-    weiri_cond_fini(&group.has_run);
-    weiri_mutex_fini(&group.mutex);
 }
 
 static void send_last(void *arg)
@@ -107,7 +76,7 @@ static void one_at_a_time(void *arg)
 {
     struct weiri_thread sender;
     (void)arg;
-    group_init(2, 0, true);
+    group_init(2);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&sender, "sender", send_last);
     CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[0]), WEIR_OK);
@@ -125,63 +94,6 @@ TEST(one_at_a_time, "of a group no more run at once than may, and a drain runs t
     explorer_must_pass(one_at_a_time, NULL, NULL);
 }
 
-static void send_two(void)
-{
-    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
-    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[0]), WEIR_OK);
-    CHECK_STATUS(weir_pool_send(world.pool, group.envelopes[1]), WEIR_OK);
-}
-
-static void wait_for_run(int number)
-{
-    weiri_mutex_lock(&group.mutex);
-    while (group.runs[number] == 0) {
-        weiri_cond_wait(&group.has_run);
-    }
-    weiri_mutex_unlock(&group.mutex);
-}
-
-/* The first one fails, and comes back at once or later. */
-static void retried(void *arg)
-{
-    (void)arg;
-    group_init(2, WEIR_POOL_ORDERED_GROUPS, false);
-    group.failing = 0;
-    group.delay_ns = explorer_choose(2) == 0 ? 0 : 10;
-    send_two();
-    wait_for_run(1);
-    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
-    CHECK_INT(group.runs[0], ==, 2);
-    CHECK_INT(group.runs[1], ==, 1);
-    group_fini();
-}
-
-TEST(retried, "nothing of an ordered group overtakes what is tried again, at once or later")
-{
-    explorer_must_pass(retried, NULL, NULL);
-}
-
-/* The retry waits for a time that does not come, and the drain drops it. */
-static void retry_dropped(void *arg)
-{
-    (void)arg;
-    group_init(2, WEIR_POOL_ORDERED_GROUPS, true);
-    group.failing = 0;
-    group.delay_ns = 10;
-    group.may_overtake = true;
-    send_two();
-    wait_for_run(0);
-    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
-    CHECK_INT(group.runs[0], ==, 1);
-    CHECK_INT(group.runs[1], ==, 1);
-    group_fini();
-}
-
-TEST(dropped, "what waits for a retry of its group is run where a drain drops that")
-{
-    explorer_must_pass(retry_dropped, NULL, NULL);
-}
-
 static void cancel_two(void *arg)
 {
     (void)arg;
@@ -194,7 +106,7 @@ static void taken_out(void *arg)
 {
     struct weiri_thread canceler;
     (void)arg;
-    group_init(2, 0, true);
+    group_init(2);
     CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, MEMBERS), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&canceler, "canceler", cancel_two);
@@ -223,7 +135,7 @@ static enum weir_status end_group(uint32_t mode, uint32_t flags)
 static void kept(void *arg)
 {
     (void)arg;
-    group_init(2, 0, true);
+    group_init(2);
     CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, MEMBERS), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     CHECK_STATUS(end_group(WEIR_END_STOP, WEIR_END_KEEP), WEIR_OK);
@@ -290,7 +202,7 @@ static void others_pass(void *arg)
 {
     struct weiri_thread sender;
     (void)arg;
-    group_init(2, 0, true);
+    group_init(2);
     passing.runs = 0;
     weiri_mutex_init(&passing.mutex);
     weiri_cond_init(&passing.changed, &passing.mutex);
@@ -334,7 +246,7 @@ static void displaced(void *arg)
     struct weir_pool_options options = {0};
     int accepted = 2;
     (void)arg;
-    group_init(2, 0, true);
+    group_init(2);
     options.workers = 2;
     options.group_limit = 1;
     options.capacity = 2;
@@ -371,7 +283,7 @@ static void paused(void *arg)
 {
     struct weiri_thread pauser;
     (void)arg;
-    group_init(2, 0, true);
+    group_init(2);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&pauser, "pauser", pause_and_resume);
     CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, MEMBERS), WEIR_OK);
@@ -387,4 +299,34 @@ static void paused(void *arg)
 TEST(paused, "a resume has members run that were let in during the pause")
 {
     explorer_must_pass(paused, NULL, NULL);
+}
+
+static void pause_and_cancel(void *arg)
+{
+    (void)arg;
+    CHECK_STATUS(weir_pool_pause(world.pool, 0), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(world.pool, group.envelopes[1], 0, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
+}
+
+/* A member that was let in while the pool was paused has its group's slot when it is cancelled. */
+static void cancelled(void *arg)
+{
+    struct weiri_thread pauser;
+    (void)arg;
+    group_init(2);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    start_thread(&pauser, "pauser", pause_and_cancel);
+    CHECK_STATUS(weir_pool_send_all(world.pool, group.envelopes, MEMBERS), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(world.pool, WEIR_FOREVER), WEIR_OK);
+    weiri_thread_join(&pauser);
+    CHECK_INT(group.runs[0] + group.runs[2], ==, 2);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    group_fini();
+}
+
+TEST(cancelled,
+     "a member that was let in during a pause, and is cancelled, leaves its slot to the next")
+{
+    explorer_must_pass(cancelled, NULL, NULL);
 }
