@@ -136,9 +136,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_open(const char *url,
                                                           weir_broker **ret_broker,
                                                           struct weir_error *ret_error);
 
-/** Closes a broker. Producers and consumers of it must be gone. Takes NULL. In a child after fork()
- * it does nothing: all is the parent's. */
-WEIR_API void weir_broker_close(weir_broker *broker);
+/** Closes a broker. Takes NULL. No other thread may be in a call on it. Errors: WEIR_EBUSY (a
+ * producer, consumer or transaction of it has not been closed or freed), WEIR_EFORKED (in a child
+ * after fork() all is the parent's); then nothing changed. */
+WEIR_API enum weir_status weir_broker_close(weir_broker *broker);
 
 /** What a put does where a job with its key is there already: one of the tube that is delayed,
  * ready or reserved. A job that is done, removed or buried has no key any more. */

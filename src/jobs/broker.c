@@ -216,15 +216,33 @@ enum weir_status weir_broker_open(const char *url, const struct weir_broker_opti
     return weiri_broker_open_on(url, options, &clocks, ret_broker, ret_error);
 }
 
-void weir_broker_close(weir_broker *broker)
+void weiri_broker_attach(weir_broker *broker)
 {
+    (void)atomic_fetch_add_explicit(&broker->uses, 1, memory_order_relaxed);
+}
+
+/* The last call of what used the broker happens before weir_broker_close() frees it. */
+void weiri_broker_detach(weir_broker *broker)
+{
+    (void)atomic_fetch_sub_explicit(&broker->uses, 1, memory_order_release);
+}
+
+enum weir_status weir_broker_close(weir_broker *broker)
+{
+    if (broker == NULL) {
+        return WEIR_OK;
+    }
     /* After a fork the parent's files, locks and pages are shared, so they must be left alone. */
-    if (broker == NULL || !weiri_broker_is_ours(broker)) {
-        return;
+    if (!weiri_broker_is_ours(broker)) {
+        return WEIR_EFORKED;
+    }
+    if (atomic_load_explicit(&broker->uses, memory_order_acquire) != 0) {
+        return WEIR_EBUSY;
     }
     broker->ops->close(broker->store);
     struct weir_allocator memory = broker->config.allocator;
     weiri_release(&memory, broker, sizeof(*broker));
+    return WEIR_OK;
 }
 
 enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,

@@ -3,6 +3,7 @@
 #ifndef WEIRI_JOBS_BROKER_H
 #define WEIRI_JOBS_BROKER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -292,7 +293,14 @@ struct weir_broker {
     void *store;
     pid_t pid;
     struct weiri_broker_config config;
+
+    atomic_size_t uses; /* how many producers, consumers and transactions it has */
 };
+
+/* A producer, consumer or transaction attaches its broker when it is made, and detaches it last of
+ * all. weir_broker_close() refuses one that is attached. */
+void weiri_broker_attach(weir_broker *broker);
+void weiri_broker_detach(weir_broker *broker);
 
 /* weir_broker_open() on clocks of the caller's. */
 enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_options *options,

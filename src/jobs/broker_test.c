@@ -261,8 +261,7 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         }
     }
     weir_consumer_free(consumer);
-    weir_broker_close(broker);
-    return 0;
+    return weir_broker_close(broker) == WEIR_EFORKED ? 0 : 99;
 }
 
 TEST(forked, "a child's calls on its parent's objects are refused and disturb nothing")
@@ -293,6 +292,33 @@ TEST(forked, "a child's calls on its parent's objects are refused and disturb no
     weir_consumer_free(consumer);
     weir_producer_close(producer);
     weir_broker_close(broker);
+}
+
+TEST(close_busy, "a broker is not closed while a producer or a consumer of it lives")
+{
+    weir_broker *broker = jobs_store_open("jobs.db", &wall);
+    weir_producer *producer;
+    CHECK_STATUS(weir_producer_open(broker, "t", NULL, &producer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_close(broker), WEIR_EBUSY);
+    CHECK_STATUS(weir_producer_delay(producer, one, 0, NULL, NULL), WEIR_OK);
+    weir_consumer *consumer;
+    struct weir_consumer_options options = {0};
+    options.handler = ignore_run;
+    options.flags = WEIR_CONSUMER_UNTIL_EMPTY;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, NULL), WEIR_OK);
+    options.workers = UINT32_MAX;
+    weir_consumer *none;
+    CHECK_STATUS(weir_consumer_new(broker, "t", &options, &none, NULL), WEIR_EINVAL);
+    weir_producer_close(producer);
+    CHECK_STATUS(weir_broker_close(broker), WEIR_EBUSY);
+    CHECK_STATUS(weir_consumer_start(consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_close(broker), WEIR_EBUSY);
+    CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_close(broker), WEIR_EBUSY);
+    CHECK_INT(jobs_counts(broker, "t").done, ==, 1);
+    weir_consumer_free(consumer);
+    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
+    CHECK_STATUS(weir_broker_close(NULL), WEIR_OK);
 }
 
 TEST(tries_again_soon,

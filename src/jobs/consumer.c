@@ -228,6 +228,7 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                           weir_status_text((int)status));
     }
     set_sources(consumer, tube);
+    weiri_broker_attach(broker);
     *ret_consumer = consumer;
     return WEIR_OK;
 }
@@ -449,5 +450,7 @@ void weir_consumer_free(weir_consumer *consumer)
         weiri_thread_join(&consumer->fetcher);
     }
     WEIRI_ASSERT(weiri_list_is_empty(&consumer->tasks));
+    weir_broker *broker = consumer->broker;
     release(consumer);
+    weiri_broker_detach(broker);
 }

@@ -71,6 +71,7 @@ enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
     producer->options.group = keep(producer->group, copy.group);
     producer->options.headers = keep(producer->headers, copy.headers);
     memcpy(producer->tube, tube, strlen(tube) + 1);
+    weiri_broker_attach(broker);
     *ret_producer = producer;
     return WEIR_OK;
 }
@@ -125,7 +126,8 @@ enum weir_status weir_producer_revoke(weir_producer *producer, const char *id,
 void weir_producer_close(weir_producer *producer)
 {
     if (producer != NULL) {
-        struct weir_allocator memory = producer->broker->config.allocator;
-        weiri_release(&memory, producer, sizeof(*producer));
+        weir_broker *broker = producer->broker;
+        weiri_release(&broker->config.allocator, producer, sizeof(*producer));
+        weiri_broker_detach(broker);
     }
 }

@@ -172,6 +172,7 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
         weiri_release(allocator, transaction, sizeof(*transaction));
         return status;
     }
+    weiri_broker_attach(broker);
     *ret_transaction = transaction;
     return WEIR_OK;
 }
@@ -382,11 +383,12 @@ void weir_transaction_free(weir_transaction *transaction)
     }
     weir_transaction_rollback(transaction);
     struct weiri_store *store = &transaction->store;
-    const struct weir_allocator memory = store->config->allocator;
+    weir_broker *broker = transaction->broker;
     close_weir(transaction);
     /* Without a hook there are no checkpoints either. */
     (void)sqlite3_wal_hook(store->writer.db, NULL, NULL);
     weiri_lock_file_close(&store->lock_file);
     weiri_store_fini(store);
-    weiri_release(&memory, transaction, sizeof(*transaction));
+    weiri_release(&broker->config.allocator, transaction, sizeof(*transaction));
+    weiri_broker_detach(broker);
 }

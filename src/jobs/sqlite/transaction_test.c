@@ -61,9 +61,10 @@ static struct outbox open_outbox(void)
 
 static void close_outbox(struct outbox *outbox)
 {
+    CHECK_STATUS(weir_broker_close(outbox->broker), WEIR_EBUSY);
     weir_transaction_free(outbox->transaction);
     CHECK_INT(sqlite3_close(outbox->db), ==, SQLITE_OK);
-    weir_broker_close(outbox->broker);
+    CHECK_STATUS(weir_broker_close(outbox->broker), WEIR_OK);
 }
 
 static enum weir_status put(struct outbox *outbox, const char *text,
