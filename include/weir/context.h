@@ -35,6 +35,12 @@ WEIR_API weir_envelope *weir_context_envelope(weir_context *context);
  * for NULL. */
 WEIR_API uint32_t weir_context_attempt(weir_context *context);
 
+/** The number of the worker that runs the task, for what each worker has one of, such as a
+ * connection: from 0 to one less than the largest count of workers that the pool was given, and
+ * never that of two workers at once. Another worker may get it once this one has ended. 0 for NULL.
+ */
+WEIR_API uint32_t weir_context_worker(weir_context *context);
+
 /** The time of the firing that this run of a periodic envelope is for, also if the run covers sends
  * too: of a cron expression a time of the wall clock, in nanoseconds since the Unix epoch (in a
  * pool on a manual clock a time of that clock), of other schedules a reading of the pool's clock. 0

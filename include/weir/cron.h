@@ -105,6 +105,13 @@ WEIR_API void weir_cron_unref(weir_cron *cron);
 WEIR_API WEIR_NODISCARD enum weir_status weir_cron_next(const weir_cron *cron, int64_t after_ns,
                                                         int64_t *ret_ns);
 
+/** Writes a time, in nanoseconds since the Unix epoch, as clocks of the expression's zone show it:
+ * "Thu 2024-10-31 02:30:00 +01:00", without a fraction of a second, and with the seconds of an
+ * offset that has any. The text in buffer always ends in NUL, unless size is 0 or buffer NULL.
+ * Returns the length of the whole text, as snprintf does; that of "", where cron is NULL. Does not
+ * block or allocate. Thread-safe. */
+WEIR_API size_t weir_cron_format(const weir_cron *cron, int64_t time_ns, char *buffer, size_t size);
+
 WEIR_END_DECLS
 
 #endif

@@ -63,37 +63,28 @@ static int set_option(int option, const char *name, const char *text, void *arg)
     return EX_OK;
 }
 
-/* Times are shown in the zone of the expression: that becomes the zone of this process. */
-static bool enter_zone(const char *text, const char *zone)
+/* How far the zone's clocks are before those of UTC: the end of a time that is shown. */
+static int64_t offset_of(const char *shown)
 {
-    static const char prefix[] = "CRON_TZ=";
-    text += strspn(text, " \t");
-    if (strncmp(text, prefix, strlen(prefix)) == 0) {
-        char name[256];
-        text += strlen(prefix);
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, " \t"), text);
-        return setenv("TZ", name, 1) == 0;
-    }
-    return zone != NULL ? setenv("TZ", zone, 1) == 0 : unsetenv("TZ") == 0;
+    char sign = '+';
+    int hours = 0;
+    int minutes = 0;
+    (void)sscanf(shown + strlen("Thu 1970-01-01 00:00:00 "), "%c%2d:%2d", &sign, &hours, &minutes);
+    int64_t offset_ns = WEIR_SECONDS(hours * 3600 + minutes * 60);
+    return sign == '-' ? -offset_ns : offset_ns;
 }
 
-/* How far the zone's clocks are before those of UTC. */
-static int64_t offset_of(int64_t ns)
+static bool print_time(const struct explain *explain, const weir_cron *cron, int64_t at_ns,
+                       int64_t before_ns)
 {
-    time_t seconds = (time_t)(ns / WEIR_SECONDS(1));
-    struct tm date;
-    (void)localtime_r(&seconds, &date);
-    return WEIR_SECONDS(date.tm_gmtoff);
-}
-
-static bool print_time(const struct explain *explain, int64_t at_ns, int64_t before_ns)
-{
-    int64_t changed_ns = offset_of(at_ns) - offset_of(before_ns);
     char at[WHEN_SIZE];
+    char before[WHEN_SIZE];
     char wait[32];
     char change[80] = "";
     char by[32];
-    when_write(at_ns, at);
+    (void)weir_cron_format(cron, at_ns, at, sizeof(at));
+    (void)weir_cron_format(cron, before_ns, before, sizeof(before));
+    int64_t changed_ns = offset_of(at) - offset_of(before);
     int64_t wait_ns = at_ns - explain->from_ns;
     wait_ns -= wait_ns < WEIR_SECONDS(10) ? 0 : wait_ns % WEIR_SECONDS(1);
     (void)weir_duration_format(wait_ns, wait, sizeof(wait));
@@ -119,7 +110,7 @@ static int print_times(const struct explain *explain, const weir_cron *cron)
         if (weir_cron_next(cron, before_ns, &at_ns) != WEIR_OK) {
             return i > 0 ? EX_OK : report(EX_DATAERR, "it never fires after that");
         }
-        if (!print_time(explain, at_ns, before_ns)) {
+        if (!print_time(explain, cron, at_ns, before_ns)) {
             return table_refuse();
         }
         before_ns = at_ns;
@@ -144,9 +135,7 @@ static int explain_text(struct arguments *arguments, void *arg)
         return report(status == WEIR_ENOMEM ? EX_OSERR : EX_USAGE, "%s: %s", quote(text).text,
                       error.text);
     }
-    int code = enter_zone(text, explain->zone) ? EX_OK : report(EX_OSERR, "out of memory");
-    tzset();
-    code = code == EX_OK ? print_times(explain, cron) : code;
+    int code = print_times(explain, cron);
     weir_cron_unref(cron);
     return code;
 }

@@ -207,6 +207,11 @@ uint32_t weir_context_attempt(weir_context *context)
     return context == NULL ? 0 : context->attempt;
 }
 
+uint32_t weir_context_worker(weir_context *context)
+{
+    return context == NULL ? 0 : context->worker;
+}
+
 int64_t weir_context_due(weir_context *context)
 {
     return context == NULL ? 0 : context->due_ns;

@@ -42,6 +42,7 @@ struct weir_context {
     /* Immutable. */
     struct weiri_contexts *contexts;
     const struct weiri_thread *thread; /* the worker's; NULL: it has none */
+    uint32_t worker;                   /* its number */
 
     /* The run; the worker's thread alone. */
     weir_envelope *envelope;

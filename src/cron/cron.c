@@ -215,3 +215,29 @@ enum weir_status weir_cron_next(const weir_cron *cron, int64_t after_ns, int64_t
     *ret_ns = next_ns;
     return WEIR_OK;
 }
+
+size_t weir_cron_format(const weir_cron *cron, int64_t time_ns, char *buffer, size_t size)
+{
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    char text[64] = "";
+    int length = 0;
+    if (cron != NULL) {
+        int64_t time_s = weiri_floor_div(time_ns, SECOND_NS);
+        int64_t offset_s = cron->zone->spans[weiri_zone_span_at(cron->zone, time_s)].offset_s;
+        int64_t day = weiri_floor_div(time_s + offset_s, WEIRI_DAY_SECONDS);
+        int second = (int)(time_s + offset_s - day * WEIRI_DAY_SECONDS);
+        int offset = (int)(offset_s < 0 ? -offset_s : offset_s);
+        struct weiri_date date = weiri_date_of(day);
+        length = snprintf(text, sizeof(text), "%s %04d-%02u-%02u %02d:%02d:%02d %c%02d:%02d",
+                          days[weiri_weekday_of(day)], (int)date.year, date.month, date.day,
+                          second / 3600, second / 60 % 60, second % 60, offset_s < 0 ? '-' : '+',
+                          offset / 3600, offset / 60 % 60);
+        if (offset % 60 != 0) {
+            length += snprintf(text + length, sizeof(text) - (size_t)length, ":%02d", offset % 60);
+        }
+    }
+    if (buffer != NULL) {
+        (void)snprintf(buffer, size, "%s", text);
+    }
+    return (size_t)length;
+}

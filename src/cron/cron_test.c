@@ -205,6 +205,29 @@ TEST(far_times, "the rule of a zone goes on to the end of the numbers")
     weir_cron_unref(cron);
 }
 
+static void check_shown(const char *text, int64_t time_ns, const char *expected)
+{
+    weir_cron *cron = cron_new(text);
+    char shown[64];
+    CHECK_INT(weir_cron_format(cron, time_ns, shown, sizeof(shown)), ==, strlen(expected));
+    CHECK_STRING(shown, expected);
+    weir_cron_unref(cron);
+}
+
+TEST(shown, "a time is shown as clocks of the expression's zone show it")
+{
+    check_shown("CRON_TZ=Europe/Berlin @daily", cron_time("2024-10-27 00:59:59"),
+                "Sun 2024-10-27 02:59:59 +02:00");
+    check_shown("CRON_TZ=Europe/Berlin @daily", cron_time("2024-10-27 01:00"),
+                "Sun 2024-10-27 02:00:00 +01:00");
+    check_shown("CRON_TZ=America/St_Johns @daily", cron_time("2024-01-01 00:00"),
+                "Sun 2023-12-31 20:30:00 -03:30");
+    check_shown("CRON_TZ=Europe/Berlin @daily", cron_time("1677-09-22 00:00"),
+                "Wed 1677-09-22 00:53:28 +00:53:28");
+    check_shown("CRON_TZ=UTC @every 90s", -1, "Wed 1969-12-31 23:59:59 +00:00");
+    CHECK_INT(weir_cron_format(NULL, 0, NULL, 0), ==, 0);
+}
+
 TEST(local_zone, "without a zone it is the system's, whatever the environment says")
 {
     struct weiri_zone *local = NULL;

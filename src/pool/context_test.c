@@ -4,6 +4,8 @@
 
 #include <poll.h>
 
+#include <weir/lifecycle.h>
+
 #include "pool/fixture.h"
 
 static int look_around(weir_context *context, struct task *task)
@@ -120,4 +122,61 @@ TEST_OOM(values_end, "values end with their run, and their memory")
 TEST_OOM(values_taken_out, "so does the memory of values that the run has taken out itself")
 {
     run_twice(set_and_take_out);
+}
+
+#define WORKERS 5
+
+static uint32_t numbers[WORKERS]; /* of the workers that run the tasks */
+
+static int note_number(weir_context *context, struct task *task)
+{
+    numbers[task->delay_ns] = weir_context_worker(context);
+    counter_add(&task->entered, 1);
+    counter_wait(&task->allowed, 1);
+    return WEIR_OK;
+}
+
+/* The workers that run count tasks at once have different numbers below limit. */
+static void check_numbers(weir_pool *pool, uint32_t count, uint32_t limit)
+{
+    struct task tasks[WORKERS];
+    weir_envelope *envelopes[WORKERS];
+    for (uint32_t i = 0; i < count; i++) {
+        task_init(&tasks[i]);
+        tasks[i].body = note_number;
+        tasks[i].delay_ns = i;
+        envelopes[i] = envelope_for(&tasks[i], 0);
+        CHECK_STATUS(weir_pool_send(pool, envelopes[i]), WEIR_OK);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        counter_wait(&tasks[i].entered, 2);
+        CHECK_INT(numbers[i], <, limit);
+        for (uint32_t other = 0; other < i; other++) {
+            CHECK_INT(numbers[other], !=, numbers[i]);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        counter_add(&tasks[i].allowed, 1);
+    }
+    CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        weir_envelope_unref(envelopes[i]);
+        task_fini(&tasks[i]);
+    }
+}
+
+TEST(worker, "no two workers have one number, and none is past the largest count of workers")
+{
+    weir_pool *pool = pool_with(2, 0, NULL);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    check_numbers(pool, 2, 2);
+    CHECK_STATUS(weir_pool_resize(pool, 4), WEIR_OK);
+    check_numbers(pool, 4, 4);
+    CHECK_STATUS(weir_pool_resize(pool, 1), WEIR_OK);
+    CHECK_STATUS(weir_pool_resize(pool, WORKERS), WEIR_OK);
+    check_numbers(pool, WORKERS, WORKERS);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    check_numbers(pool, WORKERS, WORKERS);
+    weir_pool_free(pool);
 }

@@ -39,6 +39,7 @@ static int invoke_in_child(void *arg)
     contexts.panicked = end_process;
     weiri_context_init(&context, &contexts);
     context.thread = from->thread; /* this thread is the fork's copy of it */
+    context.worker = from->worker;
     context.values = from->values;
     weiri_context_describe(&context, from->envelope, from->attempt, from->due_ns);
     context.run_deadline_ns = from->run_deadline_ns;

@@ -178,7 +178,7 @@ static int look_around(weir_context *context, struct isolated *isolated)
     bool is_right = weir_envelope_id(weir_context_envelope(context)) == 7 &&
                     weir_envelope_payload(weir_context_envelope(context)) == isolated &&
                     weir_context_pool(context) != NULL && weir_context_attempt(context) == 1 &&
-                    weir_context_get(context, &key) == &key &&
+                    weir_context_worker(context) == 0 && weir_context_get(context, &key) == &key &&
                     weir_context_check(context) == WEIR_OK &&
                     weir_context_remaining(context) > WEIR_SECONDS(3000) &&
                     weir_context_remaining(context) <= WEIR_SECONDS(3600) &&

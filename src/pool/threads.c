@@ -6,7 +6,9 @@
 #include "base/panic.h"
 #include "pool/pool.h"
 
-/* Makes one more record. */
+/* Makes one more record, whose number is the next one. There are never more records than workers
+ * that the pool was given at most: a resize takes back those that were to leave before it makes
+ * new ones, and waits for those that have left. */
 static enum weir_status add_record(weir_pool *pool) WEIRI_POOL_LOCKED
 {
     struct weiri_worker *worker = weiri_alloc_zero(&pool->options.allocator, 1, sizeof(*worker));
@@ -16,6 +18,7 @@ static enum weir_status add_record(weir_pool *pool) WEIRI_POOL_LOCKED
     worker->pool = pool;
     weiri_context_init(&worker->context, &pool->contexts);
     worker->context.thread = &worker->thread;
+    worker->context.worker = pool->workers == NULL ? 0 : pool->workers->context.worker + 1;
     worker->next = pool->workers;
     pool->workers = worker;
     return WEIR_OK;

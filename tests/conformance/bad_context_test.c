@@ -35,6 +35,12 @@ ROW(weir_context_attempt, context, null, WEIR_OK)
     return WEIR_OK;
 }
 
+ROW(weir_context_worker, context, null, WEIR_OK)
+{
+    CHECK_INT(weir_context_worker(NULL), ==, 0);
+    return WEIR_OK;
+}
+
 ROW(weir_context_due, context, null, WEIR_OK)
 {
     CHECK_INT(weir_context_due(NULL), ==, 0);

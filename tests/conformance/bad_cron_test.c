@@ -224,3 +224,49 @@ ROW(weir_cron_next, ret_ns, null, WEIR_EINVAL)
 {
     return next_of_daily(0, NULL);
 }
+
+/* The call with an expression in UTC. */
+static enum weir_status check_format(int64_t time_ns, const char *expected)
+{
+    weir_cron *cron = cron_new("CRON_TZ=UTC @daily");
+    char text[64];
+    CHECK_INT(weir_cron_format(cron, time_ns, text, sizeof(text)), ==, strlen(expected));
+    CHECK_STRING(text, expected);
+    CHECK_INT(weir_cron_format(cron, time_ns, NULL, 0), ==, strlen(expected));
+    CHECK_INT(weir_cron_format(cron, time_ns, NULL, 64), ==, strlen(expected));
+    CHECK_INT(weir_cron_format(cron, time_ns, text, 4), ==, strlen(expected));
+    CHECK_INT(strlen(text), ==, 3);
+    text[0] = '?';
+    CHECK_INT(weir_cron_format(cron, time_ns, text, 0), ==, strlen(expected));
+    CHECK_INT(text[0], ==, '?');
+    weir_cron_unref(cron);
+    return WEIR_OK;
+}
+
+ROW(weir_cron_format, cron, null, WEIR_OK)
+{
+    char text[] = "as before";
+    CHECK_INT(weir_cron_format(NULL, 0, text, sizeof(text)), ==, 0);
+    CHECK_STRING(text, "");
+    return WEIR_OK;
+}
+
+ROW(weir_cron_format, time_ns, least, WEIR_OK)
+{
+    return check_format(INT64_MIN, "Tue 1677-09-21 00:12:43 +00:00");
+}
+
+ROW(weir_cron_format, time_ns, most, WEIR_OK)
+{
+    return check_format(INT64_MAX, "Fri 2262-04-11 23:47:16 +00:00");
+}
+
+ROW(weir_cron_format, buffer, null, WEIR_OK)
+{
+    return check_format(0, "Thu 1970-01-01 00:00:00 +00:00");
+}
+
+ROW(weir_cron_format, size, zero, WEIR_OK)
+{
+    return check_format(0, "Thu 1970-01-01 00:00:00 +00:00");
+}
