@@ -40,7 +40,7 @@ typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, v
 /** Tells of each run after it, on the worker's thread; on another of the consumer's, and later,
  * where a server of a cluster is slow to answer the run's end. status is the handler's; run_ns how
  * long it ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason
- * says why a run failed.
+ * says why a run failed, and of one that succeeded its result, or "".
  *
  * It also tells of each job that the store buried without a run, as WEIR_RUN_BURIED with run_ns 0,
  * on any thread of the consumer. status is WEIR_ELEASELOST (the last of its attempts ended with its

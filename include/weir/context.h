@@ -31,8 +31,8 @@ WEIR_API weir_pool *weir_context_pool(weir_context *context);
 /** The envelope that is run, valid during the run; NULL for NULL. */
 WEIR_API weir_envelope *weir_context_envelope(weir_context *context);
 
-/** Which attempt this is: 1 more than the envelope's runs in a row that have failed up to now; 0
- * for NULL. */
+/** Which attempt this is: 1 more than the envelope's runs in a row that have failed up to now; in a
+ * consumer's run attempts of its job; 0 for NULL. */
 WEIR_API uint32_t weir_context_attempt(weir_context *context);
 
 /** The number of the worker that runs the task, for what each worker has one of, such as a

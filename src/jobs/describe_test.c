@@ -122,6 +122,32 @@ TEST(not_told, "a run of which nothing is told leaves its status; one that succe
     scene_close(&scene);
 }
 
+static uint32_t attempts[2]; /* that the contexts told */
+
+static int note_attempt(weir_context *context, const struct weir_job *job, void *arg)
+{
+    CHECK_INT(job->attempts, <=, 2);
+    attempts[job->attempts - 1] = weir_context_attempt(context);
+    return scene_count_run(context, job, arg);
+}
+
+TEST(attempt, "a run's context tells which attempt it is; a success has no reason of a failure")
+{
+    struct scene scene;
+    scene_open(&scene);
+    (void)jobs_put(scene.broker, "t", "x", NULL);
+    scene.statuses[0] = WEIR_EUSER;
+    struct weir_consumer_options options = scene_options_of(&scene, note_attempt);
+    options.after_run = note;
+    scene_start(&scene, &options);
+    scene_wait_for_end(&scene);
+    CHECK_INT(scene.outcomes[WEIR_RUN_DONE], ==, 1);
+    CHECK_INT(attempts[0], ==, 1);
+    CHECK_INT(attempts[1], ==, 2);
+    CHECK_STRING(told.after, "");
+    scene_close(&scene);
+}
+
 static int tell_result(weir_context *context, const struct weir_job *job, void *arg)
 {
     struct weir_run_details details = {0};

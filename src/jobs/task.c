@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/retry.h"
 #include "base/time.h"
+#include "context/context.h"
 #include "jobs/consumer.h"
 
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
@@ -29,6 +30,7 @@ static int begin(weir_context *context, weir_envelope *envelope, void *payload)
     if (!may_run) {
         return WEIR_ECANCELED;
     }
+    context->attempt = task->reservation->job.attempts;
     weiri_run_words_begin(task, context);
     return WEIR_OK;
 }
@@ -258,7 +260,11 @@ void weiri_task_report(struct weiri_task *task, enum weir_status settled)
     }
     if (consumer->options.after_run != NULL) {
         struct weir_job told = *job;
-        told.reason = action->why == NULL ? job->reason : action->why;
+        if (outcome == WEIR_RUN_DONE) { /* not what it failed of before */
+            told.reason = task->words.reason;
+        } else if (action->why != NULL) {
+            told.reason = action->why;
+        }
         consumer->options.after_run(&told, outcome, task->status, task->run_ns,
                                     outcome == WEIR_RUN_LOST ? 0 : action->delay_ns,
                                     consumer->options.arg);
