@@ -240,7 +240,7 @@ static void run_round(uint64_t number, bool is_keyed)
 static void run_rounds(bool is_keyed)
 {
     struct rounds rounds;
-    rounds_init(&rounds, 16);
+    rounds_init(&rounds, 8);
     while (rounds_go_on(&rounds)) {
         run_round(rounds.done, is_keyed);
         rounds_end_one(&rounds);
