@@ -100,7 +100,7 @@ struct weir_job {
     int64_t owner;             /**< The same: the process that has it; 0: not known. */
     uint64_t fence;  /**< Of an SQLite store: the number of its last reservation. It rises with each
                           reservation of the job; 0: it had none. Of a cluster: 0. */
-    const char *key; /**< Of a look at a job in an SQLite store: its key; NULL: none. */
+    const char *key; /**< Of an SQLite store: its key; NULL: none. */
     int64_t started_ns; /**< Of a look at a reserved job in an SQLite store: when its run began; 0:
                              not known. */
     int32_t progress; /**< The same: what its handler told last (weir_job_progress()); -1: nothing.

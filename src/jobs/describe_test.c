@@ -122,12 +122,14 @@ TEST(not_told, "a run of which nothing is told leaves its status; one that succe
     scene_close(&scene);
 }
 
-static uint32_t attempts[2]; /* that the contexts told */
+static uint32_t attempts[2];            /* that the contexts told */
+static char key[WEIR_KEY_SIZE_MAX + 1]; /* that the job had */
 
 static int note_attempt(weir_context *context, const struct weir_job *job, void *arg)
 {
     CHECK_INT(job->attempts, <=, 2);
     attempts[job->attempts - 1] = weir_context_attempt(context);
+    (void)snprintf(key, sizeof(key), "%s", job->key == NULL ? "none" : job->key);
     return scene_count_run(context, job, arg);
 }
 
@@ -194,6 +196,22 @@ TEST(no_result, "an archived job without a result does not keep what it failed o
     run_archived(&scene, scene_count_run, reason);
     CHECK_STRING(reason, "");
     scene_close(&scene);
+}
+
+TEST(keyed, "a handler is told its job's key")
+{
+    static const char *const keys[] = {"customer 7", NULL};
+    for (int i = 0; i < 2; i++) {
+        struct scene scene;
+        struct weir_put_options put = {.key = keys[i]};
+        scene_open(&scene);
+        (void)jobs_put(scene.broker, "t", "x", &put);
+        struct weir_consumer_options options = scene_options_of(&scene, note_attempt);
+        scene_start(&scene, &options);
+        scene_wait_for_end(&scene);
+        CHECK_STRING(key, i == 0 ? "customer 7" : "none");
+        scene_close(&scene);
+    }
 }
 
 static int64_t delay_ns; /* of the first run */

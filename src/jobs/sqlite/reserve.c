@@ -57,11 +57,14 @@ static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *
                            .tube = tube,
                            .reason = (const char *)sqlite3_column_text(statement, 10),
                            .group = (const char *)sqlite3_column_text(statement, 11),
+                           .key = (const char *)sqlite3_column_text(statement, 12),
                            .priority = sqlite3_column_int(statement, 8),
                            .created_ns = sqlite3_column_int64(statement, 9),
                            .progress = -1};
     bool has_group = sqlite3_column_type(statement, 11) != SQLITE_NULL;
-    if (code == SQLITE_OK && (job.reason == NULL || (has_group && job.group == NULL))) {
+    bool has_key = sqlite3_column_type(statement, 12) != SQLITE_NULL;
+    if (code == SQLITE_OK &&
+        (job.reason == NULL || (has_group && job.group == NULL) || (has_key && job.key == NULL))) {
         code = SQLITE_NOMEM;
     }
     if (code == SQLITE_OK) {

@@ -3,7 +3,8 @@
 #include "jobs/sqlite/statements.h"
 
 #define PICK_COLUMNS                                                                               \
-    "id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, grp"
+    "id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, grp, "       \
+    "(SELECT key FROM keys INDEXED BY keys_job WHERE job = jobs.id)"
 /* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
  * of them; and that of the ready job that is next. ?1: the time now. */
 #define SELECT_TUBES                                                                               \
