@@ -5,7 +5,8 @@
 
 Usage: tools/check_bad_input.py
 
-For each function of the headers of libweir (check_symbols.py holds that these are the exported ones):
+For each function of the headers of libweir (check_symbols.py holds that these are the exported ones), and each of those
+of libweir-jobs that says in words what it refuses, but for the headers that have no rows yet (UNCOVERED):
  - each parameter has a row for each fault that its type can have (FAULTS), or is excused here with the reason (EXCUSED);
  - each field of a struct of options that can be wrong has a row named after it, those of structs that it points to included;
  - a function on a queue has a row on one that is shut down, one on a pool a row for each of the states in which it may not be
@@ -13,13 +14,20 @@ For each function of the headers of libweir (check_symbols.py holds that these a
  - the errors that its rows expect are those that its comment names after "Errors", "as weir_other()" included: an error
    that no test produces, and one that the contract does not name, are findings;
  - no row is of a function or parameter that does not exist.
+
+Rows of libweir-jobs are called with ret_error and without (tests/conformance/store/bad_store.h), so none is of ret_error.
 """
 import re
 
-from sources import Findings, files, read
+from sources import PUBLIC, Findings, files, read
 
-# The jobs floor has no table; all other headers do, also those that come.
-JOBS = {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "policy", "producer", "transaction"}
+# The headers of libweir-jobs that have no rows yet; all others do, also those that come.
+UNCOVERED = {"admin", "consumer", "job_schedule", "move", "policy", "producer", "transaction"}
+# What a row of libweir-jobs does not produce, for it needs a disk that fails or is full, a damaged store, another process
+# that holds a lock (src/jobs/sqlite has the tests of each), or servers (tests/cluster, conformance/jobs).
+ELSEWHERE = {"WEIR_EIO", "WEIR_ENOSPACE", "WEIR_ETIMEDOUT", "WEIR_ECORRUPT", "WEIR_EUNAVAILABLE", "WEIR_EUNKNOWN"}
+# These and, where SQLite itself lacks it, memory are "those of the storage".
+STORAGE = ELSEWHERE | {"WEIR_ENOMEM"}
 
 # By the type of a parameter, the faults it can have. Pointers can be NULL.
 FAULTS = {
@@ -40,11 +48,21 @@ FAULTS = {
     "weir_pool *": ["null", "forked", "own_task", "unstarted", "stopped", "terminated"],
     "weir_scope *": ["null", "forked"],
     "weir_envelope *const *": ["null", "one_null", "elsewhere"],
+    "weir_broker *": ["null", "forked"],
+    "const struct weir_body *": ["null", "no_bytes", "too_big"],
+    "enum weir_job_state": ["unknown"],
+}
+# In libweir-jobs, by the name of a parameter.
+NAMED_FAULTS = {
+    "tube": ["null", "malformed", "too_big"],
+    "id": ["null", "malformed"],
+    "ids": ["null", "malformed_id"],
+    "ret_error": [],
 }
 # Fields of structs of options that can be wrong, by type; and callbacks that are required, or go with other fields only.
 FIELD_TYPES = {"int64_t", "uint64_t", "size_t", "uint32_t", "int32_t", "struct weir_allocator", "const char *",
                "struct weir_key", "const struct weir_stamp *", "weir_cron *", "weir_metrics *", "weir_scope *",
-               "weir_invoke_fn *", "weir_overdue_fn *"}
+               "weir_invoke_fn *", "weir_overdue_fn *", "enum weir_duplicate", "enum weir_missed"}
 # Structs that are parts of others.
 PARTS = {"const struct weir_schedule *": "weir_schedule", "const struct weir_isolation *": "weir_isolation",
          "struct weir_retry": "weir_retry"}
@@ -57,6 +75,8 @@ EXCUSED = {
     ("weir_duration_format", "size", "most"): "the buffer is so large by contract",
     ("weir_cron_format", "size", "most"): "the buffer is so large by contract",
     ("weir_pool_send_all", "count", "most"): "the array has so many by contract",
+    ("weir_broker_put", "count", "most"): "the array has so many by contract",
+    ("weir_broker_remove", "count", "most"): "the array has so many by contract",
     ("weir_panic", "format", "null"): "a format is part of the program's text; compilers check it",
 }
 EXCUSED_ERRORS = {
@@ -92,7 +112,9 @@ def errors_named(text, start):
         _, word, after = paragraph.partition("Errors")
         if word:
             statuses |= set(re.findall(r"\bWEIR_E[A-Z]+\b", after)) - {"WEIR_EUSER"}
-            others |= set(re.findall(r"\bas (weir_\w+)\(", " ".join(after.split())))
+            after = " ".join(after.split())
+            others |= set(re.findall(r"\b(?:as|those of) (weir_\w+)\(", after))
+            statuses |= {"STORAGE"} if "those of the storage" in after else set()
     return statuses, others
 
 
@@ -102,13 +124,16 @@ def returns_status(declaration):
 
 # What the head of weir/pool.h says of all calls on a pool need not be said of each.
 POOLS_FORK = "every call is WEIR_EFORKED" in " ".join(read("include/weir/pool.h").replace(" *", " ").split())
+# And the head of weir/broker.h of all of libweir-jobs.
+BROKERS_FORK = "is WEIR_EINVAL where a pointer that it needs is NULL" in " ".join(read("include/weir/broker.h").replace(" *", " ").split())
 
 
 def read_headers():
     functions, fields = {}, {}
     for path in files(".h", under="include/weir"):
-        if path.stem in JOBS:
+        if path.stem in UNCOVERED:
             continue
+        is_jobs = path.stem in PUBLIC["jobs"]
         text = read(path)
         for match in DECLARATION.finditer(text):
             parameters = [] if match.group(3).strip() == "void" else [
@@ -116,7 +141,11 @@ def read_headers():
             statuses, others = errors_named(text, match.start())
             if POOLS_FORK and returns_status(match.group(1)) and "weir_pool *" in (kind for kind, _ in parameters):
                 statuses.add("WEIR_EFORKED")
-            functions[match.group(2)] = {"path": path, "line": text.count("\n", 0, match.start()) + 1,
+            if is_jobs and "ret_error" not in (parameter for _, parameter in parameters):
+                continue
+            if is_jobs:
+                statuses |= {"WEIR_EINVAL", "WEIR_EFORKED"} if BROKERS_FORK else set()
+            functions[match.group(2)] = {"path": path, "is_jobs": is_jobs, "line": text.count("\n", 0, match.start()) + 1,
                                          "parameters": parameters, "errors": statuses, "as": others}
         for match in STRUCT.finditer(text):
             body = re.sub(r"/\*.*?\*/", "", match.group(2), flags=re.S)
@@ -162,6 +191,8 @@ def needed(name, function, fields):
     for kind, parameter in function["parameters"]:
         struct = re.fullmatch(r"const struct (\w+_(?:options|ops)) \*", kind)
         faults = FAULTS.get(kind, ["null"] if kind.endswith("*") else None)
+        if function["is_jobs"]:
+            faults = NAMED_FAULTS.get(parameter, faults)
         if faults is None:
             findings.add(function["path"], function["line"], f"{name}: no faults are known for the type {kind}")
             continue
@@ -202,7 +233,11 @@ for name, function in sorted(functions.items()):
             findings.add(own[(parameter, fault)][1], 1, f"{name} has no parameter {parameter}")
     produced = {status for status, _ in own.values()} - {"WEIR_OK"}
     named = all_errors(name)
-    for status in sorted(named - produced - {status for function_, status in EXCUSED_ERRORS if function_ == name}):
+    excused = ELSEWHERE if function["is_jobs"] else set()
+    if "STORAGE" in named:
+        excused = STORAGE
+        named = (named | STORAGE) - {"STORAGE"}
+    for status in sorted(named - produced - excused - {status for function_, status in EXCUSED_ERRORS if function_ == name}):
         findings.add(function["path"], function["line"], f"{name}: its comment names {status}, which no row produces")
     for status in sorted(produced - named):
         findings.add(function["path"], function["line"], f"{name}: a row produces {status}, which its comment does not name")

@@ -23,7 +23,8 @@ WEIR_BEGIN_DECLS
  * after fork(): WEIR_EFORKED, and nothing is touched. Nor may a child open a store where its parent
  * had one open at the fork: SQLite takes the parent's locks for its own there. Fork (daemon(3),
  * too) before you open a store, or exec. Functions read and write the disk, and so block. Puts of
- * several threads at the same time share one transaction and one flush.
+ * several threads at the same time share one transaction and one flush. Every function of jobs
+ * that has a ret_error is WEIR_EINVAL where a pointer that it needs is NULL.
  *
  * Where a write or flush to the disk fails, or the store's file was removed or replaced, the broker
  * acknowledges nothing any more: each call that writes is WEIR_EIO until it is closed and opened
@@ -213,7 +214,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, co
 
 /** Deletes jobs that are delayed, ready, buried or archived. ret_count (may be NULL) receives how
  * many there were; one that is reserved or gone is not counted and no error. Errors: WEIR_EINVAL (a
- * malformed id: nothing is deleted), and those of the storage. */
+ * malformed id: nothing is deleted), WEIR_EACCESS (read-only), WEIR_ENOMEM, and those of the
+ * storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove(weir_broker *broker,
                                                             const char *const *ids, size_t count,
                                                             size_t *ret_count,
@@ -221,8 +223,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove(weir_broker *broker,
 
 /** Makes up to count buried jobs of a tube ready, oldest first, in one transaction. ret_count (may
  * be NULL): how many. Their attempts stay: one that had its last has one more. In a cluster with
- * claims all copies of a job are kicked, and its attempts begin anew. Errors: as weir_broker_put();
- * in a cluster also WEIR_EUNKNOWN, with ret_count set: a node did not answer, which ret_error
+ * claims all copies of a job are kicked, and its attempts begin anew. Errors: WEIR_EINVAL and
+ * WEIR_ETOOBIG (tube), WEIR_EACCESS (read-only), those of the storage; in a cluster also
+ * WEIR_EUNKNOWN, with ret_count set: a node did not answer, which ret_error
  * names, and a copy of what was kicked may stay buried there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick(weir_broker *broker, const char *tube,
                                                           size_t count, size_t *ret_count,
@@ -253,9 +256,10 @@ typedef int weir_tube_fn(const struct weir_tube_counts *counts, void *arg);
 
 /** Calls back for every tube in order of name, as of one moment. tube: only that one; NULL: all.
  * Jobs that are due count as ready; a reservation that has ended counts as reserved until the next
- * consumer comes by. Writes nothing and waits for no writer. Errors: those of the storage. An
- * unknown tube is no error: there is no call. A cluster forgets tubes that are empty, so that one
- * that is named has counts, of zero where no node knows it. */
+ * consumer comes by. Writes nothing and waits for no writer. Errors: WEIR_EINVAL (NULL,
+ * tube), WEIR_ETOOBIG (tube), those of the storage. An unknown tube is no error: there is no call.
+ * A cluster forgets tubes that are empty, so that one that is named has counts, of zero where no
+ * node knows it. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube,
                                                            weir_tube_fn *fn, void *arg,
                                                            struct weir_error *ret_error);
@@ -269,14 +273,16 @@ typedef int weir_job_fn(const struct weir_job *job, void *arg);
  * delayed, buried. Changes nothing. Which
  * jobs and in which order is of one moment; each is told as it is when its turn comes, and left out
  * if it is gone or in another state by then. A callback may take any time: it keeps nobody from
- * writing. A body that was damaged on the disk is shown as it is, and the job's reason says so. */
+ * writing. A body that was damaged on the disk is shown as it is, and the job's reason says so.
+ * Errors: WEIR_EINVAL (NULL, tube, state), WEIR_ETOOBIG (tube), WEIR_ENOMEM, those of the
+ * storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek(weir_broker *broker, const char *tube,
                                                           enum weir_job_state state, size_t limit,
                                                           weir_job_fn *fn, void *arg,
                                                           struct weir_error *ret_error);
 
-/** Calls back for one job. Errors: WEIR_ENOTFOUND, WEIR_EINVAL (malformed id), in a cluster
- * WEIR_EUNKNOWN (a node has another job in the place of this one), those of the storage. */
+/** Calls back for one job. Errors: WEIR_ENOTFOUND, WEIR_EINVAL (malformed id), WEIR_ENOMEM, in a
+ * cluster WEIR_EUNKNOWN (a node has another job in the place of this one), those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id,
                                                              weir_job_fn *fn, void *arg,
                                                              struct weir_error *ret_error);

@@ -18,7 +18,7 @@ static enum weir_status check_ids(const char *const *ids, size_t count,
 {
     for (size_t i = 0; i < count; i++) {
         if (ids == NULL || ids[i] == NULL) {
-            return weiri_fail(ret_error, WEIR_EINVAL, "job id %zu is NULL", i);
+            return weiri_fail(ret_error, WEIR_EINVAL, "ids[%zu] is NULL", i);
         }
     }
     return WEIR_OK;

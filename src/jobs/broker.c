@@ -55,16 +55,15 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
     if (weiri_allocator_init(&allocator, &copy.allocator, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if ((copy.flags & ~KNOWN_FLAGS) != 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "unknown broker flags 0x%x",
-                          (unsigned)copy.flags);
+    if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     if (copy.durability > WEIR_DURABILITY_MEMORY) {
         return weiri_fail(ret_error, WEIR_EINVAL, "durability is %u: expected one of 0 to %d",
                           (unsigned)copy.durability, WEIR_DURABILITY_MEMORY);
     }
-    if (copy.busy_ns < 0) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "busy_ns is negative");
+    if (weiri_check_number("busy_ns", copy.busy_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
+        return WEIR_ERANGE;
     }
     if (copy.body_size_max > WEIR_BODY_SIZE_LIMIT) {
         return weiri_fail(ret_error, WEIR_ETOOBIG, "body_size_max is %zu: at most %zu",
@@ -271,11 +270,11 @@ static enum weir_status check_bodies(const weir_broker *broker, const struct wei
     }
     for (size_t i = 0; i < count; i++) {
         if (bodies[i].data == NULL && bodies[i].size > 0) {
-            return weiri_fail(ret_error, WEIR_EINVAL, "body %zu is NULL and has %zu bytes", i,
+            return weiri_fail(ret_error, WEIR_EINVAL, "bodies[%zu] is NULL and has %zu bytes", i,
                               bodies[i].size);
         }
         if (bodies[i].size > broker->config.body_size_max) {
-            return weiri_fail(ret_error, WEIR_ETOOBIG, "body %zu has %zu bytes: at most %zu", i,
+            return weiri_fail(ret_error, WEIR_ETOOBIG, "bodies[%zu] has %zu bytes: at most %zu", i,
                               bodies[i].size, broker->config.body_size_max);
         }
     }

@@ -17,13 +17,6 @@ static struct jobs_wall wall = {JOBS_WALL_START};
 
 static const struct weir_body one = {"x", 1};
 
-static int ignore_tube(const struct weir_tube_counts *counts, void *arg)
-{
-    (void)counts;
-    (void)arg;
-    return 0;
-}
-
 static int ignore_finding(const struct weir_finding *finding, void *arg)
 {
     (void)finding;
@@ -60,142 +53,6 @@ static void expect_text(const struct weir_error *error)
     CHECK(strpbrk(error->text, "\n\r\t\x1b") == NULL);
 }
 
-TEST(open_options, "options that make no sense are refused before anything is opened")
-{
-    struct weir_broker_options rows[6];
-    enum weir_status statuses[6] = {WEIR_EINVAL,  WEIR_EINVAL, WEIR_ERANGE,
-                                    WEIR_ETOOBIG, WEIR_EINVAL, WEIR_EINVAL};
-    for (size_t i = 0; i < 6; i++) {
-        rows[i] = (struct weir_broker_options){0};
-    }
-    rows[0].allocator.resize = test_allocator()->resize;
-    rows[1].flags = 8;
-    rows[2].busy_ns = -1;
-    rows[3].body_size_max = WEIR_BODY_SIZE_LIMIT + 1;
-    rows[4].allocator.alloc = test_allocator()->alloc;
-    rows[5].durability = WEIR_DURABILITY_MEMORY + 1;
-    for (size_t i = 0; i < 6; i++) {
-        weir_broker *broker = (weir_broker *)&wall;
-        struct weir_error error = {0};
-        CHECK_STATUS(weir_broker_open("sqlite:jobs.db", &rows[i], &broker, &error), statuses[i]);
-        CHECK(broker == (weir_broker *)&wall);
-        expect_text(&error);
-    }
-    struct weir_error error = {0};
-    CHECK_STATUS(weir_broker_open("sqlite:jobs.db", NULL, NULL, &error), WEIR_EINVAL);
-    weir_broker *broker;
-    CHECK_STATUS(weir_broker_open(NULL, NULL, &broker, &error), WEIR_EINVAL);
-    expect_text(&error);
-    CHECK_INT(access("jobs.db", F_OK), ==, -1);
-    CHECK_INT(access("jobs.db.lock", F_OK), ==, -1);
-    weir_broker_close(NULL);
-}
-
-TEST(puts, "a put that makes no sense is refused and stores nothing")
-{
-    weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    static char large[(16 << 20) + 1];
-    const struct weir_body null_body = {NULL, 1};
-    const struct weir_body large_body = {large, sizeof(large)};
-    struct weir_put_options options[9];
-    for (size_t i = 0; i < 9; i++) {
-        options[i] = (struct weir_put_options){0};
-    }
-    options[0].flags = 4;
-    options[1].flags = 2;
-    options[2].run_at_ns = JOBS_WALL_START - 1;
-    options[3].run_at_ns = -1;
-    options[4].delay_ns = -1;
-    options[5].run_at_ns = JOBS_WALL_START + 1;
-    options[5].delay_ns = 1;
-    options[6].ttr_ns = -1;
-    options[7].ttr_ns = WEIR_MS(100) - 1;
-    options[8].delay_ns = INT64_MAX;
-    const struct {
-        const char *tube;
-        const struct weir_body *body;
-        const struct weir_put_options *options;
-        enum weir_status status;
-        const char *says;
-    } rows[] = {
-        {NULL, &one, NULL, WEIR_EINVAL, "tube is NULL"},
-        {"", &one, NULL, WEIR_EINVAL, "empty"},
-        {"two words", &one, NULL, WEIR_EINVAL, "0x20 at offset 3"},
-        {"a\nb", &one, NULL, WEIR_EINVAL, "0x0a at offset 1"},
-        {"-t", &one, NULL, WEIR_EINVAL, "offset 0"},
-        {"t", NULL, NULL, WEIR_EINVAL, "bodies is NULL"},
-        {"t", &null_body, NULL, WEIR_EINVAL, "body 0 is NULL and has 1 bytes"},
-        {"t", &large_body, NULL, WEIR_ETOOBIG, "body 0 has 16777217 bytes: at most 16777216"},
-        {"t", &one, &options[0], WEIR_EINVAL, "unknown put flags 0x4"},
-        {"t", &one, &options[1], WEIR_EINVAL, "flags 0x2"},
-        {"t", &one, &options[2], WEIR_EPAST, "in the past"},
-        {"t", &one, &options[3], WEIR_ERANGE, "run_at_ns is negative"},
-        {"t", &one, &options[4], WEIR_ERANGE, "delay_ns is negative"},
-        {"t", &one, &options[5], WEIR_EINVAL, "both set"},
-        {"t", &one, &options[6], WEIR_ERANGE, "ttr_ns is -1"},
-        {"t", &one, &options[7], WEIR_ERANGE, "ttr_ns is 999999"},
-        {"t", &one, &options[8], WEIR_ERANGE, "delay_ns"},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weir_error error = {0};
-        struct weir_job_id id = {"untouched"};
-        CHECK_STATUS(
-            weir_broker_put(broker, rows[i].tube, rows[i].body, 1, rows[i].options, &id, &error),
-            rows[i].status);
-        if (strstr(error.text, rows[i].says) == NULL) {
-            test_fail(__FILE__, __LINE__, "\"%s\" does not say \"%s\"", error.text, rows[i].says);
-        }
-        expect_text(&error);
-        CHECK_STRING(id.text, "untouched");
-        CHECK_STATUS(
-            weir_broker_put(broker, rows[i].tube, rows[i].body, 1, rows[i].options, NULL, NULL),
-            rows[i].status);
-    }
-    CHECK_INT(jobs_counts(broker, "t").put, ==, 0);
-    CHECK_STATUS(weir_broker_put(NULL, "t", &one, 1, NULL, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_put(broker, "t", NULL, 0, NULL, NULL, NULL), WEIR_OK);
-    CHECK_INT(jobs_counts(broker, "t").put, ==, 0);
-
-    /* A past time that is allowed means at once. */
-    options[2].flags = WEIR_PUT_PAST_OK;
-    (void)jobs_put(broker, "t", "x", &options[2]);
-    CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
-    weir_broker_close(broker);
-}
-
-TEST(other_calls, "calls without what they need are refused")
-{
-    weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_error error;
-    const char *id = NULL;
-    size_t count;
-    CHECK_STATUS(weir_broker_remove(NULL, &id, 1, &count, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_remove(broker, NULL, 1, &count, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_remove(broker, &id, 1, &count, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_kick(NULL, "t", 1, &count, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_kick(broker, NULL, 1, &count, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_kick(broker, "t", 0, &count, &error), WEIR_OK);
-    CHECK_INT(count, ==, 0);
-    CHECK_STATUS(weir_broker_tubes(NULL, NULL, ignore_tube, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_tubes(broker, "a b", ignore_tube, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_tubes(broker, NULL, NULL, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek(NULL, "t", 0, 1, ignore_job, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek(broker, NULL, 0, 1, ignore_job, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek(broker, "t", (enum weir_job_state)6, 1, ignore_job, NULL, &error),
-                 WEIR_EINVAL);
-    CHECK_STATUS(
-        weir_broker_peek(broker, "t", (enum weir_job_state) - 1, 1, ignore_job, NULL, &error),
-        WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek(broker, "t", 0, 1, NULL, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek_id(NULL, "1", ignore_job, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek_id(broker, NULL, ignore_job, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek_id(broker, "one", ignore_job, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek_id(broker, "1", NULL, NULL, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_peek_id(broker, "1", ignore_job, NULL, &error), WEIR_ENOTFOUND);
-    expect_text(&error);
-    weir_broker_close(broker);
-}
-
 TEST(read_only, "a store opened read-only is read and not changed")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
@@ -204,13 +61,9 @@ TEST(read_only, "a store opened read-only is read and not changed")
     struct weir_error error;
     CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, &error),
                  WEIR_OK);
-    const char *id = "1";
     weir_consumer *consumer;
     struct weir_consumer_options options = {0};
     options.handler = ignore_run;
-    CHECK_STATUS(weir_broker_put(broker, "t", &one, 1, NULL, NULL, &error), WEIR_EACCESS);
-    CHECK_STATUS(weir_broker_remove(broker, &id, 1, NULL, &error), WEIR_EACCESS);
-    CHECK_STATUS(weir_broker_kick(broker, "t", 1, NULL, &error), WEIR_EACCESS);
     CHECK_STATUS(weir_consumer_new(broker, "t", &options, &consumer, &error), WEIR_EACCESS);
     expect_text(&error);
     CHECK_COUNTS(broker, "t", 0, 1, 0, 0);
@@ -229,9 +82,6 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
     struct weir_why why;
     int fd;
     const int statuses[] = {
-        (int)weir_broker_put(broker, "t", &one, 1, NULL, NULL, NULL),
-        (int)weir_broker_remove(broker, &id, 1, NULL, NULL),
-        (int)weir_broker_kick(broker, "t", 1, NULL, NULL),
         (int)weir_broker_remove_ids(broker, &id, 1, &result, NULL),
         (int)weir_broker_kick_ids(broker, &id, 1, &result, NULL),
         (int)weir_broker_bury_ids(broker, &id, 1, NULL, &result, NULL),
@@ -243,9 +93,6 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_broker_backup(broker, "copy.db", NULL),
         (int)weir_broker_list(broker, NULL, ignore_job, NULL, NULL),
         (int)weir_broker_move(broker, broker, "t", NULL, NULL, NULL, NULL),
-        (int)weir_broker_tubes(broker, NULL, ignore_tube, NULL, NULL),
-        (int)weir_broker_peek(broker, "t", 0, 1, ignore_job, NULL, NULL),
-        (int)weir_broker_peek_id(broker, "1", ignore_job, NULL, NULL),
         (int)weir_producer_at(producer, one, JOBS_WALL_START + 1, NULL, NULL),
         (int)weir_producer_delay(producer, one, 0, NULL, NULL),
         (int)weir_producer_revoke(producer, "1", NULL),

@@ -42,8 +42,10 @@ static enum weir_status resolve_run_time(const struct weir_put_options *options,
                                          int64_t *ret_run_at_ns, struct weir_error *ret_error)
 {
     if (options->run_at_ns < 0 || options->delay_ns < 0) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative",
-                          options->run_at_ns < 0 ? "run_at_ns" : "delay_ns");
+        bool is_time = options->run_at_ns < 0;
+        return weiri_check_number(is_time ? "run_at_ns" : "delay_ns",
+                                  is_time ? options->run_at_ns : options->delay_ns, 0, INT64_MAX,
+                                  ret_error);
     }
     if (options->run_at_ns > 0 && options->delay_ns > 0) {
         return weiri_fail(ret_error, WEIR_EINVAL,
@@ -51,16 +53,18 @@ static enum weir_status resolve_run_time(const struct weir_put_options *options,
     }
     if (options->run_at_ns == 0) {
         if (options->delay_ns > INT64_MAX - now_ns) {
-            return weiri_fail(ret_error, WEIR_ERANGE, "delay_ns ends after the year 2262");
+            return weiri_fail(ret_error, WEIR_ERANGE,
+                              "delay_ns is %" PRId64 ": it ends after the year 2262",
+                              options->delay_ns);
         }
         *ret_run_at_ns = now_ns + options->delay_ns;
         return WEIR_OK;
     }
     bool is_past_ok = (options->flags & WEIR_PUT_PAST_OK) != 0;
     if (options->run_at_ns < now_ns && !is_past_ok) {
-        return weiri_fail(ret_error, WEIR_EPAST,
-                          "run time %" PRId64 " is %" PRId64 " ms in the past", options->run_at_ns,
-                          weiri_time_sub(now_ns, options->run_at_ns) / WEIR_MS(1));
+        return weiri_fail(
+            ret_error, WEIR_EPAST, "run_at_ns is %" PRId64 ", %" PRId64 " ms in the past",
+            options->run_at_ns, weiri_time_sub(now_ns, options->run_at_ns) / WEIR_MS(1));
     }
     *ret_run_at_ns = options->run_at_ns < now_ns ? now_ns : options->run_at_ns;
     return WEIR_OK;
@@ -128,8 +132,8 @@ enum weir_status weiri_put_normalize(const struct weiri_broker_config *config,
                                      struct weiri_put *ret_put, struct weir_error *ret_error)
 {
     struct weir_put_options copy = options != NULL ? *options : (struct weir_put_options){0};
-    if ((copy.flags & ~KNOWN_FLAGS) != 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "unknown put flags 0x%x", (unsigned)copy.flags);
+    if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     if (copy.ttr_ns < 0 || (copy.ttr_ns > 0 && copy.ttr_ns < TTR_MIN)) {
         return weiri_fail(ret_error, WEIR_ERANGE, "ttr_ns is %" PRId64 ": expected at least 100 ms",

@@ -129,7 +129,7 @@ enum weir_status weiri_url_parse(const char *text, struct weiri_url *ret_url,
                                  struct weir_error *ret_error)
 {
     if (text == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "no broker URL: " EXPECTED);
+        return weiri_fail(ret_error, WEIR_EINVAL, "url is NULL: " EXPECTED);
     }
     size_t size = strcspn(text, ":");
     if (strncmp(text, "beanstalk:", size + 1) == 0) {

@@ -47,7 +47,7 @@ TEST(refused, "anything else is refused, naming the piece and where it stands")
         const char *url;
         const char *says;
     } rows[] = {
-        {NULL, "no broker URL"},
+        {NULL, "url is NULL"},
         {"", "has no scheme"},
         {"jobs.db", "\"jobs.db\" has no scheme: expected sqlite:PATH"},
         {"/var/lib/jobs.db", "has no scheme"},
