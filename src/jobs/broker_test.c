@@ -72,7 +72,7 @@ TEST(read_only, "a store opened read-only is read and not changed")
 }
 
 /* Makes every call in a child. Returns the first status that is not WEIR_EFORKED. */
-static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer *consumer)
+static int call_all(weir_broker *broker, weir_consumer *consumer)
 {
     struct weir_consumer_options options = {0};
     options.handler = ignore_run;
@@ -93,9 +93,6 @@ static int call_all(weir_broker *broker, weir_producer *producer, weir_consumer 
         (int)weir_broker_backup(broker, "copy.db", NULL),
         (int)weir_broker_list(broker, NULL, ignore_job, NULL, NULL),
         (int)weir_broker_move(broker, broker, "t", NULL, NULL, NULL, NULL),
-        (int)weir_producer_at(producer, one, JOBS_WALL_START + 1, NULL, NULL),
-        (int)weir_producer_delay(producer, one, 0, NULL, NULL),
-        (int)weir_producer_revoke(producer, "1", NULL),
         (int)weir_consumer_new(broker, "t", &options, &other, NULL),
         (int)weir_consumer_start(consumer, NULL),
         (int)weir_consumer_wait(consumer, WEIR_FOREVER, NULL),
@@ -115,8 +112,6 @@ TEST(forked, "a child's calls on its parent's objects are refused and disturb no
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     (void)jobs_put(broker, "t", "x", NULL);
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(broker, "t", NULL, &producer, NULL), WEIR_OK);
     weir_consumer *consumer;
     struct weir_consumer_options options = {0};
     options.handler = ignore_run;
@@ -125,7 +120,7 @@ TEST(forked, "a child's calls on its parent's objects are refused and disturb no
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        _exit(call_all(broker, producer, consumer));
+        _exit(call_all(broker, consumer));
     }
     int status;
     CHECK_INT(waitpid(child, &status, 0), ==, child);
@@ -137,7 +132,6 @@ TEST(forked, "a child's calls on its parent's objects are refused and disturb no
     CHECK_STATUS(weir_consumer_wait(consumer, WEIR_FOREVER, NULL), WEIR_OK);
     CHECK_INT(jobs_counts(broker, "t").done, ==, 2);
     weir_consumer_free(consumer);
-    weir_producer_close(producer);
     weir_broker_close(broker);
 }
 

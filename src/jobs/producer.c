@@ -28,15 +28,15 @@ static enum weir_status check_options(const weir_broker *broker,
         return status;
     }
     *ret_options = options != NULL ? *options : (struct weir_put_options){0};
-    if ((ret_options->run_at_ns != 0 || ret_options->delay_ns != 0)) {
-        status = weiri_fail(ret_error, WEIR_EINVAL,
-                            "a producer's options have a run time: each put has its own");
-    }
-    if (status == WEIR_OK && ret_options->key != NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL,
-                            "a producer's options have a key, which is of one job");
-    }
-    return status;
+    const char *member = ret_options->run_at_ns != 0  ? "run_at_ns"
+                         : ret_options->delay_ns != 0 ? "delay_ns"
+                         : ret_options->key != NULL   ? "key"
+                                                      : NULL;
+    return member == NULL
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_EINVAL,
+                            "%s is set, which is of one job: expected none in a producer's options",
+                            member);
 }
 
 /* Copies a text of the options, whose size was checked; NULL stays. */
@@ -49,13 +49,14 @@ enum weir_status weir_producer_open(weir_broker *broker, const char *tube,
                                     const struct weir_put_options *options,
                                     weir_producer **ret_producer, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (broker == NULL || ret_producer == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
-                          broker == NULL ? "broker" : "ret_producer");
-    }
     struct weir_put_options copy;
-    enum weir_status status = weiri_tube_check(tube, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_given("ret_producer", ret_producer, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
     if (status == WEIR_OK) {
         status = check_options(broker, options, &copy, ret_error);
     }

@@ -88,6 +88,8 @@ static const struct {
                        {"flags_cluster", "share"},
                        {"durability_cluster", "durability"},
                        {"cluster", ""},
+                       {"parents", ""},
+                       {"read_only", "read-only"},
                        {"taken_name", "name"},
                        {"name_taken", "name"},
                        {"zone_corrupt", "zone"},
@@ -109,6 +111,9 @@ static inline const char *word_of(const struct row *row)
         if (strcmp(row->fault, words_of_faults[i].fault) == 0) {
             return words_of_faults[i].word;
         }
+    }
+    if (strcmp(row->parameter, "body") == 0) {
+        return "bodies[0]"; /* the one of a put */
     }
     bool is_member = strcmp(row->parameter, "options") == 0 && strcmp(row->fault, "null") != 0;
     const char *word = is_member ? row->fault : row->parameter;

@@ -212,17 +212,23 @@ static inline weir_broker *cluster(void)
     return broker;
 }
 
+/* Waits for a child, which ends by test_end_child(). */
+static inline void wait_for(pid_t child)
+{
+    CHECK_INT(child, >, 0);
+    int end = 0;
+    CHECK_INT(waitpid(child, &end, 0), ==, child);
+    CHECK(WIFEXITED(end) && WEXITSTATUS(end) == 0);
+}
+
 static inline enum weir_status call_in_child(const struct row *row, struct world *w)
 {
     pid_t child = fork();
-    CHECK_INT(child, >=, 0);
     if (child == 0) {
         (void)call_row(row, w);
         test_end_child();
     }
-    int end = 0;
-    CHECK_INT(waitpid(child, &end, 0), ==, child);
-    CHECK(WIFEXITED(end) && WEXITSTATUS(end) == 0);
+    wait_for(child);
     return row->status;
 }
 
