@@ -201,68 +201,6 @@ TEST(states, "calls out of their order change nothing and say why")
     close_outbox(&outbox);
 }
 
-TEST(refused, "only a connection to the store's file, without a transaction, is taken")
-{
-    weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    weir_transaction *transaction = NULL;
-    struct weir_error error;
-    sqlite3 *db;
-    CHECK_INT(sqlite3_open("jobs.db", &db), ==, SQLITE_OK);
-    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, &error), WEIR_EINVAL);
-    CHECK(strstr(error.text, "is not shared") != NULL);
-    weir_broker_close(broker);
-    broker = jobs_store_open("jobs.db?durability=full&shared=1", &wall);
-    CHECK_STATUS(weir_transaction_new(NULL, db, &transaction, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_transaction_new(broker, NULL, &transaction, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_transaction_new(broker, db, NULL, &error), WEIR_EINVAL);
-    run(db, "BEGIN");
-    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, &error), WEIR_ESTATE);
-    run(db, "COMMIT");
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_open("other.db", &db), ==, SQLITE_OK);
-    run(db, "CREATE TABLE t(x)");
-    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, &error), WEIR_EINVAL);
-    CHECK(strstr(error.text, "expected the broker's store") != NULL);
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_open(":memory:", &db), ==, SQLITE_OK);
-    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, &error), WEIR_EINVAL);
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    CHECK_INT(sqlite3_open_v2("jobs.db", &db, SQLITE_OPEN_READONLY, NULL), ==, SQLITE_OK);
-    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, &error), WEIR_EACCESS);
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    CHECK(transaction == NULL);
-    CHECK_STATUS(weir_transaction_begin(NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_transaction_put(NULL, "t", NULL, 0, NULL, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_transaction_commit(NULL, NULL), WEIR_EINVAL);
-    weir_transaction_rollback(NULL);
-    weir_transaction_free(NULL);
-    weir_broker_close(broker);
-    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1,127.0.0.1:2", NULL, &broker, NULL),
-                 WEIR_OK);
-    CHECK_INT(sqlite3_open(":memory:", &db), ==, SQLITE_OK);
-    CHECK_STATUS(weir_transaction_new(broker, db, &transaction, &error), WEIR_ENOTSUP);
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    weir_broker_close(broker);
-}
-
-TEST(bad_puts, "a put that is refused puts nothing, and the transaction goes on")
-{
-    struct outbox outbox = open_outbox();
-    struct weir_body body = {NULL, 1};
-    struct weir_put_options options = {0};
-    options.ttr_ns = 1;
-    begin(&outbox);
-    CHECK_STATUS(weir_transaction_put(outbox.transaction, "", &body, 0, NULL, NULL, NULL),
-                 WEIR_EINVAL);
-    CHECK_STATUS(weir_transaction_put(outbox.transaction, "t", &body, 1, NULL, NULL, NULL),
-                 WEIR_EINVAL);
-    CHECK_STATUS(put(&outbox, "x", &options, NULL), WEIR_ERANGE);
-    CHECK_STATUS(put(&outbox, "x", NULL, NULL), WEIR_OK);
-    CHECK_STATUS(weir_transaction_commit(outbox.transaction, NULL), WEIR_OK);
-    check_both(&outbox, 1);
-    close_outbox(&outbox);
-}
-
 TEST(deferred, "a commit that the program's own constraints refuse leaves neither")
 {
     struct outbox outbox = open_outbox();
