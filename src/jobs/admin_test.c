@@ -124,7 +124,7 @@ TEST(refused, "calls that make no sense are refused, and change neither jobs nor
         CHECK_STATUS(calls[i](NULL, malformed, 2, statuses, &error), WEIR_EINVAL);
         CHECK_STATUS(calls[i](broker, NULL, 2, statuses, &error), WEIR_EINVAL);
         CHECK_STATUS(calls[i](broker, missing, 2, statuses, &error), WEIR_EINVAL);
-        CHECK(strstr(error.text, "job id 1 is NULL") != NULL);
+        CHECK(strstr(error.text, "ids[1] is NULL") != NULL);
         CHECK_STATUS(calls[i](broker, malformed, 1, NULL, &error), WEIR_EINVAL);
         CHECK_STATUS(calls[i](broker, malformed, 2, statuses, &error), WEIR_EINVAL);
         CHECK(strstr(error.text, "\"1x\"") != NULL);
