@@ -40,7 +40,8 @@ typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, v
 /** Tells of each run after it, on the worker's thread; on another of the consumer's, and later,
  * where a server of a cluster is slow to answer the run's end. status is the handler's; run_ns how
  * long it ran; delay_ns when it comes back after a WEIR_RUN_RETRY or WEIR_RUN_RETURNED. job->reason
- * says why a run failed, and of one that succeeded its result, or "".
+ * says why a run failed, and of one that succeeded its result, or "": what it told
+ * (weir_context_explain()), else of a failure its status.
  *
  * It also tells of each job that the store buried without a run, as WEIR_RUN_BURIED with run_ns 0,
  * on any thread of the consumer. status is WEIR_ELEASELOST (the last of its attempts ended with its
@@ -48,21 +49,14 @@ typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, v
 typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                          int64_t run_ns, int64_t delay_ns, void *arg);
 
-/** Writes why a run failed into text, of size bytes with its NUL, for the job's reason. Called
- * after the handler returned a status of the user's own (WEIR_EUSER and up), on its thread, with no
- * lock held. Without it, or where it writes nothing, the reason names the status' number. */
-typedef void weir_explain_fn(const struct weir_job *job, int status, char *text, size_t size,
-                             void *arg);
-
 /** The job of a run of a consumer, from its handler or stamps, on their thread; NULL: the context
  * is of none. Valid as long as the handler's. */
 WEIR_API const struct weir_job *weir_job_of(weir_context *context);
 
-/** What a handler tells of its run, for the job's reason and its history (weir_broker_attempts()).
+/** What a handler tells of its run beside its explanation (weir_context_explain()), for the job's
+ * history (weir_broker_attempts()).
  * Zero means nothing, for every field. */
 struct weir_run_details {
-    const char *reason;  /**< Why it failed; goes before what explain writes. Of a run that
-                              succeeded: its result, which an archived job keeps. */
     const void *tail;    /**< Its last output. The last bytes are kept, from the start of a UTF-8
                               character on; NULs become '?'. */
     size_t tail_size;    /**< Their count. */
@@ -98,7 +92,7 @@ struct weir_tube_weight {
 struct weir_consumer_options {
     weir_handler_fn *handler; /**< Required. */
     weir_run_fn *after_run;   /**< Optional. */
-    void *arg;                /**< Passed to handler, after_run and explain; borrowed until free. */
+    void *arg;                /**< Passed to handler and after_run; borrowed until free. */
     /** Attempts are reservations: a job that failed in the last one, or whose worker died in it, is
      * buried. Delays are computed from the attempts, which the store keeps, so that they survive
      * the process. A cluster counts whole seconds: the delay with its jitter is rounded up. */
@@ -109,7 +103,6 @@ struct weir_consumer_options {
     int64_t deadline_ns;   /**< Time limit of one run; 0: none. */
     uint32_t workers;      /**< Threads; 0: 1; at most 4096. */
     uint32_t flags;        /**< Of enum weir_consumer_flags. */
-    weir_explain_fn *explain;             /**< Optional. */
     const struct weir_tube_weight *tubes; /**< Instead of one tube, which is NULL then: several
                                                different ones. Of those that have ready jobs, each
                                                has its weight's share, counted in jobs. Borrowed

@@ -82,6 +82,16 @@ WEIR_API void *weir_context_get(weir_context *context, const void *key);
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_sleep(weir_context *context,
                                                             int64_t delay_ns);
 
+/** Size of a run's explanation, its NUL included; longer ones are cut. */
+#define WEIR_EXPLANATION_SIZE 256
+
+/** Says in words what came of this run: why it failed, or with what result it succeeded. From its
+ * task, stamps and hooks, also from an isolated task that returns. Copied; the last call counts,
+ * and
+ * "" takes it back. The pool's ended function is told (weir/ended.h); of a consumer's run it is the
+ * job's reason or result (weir/consumer.h). Errors: WEIR_EINVAL (NULL). */
+WEIR_API enum weir_status weir_context_explain(weir_context *context, const char *text);
+
 /** Cancels this run alone, as a stop of the pool cancels all: for a thread that learns that the
  * work is no longer wanted. Thread-safe, does not block. The caller ensures that the run lasts
  * until the call has returned, for instance by a lock that the task also takes before it returns,

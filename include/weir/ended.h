@@ -39,6 +39,9 @@ struct weir_ended {
     weir_pool *pool;         /**< The pool. */
     weir_envelope *envelope; /**< The envelope, valid during the call. */
     uint32_t reason;         /**< Of enum weir_ended_reason. */
+    /** What its last run said of itself (weir_context_explain()), where the end of that run ended
+     * it; else "". Valid during the call. */
+    const char *explanation;
     int status;       /**< Of its last run since it was sent; WEIR_ECANCELED if there was none. */
     uint32_t runs;    /**< Since it was sent. */
     uint32_t dropped; /**< Runs that were dropped when the flight ended or during its last run; 0:

@@ -42,7 +42,7 @@ struct demo {
 static int fail(weir_context *context, const char *reason, const char *tail, int exit_status)
 {
     struct weir_run_details details = {0};
-    details.reason = reason;
+    (void)weir_context_explain(context, reason);
     details.tail = tail;
     details.tail_size = strlen(tail);
     details.exit_status = exit_status;

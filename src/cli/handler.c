@@ -126,7 +126,8 @@ static void describe(const struct control_run *run, const struct resident_end *e
         (void)snprintf(reason, sizeof(reason), "%s %d%s%s", end->exited ? "exit status" : "signal",
                        end->number, ended->reason[0] != '\0' ? ": " : "", ended->reason);
     }
-    details.reason = run->is_buried && end->ended_by == WEIR_OK ? run->reason : reason;
+    (void)weir_context_explain(run->context,
+                               run->is_buried && end->ended_by == WEIR_OK ? run->reason : reason);
     details.tail = end->tail;
     details.tail_size = end->tail_size;
     details.exit_status = end->exited ? end->number : 0;
@@ -139,10 +140,7 @@ static void describe(const struct control_run *run, const struct resident_end *e
 /* Of a run that has no more to tell. */
 static void give_reason(weir_context *context, const char *reason)
 {
-    struct weir_run_details details = {0};
-    details.reason = reason;
-    enum weir_status described = weir_job_describe(context, &details);
-    (void)described;
+    (void)weir_context_explain(context, reason);
 }
 
 /* The status of a run, from its program's end and what it told before. */

@@ -74,6 +74,7 @@ void weiri_context_describe(weir_context *context, weir_envelope *envelope, uint
     context->envelope = envelope;
     context->attempt = attempt;
     context->due_ns = due_ns;
+    context->explanation[0] = '\0';
     context->is_lost = false;
     context->is_past_task = false;
     weiri_sync_point();
@@ -215,6 +216,15 @@ uint32_t weir_context_worker(weir_context *context)
 int64_t weir_context_due(weir_context *context)
 {
     return context == NULL ? 0 : context->due_ns;
+}
+
+enum weir_status weir_context_explain(weir_context *context, const char *text)
+{
+    if (context == NULL || text == NULL) {
+        return WEIR_EINVAL;
+    }
+    (void)snprintf(context->explanation, sizeof(context->explanation), "%s", text);
+    return WEIR_OK;
 }
 
 enum weir_status weir_context_set(weir_context *context, const void *key, void *value)

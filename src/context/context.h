@@ -58,6 +58,7 @@ struct weir_context {
     int signal;      /* 0: by none */
     int exit_status; /* -1: it has not exited */
     char message[WEIRI_MESSAGE_SIZE];
+    char explanation[WEIR_EXPLANATION_SIZE];
 
     /* The time limit of the task or hook under way; WEIR_FOREVER: none. Written by the
      * worker, read by any thread. */

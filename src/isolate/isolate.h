@@ -41,7 +41,8 @@ struct weiri_isolated_result {
     int status;
     int signal;                          /* the signal that ended the task; else 0 */
     int exit_status;                     /* of a task that exited; else -1 */
-    char text[WEIRI_ISOLATED_TEXT_SIZE]; /* REFUSED and LOST: why; else "" */
+    char text[WEIRI_ISOLATED_TEXT_SIZE]; /* REFUSED and LOST: why; RETURNED: what the task
+                                            explained; else "" */
     int frame_count;                     /* of a panic or a crash; else 0 */
     void *frames[WEIRI_ISOLATED_FRAMES]; /* addresses in the task are addresses in the program */
 };
@@ -57,6 +58,10 @@ void weiri_isolated_run(const struct weiri_isolated_call *call,
 
 /* Fills a result for a task that did not begin because a system call failed; errno says why. */
 void weiri_isolated_refuse(struct weiri_isolated_result *ret_result, const char *system_call);
+
+/* Keeps what the result is to explain, cut to its size. For the function that runs in the task's
+ * process. */
+void weiri_isolated_explain(const char *text);
 
 /* Ends the task's process with a panic. For the function that runs in it. */
 _Noreturn void weiri_isolated_panic(const char *text);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* NSIG */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ static pid_t task_pid;
 static int task_pipe;
 static char crash_stack[CRASH_STACK_SIZE];
 static struct weiri_isolated_result crash;
+static char explanation[WEIRI_ISOLATED_TEXT_SIZE];
 
 /* Reports where the task crashed, and raises the signal again: it is not handled any more. */
 static void on_crash(int signal)
@@ -82,6 +84,11 @@ static void assert_is_task(void)
     }
 }
 
+void weiri_isolated_explain(const char *text)
+{
+    (void)snprintf(explanation, sizeof(explanation), "%s", text);
+}
+
 void weiri_isolated_panic(const char *text)
 {
     assert_is_task();
@@ -108,8 +115,9 @@ void weiri_task_main(int pipe, pid_t supervisor, const struct weiri_isolated_cal
     weiri_limits_set(pipe, call->isolation);
     int status = call->run(call->arg);
     assert_is_task();
-    const struct weiri_isolated_result result = {
+    struct weiri_isolated_result result = {
         .end = WEIRI_ISOLATED_RETURNED, .status = status, .exit_status = -1};
+    memcpy(result.text, explanation, sizeof(result.text));
     weiri_result_write(pipe, &result);
     _exit(0);
 }

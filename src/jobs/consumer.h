@@ -52,10 +52,10 @@ struct weiri_source {
 
 /* What a handler told of its run. */
 struct weiri_run_words {
-    int exit_status;  /* 0: none */
-    int signal;       /* 0: none */
-    int64_t retry_ns; /* 0: none */
-    char reason[WEIR_REASON_SIZE];
+    int exit_status;                    /* 0: none */
+    int signal;                         /* 0: none */
+    int64_t retry_ns;                   /* 0: none */
+    char reason[WEIR_EXPLANATION_SIZE]; /* the explanation of the run */
     char tail[WEIR_TAIL_SIZE];
 };
 

@@ -71,16 +71,19 @@ static int copy_reason(const struct weir_job *job, void *arg)
     return 0;
 }
 
-static void explain(const struct weir_job *job, int status, char *text, size_t size, void *arg)
+static int explain(weir_context *context, const struct weir_job *job, void *arg)
 {
-    struct scene *scene = arg;
-    CHECK_STRING(job->id, "1");
-    if (scene->runs < 3) {
-        memset(text, 'x', size - 1);
-        text[size - 1] = '\0';
-    } else if (scene->runs == 3) {
-        (void)snprintf(text, size, "exit status %d", status - WEIR_EUSER);
+    char text[WEIR_EXPLANATION_SIZE + 1];
+    int status = scene_count_run(context, job, arg);
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    if (job->attempts == 3) {
+        (void)snprintf(text, sizeof(text), "exit status %d", status - WEIR_EUSER);
     }
+    if (job->attempts < 4) {
+        CHECK_STATUS(weir_context_explain(context, text), WEIR_OK);
+    }
+    return status;
 }
 
 TEST(explained, "a failed job's reason is what the user says of the status, or names its number")
@@ -92,9 +95,8 @@ TEST(explained, "a failed job's reason is what the user says of the status, or n
         for (int i = 0; i < 32; i++) {
             scene.statuses[i] = WEIR_EUSER + 5;
         }
-        struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
+        struct weir_consumer_options options = scene_options_of(&scene, explain);
         options.retry.attempts = attempts;
-        options.explain = explain;
         scene_start(&scene, &options);
         scene_wait_for_end(&scene);
         char reason[WEIR_REASON_SIZE];

@@ -50,9 +50,9 @@ static int describe(weir_context *context, const struct weir_job *job, void *arg
 {
     (void)scene_count_run(context, job, arg);
     struct weir_run_details details = {0};
-    details.reason = "replaced";
+    CHECK_STATUS(weir_context_explain(context, "replaced"), WEIR_OK);
     CHECK_STATUS(weir_job_describe(context, &details), WEIR_OK);
-    details.reason = "the disk of the other side is full";
+    CHECK_STATUS(weir_context_explain(context, "the disk of the other side is full"), WEIR_OK);
     details.tail = output;
     details.tail_size = sizeof(output);
     details.exit_status = 9;
@@ -152,10 +152,9 @@ TEST(attempt, "a run's context tells which attempt it is; a success has no reaso
 
 static int tell_result(weir_context *context, const struct weir_job *job, void *arg)
 {
-    struct weir_run_details details = {0};
     int status = scene_count_run(context, job, arg);
-    details.reason = status == WEIR_OK ? "2 pages" : "no paper";
-    CHECK_STATUS(weir_job_describe(context, &details), WEIR_OK);
+    CHECK_STATUS(weir_context_explain(context, status == WEIR_OK ? "2 pages" : "no paper"),
+                 WEIR_OK);
     return status;
 }
 

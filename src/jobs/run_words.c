@@ -52,8 +52,6 @@ enum weir_status weir_job_describe(weir_context *context, const struct weir_run_
     words->exit_status = details->exit_status;
     words->signal = details->signal;
     words->retry_ns = details->retry_ns;
-    (void)snprintf(words->reason, sizeof(words->reason), "%s",
-                   details->reason == NULL ? "" : details->reason);
     keep_tail(words->tail, details->tail, details->tail_size);
     return WEIR_OK;
 }
@@ -84,15 +82,11 @@ enum weir_status weir_job_progress(weir_context *context, int32_t percent)
 const char *weiri_run_words_reason(const struct weiri_task *task, int status,
                                    char reason[WEIR_REASON_SIZE])
 {
-    const struct weir_consumer_options *options = &task->consumer->options;
     const struct weir_job *job = &task->reservation->job;
     int prefix = snprintf(reason, WEIR_REASON_SIZE, "attempt %" PRIu32 ": ", job->attempts);
     char *why = reason + prefix;
     size_t size = WEIR_REASON_SIZE - (size_t)prefix;
     (void)snprintf(why, size, "%.*s", (int)size - 1, task->words.reason);
-    if (why[0] == '\0' && status >= WEIR_EUSER && options->explain != NULL) {
-        options->explain(job, status, why, size, options->arg);
-    }
     if (why[0] == '\0') {
         (void)snprintf(why, size, "%s (status %d)", weir_status_text(status), status);
     }

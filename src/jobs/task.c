@@ -3,6 +3,8 @@
 /* One job on a worker: it runs, is settled while the next is reserved, and is reported. */
 #include <weir/envelope.h>
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -50,9 +52,9 @@ static int end(weir_context *context, weir_envelope *envelope, int status, void 
 {
     struct weiri_task *task = payload;
     weir_consumer *consumer = task->consumer;
-    (void)context;
     (void)envelope;
     (void)status;
+    memcpy(task->words.reason, context->explanation, sizeof(task->words.reason));
     weiri_mutex_lock(&consumer->mutex);
     while (task->is_being_canceled) {
         weiri_cond_wait(&consumer->changed);

@@ -3,6 +3,8 @@
 /* What a task of a pool finds in its context. */
 
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <weir/lifecycle.h>
 
@@ -179,4 +181,68 @@ TEST(worker, "no two workers have one number, and none is past the largest count
     CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
     check_numbers(pool, WORKERS, WORKERS);
     weir_pool_free(pool);
+}
+
+static char explained[2][WEIR_EXPLANATION_SIZE]; /* what the pool's function was told, by id */
+
+static void note_explanation(const struct weir_ended *ended, void *arg)
+{
+    (void)arg;
+    (void)snprintf(explained[weir_envelope_id(ended->envelope)], WEIR_EXPLANATION_SIZE, "%s",
+                   ended->explanation);
+}
+
+/* Fails with words twice, then succeeds without. */
+static int explain(weir_context *context, void *payload)
+{
+    const int *run = payload;
+    char text[2 * WEIR_EXPLANATION_SIZE];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    if (*run == 2) {
+        return WEIR_OK;
+    }
+    CHECK_STATUS(weir_context_explain(context, text), WEIR_OK);
+    if (*run == 0) {
+        CHECK_STATUS(weir_context_explain(context, "no paper"), WEIR_OK);
+    }
+    return WEIR_EUSER;
+}
+
+TEST(explained, "the pool's ended function is told what a run said of itself, also an isolated one")
+{
+    int run = 0;
+    const struct weir_isolation isolation = {0};
+    struct weir_pool_options options = {0};
+    weir_pool *pool;
+    weir_envelope *envelopes[2];
+    options.allocator = *test_allocator();
+    options.workers = 1;
+    options.ended = note_explanation;
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    for (uint64_t i = 0; i < 2; i++) {
+        struct weir_envelope_options one = {0};
+        one.allocator = *test_allocator();
+        one.id = i;
+        one.invoke = explain;
+        one.payload = &run;
+        one.isolation = i == 1 ? &isolation : NULL;
+        CHECK_STATUS(weir_envelope_new(&one, &envelopes[i], NULL), WEIR_OK);
+    }
+    for (run = 0; run < 3; run++) {
+        CHECK_STATUS(weir_pool_send_all(pool, envelopes, 2), WEIR_OK);
+        CHECK_STATUS(weir_pool_wait_idle(pool, WEIR_FOREVER), WEIR_OK);
+        for (int i = 0; i < 2; i++) {
+            size_t length = run == 0   ? strlen("no paper")
+                            : run == 1 ? WEIR_EXPLANATION_SIZE - 1
+                                       : 0;
+            CHECK_INT(strlen(explained[i]), ==, length);
+            CHECK(run != 0 || strcmp(explained[i], "no paper") == 0);
+        }
+    }
+    weir_pool_free(pool);
+    for (int i = 0; i < 2; i++) {
+        weir_envelope_unref(envelopes[i]);
+    }
 }

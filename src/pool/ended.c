@@ -90,7 +90,8 @@ void weiri_ended_drop_locked(weir_pool *pool, weir_envelope *envelope,
 
 /* Takes the envelope out of its list. Releases the mutex meanwhile. Another flight may begin and
  * end, and another thread tell of that, before this call returns. */
-static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOCKED
+static void tell_locked(weir_pool *pool, weir_envelope *envelope,
+                        const char *explanation) WEIRI_POOL_LOCKED
 {
     struct weir_ended ended = {
         .pool = pool,
@@ -99,6 +100,7 @@ static void tell_locked(weir_pool *pool, weir_envelope *envelope) WEIRI_POOL_LOC
         .status = envelope->ended_status,
         .runs = envelope->ended_runs,
         .dropped = envelope->dropped,
+        .explanation = explanation,
     };
     uint32_t count = envelope->untold;
     bool must_forget = envelope->must_forget;
@@ -153,7 +155,9 @@ void weiri_ended_leave_locked(weir_pool *pool, struct weiri_endings *endings)
 {
     weir_envelope *envelope;
     while ((envelope = first_of(endings)) != NULL) {
-        tell_locked(pool, envelope);
+        const char *explanation = envelope == endings->run ? endings->explanation : "";
+        endings->run = NULL; /* its end is the first */
+        tell_locked(pool, envelope, explanation);
     }
     weiri_list_remove(&endings->link);
 }

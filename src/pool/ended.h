@@ -22,10 +22,14 @@ struct weiri_endings {
     struct weiri_list envelopes;
     struct weiri_list link; /* in the pool's tellers, while a thread tells of these ends */
     uintptr_t thread;       /* that thread */
+    /* Of a worker: what it ran, and what that run said of itself. NULL: not a worker's. */
+    const weir_envelope *run;
+    const char *explanation;
 };
 
 static inline void weiri_endings_init(struct weiri_endings *endings)
 {
+    endings->run = NULL;
     weiri_list_init(&endings->envelopes);
 }
 

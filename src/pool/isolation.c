@@ -3,10 +3,14 @@
 /* Runs isolated tasks with src/isolate, and turns their results into statuses. */
 #include "pool/run.h"
 
+#include <string.h>
+
 #include "context/panic.h"
 #include "isolate/isolate.h"
 
-_Static_assert(WEIRI_ISOLATED_TEXT_SIZE == WEIRI_MESSAGE_SIZE, "no message is cut");
+_Static_assert(WEIRI_ISOLATED_TEXT_SIZE == WEIRI_MESSAGE_SIZE &&
+                   WEIRI_ISOLATED_TEXT_SIZE == WEIR_EXPLANATION_SIZE,
+               "no message is cut");
 
 static int invoke(void *arg)
 {
@@ -44,7 +48,10 @@ static int invoke_in_child(void *arg)
     weiri_context_describe(&context, from->envelope, from->attempt, from->due_ns);
     context.run_deadline_ns = from->run_deadline_ns;
     atomic_init(&context.deadline_ns, from->run_deadline_ns);
-    return weiri_guarded(&context, invoke, &context);
+    memcpy(context.explanation, from->explanation, sizeof(context.explanation));
+    int status = weiri_guarded(&context, invoke, &context);
+    weiri_isolated_explain(context.explanation);
+    return status;
 }
 
 /* A result that is no status of the task's: notes why, and returns the status of the run. */
@@ -79,7 +86,11 @@ static int invoke_isolated(weir_context *context)
     } else {
         weiri_isolated_refuse(&result, "timerfd_create");
     }
-    return result.end == WEIRI_ISOLATED_RETURNED ? result.status : note_result(context, &result);
+    if (result.end != WEIRI_ISOLATED_RETURNED) {
+        return note_result(context, &result);
+    }
+    memcpy(context->explanation, result.text, sizeof(context->explanation));
+    return result.status;
 }
 
 int weiri_invoke(weir_context *context)

@@ -67,6 +67,8 @@ static void work_locked(weir_pool *pool, struct weiri_worker *worker) WEIRI_POOL
         if (weiri_worker_take_locked(pool, worker)) {
             struct weiri_endings endings;
             weiri_endings_init(&endings);
+            endings.run = worker->envelope;
+            endings.explanation = worker->context.explanation;
             weiri_run_envelope_locked(pool, worker, &endings);
             weiri_ended_tell_locked(pool, &endings);
             worker->envelope = NULL;

@@ -41,6 +41,16 @@ ROW(weir_context_worker, context, null, WEIR_OK)
     return WEIR_OK;
 }
 
+ROW(weir_context_explain, context, null, WEIR_EINVAL)
+{
+    return weir_context_explain(NULL, "why");
+}
+
+ROW(weir_context_explain, text, null, WEIR_EINVAL)
+{
+    return weir_context_explain(w->context, NULL);
+}
+
 ROW(weir_context_due, context, null, WEIR_OK)
 {
     CHECK_INT(weir_context_due(NULL), ==, 0);

@@ -160,6 +160,8 @@ struct runs {
     void *arg;
 };
 
+#define RUNS_EXPLANATION "the handler's own words"
+
 static inline int runs_handle(weir_context *context, const struct weir_job *job, void *arg)
 {
     struct runs *runs = arg;
@@ -177,6 +179,7 @@ static inline int runs_handle(weir_context *context, const struct weir_job *job,
     }
     if (atomic_load(&runs->failures_left) > 0) {
         atomic_fetch_sub(&runs->failures_left, 1);
+        CHECK_STATUS(weir_context_explain(context, RUNS_EXPLANATION), WEIR_OK);
         return WEIR_EUSER;
     }
     return weir_context_check(context) == WEIR_OK ? runs->answer : WEIR_ECANCELED;
@@ -193,17 +196,6 @@ static inline void runs_after(const struct weir_job *job, enum weir_run_outcome 
     atomic_fetch_add(&runs->ends[outcome], 1);
 }
 
-#define RUNS_EXPLANATION "the handler's own words"
-
-static inline void runs_explain(const struct weir_job *job, int status, char *text, size_t size,
-                                void *arg)
-{
-    (void)job;
-    (void)arg;
-    CHECK_INT(status, ==, WEIR_EUSER);
-    (void)snprintf(text, size, "%s", RUNS_EXPLANATION);
-}
-
 static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *runs,
                                             uint32_t workers, uint32_t attempts_max,
                                             int64_t retry_ns, uint32_t flags)
@@ -213,7 +205,6 @@ static inline weir_consumer *place_consumer(weir_broker *broker, struct runs *ru
     struct weir_error error;
     options.handler = runs_handle;
     options.after_run = runs_after;
-    options.explain = runs_explain;
     options.arg = runs;
     options.workers = workers;
     options.retry.attempts = attempts_max;
