@@ -89,7 +89,7 @@ TEST(refuses_null, "no URL, and no place for the result, are refused; a message 
     weir_broker *broker = NULL;
     struct weir_error error;
     CHECK_STATUS(weir_broker_open(NULL, NULL, &broker, &error), WEIR_EINVAL);
-    CHECK(strstr(error.text, "no broker URL") != NULL);
+    CHECK(strstr(error.text, "url is NULL") != NULL);
     CHECK_STATUS(weir_broker_open("beanstalk://a,b", NULL, NULL, &error), WEIR_EINVAL);
     CHECK(strstr(error.text, "ret_broker is NULL") != NULL);
     CHECK_STATUS(weir_broker_open(NULL, NULL, NULL, NULL), WEIR_EINVAL);

@@ -16,7 +16,6 @@ struct plan_row {
 TEST(plans, "each statement walks the one index made for it, in order, without sorting")
 {
     static const struct plan_row rows[] = {
-        {WEIRI_SQL_PICK, "SEARCH jobs USING INDEX jobs_ready (tube=?)"},
         {WEIRI_SQL_DUE, "SEARCH jobs USING INDEX jobs_delayed (tube=? AND run_at<?)"},
         {WEIRI_SQL_EXPIRED, "SEARCH jobs USING INDEX jobs_reserved (tube=? AND lease<?)"},
         {WEIRI_SQL_FIRST_BURIED, "SEARCH jobs USING INDEX jobs_buried (tube=?)"},
@@ -101,6 +100,14 @@ static void expect_steps(enum weiri_sql which, const char *const *steps, size_t 
     CHECK_INT(sqlite3_step(statement), ==, SQLITE_DONE);
     CHECK_INT(sqlite3_finalize(statement), ==, SQLITE_OK);
     weir_broker_close(broker);
+}
+
+TEST(plan_of_pick, "the next job is the first of one index, and its key the one of another")
+{
+    static const char *const steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=?)",
+                                        "CORRELATED SCALAR SUBQUERY 1",
+                                        "SEARCH keys USING INDEX keys_job (job=?)"};
+    expect_steps(WEIRI_SQL_PICK, steps, 3);
 }
 
 TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")
