@@ -52,16 +52,21 @@ static enum weir_status check_interval(const struct weir_schedule *s, bool needs
                                        int64_t interval_ns, struct weir_error *ret_error)
 {
     bool is_cron = s->kind == WEIR_SCHEDULE_CRON;
-    const char *problem =
-        interval_ns != 0 && interval_ns != s->interval_ns ? "differs from that of the schedule"
-        : is_cron && s->cron == NULL  ? "is of no matter: cron is NULL, expected an expression"
-        : !is_cron && s->cron != NULL ? "stands beside cron: expected kind WEIR_SCHEDULE_CRON"
-        : needs_interval && !is_cron && s->interval_ns == 0 ? "is no interval: expected above 0"
-        : is_cron && s->interval_ns != 0                    ? "stands beside cron: expected 0"
-                                                            : NULL;
-    return problem == NULL ? WEIR_OK
-                           : weiri_fail(ret_error, WEIR_EINVAL, "interval_ns is %" PRId64 " and %s",
-                                        interval_ns != 0 ? interval_ns : s->interval_ns, problem);
+    if (interval_ns != 0 && interval_ns != s->interval_ns) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "interval_ns is %" PRId64 " and that of the schedule %" PRId64,
+                          interval_ns, s->interval_ns);
+    }
+    if (is_cron != (s->cron != NULL)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "cron is %s",
+                          is_cron ? "NULL: expected an expression beside kind WEIR_SCHEDULE_CRON"
+                                  : "set: expected kind WEIR_SCHEDULE_CRON");
+    }
+    if (is_cron == (s->interval_ns != 0) && (is_cron || needs_interval)) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "interval_ns is %" PRId64 ": expected %s",
+                          s->interval_ns, is_cron ? "0 beside cron" : "more than 0");
+    }
+    return WEIR_OK;
 }
 
 /* interval_ns of a cron plan is 0. */

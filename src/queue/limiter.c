@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "queue/limiter.h"
 
+#include <stdbool.h>
+
 #include "base/forked.h"
 #include "base/sync.h"
 #include "queue/key.h"
@@ -38,13 +40,18 @@ enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops, void *self
         weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    const char *missing = ops->when == NULL           ? "when"
-                          : ops->forget == NULL       ? "forget"
-                          : ops->num_requeues == NULL ? "num_requeues"
-                          : ops->destroy == NULL      ? "destroy"
-                                                      : NULL;
-    if (missing != NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "ops->%s is NULL: expected a function", missing);
+    const struct {
+        const char *name;
+        bool is_there;
+    } required[] = {{"when", ops->when != NULL},
+                    {"forget", ops->forget != NULL},
+                    {"num_requeues", ops->num_requeues != NULL},
+                    {"destroy", ops->destroy != NULL}};
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+        if (!required[i].is_there) {
+            return weiri_fail(ret_error, WEIR_EINVAL, "ops->%s is NULL: expected a function",
+                              required[i].name);
+        }
     }
     weir_limiter *limiter;
     enum weir_status status = weiri_limiter_make(ops, 0, allocator, &limiter, ret_error);

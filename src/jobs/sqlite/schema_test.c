@@ -106,7 +106,7 @@ TEST(plan_of_pick, "the next job is the first of one index, and its key the one 
 {
     static const char *const steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=?)",
                                         "CORRELATED SCALAR SUBQUERY 1",
-                                        "SEARCH keys USING INDEX keys_job (job=?)"};
+                                        "SEARCH keys USING COVERING INDEX keys_job (job=?)"};
     expect_steps(WEIRI_SQL_PICK, steps, 3);
 }
 
