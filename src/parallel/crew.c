@@ -244,7 +244,7 @@ int weir_parallelize(size_t workers, size_t pieces, weir_piece_fn *fn, void *arg
                      const struct weir_parallel_options *options)
 {
     struct weir_crew_options of_crew = {.workers = workers};
-    weir_crew *crew;
+    weir_crew *crew = NULL;
     int status = (int)weir_crew_new(&of_crew, &crew, NULL);
     if (status == WEIR_OK) {
         status = weir_crew_run(crew, pieces, fn, arg, options);
