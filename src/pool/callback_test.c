@@ -137,6 +137,9 @@ static void call_from_log(enum weir_log_level level, const char *message, void *
     CHECK(level != WEIR_LOG_ERROR && message != NULL);
     check_waits_refused(caller->pool);
     CHECK_STATUS(weir_pool_start(caller->pool), WEIR_ESTATE);
+    if (weir_pool_state(caller->pool) == WEIR_POOL_STATE_STOPPING) { /* else it would log too */
+        CHECK_STATUS(weir_pool_resize(caller->pool, 1), WEIR_OK);
+    }
     (void)atomic_fetch_add(&caller->calls, 1);
 }
 

@@ -93,8 +93,10 @@ void weiri_worker_main(void *arg)
         worker->thread_id = weiri_thread_current();
         work_locked(pool, worker);
         worker->thread_id = 0;
-        worker->has_left = true;
         weiri_pool_leave_locked(pool);
+        /* Not before the log function has returned: it may call what joins the threads that have
+         * left, and this is none yet. */
+        worker->has_left = true;
     }
     weiri_pool_unlock(pool);
 }
