@@ -9,7 +9,8 @@
 /* Makes one more record, whose number is the next one. There are never more records than workers
  * that the pool was given at most: a resize takes back those that were to leave before it makes
  * new ones, and waits for those that have left. */
-static enum weir_status add_record(weir_pool *pool) WEIRI_POOL_LOCKED
+static enum weir_status add_record(weir_pool *pool, struct weiri_worker **end,
+                                   uint32_t number) WEIRI_POOL_LOCKED
 {
     struct weiri_worker *worker = weiri_alloc_zero(&pool->options.allocator, 1, sizeof(*worker));
     if (worker == NULL) {
@@ -18,22 +19,24 @@ static enum weir_status add_record(weir_pool *pool) WEIRI_POOL_LOCKED
     worker->pool = pool;
     weiri_context_init(&worker->context, &pool->contexts);
     worker->context.thread = &worker->thread;
-    worker->context.worker = pool->workers == NULL ? 0 : pool->workers->context.worker + 1;
-    worker->next = pool->workers;
-    pool->workers = worker;
+    worker->context.worker = number;
+    *end = worker;
     return WEIR_OK;
 }
 
 enum weir_status weiri_workers_reserve_locked(weir_pool *pool, size_t count)
 {
     size_t found = 0;
-    for (struct weiri_worker *worker = pool->workers; worker != NULL; worker = worker->next) {
-        found += !worker->has_thread;
+    uint32_t number = 0;
+    struct weiri_worker **end = &pool->workers;
+    for (; *end != NULL; end = &(*end)->next) {
+        found += !(*end)->has_thread;
+        number++;
     }
     enum weir_status status = WEIR_OK;
-    while (found < count && status == WEIR_OK) {
-        status = add_record(pool);
-        found++;
+    for (; found < count && status == WEIR_OK; found++) {
+        status = add_record(pool, end, number++);
+        end = status == WEIR_OK ? &(*end)->next : end;
     }
     return status;
 }
