@@ -94,6 +94,14 @@ static int put_off(struct handler *handler, int why)
     return WEIR_EAGAIN;
 }
 
+/* The program is gone. The consumer ends before any run of its jobs does: jobs that were begun
+ * meanwhile are given back, and do not count as failed. */
+static int give_up(const struct handler *handler)
+{
+    (void)weir_consumer_end(handler->consumer, WEIR_END_FINISH, 0, NULL);
+    return WEIR_ECANCELED;
+}
+
 /* Handles a program that could not be started. If it never can be, no more jobs are taken. */
 static int refuse_start(struct handler *handler, const struct weir_job *job, int why)
 {
@@ -106,12 +114,12 @@ static int refuse_start(struct handler *handler, const struct weir_job *job, int
         return WEIR_EIO;
     }
     int expected = 0;
+    int status = give_up(handler);
     if (atomic_compare_exchange_strong(&handler->broken, &expected, why)) {
         (void)report(0, "%s: cannot be run: %s; stopping", quote(handler->path).text,
                      strerror(why));
-        (void)weir_consumer_end(handler->consumer, WEIR_END_FINISH, 0, NULL);
     }
-    return WEIR_ECANCELED;
+    return status;
 }
 
 /* Tells how the program ended, for the job's reason and history. */

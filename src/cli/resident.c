@@ -333,7 +333,8 @@ int resident_run(struct residents *residents, const struct child_request *reques
 void residents_end(struct residents *residents, int64_t grace_ns)
 {
     weir_clock *clock = weir_clock_monotonic();
-    int64_t until = weir_clock_now(clock) + grace_ns;
+    int64_t now_ns = weir_clock_now(clock);
+    int64_t until = grace_ns < INT64_MAX - now_ns ? now_ns + grace_ns : INT64_MAX;
     for (struct resident *i = residents->idle; i != NULL; i = i->next) {
         pipe_close(&i->input);
     }

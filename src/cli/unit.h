@@ -12,7 +12,7 @@
 #include "cli/worker.h"
 
 /* The consumers of a set-up that runs. A change of one is the end of its unit and the start of
- * another: the old one drains first, so that their jobs at once do not add up. */
+ * another: the old one finishes first, so that their jobs at once do not add up. */
 
 struct unit {
     struct unit *next;
