@@ -22,6 +22,7 @@ enum weir_status weiri_fail(struct weir_error *ret_error, enum weir_status statu
     if (ret_error == NULL) {
         return status;
     }
+    weiri_error_clear(ret_error);
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(ret_error->text, sizeof(ret_error->text), format, arguments);

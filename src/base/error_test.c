@@ -42,7 +42,10 @@ TEST(one_line, "control characters are not printed, and a long text is cut")
     char large[2 * sizeof(error.text)];
     memset(large, 'x', sizeof(large) - 1);
     large[sizeof(large) - 1] = '\0';
+    error.offset = 7;
+    error.length = 8;
     CHECK_STATUS(weiri_fail(&error, WEIR_EIO, "%s", "a\nb\x7f\x1b"), WEIR_EIO);
+    CHECK_INT(error.offset + error.length, ==, 0);
     CHECK_STRING(error.text, "a?b??");
     CHECK_STATUS(weiri_fail(&error, WEIR_EIO, "%s", large), WEIR_EIO);
     CHECK_INT(strlen(error.text), ==, sizeof(error.text) - 1);

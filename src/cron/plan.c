@@ -28,15 +28,14 @@ static enum weir_status check_schedule(const struct weir_schedule *s, struct wei
         int64_t most;
         enum weir_status refusal;
     } members[] = {
-        {"kind", s->kind, WEIR_SCHEDULE_CRON, WEIR_EINVAL},
-        {"first", s->first, WEIR_FIRST_AT, WEIR_EINVAL},
-        {"missed", s->missed, WEIR_FIRING_ALL, WEIR_EINVAL},
-        {"overlap", s->overlap, WEIR_FIRING_ALL, WEIR_EINVAL},
-        {"interval_ns", s->interval_ns, INT64_MAX, WEIR_ERANGE},
-        {"first_at_ns", s->first_at_ns, INT64_MAX, WEIR_ERANGE},
-        {"tolerance_ns", s->tolerance_ns, INT64_MAX, WEIR_ERANGE},
-        {"slack_ns", s->slack_ns, INT64_MAX, WEIR_ERANGE},
-        {"catch_up_max", (int64_t)s->catch_up_max, WEIR_CATCH_UP_LIMIT, WEIR_ERANGE},
+        {"schedule.kind", s->kind, WEIR_SCHEDULE_CRON, WEIR_EINVAL},
+        {"schedule.first", s->first, WEIR_FIRST_AT, WEIR_EINVAL},
+        {"schedule.missed", s->missed, WEIR_FIRING_ALL, WEIR_EINVAL},
+        {"schedule.overlap", s->overlap, WEIR_FIRING_ALL, WEIR_EINVAL},
+        {"schedule.interval_ns", s->interval_ns, INT64_MAX, WEIR_ERANGE},
+        {"schedule.first_at_ns", s->first_at_ns, INT64_MAX, WEIR_ERANGE},
+        {"schedule.tolerance_ns", s->tolerance_ns, INT64_MAX, WEIR_ERANGE},
+        {"schedule.slack_ns", s->slack_ns, INT64_MAX, WEIR_ERANGE},
     };
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         if (weiri_check_number(members[i].name, members[i].value, 0, members[i].most, ret_error) !=
@@ -44,7 +43,11 @@ static enum weir_status check_schedule(const struct weir_schedule *s, struct wei
             return members[i].refusal;
         }
     }
-    return WEIR_OK;
+    return s->catch_up_max <= WEIR_CATCH_UP_LIMIT
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_ERANGE,
+                            "schedule.catch_up_max is %zu: expected at most %d", s->catch_up_max,
+                            WEIR_CATCH_UP_LIMIT);
 }
 
 /* Whether the interval, of schedule and envelope, and the expression go together. */
@@ -104,8 +107,8 @@ enum weir_status weiri_plan_init(struct weiri_plan *plan, const struct weir_sche
                           "deadline_ns is %" PRId64 ": expected at most interval_ns, %" PRId64,
                           deadline_ns, s.interval_ns);
     }
-    if (s.interval_ns != 0 &&
-        weiri_check_number("slack_ns", s.slack_ns, 0, s.interval_ns, ret_error) != WEIR_OK) {
+    if (s.interval_ns != 0 && weiri_check_number("schedule.slack_ns", s.slack_ns, 0, s.interval_ns,
+                                                 ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
     }
     int64_t tolerance_ns = s.tolerance_ns == 0 ? TOLERANCE_DEFAULT : s.tolerance_ns;

@@ -23,10 +23,12 @@ _Static_assert(sizeof(struct weiri_isolated_result) <= PIPE_BUF, "it is written 
 enum weir_status weiri_isolation_check(const struct weir_isolation *isolation,
                                        struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_check_flags(isolation->flags, WEIR_ISOLATION_CORE, ret_error);
-    return status == WEIR_OK ? weiri_check_number("cpu_limit_ns", isolation->cpu_limit_ns, 0,
-                                                  INT64_MAX, ret_error)
-                             : status;
+    if ((isolation->flags & ~(uint32_t)WEIR_ISOLATION_CORE) != 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "isolation.flags is 0x%x: expected 0 or 0x%x",
+                          (unsigned)isolation->flags, (unsigned)WEIR_ISOLATION_CORE);
+    }
+    return weiri_check_number("isolation.cpu_limit_ns", isolation->cpu_limit_ns, 0, INT64_MAX,
+                              ret_error);
 }
 
 /* In the supervisor and the task no lock of the program's may be taken: other threads may have held

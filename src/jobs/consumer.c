@@ -136,7 +136,7 @@ static void release(weir_consumer *consumer)
     weiri_release(&memory, consumer, sizeof(*consumer));
 }
 
-static enum weir_status init_parts(weir_consumer *consumer)
+static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *ret_error)
 {
     size_t slots = consumer->options.workers;
     consumer->touches = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touches));
@@ -158,7 +158,7 @@ static enum weir_status init_parts(weir_consumer *consumer)
     options.stamp_count = consumer->options.stamp_count;
     options.metrics = consumer->options.metrics;
     options.name = consumer->options.name;
-    return weir_pool_new(&options, &consumer->pool, NULL);
+    return weir_pool_new(&options, &consumer->pool, ret_error);
 }
 
 /* The time between two beginnings at a rate; 0: none. */
@@ -221,11 +221,10 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     weiri_mutex_init(&consumer->mutex);
     weiri_cond_init(&consumer->notified, &consumer->mutex);
     weiri_cond_init(&consumer->changed, &consumer->mutex);
-    status = init_parts(consumer);
+    status = init_parts(consumer, ret_error);
     if (status != WEIR_OK) {
         release(consumer);
-        return weiri_fail(ret_error, status, "the consumer's pool: %s",
-                          weir_status_text((int)status));
+        return weiri_explain(ret_error, status);
     }
     set_sources(consumer, tube);
     weiri_broker_attach(broker);

@@ -227,6 +227,7 @@ enum weir_status weiri_store_repair(void *arg, struct weir_repair_counts *ret_co
     if (status == WEIR_ECORRUPT) {
         counts.orphans = 0;
         rebuilding.is_damaged = true;
+        weiri_error_clear(ret_error);
         status = change(&own, rebuild, &rebuilding, ret_error);
     }
     struct stretch stretch = {.counts = &counts, .count = 1};

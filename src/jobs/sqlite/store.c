@@ -170,6 +170,7 @@ static enum weir_status open_locked_file(struct weiri_store *store, bool must_ex
         status = open_connection(store, ret_error);
         if (status == WEIR_ENOSPACE && !is_new) {
             weiri_lock_file_release_reserve(&store->lock_file);
+            weiri_error_clear(ret_error);
             status = open_connection(store, ret_error);
         }
         if (status != WEIR_OK && is_new) {

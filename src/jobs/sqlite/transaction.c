@@ -216,6 +216,7 @@ static enum weir_status begin(weir_transaction *transaction, struct weir_error *
         if (code == SQLITE_OK) {
             transaction->is_open = true;
             store->changes_before = -1; /* SQLite counts no changes of the schema */
+            weiri_error_clear(ret_error);
             return WEIR_OK;
         }
         status = weiri_write_end(store, code, false, ret_error, &transaction->remark);
