@@ -145,8 +145,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *cons
  * reserves nothing more from then on. What is reserved and not begun is run by a drain; any other
  * mode gives it back as if it had not been reserved. A drain and a finish let running handlers go
  * on to their end; a stop and a termination, which are the same here, cancel their contexts. A
- * cluster whose Redis is away is told of ends for five seconds more; then these jobs are left to
- * run again, and the log names them.
+ * cluster whose Redis is away is told of ends for five seconds more after a drain or finish, and
+ * not after a stop; then these jobs are left to run again, and the log names them.
  *
  * With a timeout of 0 or less it returns once the end has begun. Else it waits as
  * weir_consumer_wait() does, with its errors, and not from after_run. Thread-safe; not
@@ -164,7 +164,7 @@ WEIR_API enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_e
  * WEIR_EINVAL, WEIR_EFORKED.
  *
  * A store that is full, locked by others for too long, or a lack of memory is waited for: tried
- * again with growing pauses of at most 5 s, and logged. So is damage in the store's file, unless
+ * again with growing pauses of at most 0.4 s, and logged. So is damage in the store's file, unless
  * WEIR_CONSUMER_UNTIL_EMPTY is set; indexes are repaired (weir/broker.h). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consumer,
                                                             int64_t timeout_ns,
