@@ -75,7 +75,7 @@ static uint64_t read_all(const struct weir_allocator *allocator, const char *byt
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct weir_allocator allocator;
-    WEIRI_ASSERT(weiri_allocator_init(&allocator, NULL) == WEIR_OK);
+    WEIRI_ASSERT(weiri_allocator_init(&allocator, NULL, NULL) == WEIR_OK);
     char *copy = malloc(size + 1); /* of its exact size, for the sanitizers to watch */
     WEIRI_ASSERT(copy != NULL);
     memcpy(copy, data, size);

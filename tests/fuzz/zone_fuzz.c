@@ -68,7 +68,7 @@ static void check_crons(struct weiri_zone *zone)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct weir_allocator memory;
-    WEIRI_ASSERT(weiri_allocator_init(&memory, NULL) == WEIR_OK);
+    WEIRI_ASSERT(weiri_allocator_init(&memory, NULL, NULL) == WEIR_OK);
     struct weiri_zone *zone = NULL;
     enum weir_status status = weiri_zone_decode(&memory, data, size, &zone);
     WEIRI_ASSERT((zone != NULL) == (status == WEIR_OK));
