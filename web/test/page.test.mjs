@@ -230,6 +230,7 @@ test("a job is put, looked at, and removed", async (t) => {
     await page.getByRole("dialog").getByRole("button", { name: "put" }).click();
     await page.getByText(/^put nightly\/report: job \d+/).waitFor();
     await page.getByRole("link", { name: "delayed 1" }).click();
+    await until(async () => (await page.locator(".list tbody tr a.id").count()) === 1); // of all its jobs before
     await page.locator(".list tbody tr a.id").click();
     await page.getByText('"from": "the page"').waitFor();
     await page.getByText(/^not before/).or(page.locator(".why p")).first().waitFor();
@@ -348,7 +349,7 @@ test("keys lead through the page", async (t) => {
     await page.locator("tr.chosen").waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(/#\/tube\/imports/);
-    await page.locator(".list tbody tr").first().waitFor();
+    await page.locator(".list tbody input").first().waitFor(); // jobs: the overview has a list as well
     await page.keyboard.press("j");
     await page.locator("tr.chosen").waitFor();
     await page.keyboard.press("x");
