@@ -21,9 +21,7 @@ static void tell_end(const struct weir_ended *ended, void *arg)
 
 static int post(weir_pool *pool, char *to)
 {
-    struct weir_envelope_options options = {0};
-    options.invoke = send_mail;
-    options.payload = to;
+    struct weir_envelope_options options = {.invoke = send_mail, .payload = to};
     options.retry.attempts = 5; /* again 5 ms later, then 10 ms, and so on */
     options.deadline_ns = WEIR_SECONDS(10);
     weir_envelope *envelope = NULL;
@@ -36,9 +34,7 @@ int main(void)
 {
     char anna[] = "anna";
     char bert[] = "bert";
-    struct weir_pool_options options = {0};
-    options.workers = 2;
-    options.ended = tell_end;
+    const struct weir_pool_options options = {.workers = 2, .ended = tell_end};
     weir_pool *pool = NULL;
     int failed = weir_pool_new(&options, &pool, NULL) || weir_pool_start(pool) ||
                  post(pool, anna) || post(pool, bert) ||
