@@ -6,15 +6,17 @@
 Usage: tools/check_includes.py
 
  - A room of src/ includes internal headers ("room/file.h") of itself and of the rooms below it, and public headers of
-   those rooms. The program (view, http, cli) includes no internal header but its own.
+   those rooms. The program (view, http, cli) includes no internal header but its own. In jobs the same holds of its
+   parts: core <- the back ends <- the public calls <- consume.
  - A public header includes public headers of its own room and below, and standard C; nothing of the system.
  - In the libraries only src/base calls threads, clocks and randomness of the system.
  - Unit tests beside their sources may also include the harness ("support/...").
  - src/base may include "support/explorer/...": where the schedule explorer takes its place (WEIRI_EXPLORER).
 """
+import posixpath
 import re
 
-from sources import BELOW as ROOMS_BELOW, PUBLIC, ROOT, Findings, files, read, without_comments
+from sources import BELOW as ROOMS_BELOW, PARTS, PUBLIC, ROOT, Findings, files, read, without_comments
 
 # The rooms of the program, which see all public headers.
 PROGRAM = {"view", "http", "cli"}
@@ -68,7 +70,10 @@ def check_source(path):
         findings.add(path, 1, f"src/{room} is no known room: add it to BELOW in tools/sources.py")
         return
     is_test = path.name.endswith("_test.c")
-    internal = BELOW[room] | {room} | ({"support"} if is_test else set())
+    folder = path.parent.relative_to("src").as_posix()
+    internal = PARTS[folder] | {folder} if folder in PARTS else BELOW[room] | {room}
+    if is_test:
+        internal |= {"support"} | (PARTS.keys() if room == "jobs" else set())
     public = set(PUBLIC) | {"libweir"} if room in PROGRAM else BELOW[room] | {room}
     text = read(path)
     for line, is_system, name in includes(text):
@@ -78,8 +83,8 @@ def check_source(path):
             findings.add(path, line, f'"{name}" is not named by its room')
         elif not is_system and room == "base" and name.startswith("support/explorer/"):
             continue
-        elif not is_system and name.split("/")[0] not in internal:
-            findings.add(path, line, f'room {room} may not include "{name}"')
+        elif not is_system and posixpath.dirname(name) not in internal:
+            findings.add(path, line, f'room {folder} may not include "{name}"')
         elif not is_system and not any((ROOT / top / name).is_file() for top in ("src", "tests")):
             findings.add(path, line, f'there is no "{name}"')
     if room not in {"base"} | PROGRAM and not is_test:

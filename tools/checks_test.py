@@ -24,6 +24,7 @@ FAULTS = [
     ("includes", "src/base/list.h", "top", '#include "queue/core.h"', 'room base may not include "queue/core.h"'),
     ("includes", "src/queue/core.c", "top", '#include "pool/pool.h"', 'room queue may not include "pool/pool.h"'),
     ("includes", "src/cli/main.c", "top", '#include "base/list.h"', 'room cli may not include "base/list.h"'),
+    ("includes", "src/jobs/core/state.c", "top", '#include "jobs/broker.h"', 'room jobs/core may not include "jobs/broker.h"'),
     ("includes", "src/pool/run.c", "top", "#include <weir/broker.h>", "is of room jobs"),
     ("includes", "src/pool/run.c", "top", '#include "flight.h"', "is not named by its room"),
     ("includes", "src/pool/run.c", "top", '#include "pool/none.h"', 'there is no "pool/none.h"'),

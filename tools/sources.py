@@ -27,6 +27,16 @@ BELOW = {
     "cli": {"http", "view"},
 }
 
+# The parts of jobs that have folders of their own, and what each may use besides itself; jobs is what lies in none.
+PARTS = {
+    "jobs/core": {"base", "cron"},
+    "jobs/redis": {"base", "jobs/core"},
+    "jobs/beanstalkd": {"base", "jobs/core", "jobs/redis"},
+    "jobs/sqlite": {"base", "cron", "jobs/core"},
+    "jobs": {"base", "cron", "jobs/core", "jobs/beanstalkd", "jobs/sqlite"},
+    "jobs/consume": {"base", "context", "pool", "jobs", "jobs/core"},
+}
+
 # The room that each public header belongs to.
 PUBLIC = {
     "base": {"allocator", "clock", "duration", "end", "error", "export", "key", "log", "retry", "status", "version"},

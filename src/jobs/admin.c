@@ -173,25 +173,6 @@ const char *weir_finding_level_name(enum weir_finding_level level)
     return "?";
 }
 
-bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_level level,
-                const char *subject, const char *advice, const char *format, ...)
-{
-    struct weir_error about;
-    struct weir_error text;
-    char line[sizeof(text.text)];
-    va_list values;
-    va_start(values, format);
-    (void)vsnprintf(line, sizeof(line), format, values);
-    va_end(values);
-    /* Without control characters, which a path may have. */
-    (void)weiri_fail(&about, WEIR_OK, "%s", subject);
-    (void)weiri_fail(&text, WEIR_OK, "%s", line);
-    const struct weir_finding finding = {
-        .name = name, .subject = about.text, .text = text.text, .advice = advice, .level = level};
-    check->is_over = check->is_over || check->fn(&finding, check->arg) != 0;
-    return !check->is_over;
-}
-
 enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn, void *arg,
                                    struct weir_error *ret_error)
 {

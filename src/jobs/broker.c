@@ -4,14 +4,12 @@
 #include "jobs/broker.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/random.h"
 #include "base/time.h"
 #include "jobs/beanstalkd/cluster.h"
 #include "jobs/sqlite/sqlite.h"
@@ -21,25 +19,6 @@
 #define KNOWN_FLAGS ((uint32_t)(WEIR_BROKER_EXISTING | WEIR_BROKER_READ_ONLY | WEIR_BROKER_SHARED))
 
 static const struct weiri_broker_ops *const backends[] = {&weiri_sqlite_ops, &weiri_beanstalkd_ops};
-
-void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
-                      const char *format, ...)
-{
-    if (config->log != NULL) {
-        char text[512];
-        va_list arguments;
-        va_start(arguments, format);
-        (void)vsnprintf(text, sizeof(text), format, arguments);
-        va_end(arguments);
-        config->log(level, text, config->log_arg);
-    }
-}
-
-int64_t weiri_retry_ns(uint32_t failures)
-{
-    int64_t pause = weiri_time_shift(WEIR_MS(50), failures - 1, WEIRI_RETRY_MAX_NS);
-    return pause - (int64_t)(weiri_random_seed() % (uint64_t)(pause / 4 + 1));
-}
 
 bool weiri_broker_is_ours(const weir_broker *broker)
 {

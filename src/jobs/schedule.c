@@ -1,13 +1,15 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* The public functions for schedules: each checks its arguments once, then calls the backend. */
-#include "jobs/schedule.h"
+#include <weir/job_schedule.h>
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/time.h"
+#include "jobs/broker.h"
+#include "jobs/core/firing.h"
 
 /* Each firing is a commit. */
 #define INTERVAL_MIN WEIR_MS(100)
@@ -16,21 +18,6 @@
 #define TOLERANCE_DEFAULT WEIR_SECONDS(60)
 #define CATCH_UP_DEFAULT 100
 #define KNOWN_FLAGS ((uint32_t)WEIR_SCHEDULE_NO_OVERLAP)
-
-enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, const char *cron,
-                                     const char *zone, struct weiri_plan *plan,
-                                     struct weir_error *ret_error)
-{
-    struct weir_cron_options options = {0};
-    plan->cron = NULL;
-    if (cron == NULL || cron[0] == '\0') {
-        return WEIR_OK;
-    }
-    options.allocator = *allocator;
-    options.zone = zone == NULL || zone[0] == '\0' ? NULL : zone;
-    options.flags = WEIR_CRON_SECONDS;
-    return weir_cron_new(cron, &options, &plan->cron, ret_error);
-}
 
 static enum weir_status check_name(const char *name, struct weir_error *ret_error)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "conformance/jobs/brokers.h"
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 
 static struct {
     struct place place;

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-/* Jobs of a tube of the SQLite store: src/jobs/state.c, and what row.c, put.c, keys.c and exchange.c
+/* Jobs of a tube of the SQLite store: src/jobs/core/state.c, and what row.c, put.c, keys.c and exchange.c
  * of src/jobs/sqlite make of it. A transaction is one step, since the lock file excludes. Workers are
  * processes: they reserve, touch, settle, come late, and are killed; one of them lives on. All jobs
  * have the same key, and a put while the job runs lets it be, or asks for one more run. An operator

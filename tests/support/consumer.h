@@ -4,7 +4,7 @@
 #define WEIR_TEST_CONSUMER_H
 
 #include "base/time.h"
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 #include "support/jobs.h"
 
 /* A consumer on a real store with the system's clocks, its handlers, and a record of their calls.

@@ -11,7 +11,7 @@
 #include "jobs/beanstalkd/cluster_options.h"
 #include "jobs/beanstalkd/connection.h"
 #include "jobs/beanstalkd/mac.h"
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 #include "jobs/redis/claims.h"
 
 /* All nodes of a broker, driven by poll() from one thread, the cluster's. Connections belong to

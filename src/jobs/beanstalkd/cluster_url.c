@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "jobs/beanstalkd/cluster_options.h"
-#include "jobs/number.h"
+#include "jobs/core/number.h"
 
 static const char names[] =
     "replicas, min_written, time_limit, late, lease, remember, claims, claims_away or "

@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 
 void weiri_conn_init(struct weiri_conn *conn, const struct weiri_conn_config *config)
 {

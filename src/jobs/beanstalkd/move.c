@@ -3,7 +3,7 @@
 /* A cluster as the source of a move. Each copy is reserved by its id on the node's control
  * connection, claimed, put into the target, confirmed and deleted. When the connection ends, its
  * node makes what was reserved ready again. */
-#include "jobs/move.h"
+#include "jobs/core/move.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 
 /* Claims in Redis: which consumer runs a job that has copies on several nodes. The key is
  * go-queue's (the lower-case hexadecimal MD5 of the whole body), so that its consumers and weir's

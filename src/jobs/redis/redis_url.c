@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "jobs/number.h"
+#include "jobs/core/number.h"
 
 static const struct {
     const char *prefix;

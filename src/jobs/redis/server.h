@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 #include "jobs/redis/redis_url.h"
 
 /* A connection to one Redis: made, greeted, and made anew after a failure. With sentinels a first

@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 
 /* Ends the leases of an earlier boot: their holders are gone, and their times are of no use. Called
  * by the open that is the only one to write, under the store's lock: two containers of a host may

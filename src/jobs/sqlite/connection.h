@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 #include "jobs/sqlite/statements.h"
 
 /* A connection to a store's file with its prepared statements. Used by one thread at a time. */

@@ -3,7 +3,7 @@
 #ifndef WEIRI_SQLITE_KEYS_H
 #define WEIRI_SQLITE_KEYS_H
 
-#include "jobs/duplicate.h"
+#include "jobs/core/duplicate.h"
 #include "jobs/sqlite/row.h"
 
 /* The keys of jobs, each unique in its tube. A row has the key from the put of its job until that

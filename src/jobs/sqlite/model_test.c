@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT */
 /* Random operations on a store and on a naive model of it (an array that is searched from end to
  * end), on a stepped clock. After each operation its results are compared, and every count, listing
- * and recount of the rows. The model's rules are written out here, not taken from jobs/state.c. */
+ * and recount of the rows. The model's rules are written out here, not taken from
+ * jobs/core/state.c. */
 #include "jobs/sqlite/store.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* A store as the source of a move: jobs are read in order of their numbers, some at a time, put
  * into the target one by one, and deleted in one transaction. */
-#include "jobs/move.h"
+#include "jobs/core/move.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
 #ifndef WEIRI_SQLITE_ROW_H
 #define WEIRI_SQLITE_ROW_H
 
+#include "jobs/core/state.h"
 #include "jobs/sqlite/store.h"
-#include "jobs/state.h"
 
-/* Changing jobs inside a transaction: a row's facts are read, jobs/state.h decides what an event
- * makes of them, and they are written back, while the tube's counts follow. All functions return
- * SQLite's codes. */
+/* Changing jobs inside a transaction: a row's facts are read, jobs/core/state.h decides what an
+ * event makes of them, and they are written back, while the tube's counts follow. All functions
+ * return SQLite's codes. */
 
 /* The reason of a job that was buried for its body, or is shown with a damaged one. */
 extern const char weiri_damage_reason[];

@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/firing.h"
-#include "jobs/schedule.h"
+#include "jobs/core/firing.h"
 #include "jobs/sqlite/body.h"
 #include "jobs/sqlite/commit.h"
 #include "jobs/sqlite/space.h"

@@ -10,7 +10,7 @@
 
 #include "base/list.h"
 #include "base/sync.h"
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 #include "jobs/sqlite/connection.h"
 #include "jobs/sqlite/lock_file.h"
 

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "jobs/broker.h"
 #include "jobs/sqlite/put.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"

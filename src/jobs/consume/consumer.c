@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
 /* A consumer's life cycle. */
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 
 #include <inttypes.h>
 #include <string.h>

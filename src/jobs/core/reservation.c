@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 
 /* The texts of a job; all but the first three may be NULL. */
 enum {

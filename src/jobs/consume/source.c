@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 /* Which tube of a consumer has the next turn, and how many runs may begin. */
 #include "base/time.h"
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 
 /* Runs that may begin at once: those of so much time. */
 #define BURST_NS WEIR_MS(10)

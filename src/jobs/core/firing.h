@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_JOBS_FIRING_H
-#define WEIRI_JOBS_FIRING_H
+#ifndef WEIRI_CORE_FIRING_H
+#define WEIRI_CORE_FIRING_H
 
 #include <stdint.h>
 
@@ -9,8 +9,16 @@
 
 #include "cron/plan.h"
 
-/* Which firings of a schedule put a job: plain functions of (plan, now), without clock, lock or
- * memory. Of a plan they use cron, interval_ns, tolerance_ns and catch_up_max. */
+/* Which firings of a schedule put a job: plain functions of (plan, now), without clock, lock or,
+ * but for the first, memory. Of a plan they use cron, interval_ns, tolerance_ns and catch_up_max.
+ */
+
+/* Fills in the plan of a schedule from an expression (NULL or "": a fixed rate) and a zone (the
+ * same: the system's). To be given back by weiri_plan_fini(). Errors: those of weir_cron_new(). */
+WEIR_NODISCARD enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator,
+                                                    const char *cron, const char *zone,
+                                                    struct weiri_plan *plan,
+                                                    struct weir_error *ret_error);
 
 /* What becomes of the firings up to now. */
 struct weiri_due {

@@ -7,7 +7,7 @@
 
 #include "base/panic.h"
 #include "base/time.h"
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 
 /* Its address is the key of the task in the context of its run. */
 static const char task_key;

@@ -1,8 +1,23 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/firing.h"
+#include "jobs/core/firing.h"
 
 #include "base/time.h"
+
+enum weir_status weiri_schedule_plan(const struct weir_allocator *allocator, const char *cron,
+                                     const char *zone, struct weiri_plan *plan,
+                                     struct weir_error *ret_error)
+{
+    struct weir_cron_options options = {0};
+    plan->cron = NULL;
+    if (cron == NULL || cron[0] == '\0') {
+        return WEIR_OK;
+    }
+    options.allocator = *allocator;
+    options.zone = zone == NULL || zone[0] == '\0' ? NULL : zone;
+    options.flags = WEIR_CRON_SECONDS;
+    return weir_cron_new(cron, &options, &plan->cron, ret_error);
+}
 
 const char *weir_missed_name(enum weir_missed missed)
 {

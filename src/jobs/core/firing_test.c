@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/firing.h"
+#include "jobs/core/firing.h"
 
 #include "support/harness.h"
 

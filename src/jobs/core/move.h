@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_JOBS_MOVE_H
-#define WEIRI_JOBS_MOVE_H
+#ifndef WEIRI_CORE_MOVE_H
+#define WEIRI_CORE_MOVE_H
 
 #include <weir/move.h>
 
-#include "jobs/broker.h"
+#include "jobs/core/backend.h"
 
 /* A move. The source's backend finds the jobs, gives each to the target, and deletes it. */
 struct weiri_move {

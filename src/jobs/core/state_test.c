@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#include "jobs/state.h"
+#include "jobs/core/state.h"
 
 #include "support/harness.h"
 

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_JOBS_NUMBER_H
-#define WEIRI_JOBS_NUMBER_H
+#ifndef WEIRI_CORE_NUMBER_H
+#define WEIRI_CORE_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include <weir/envelope.h>
 
 #include "base/time.h"
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 
 /* How long a worker waits for the answer to its job's end. */
 #define PATIENCE_NS WEIR_MS(100)

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_JOBS_DUPLICATE_H
-#define WEIRI_JOBS_DUPLICATE_H
+#ifndef WEIRI_CORE_DUPLICATE_H
+#define WEIRI_CORE_DUPLICATE_H
 
 #include <stdbool.h>
 

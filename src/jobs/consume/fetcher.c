@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/panic.h"
 #include "base/time.h"
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 
 /* The work of one pass of the fetcher's loop. */
 struct pass {

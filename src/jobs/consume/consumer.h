@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 the weir authors
  * SPDX-License-Identifier: MIT */
-#ifndef WEIRI_JOBS_CONSUMER_H
-#define WEIRI_JOBS_CONSUMER_H
+#ifndef WEIRI_CONSUME_CONSUMER_H
+#define WEIRI_CONSUME_CONSUMER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "base/park.h"
 #include "base/sync.h"
 #include "jobs/broker.h"
-#include "jobs/share.h"
+#include "jobs/consume/share.h"
 
 /* A consumer is a pool, a list of the jobs that it has reserved, and one more thread, the fetcher.
  *

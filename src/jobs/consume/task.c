@@ -11,7 +11,7 @@
 #include "base/retry.h"
 #include "base/time.h"
 #include "context/context.h"
-#include "jobs/consumer.h"
+#include "jobs/consume/consumer.h"
 
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
 #define START_RETRY_NS WEIR_SECONDS(1)

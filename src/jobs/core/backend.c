@@ -1,0 +1,48 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include "jobs/core/backend.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/time.h"
+
+void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
+                      const char *format, ...)
+{
+    if (config->log != NULL) {
+        char text[512];
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(text, sizeof(text), format, arguments);
+        va_end(arguments);
+        config->log(level, text, config->log_arg);
+    }
+}
+
+int64_t weiri_retry_ns(uint32_t failures)
+{
+    int64_t pause = weiri_time_shift(WEIR_MS(50), failures - 1, WEIRI_RETRY_MAX_NS);
+    return pause - (int64_t)(weiri_random_seed() % (uint64_t)(pause / 4 + 1));
+}
+
+bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_level level,
+                const char *subject, const char *advice, const char *format, ...)
+{
+    struct weir_error about;
+    struct weir_error text;
+    char line[sizeof(text.text)];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(line, sizeof(line), format, values);
+    va_end(values);
+    /* Without control characters, which a path may have. */
+    (void)weiri_fail(&about, WEIR_OK, "%s", subject);
+    (void)weiri_fail(&text, WEIR_OK, "%s", line);
+    const struct weir_finding finding = {
+        .name = name, .subject = about.text, .text = text.text, .advice = advice, .level = level};
+    check->is_over = check->is_over || check->fn(&finding, check->arg) != 0;
+    return !check->is_over;
+}

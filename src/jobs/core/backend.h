@@ -1,0 +1,304 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#ifndef WEIRI_CORE_BACKEND_H
+#define WEIRI_CORE_BACKEND_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <weir/admin.h>
+#include <weir/broker.h>
+#include <weir/consumer.h>
+#include <weir/job_schedule.h>
+#include <weir/policy.h>
+
+#include "base/boot.h"
+#include "base/list.h"
+#include "jobs/core/state.h"
+
+/* A backend is one const table of functions. The public calls check arguments and the process, so a
+ * backend sees only calls that make sense, from any thread of the process that opened it. */
+
+/* A struct weir_broker_options with its defaults filled in. */
+struct weiri_broker_config {
+    struct weir_allocator allocator;
+    weir_log_fn *log;
+    void *log_arg;
+    size_t body_size_max;
+    int64_t busy_ns;
+    uint32_t flags;
+    uint32_t durability; /* of an SQLite store: never the default */
+    /* Wall-clock time; tests step it. */
+    int64_t (*now)(void *arg);
+    void *now_arg;
+    int64_t (*lease_now)(void *arg); /* of now_arg, too */
+    char boot[WEIRI_BOOT_SIZE];
+};
+
+/* Between two tries of what failed, at most: of each server that is away, and of each worker whose
+ * job cannot be settled meanwhile. The job after an outage waits for one of each. */
+#define WEIRI_RETRY_MAX_NS WEIR_MS(400)
+/* How long a server may take to accept a connection. The system sends a request that was lost again
+ * after pauses that double: a host that was cut off would be found late. */
+#define WEIRI_CONNECT_MAX_NS WEIR_SECONDS(1)
+/* How long to wait after so many failures in a row: 50 ms, doubled up to the maximum. A quarter of
+ * it is at random, so that clients do not come back together. */
+int64_t weiri_retry_ns(uint32_t failures);
+/* Whether to tell of so many failures in a row: of the first, and ever less often. */
+static inline bool weiri_retry_is_told(uint32_t failures)
+{
+    return (failures & (failures - 1)) == 0;
+}
+
+/* A put. A run time that is not after the backend's now means at once. */
+struct weiri_put {
+    const char *tube;
+    const struct weir_body *bodies;
+    size_t count;
+    int64_t run_at_ns;
+    int64_t ttr_ns;
+    int32_t priority;
+    const char *headers; /* NULL: none */
+    const char *group;   /* NULL: none */
+    const char *key;     /* NULL: none */
+    int64_t key_ns;      /* throttle: how long the key stays at least */
+    enum weir_duplicate on_duplicate;
+    bool is_at_once; /* no run time was asked for: it is the wall time of the call */
+    /* Not NULL: one job, which another broker has, and none where this one has one of this origin
+     * and body; its id is the result then. A backend that cannot look for it puts it: claims tell
+     * the same. */
+    const char *origin;
+    bool *ret_was_there; /* with an origin */
+};
+
+struct weiri_move;
+struct weiri_plan;
+
+/* A schedule to be kept. Its options are checked, and have their defaults filled in: cron and zone
+ * are not NULL. */
+struct weiri_schedule_put {
+    struct weir_job_schedule_options options;
+    const struct weiri_plan *plan;
+};
+
+/* What an operator does with a schedule. */
+enum weiri_schedule_event {
+    WEIRI_SCHEDULE_REMOVE,
+    WEIRI_SCHEDULE_PAUSE,
+    WEIRI_SCHEDULE_RESUME,
+    WEIRI_SCHEDULE_RUN
+};
+
+/* An operator's event for jobs by id. */
+struct weiri_change {
+    enum weiri_job_event event; /* remove, kick or set aside */
+    const char *const *ids;
+    size_t count;
+    const char *reason; /* set aside; NULL: none */
+    const char *tube;   /* not NULL: instead of an event the jobs move to this tube */
+    /* Results, where the call succeeds: WEIR_OK, WEIR_ENOTFOUND, WEIR_EBUSY (reserved), WEIR_ESTATE
+     * (not in a state for the event), WEIR_EUNKNOWN (ret_error says more). */
+    enum weir_status *statuses;
+};
+
+/* A reserved job. One block of the broker's memory: weiri_reservation_free(). */
+struct weiri_reservation {
+    struct weiri_list link; /* its holder's */
+    struct weiri_list kept; /* the backend's */
+    struct weir_job job;
+    size_t size;    /* of the block */
+    int64_t number; /* the backend's: of the job */
+    void *backend;  /* what else the backend knows of it; NULL: nothing */
+    uint64_t token;
+    enum weir_status status; /* of a job that the backend buried: why */
+};
+
+/* What the history of a job keeps of a run that failed. */
+struct weiri_run_end {
+    enum weir_run_outcome outcome; /* 0: it keeps nothing of this run */
+    int status;                    /* the handler's */
+    int exit_status;               /* 0: none */
+    int signal;                    /* 0: none */
+    const char *tail;              /* NULL: none */
+};
+
+/* An event for a reservation. */
+struct weiri_settlement {
+    const struct weiri_reservation *reservation;
+    enum weiri_job_event event; /* touch, done, release, return or bury */
+    int64_t run_at_ns;          /* release, return; of a return the past means at once */
+    int progress;               /* touch: 1 + a percentage; 0: as it was */
+    const char *reason;         /* release and bury, and done of a job that is archived; NULL: as it
+                                   was */
+    struct weiri_run_end end;   /* release and bury */
+    enum weir_status status;    /* result: WEIR_OK or WEIR_ELEASELOST, which changed nothing */
+    /* Of settle(): called once, with no lock held, on a thread of the backend's. */
+    void (*done)(struct weiri_settlement *settlement);
+    struct weiri_list link; /* the backend's while the call lasts */
+};
+
+/* Settles some reservations, then makes others, in one transaction. */
+struct weiri_exchange {
+    const char *tube;
+    struct weiri_settlement *settlements;
+    size_t settlement_count;
+    size_t wanted;             /* 0: next_ns and is_empty are not determined */
+    uint32_t group_limit;      /* 0: none */
+    uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
+    bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
+    bool is_hasty;             /* a worker's: is_empty is not asked for over a network */
+    struct weiri_list *buried; /* NULL, or an empty list that receives the jobs which the backend
+                                  buried in this call, whether or not it succeeds, as reservations
+                                  without a body */
+
+    /* Results, where the call succeeds. */
+    struct weiri_list reserved; /* of struct weiri_reservation; at most wanted */
+    size_t reserved_count;
+    int64_t next_ns; /* wall time at which a job may become ready; WEIR_FOREVER: none known */
+    bool is_empty;   /* no job is delayed, ready or reserved */
+};
+
+/* A check of a broker, and who is told of its findings. */
+struct weiri_check {
+    weir_finding_fn *fn;
+    void *arg;
+    bool is_over; /* fn wants no more */
+};
+
+/* Tells of a finding; false: no more is wanted. */
+bool weiri_find(struct weiri_check *check, const char *name, enum weir_finding_level level,
+                const char *subject, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* A tube, and how often waits for it have been ended so far. */
+struct weiri_mark {
+    const char *tube;
+    uint32_t mark;
+};
+
+struct weiri_broker_ops {
+    const char *scheme;
+    bool has_keys; /* jobs may have keys, headers and groups */
+    enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
+                             void **ret_store, struct weir_error *ret_error);
+    void (*close)(void *store);
+
+    enum weir_status (*put)(void *store, const struct weiri_put *put, struct weir_job_id *ret_ids,
+                            struct weir_error *ret_error);
+    enum weir_status (*change)(void *store, const struct weiri_change *change,
+                               struct weir_error *ret_error);
+    enum weir_status (*kick)(void *store, const char *tube, size_t count, size_t *ret_count,
+                             struct weir_error *ret_error);
+    enum weir_status (*tubes)(void *store, const char *tube, weir_tube_fn *fn, void *arg,
+                              struct weir_error *ret_error);
+    enum weir_status (*peek)(void *store, const char *tube, enum weir_job_state state, size_t limit,
+                             weir_job_fn *fn, void *arg, struct weir_error *ret_error);
+    enum weir_status (*peek_id)(void *store, const char *id, weir_job_fn *fn, void *arg,
+                                struct weir_error *ret_error);
+
+    /* NULL: the backend has no servers. */
+    enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
+                              struct weir_error *ret_error);
+
+    /* Nothing of the tube is reserved for so long; WEIR_FOREVER: until it is resumed; 0: resumes.
+     */
+    enum weir_status (*pause)(void *store, const char *tube, int64_t duration_ns,
+                              struct weir_error *ret_error);
+    /* NULL: the backend cannot list jobs. */
+    enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
+                             void *arg, struct weir_error *ret_error);
+
+    /* NULL: the backend does not know. */
+    enum weir_status (*was_put)(void *store, const char *id, bool *ret_was_put,
+                                struct weir_error *ret_error);
+
+    /* NULL: the backend keeps no attempts. */
+    enum weir_status (*attempts)(void *store, const char *id, weir_attempt_fn *fn, void *arg,
+                                 struct weir_error *ret_error);
+
+    /* Schedules. NULL: the backend keeps none. WEIR_ENOTFOUND: there is none of the name. */
+    enum weir_status (*schedule_put)(void *store, const struct weiri_schedule_put *put,
+                                     struct weir_error *ret_error);
+    enum weir_status (*schedule_change)(void *store, const char *name,
+                                        enum weiri_schedule_event event, struct weir_job_id *ret_id,
+                                        struct weir_error *ret_error);
+    enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
+                                  void *arg, struct weir_error *ret_error);
+    /* Policies of tubes, checked and with defaults filled in. NULL: the backend keeps none. */
+    enum weir_status (*set_policy)(void *store, const char *tube,
+                                   const struct weir_tube_policy *policy,
+                                   struct weir_error *ret_error);
+    enum weir_status (*policy)(void *store, const char *tube, struct weir_tube_policy *ret_policy,
+                               struct weir_tube_policy_counts *ret_counts,
+                               struct weir_error *ret_error);
+    /* Tells of its findings with weiri_find(). */
+    enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
+    /* Copies the store to a new file. NULL: the backend has none. */
+    enum weir_status (*backup)(void *store, const char *path, struct weir_error *ret_error);
+
+    /* Maintenance. NULL: the backend has none. */
+    enum weir_status (*repair)(void *store, struct weir_repair_counts *ret_counts,
+                               struct weir_error *ret_error);
+    enum weir_status (*shrink)(void *store, uint64_t *ret_before, uint64_t *ret_after,
+                               struct weir_error *ret_error);
+
+    /* Moves jobs to another broker (jobs/core/move.h). */
+    enum weir_status (*move)(void *store, struct weiri_move *move, struct weir_error *ret_error);
+    /* How late a job may be found without being buried for it; 0, or no function: any time. */
+    int64_t (*late)(const void *store);
+
+    /* May be called again with the same struct after it failed: nothing has happened then, but that
+     * after WEIR_EIO nobody knows. */
+    enum weir_status (*exchange)(void *store, struct weiri_exchange *exchange,
+                                 struct weir_error *ret_error);
+
+    /* Begins a settlement, and returns; its status may also be WEIR_EUNAVAILABLE: nothing has
+     * happened, and it may be begun again. It and what it points to stay until its done() is
+     * called. NULL: exchange() settles, in one transaction with what it reserves; else it has no
+     * settlements. */
+    void (*settle)(void *store, struct weiri_settlement *settlement);
+
+    /* The holder of a reservation that is_keeping keeps it no longer, and may free it. Until then
+     * no exchange of this store takes it for ended, whatever the wall clock says: it is touched. */
+    void (*let_go)(void *store, struct weiri_reservation *reservation);
+
+    /* Sleeping for jobs: take a mark of each tube, look (exchange), wait with the marks. A commit
+     * in between that makes a job of one of the tubes ready, or due earlier than all others, ends
+     * the wait at once. There are 1 to WEIR_CONSUMER_TUBES_MAX marks. limit_ns is a reading of
+     * weiri_monotonic_now(). Returns false when the limit has passed. */
+    uint32_t (*mark)(void *store, const char *tube);
+    bool (*wait)(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
+    /* While is_watching was told more often than not, a commit that leaves the tube empty ends
+     * waits as well. */
+    void (*watch_empty)(void *store, const char *tube, bool is_watching);
+    /* Ends all waits for the tube. */
+    void (*wake)(void *store, const char *tube);
+};
+
+struct weir_broker {
+    /* Immutable. */
+    const struct weiri_broker_ops *ops;
+    void *store;
+    pid_t pid;
+    struct weiri_broker_config config;
+
+    atomic_size_t uses; /* how many producers, consumers and transactions it has */
+};
+
+void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
+                      const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Makes a reservation of a job with room for a body; NULL for lack of memory. ret_body is where to
+ * write it. The job's texts are copied. */
+struct weiri_reservation *weiri_reservation_new(const struct weir_allocator *allocator,
+                                                const struct weir_job *job, size_t body_size,
+                                                void **ret_body);
+void weiri_reservation_free(const struct weir_allocator *allocator,
+                            struct weiri_reservation *reservation);
+/* Frees all of a list, which is empty then. */
+void weiri_reservations_free(const struct weir_allocator *allocator, struct weiri_list *list);
+
+#endif
