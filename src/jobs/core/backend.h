@@ -179,6 +179,15 @@ struct weiri_mark {
     uint32_t mark;
 };
 
+/* What a program does with a transaction of its own connection. */
+enum weiri_transaction_step {
+    WEIRI_TRANSACTION_BEGIN,
+    WEIRI_TRANSACTION_CHECK, /* WEIR_ESTATE: there is none */
+    WEIRI_TRANSACTION_PUT,   /* all jobs, or none */
+    WEIRI_TRANSACTION_COMMIT,
+    WEIRI_TRANSACTION_ROLLBACK
+};
+
 struct weiri_broker_ops {
     const char *scheme;
     bool has_keys; /* jobs may have keys, headers and groups */
@@ -238,6 +247,14 @@ struct weiri_broker_ops {
     enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
     /* Copies the store to a new file. NULL: the backend has none. */
     enum weir_status (*backup)(void *store, const char *path, struct weir_error *ret_error);
+
+    /* Jobs in transactions of the program. NULL: the backend has none. */
+    enum weir_status (*transaction_open)(void *store, void *connection, void **ret_transaction,
+                                         struct weir_error *ret_error);
+    enum weir_status (*transaction_step)(void *transaction, enum weiri_transaction_step step,
+                                         const struct weiri_put *put, struct weir_job_id *ret_ids,
+                                         struct weir_error *ret_error);
+    void (*transaction_close)(void *transaction);
 
     /* Maintenance. NULL: the backend has none. */
     enum weir_status (*repair)(void *store, struct weir_repair_counts *ret_counts,

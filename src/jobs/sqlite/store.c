@@ -25,6 +25,7 @@
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/stamp.h"
+#include "jobs/sqlite/transaction.h"
 #include "jobs/sqlite/write.h"
 
 const struct weiri_broker_ops weiri_sqlite_ops = {
@@ -52,6 +53,9 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .backup = weiri_store_backup,
     .repair = weiri_store_repair,
     .shrink = weiri_store_shrink,
+    .transaction_open = weiri_transaction_open,
+    .transaction_step = weiri_transaction_step,
+    .transaction_close = weiri_transaction_close,
     .exchange = weiri_store_exchange,
     .let_go = weiri_store_let_go,
     .mark = weiri_store_mark,

@@ -6,7 +6,7 @@
  * other by the lock file, as two processes do. Another connection, of weir's, does what would need
  * another busy handler than the program's: it looks whether another program writes, and makes the
  * checkpoints. */
-#include <weir/transaction.h>
+#include "jobs/sqlite/transaction.h"
 
 #include <poll.h>
 #include <sys/stat.h>
@@ -14,16 +14,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "jobs/broker.h"
 #include "jobs/sqlite/put.h"
 #include "jobs/sqlite/result.h"
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/space.h"
-#include "jobs/sqlite/sqlite.h"
+#include "jobs/sqlite/store.h"
 #include "jobs/sqlite/write.h"
 
-struct weir_transaction {
-    weir_broker *broker;
+struct transaction {
     struct weiri_store store;     /* its writer is the program's connection */
     struct weiri_connection weir; /* the other connection */
     int64_t schema;               /* SQLite's number of the schema that was checked last */
@@ -58,28 +56,14 @@ static enum weir_status check_connection(sqlite3 *db, const struct weiri_store *
                             "the connection has an open transaction: expected none");
 }
 
-static enum weir_status check_broker(weir_broker *broker, struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK && broker->ops != &weiri_sqlite_ops) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no transactions");
-    }
-    if (status == WEIR_OK && (broker->config.flags & WEIR_BROKER_SHARED) == 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL,
-                          "the broker is not shared: expected sqlite:PATH?shared=1, or "
-                          "WEIR_BROKER_SHARED");
-    }
-    return status;
-}
-
-static void close_weir(weir_transaction *transaction)
+static void close_weir(struct transaction *transaction)
 {
     weiri_connection_finalize(&transaction->store.writer);
     weiri_connection_close(&transaction->weir, false);
 }
 
 /* Checks that nothing of the program's is on weir's tables, where the schema has changed. */
-static enum weir_status check_schema(weir_transaction *transaction, struct weir_error *ret_error)
+static enum weir_status check_schema(struct transaction *transaction, struct weir_error *ret_error)
 {
     struct weiri_store *store = &transaction->store;
     sqlite3 *db = store->writer.db;
@@ -97,7 +81,7 @@ static enum weir_status check_schema(weir_transaction *transaction, struct weir_
 }
 
 /* Under the store's lock. */
-static enum weir_status prepare(weir_transaction *transaction, struct weir_error *ret_error)
+static enum weir_status prepare(struct transaction *transaction, struct weir_error *ret_error)
 {
     struct weiri_store *store = &transaction->store;
     sqlite3 *db = store->writer.db;
@@ -120,7 +104,7 @@ static enum weir_status prepare(weir_transaction *transaction, struct weir_error
     return status;
 }
 
-static enum weir_status open_parts(weir_transaction *transaction, struct weir_error *ret_error)
+static enum weir_status open_parts(struct transaction *transaction, struct weir_error *ret_error)
 {
     struct weiri_store *store = &transaction->store;
     int error = weiri_lock_file_open(&store->lock_file, store->lock_path);
@@ -138,31 +122,28 @@ static enum weir_status open_parts(weir_transaction *transaction, struct weir_er
     return status;
 }
 
-enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *connection,
-                                      weir_transaction **ret_transaction,
-                                      struct weir_error *ret_error)
+enum weir_status weiri_transaction_open(void *broker_store, void *connection,
+                                        void **ret_transaction, struct weir_error *ret_error)
 {
-    if (connection == NULL || ret_transaction == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL",
-                          connection == NULL ? "connection" : "ret_transaction");
+    const struct weiri_store *parent = broker_store;
+    if ((parent->config->flags & WEIR_BROKER_SHARED) == 0) {
+        return weiri_fail(ret_error, WEIR_EINVAL,
+                          "the broker is not shared: expected sqlite:PATH?shared=1, or "
+                          "WEIR_BROKER_SHARED");
     }
-    enum weir_status status = check_broker(broker, ret_error);
-    if (status == WEIR_OK) {
-        status = check_connection(connection, broker->store, ret_error);
-    }
+    enum weir_status status = check_connection(connection, parent, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    const struct weir_allocator *allocator = &broker->config.allocator;
-    weir_transaction *transaction = weiri_alloc_zero(allocator, 1, sizeof(*transaction));
+    const struct weir_allocator *allocator = &parent->config->allocator;
+    struct transaction *transaction = weiri_alloc_zero(allocator, 1, sizeof(*transaction));
     if (transaction == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     struct weiri_store *store = &transaction->store;
-    transaction->broker = broker;
-    store->config = &broker->config;
+    store->config = parent->config;
     store->writer.db = connection;
-    status = weiri_store_init(store, ((const struct weiri_store *)broker->store)->path, ret_error);
+    status = weiri_store_init(store, parent->path, ret_error);
     if (status == WEIR_OK) {
         status = open_parts(transaction, ret_error);
         if (status != WEIR_OK) {
@@ -173,20 +154,12 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
         weiri_release(allocator, transaction, sizeof(*transaction));
         return status;
     }
-    weiri_broker_attach(broker);
     *ret_transaction = transaction;
     return WEIR_OK;
 }
 
-static enum weir_status enter(const weir_transaction *transaction, struct weir_error *ret_error)
-{
-    weiri_error_clear(ret_error);
-    return transaction == NULL ? weiri_fail(ret_error, WEIR_EINVAL, "transaction is NULL")
-                               : weiri_broker_enter(transaction->broker, true, ret_error);
-}
-
 /* Ends what the lock was taken for. */
-static void leave(weir_transaction *transaction)
+static void leave(struct transaction *transaction)
 {
     transaction->is_open = false;
     weiri_lock_file_unlock(&transaction->store.lock_file);
@@ -195,7 +168,7 @@ static void leave(weir_transaction *transaction)
 /* SQLITE_BUSY: another program writes. That is found on weir's connection, which does not wait, and
  * at once let go. Only where another one comes in between, the program's busy handler waits under
  * the store's lock. */
-static int try_begin(weir_transaction *transaction)
+static int try_begin(struct transaction *transaction)
 {
     (void)sqlite3_busy_timeout(transaction->weir.db, 0);
     int code = weiri_sql_run(&transaction->weir, WEIRI_SQL_BEGIN, NULL, 0);
@@ -207,7 +180,7 @@ static int try_begin(weir_transaction *transaction)
 
 /* Begins under the store's lock, which is released while another program writes, since that may
  * take long: until the broker's time limit. */
-static enum weir_status begin(weir_transaction *transaction, struct weir_error *ret_error)
+static enum weir_status begin(struct transaction *transaction, struct weir_error *ret_error)
 {
     struct weiri_store *store = &transaction->store;
     int64_t limit = weiri_write_limit(store);
@@ -230,12 +203,8 @@ static enum weir_status begin(weir_transaction *transaction, struct weir_error *
     return status;
 }
 
-enum weir_status weir_transaction_begin(weir_transaction *transaction, struct weir_error *ret_error)
+static enum weir_status begin_step(struct transaction *transaction, struct weir_error *ret_error)
 {
-    enum weir_status status = enter(transaction, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
     struct weiri_store *store = &transaction->store;
     if (transaction->is_open || sqlite3_get_autocommit(store->writer.db) == 0) {
         return weiri_fail(ret_error, WEIR_ESTATE,
@@ -246,13 +215,13 @@ enum weir_status weir_transaction_begin(weir_transaction *transaction, struct we
     }
     transaction->remark = (struct weiri_remark){.after = NULL};
     store->must_flush = false;
-    status = begin(transaction, ret_error);
+    enum weir_status status = begin(transaction, ret_error);
     weiri_write_say(store, &transaction->remark);
     return status;
 }
 
 /* Whether SQLite or the program ended the transaction. */
-static enum weir_status check_open(const weir_transaction *transaction,
+static enum weir_status check_open(const struct transaction *transaction,
                                    struct weir_error *ret_error)
 {
     if (!transaction->is_open) {
@@ -299,58 +268,45 @@ static int put_in_savepoint(struct weiri_store *store, struct weiri_put_request 
     return code == SQLITE_OK ? end : code;
 }
 
-enum weir_status weir_transaction_put(weir_transaction *transaction, const char *tube,
-                                      const struct weir_body *bodies, size_t count,
-                                      const struct weir_put_options *options,
-                                      struct weir_job_id *ret_ids, struct weir_error *ret_error)
+static enum weir_status put(struct transaction *transaction, const struct weiri_put *put,
+                            struct weir_job_id *ret_ids, struct weir_error *ret_error)
 {
-    struct weiri_put put;
-    enum weir_status status = enter(transaction, ret_error);
-    if (status == WEIR_OK) {
-        status = check_open(transaction, ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = weiri_broker_enter_put(transaction->broker, tube, bodies, count, options, &put,
-                                        ret_error);
-    }
-    if (status == WEIR_OK) {
-        status = check_names(&transaction->store, ret_error);
-    }
-    if (status != WEIR_OK || count == 0) {
+    struct weiri_store *store = &transaction->store;
+    enum weir_status status = check_names(store, ret_error);
+    if (status != WEIR_OK || put->count == 0) {
         return status;
     }
-    struct weiri_store *store = &transaction->store;
     const struct weir_allocator *allocator = &store->config->allocator;
     struct weiri_put_request request = {
-        .put = &put, .numbers = weiri_alloc_array(allocator, count, sizeof(*request.numbers))};
+        .put = put, .numbers = weiri_alloc_array(allocator, put->count, sizeof(*request.numbers))};
     if (request.numbers == NULL) {
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     int code = put_in_savepoint(store, &request);
     status = code == SQLITE_OK ? weiri_put_finish(&request, ret_ids, ret_error)
                                : weiri_sqlite_fail(ret_error, store->writer.db, code, store->path);
-    weiri_release(allocator, request.numbers, count * sizeof(*request.numbers));
+    weiri_release(allocator, request.numbers, put->count * sizeof(*request.numbers));
     return status;
 }
 
-enum weir_status weir_transaction_commit(weir_transaction *transaction,
-                                         struct weir_error *ret_error)
+static void rollback(struct transaction *transaction)
 {
-    enum weir_status status = enter(transaction, ret_error);
-    if (status == WEIR_OK) {
-        status = check_open(transaction, ret_error);
-        if (status != WEIR_OK && transaction->is_open) {
-            leave(transaction);
+    struct weiri_connection *writer = &transaction->store.writer;
+    if (transaction->is_open) {
+        if (sqlite3_get_autocommit(writer->db) == 0) {
+            (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
         }
+        leave(transaction);
     }
-    if (status != WEIR_OK) {
-        return status;
-    }
+}
+
+static enum weir_status commit(struct transaction *transaction, struct weir_error *ret_error)
+{
     struct weiri_store *store = &transaction->store;
     struct weiri_remark *remark = &transaction->remark;
-    status = check_schema(transaction, ret_error);
+    enum weir_status status = check_schema(transaction, ret_error);
     if (status != WEIR_OK) {
-        weir_transaction_rollback(transaction);
+        rollback(transaction);
         return status;
     }
     status = weiri_write_end(store, SQLITE_OK, true, ret_error, remark);
@@ -365,32 +321,42 @@ enum weir_status weir_transaction_commit(weir_transaction *transaction,
     return status;
 }
 
-void weir_transaction_rollback(weir_transaction *transaction)
+enum weir_status weiri_transaction_step(void *own, enum weiri_transaction_step step,
+                                        const struct weiri_put *bodies, struct weir_job_id *ret_ids,
+                                        struct weir_error *ret_error)
 {
-    if (transaction == NULL || !weiri_broker_is_ours(transaction->broker) ||
-        !transaction->is_open) {
-        return;
+    struct transaction *transaction = own;
+    enum weir_status status = WEIR_OK;
+    switch (step) {
+    case WEIRI_TRANSACTION_BEGIN:
+        return begin_step(transaction, ret_error);
+    case WEIRI_TRANSACTION_CHECK:
+        return check_open(transaction, ret_error);
+    case WEIRI_TRANSACTION_PUT:
+        return put(transaction, bodies, ret_ids, ret_error);
+    case WEIRI_TRANSACTION_COMMIT:
+        status = check_open(transaction, ret_error);
+        if (status == WEIR_OK) {
+            return commit(transaction, ret_error);
+        }
+        break;
+    case WEIRI_TRANSACTION_ROLLBACK:
+        break;
     }
-    struct weiri_connection *writer = &transaction->store.writer;
-    if (sqlite3_get_autocommit(writer->db) == 0) {
-        (void)weiri_sql_run(writer, WEIRI_SQL_ROLLBACK, NULL, 0);
-    }
-    leave(transaction);
+    rollback(transaction);
+    return status;
 }
 
-void weir_transaction_free(weir_transaction *transaction)
+void weiri_transaction_close(void *own)
 {
-    if (transaction == NULL || !weiri_broker_is_ours(transaction->broker)) {
-        return;
-    }
-    weir_transaction_rollback(transaction);
+    struct transaction *transaction = own;
     struct weiri_store *store = &transaction->store;
-    weir_broker *broker = transaction->broker;
+    const struct weir_allocator *allocator = &store->config->allocator;
+    rollback(transaction);
     close_weir(transaction);
     /* Without a hook there are no checkpoints either. */
     (void)sqlite3_wal_hook(store->writer.db, NULL, NULL);
     weiri_lock_file_close(&store->lock_file);
     weiri_store_fini(store);
-    weiri_release(&broker->config.allocator, transaction, sizeof(*transaction));
-    weiri_broker_detach(broker);
+    weiri_release(allocator, transaction, sizeof(*transaction));
 }
