@@ -80,7 +80,6 @@ EXCUSED = {
     ("weir_pool_send_all", "count", "most"): "the array has so many by contract",
     ("weir_broker_put", "count", "most"): "the array has so many by contract",
     ("weir_transaction_put", "count", "most"): "the array has so many by contract",
-    ("weir_broker_remove", "count", "most"): "the array has so many by contract",
     ("weir_panic", "format", "null"): "a format is part of the program's text; compilers check it",
 }
 EXCUSED_ERRORS = {

@@ -212,15 +212,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_put(weir_broker *broker, co
                                                          struct weir_job_id *ret_ids,
                                                          struct weir_error *ret_error);
 
-/** Deletes jobs that are delayed, ready, buried or archived. ret_count (may be NULL) receives how
- * many there were; one that is reserved or gone is not counted and no error. Errors: WEIR_EINVAL (a
- * malformed id: nothing is deleted), WEIR_EACCESS (read-only), WEIR_ENOMEM, and those of the
- * storage. */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove(weir_broker *broker,
-                                                            const char *const *ids, size_t count,
-                                                            size_t *ret_count,
-                                                            struct weir_error *ret_error);
-
 /** Makes up to count buried jobs of a tube ready, oldest first, in one transaction. ret_count (may
  * be NULL): how many. Their attempts stay: one that had its last has one more. In a cluster with
  * claims all copies of a job are kicked, and its attempts begin anew. Errors: WEIR_EINVAL and

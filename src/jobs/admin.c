@@ -84,39 +84,6 @@ enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *id
     return status == WEIR_OK ? change_ids(broker, &change, ret_error) : status;
 }
 
-enum weir_status weir_broker_remove(weir_broker *broker, const char *const *ids, size_t count,
-                                    size_t *ret_count, struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = check_ids(ids, count, ret_error);
-    }
-    if (status != WEIR_OK) {
-        return status;
-    }
-    const struct weir_allocator *memory = &broker->config.allocator;
-    enum weir_status *statuses =
-        count == 0 ? NULL : weiri_alloc_zero(memory, count, sizeof(*statuses));
-    if (statuses == NULL && count > 0) {
-        return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
-    }
-    const struct weiri_change change = {
-        .event = WEIRI_JOB_REMOVE, .ids = ids, .count = count, .statuses = statuses};
-    status = change_ids(broker, &change, ret_error);
-    size_t removed = 0;
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        bool is_told =
-            statuses[i] == WEIR_OK || statuses[i] == WEIR_ENOTFOUND || statuses[i] == WEIR_EBUSY;
-        status = is_told ? WEIR_OK : statuses[i];
-        removed += statuses[i] == WEIR_OK;
-    }
-    weiri_release(memory, statuses, count * sizeof(*statuses));
-    if (status == WEIR_OK && ret_count != NULL) {
-        *ret_count = removed;
-    }
-    return status;
-}
-
 const char *weir_node_state_name(enum weir_node_state state)
 {
     switch (state) {

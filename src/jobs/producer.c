@@ -116,12 +116,14 @@ enum weir_status weir_producer_revoke(weir_producer *producer, const char *id,
     if (producer == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
     }
-    size_t count;
-    enum weir_status status = weir_broker_remove(producer->broker, &id, 1, &count, ret_error);
-    if (status == WEIR_OK && count == 0) {
-        status = weiri_fail(ret_error, WEIR_ENOTFOUND, "job %.40s is running or gone", id);
+    enum weir_status removed;
+    enum weir_status status = weir_broker_remove_ids(producer->broker, &id, 1, &removed, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
-    return status;
+    return removed == WEIR_ENOTFOUND || removed == WEIR_EBUSY
+               ? weiri_fail(ret_error, WEIR_ENOTFOUND, "job %.40s is running or gone", id)
+               : removed;
 }
 
 void weir_producer_close(weir_producer *producer)

@@ -251,8 +251,8 @@ TEST(refuses_what_nodes_cannot_hold, "a body over the nodes' limit, a priority a
     CHECK_COUNTS(broker, "t", 0, 3, 0, 0);
     const char *bad[] = {"1", "x/t/1", "127.0.0.1:/t/1", "", ","};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        size_t count;
-        CHECK_STATUS(weir_broker_remove(broker, &bad[i], 1, &count, &error), WEIR_EINVAL);
+        enum weir_status removed;
+        CHECK_STATUS(weir_broker_remove_ids(broker, &bad[i], 1, &removed, &error), WEIR_EINVAL);
     }
     weir_broker_close(broker);
     servers_end(&servers);
@@ -345,13 +345,12 @@ TEST(revokes_on_a_node_that_is_away, "a revoked job does not run when its node c
     check_put(broker, "t", "job", NULL, &id);
     check_put(plain, "u", "job", NULL, &other);
     server_end(&servers.node[1]);
-    struct weir_error error;
-    size_t count = 0;
+    enum weir_status removed;
     const char *text = id.text;
-    CHECK_STATUS(weir_broker_remove(broker, &text, 1, &count, &error), WEIR_OK);
-    CHECK_INT(count, ==, 1);
+    CHECK_INT(jobs_remove(broker, &text, 1), ==, 1);
     text = other.text;
-    CHECK_STATUS(weir_broker_remove(plain, &text, 1, &count, &error), WEIR_EUNKNOWN);
+    CHECK_STATUS(weir_broker_remove_ids(plain, &text, 1, &removed, NULL), WEIR_OK);
+    CHECK_STATUS(removed, WEIR_EUNKNOWN);
     node_start(&servers, 1);
     struct ledger ledger = {.runs = 0};
     weir_broker *again = open_on(&servers, CLAIMS, real_now, NULL);

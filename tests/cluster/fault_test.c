@@ -193,16 +193,16 @@ TEST_OOM(administers_without_memory, "every call of a broker with a node survive
     if (status == WEIR_OK) {
         status = weir_broker_kick(broker, "t", 1, &count, &error);
     }
+    enum weir_status removed = WEIR_OK;
     if (status == WEIR_OK) {
-        status = weir_broker_remove(broker, &text, 1, &count, &error);
+        status = weir_broker_remove_ids(broker, &text, 1, &removed, &error);
+        status = status == WEIR_OK ? removed : status;
     }
     weir_broker_close(broker);
     servers_end(&servers);
     /* A reply that no memory was there for ends its connection. */
     status = status == WEIR_EUNAVAILABLE || status == WEIR_EUNKNOWN ? WEIR_ENOMEM : status;
-    if (!CHECK_OR_OOM(status)) {
-        CHECK_INT(count, ==, 1);
-    }
+    (void)CHECK_OR_OOM(status);
 }
 
 static int count_run(weir_context *context, const struct weir_job *job, void *arg)

@@ -91,7 +91,6 @@ TEST(not_answered, "a put is accepted without a node's answer; its id says so, a
     struct weir_job_id id;
     struct weir_job_id other;
     const char *text = id.text;
-    size_t count = 0;
     servers_start(&servers);
     weir_broker *plain = open_broker(&servers, LIMIT);
     weir_broker *broker = open_broker(&servers, "claims=REDIS&" LIMIT);
@@ -105,13 +104,14 @@ TEST(not_answered, "a put is accepted without a node's answer; its id says so, a
     CHECK(kill(servers.node[0].pid, SIGSTOP) == 0);
     put(plain, "u", &id);
     CHECK(names(&servers, 0, &id, "u/0"));
-    CHECK_STATUS(weir_broker_remove(plain, &text, 1, &count, &error), WEIR_EUNKNOWN);
+    enum weir_status removed;
+    CHECK_STATUS(weir_broker_remove_ids(plain, &text, 1, &removed, &error), WEIR_OK);
+    CHECK_STATUS(removed, WEIR_EUNKNOWN);
     CHECK(strstr(error.text, "it did not answer the put") != NULL);
     put(broker, "t", &id);
     put(broker, "t", &other);
     CHECK(names(&servers, 0, &id, "t/0") && names(&servers, 0, &other, "t/0"));
-    CHECK_STATUS(weir_broker_remove(broker, &text, 1, &count, &error), WEIR_OK);
-    CHECK_INT(count, ==, 1);
+    CHECK_INT(jobs_remove(broker, &text, 1), ==, 1);
     CHECK(kill(servers.node[0].pid, SIGCONT) == 0);
     CHECK_INT(ready_on(&servers, 0, "u"), ==, before[0][0] + 1);
     CHECK_INT(ready_on(&servers, 1, "u"), ==, before[1][0]);

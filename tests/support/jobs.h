@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <weir/admin.h>
+
 #include "jobs/broker.h"
 #include "support/harness.h"
 
@@ -202,6 +204,20 @@ static inline struct weir_tube_counts jobs_counts(weir_broker *broker, const cha
         test_fail(__FILE__, __LINE__, "tubes: %s", error.text);
     }
     return counts;
+}
+
+/* Removes jobs by their ids; returns how many were there to be removed. */
+static inline size_t jobs_remove(weir_broker *broker, const char *const *ids, size_t count)
+{
+    enum weir_status statuses[8];
+    size_t removed = 0;
+    CHECK_INT(count, <=, 8);
+    CHECK_STATUS(weir_broker_remove_ids(broker, ids, count, statuses, NULL), WEIR_OK);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(statuses[i] == WEIR_OK || statuses[i] == WEIR_ENOTFOUND || statuses[i] == WEIR_EBUSY);
+        removed += statuses[i] == WEIR_OK;
+    }
+    return removed;
 }
 
 #define CHECK_COUNTS(broker, tube, d, r, v, b)                                                     \

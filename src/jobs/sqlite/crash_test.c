@@ -70,11 +70,9 @@ static void remove_one(struct ledger *ledger, weir_broker *broker, int64_t numbe
 {
     char text[24];
     const char *id = text;
-    size_t count;
     (void)snprintf(text, sizeof(text), "%lld", (long long)number);
     atomic_store(&ledger->entries[number].was_tried, true);
-    CHECK_STATUS(weir_broker_remove(broker, &id, 1, &count, NULL), WEIR_OK);
-    CHECK_INT(count, ==, 1);
+    CHECK_INT(jobs_remove(broker, &id, 1), ==, 1);
     atomic_store(&ledger->entries[number].is_done, true);
 }
 

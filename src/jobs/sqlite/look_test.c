@@ -66,7 +66,7 @@ TEST(was_put, "an id tells whether it was given, whatever became of its job, and
     (void)jobs_put(broker, "t", "x", NULL);
     (void)jobs_put(broker, "t", "x", NULL);
     const char *const ids[] = {"1", "2"};
-    CHECK_STATUS(weir_broker_remove(broker, ids, 2, NULL, NULL), WEIR_OK);
+    CHECK_INT(jobs_remove(broker, ids, 2), ==, 2);
     CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, NULL), WEIR_OK);
     weir_broker_close(broker);
     CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
@@ -97,7 +97,7 @@ static int change_next(const struct weir_job *job, void *arg)
     struct listing *listing = arg;
     if (listing->text[0] == '\0') {
         const char *const ids[] = {"1", "2"};
-        CHECK_STATUS(weir_broker_remove(listing->broker, ids, 2, NULL, NULL), WEIR_OK);
+        (void)jobs_remove(listing->broker, ids, 2);
         jobs_free_one(listing->broker, jobs_reserve_one(listing->broker, "t"));
     }
     (void)strncat(listing->text, job->id, 2);
@@ -116,7 +116,7 @@ static void expect_listing(enum weir_job_state state, const char *text)
     CHECK_STATUS(weir_broker_peek(broker, "t", state, SIZE_MAX, change_next, &listing, NULL),
                  WEIR_OK);
     CHECK_STRING(listing.text, text);
-    CHECK_STATUS(weir_broker_remove(broker, &id, 1, NULL, NULL), WEIR_OK);
+    (void)jobs_remove(broker, &id, 1);
     weir_broker_close(broker);
 }
 

@@ -257,10 +257,7 @@ static inline int place_show(const struct weir_job *job, void *arg)
 static inline size_t place_remove(const struct place *place, const struct weir_job_id *id)
 {
     const char *text = id->text;
-    struct weir_error error;
-    size_t count = 99;
-    CHECK_STATUS(weir_broker_remove(place->broker, &text, 1, &count, &error), WEIR_OK);
-    return count;
+    return jobs_remove(place->broker, &text, 1);
 }
 
 #endif

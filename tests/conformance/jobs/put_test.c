@@ -29,7 +29,8 @@ TEST_BROKERS(has_an_id, "each job that is put has an id of its own, by which it 
     CHECK_STATUS(weir_broker_peek_id(place.broker, "no id", place_show, &shown, &error),
                  WEIR_EINVAL);
     const char *bad[] = {ids[0].text, "no id"};
-    CHECK_STATUS(weir_broker_remove(place.broker, bad, 2, NULL, &error), WEIR_EINVAL);
+    enum weir_status statuses[2];
+    CHECK_STATUS(weir_broker_remove_ids(place.broker, bad, 2, statuses, &error), WEIR_EINVAL);
     CHECK_PLACE(&place, 0, 2 * place.copies, 0, 0);
     place_close(&place);
 }

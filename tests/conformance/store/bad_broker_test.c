@@ -270,26 +270,6 @@ ROW(weir_broker_put, memory, none, WEIR_ENOMEM)
     return put_bodies(w, many, 101);
 }
 
-static enum weir_status remove_ids(struct world *w, const char *const *ids, size_t count)
-{
-    return tell(weir_broker_remove(w->broker, ids, count, &w->count, told));
-}
-
-static enum weir_status remove_on(struct world *w, weir_broker *broker)
-{
-    static const char *const ids[] = {"4"};
-    return tell(weir_broker_remove(broker, ids, 1, &w->count, told));
-}
-
-WRITER_ROWS(weir_broker_remove, remove_on)
-IDS_ROWS(weir_broker_remove, remove_ids)
-
-ROW(weir_broker_remove, ret_count, null, WEIR_OK)
-{
-    static const char *const ids[] = {"4"};
-    return tell(weir_broker_remove(w->broker, ids, 1, NULL, told));
-}
-
 static enum weir_status kick_tube(struct world *w, const char *tube)
 {
     return tell(weir_broker_kick(w->broker, tube, 1, &w->count, told));

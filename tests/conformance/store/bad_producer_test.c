@@ -275,13 +275,3 @@ ROW(weir_producer_revoke, id, no_job, WEIR_ENOTFOUND)
     CHECK_STATUS(revoke_id(w, "2"), WEIR_ENOTFOUND); /* it is reserved */
     return revoke_id(w, "6");
 }
-
-ROW(weir_producer_revoke, memory, none, WEIR_ENOMEM)
-{
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    test_fail_allocation(1, true);
-    enum weir_status status = revoke(w, producer);
-    weir_producer_close(producer);
-    return status;
-}
