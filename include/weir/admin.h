@@ -61,23 +61,19 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broke
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
-/** Pauses a tube: no job of it is reserved for duration_ns, or until it is resumed (WEIR_FOREVER).
- * Jobs that are reserved go on to their end, puts go on. A second pause replaces the first. An
+/** Pauses a tube: no job of it is reserved for duration_ns (WEIR_FOREVER: without end). It replaces
+ * the pause before, so that 0 resumes. Jobs that are reserved go on to their end, puts go on. An
  * SQLite store keeps it, and wakes consumers when it ends. A cluster's nodes pause for whole
  * seconds, rounded up, and forget it when they end; jobs that a consumer has reserved already still
  * run. Jobs may be late when a pause ends (weir/policy.h, `late` of a cluster): of one that is
  * longer than they may be, the broker's log warns.
  *
- * Errors: WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG (tube), WEIR_ERANGE (less than 1 ns),
+ * Errors: WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time),
  * WEIR_ENOTFOUND (no job was ever put into the tube), in a cluster WEIR_EUNAVAILABLE (no node
  * answered) and WEIR_EUNKNOWN (some did not: ret_error says which); those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_pause(weir_broker *broker, const char *tube,
                                                            int64_t duration_ns,
                                                            struct weir_error *ret_error);
-
-/** Ends the pause of a tube; one that is not paused stays so. Errors: as weir_broker_pause(). */
-WEIR_API WEIR_NODISCARD enum weir_status weir_broker_resume(weir_broker *broker, const char *tube,
-                                                            struct weir_error *ret_error);
 
 /** Is told by a list that it has read all jobs up to this one, which need not be there; returns 0
  * to go on, anything else to end it. id is valid during the call. On the caller's thread, with no

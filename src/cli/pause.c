@@ -49,9 +49,7 @@ static int change(const struct arguments *arguments, int64_t duration_ns)
     const char *tube = arguments->operands[0];
     int code = store_open(&store, arguments, STORE_ALTER);
     if (code == EX_OK) {
-        enum weir_status status = duration_ns == 0
-                                      ? weir_broker_resume(store.broker, tube, &error)
-                                      : weir_broker_pause(store.broker, tube, duration_ns, &error);
+        enum weir_status status = weir_broker_pause(store.broker, tube, duration_ns, &error);
         if (status == WEIR_ENOTFOUND) {
             code = report(EX_NOINPUT, "%s: no such tube; expected one that a job was put into",
                           quote(tube).text);

@@ -270,9 +270,8 @@ static void change(struct top *top, const struct weir_tube_counts *counts, bool 
     options.log_arg = top;
     enum weir_status status = weir_broker_open(top->url, &options, &broker, &error);
     if (status == WEIR_OK && !is_kick) {
-        status = counts->paused_until_ns != 0
-                     ? weir_broker_resume(broker, counts->tube, &error)
-                     : weir_broker_pause(broker, counts->tube, WEIR_FOREVER, &error);
+        int64_t duration_ns = counts->paused_until_ns != 0 ? 0 : WEIR_FOREVER;
+        status = weir_broker_pause(broker, counts->tube, duration_ns, &error);
     }
     for (size_t step = 1; is_kick && status == WEIR_OK && step > 0 && kicked < counts->buried;) {
         uint64_t left = counts->buried - kicked;

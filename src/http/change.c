@@ -69,7 +69,7 @@ void api_resume(const struct api *api, const struct request *request, struct rep
     const char *tube = NULL;
     json_t *object = request_tube(request, no_fields, &tube, reply);
     if (object != NULL) {
-        enum weir_status status = weir_broker_resume(api->broker, tube, &error);
+        enum weir_status status = weir_broker_pause(api->broker, tube, 0, &error);
         if (status == WEIR_OK) {
             reply_json(reply, 200, json_pack("{s:s, s:b}", "tube", tube, "paused", 0));
         } else {

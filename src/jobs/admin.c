@@ -218,17 +218,6 @@ enum weir_status weir_broker_was_put(weir_broker *broker, const char *id, bool *
                : weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd does not tell which ids it gave");
 }
 
-static enum weir_status pause_tube(weir_broker *broker, const char *tube, int64_t duration_ns,
-                                   struct weir_error *ret_error)
-{
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
-    }
-    return status == WEIR_OK ? broker->ops->pause(broker->store, tube, duration_ns, ret_error)
-                             : status;
-}
-
 /* Jobs that fall due during a pause may be late when it ends. */
 static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration_ns)
 {
@@ -252,21 +241,20 @@ static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration
 enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_t duration_ns,
                                    struct weir_error *ret_error)
 {
-    if (duration_ns <= 0) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "duration_ns is %lld: expected at least 1",
-                          (long long)duration_ns);
-    }
-    enum weir_status status = pause_tube(broker, tube, duration_ns, ret_error);
+    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
     if (status == WEIR_OK) {
+        status = weiri_tube_check(tube, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = weiri_check_number("duration_ns", duration_ns, 0, WEIR_FOREVER, ret_error);
+    }
+    if (status == WEIR_OK) {
+        status = broker->ops->pause(broker->store, tube, duration_ns, ret_error);
+    }
+    if (status == WEIR_OK && duration_ns > 0) {
         warn_of_late(broker, tube, duration_ns);
     }
     return status;
-}
-
-enum weir_status weir_broker_resume(weir_broker *broker, const char *tube,
-                                    struct weir_error *ret_error)
-{
-    return pause_tube(broker, tube, 0, ret_error);
 }
 
 enum weir_status weir_broker_repair(weir_broker *broker, struct weir_repair_counts *ret_counts,

@@ -388,7 +388,7 @@ TEST(why, "of a job in each state it is told why it does not run, and when it ca
     CHECK_INT(why_of(broker, ids[BURIED]).reason, ==, WEIR_WHY_BURIED);
     CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(1), NULL), WEIR_OK);
     CHECK_INT(why_of(broker, ids[DELAYED]).reason, ==, WEIR_WHY_TIME);
-    CHECK_STATUS(weir_broker_resume(broker, "t", NULL), WEIR_OK);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 0, NULL), WEIR_OK);
 
     struct weiri_reservation *job = jobs_reserve_one(broker, "t");
     CHECK_STATUS(

@@ -88,7 +88,6 @@ static int call_all(weir_broker *broker, weir_consumer *consumer)
         (int)weir_broker_nodes(broker, ignore_node, NULL, NULL),
         (int)weir_broker_check(broker, ignore_finding, NULL, NULL),
         (int)weir_broker_pause(broker, "t", 1, NULL),
-        (int)weir_broker_resume(broker, "t", NULL),
         (int)weir_broker_why(broker, "1", &why, NULL),
         (int)weir_broker_backup(broker, "copy.db", NULL),
         (int)weir_broker_list(broker, NULL, ignore_job, NULL, NULL),

@@ -367,7 +367,7 @@ TEST(pauses, "every node pauses a tube and resumes it; what a node that is away 
     CHECK_STATUS(weir_broker_pause(broker, "t", WEIR_SECONDS(3600), &error), WEIR_OK);
     CHECK(jobs_counts(broker, "t").paused_until_ns < WEIR_FOREVER);
     CHECK(jobs_counts(broker, "t").paused_until_ns > 0);
-    CHECK_STATUS(weir_broker_resume(broker, "t", &error), WEIR_OK);
+    CHECK_STATUS(weir_broker_pause(broker, "t", 0, &error), WEIR_OK);
     for (int i = 0; i < SERVER_NODES; i++) {
         while (!gives_a_job(&servers, i)) {
         }
