@@ -45,7 +45,8 @@ typedef int weir_handler_fn(weir_context *context, const struct weir_job *job, v
  *
  * It also tells of each job that the store buried without a run, as WEIR_RUN_BURIED with run_ns 0,
  * on any thread of the consumer. status is WEIR_ELEASELOST (the last of its attempts ended with its
- * worker) or WEIR_ECORRUPT (its body is damaged). Such a job has no body here. */
+ * worker) or WEIR_ECORRUPT (its body is damaged). Such a job has no body here. Where there is no
+ * after_run, and of a cluster, the log tells of these. */
 typedef void weir_run_fn(const struct weir_job *job, enum weir_run_outcome outcome, int status,
                          int64_t run_ns, int64_t delay_ns, void *arg);
 
@@ -176,12 +177,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_wait(weir_consumer *consu
  * WEIR_EINVAL, WEIR_EFORKED. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,
                                                           struct weir_error *ret_error);
-
-/** Counts the jobs that an SQLite store has buried for this consumer without a run: workers died in
- * all of their attempts, or their bodies were damaged. after_run is told of each, or the log where
- * there is none. Of a cluster 0: its log tells of each. 0 for NULL. Thread-safe, also after the
- * end. */
-WEIR_API uint64_t weir_consumer_buried(const weir_consumer *consumer);
 
 /** Frees a consumer; one that runs is stopped (WEIR_END_STOP) and waited for. Takes NULL. Not from
  * a handler. In a child after fork() it does nothing. */

@@ -423,11 +423,6 @@ void weiri_consumer_close(weir_consumer *consumer, enum weir_status status,
     }
 }
 
-uint64_t weir_consumer_buried(const weir_consumer *consumer)
-{
-    return consumer == NULL ? 0 : atomic_load_explicit(&consumer->buried, memory_order_relaxed);
-}
-
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status)
 {
     bool is_until_empty = (consumer->options.flags & WEIR_CONSUMER_UNTIL_EMPTY) != 0;

@@ -148,7 +148,6 @@ struct weir_consumer {
     bool has_fd WEIRI_GUARDED_BY(mutex);
 
     /* Statistics. Relaxed: they order nothing. */
-    _Atomic uint64_t buried;      /* jobs that the broker buried for it without a run */
     _Atomic uint64_t exchanges;   /* transactions of the fetcher, and touches that it began */
     _Atomic uint64_t long_sleeps; /* sleeps that lasted for WEIRI_WAIT_MAX_NS */
     _Atomic uint64_t
@@ -211,8 +210,8 @@ void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state
  * end then. */
 bool weiri_consumer_is_ending(const weir_consumer *consumer, enum weir_status status);
 
-/* Counts the jobs that the store buried, tells after_run of each, or the log where there is none,
- * and frees them. Without the mutex. */
+/* Tells after_run of each job that the store buried, or the log where there is none, and frees
+ * them. Without the mutex. */
 void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buried);
 
 /* Sends reserved jobs to the pool, and returns those that cannot be sent to the store. Takes the

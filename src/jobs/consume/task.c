@@ -282,7 +282,6 @@ void weiri_consumer_tell_buried(weir_consumer *consumer, struct weiri_list *buri
         if (options->limiter != NULL) {
             weir_limiter_forget(options->limiter, weir_key_string(reservation->job.id));
         }
-        (void)atomic_fetch_add_explicit(&consumer->buried, 1, memory_order_relaxed);
         if (options->after_run != NULL) {
             options->after_run(&reservation->job, WEIR_RUN_BURIED, (int)reservation->status, 0, 0,
                                options->arg);

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include <weir/admin.h>
 #include <weir/consumer.h>
 #include <weir/context.h>
 
@@ -257,7 +258,9 @@ static inline int place_show(const struct weir_job *job, void *arg)
 static inline size_t place_remove(const struct place *place, const struct weir_job_id *id)
 {
     const char *text = id->text;
-    return jobs_remove(place->broker, &text, 1);
+    enum weir_status removed;
+    CHECK_STATUS(weir_broker_remove_ids(place->broker, &text, 1, &removed, NULL), WEIR_OK);
+    return removed == WEIR_OK;
 }
 
 #endif
