@@ -10,6 +10,7 @@ Usage: tools/check_readme.py
  - README.md must have at least one C and one shell example of that kind, weir(7) one in C.
  - Any other block of C in a Markdown file must compile: as a file if it has an #include or a function, else as
    statements that may use the names of DECLARATIONS below. Pages of sections 3 and 7 have no literal text but examples.
+ - README.md's table of brokers has a row for each of WEIR_FEATURE_MAP, with what the back ends' sets `can` say.
  - What these pages name (functions, types, constants, members, headers) is in the public headers.
 """
 import os
@@ -92,11 +93,21 @@ def check_names(path, text, headers):
             findings.add(path, number, f"no public header has {name}")
 
 
+def check_brokers(path, text):
+    sets = [set(re.findall(r"WEIRI_CAN\((\w+)\)", read(source)))
+            for source in ("src/jobs/sqlite/store.c", "src/jobs/beanstalkd/cluster.c")]
+    for name, words in re.findall(r'X\((\w+), "([^":]+)', read("include/weir/feature.h")):
+        row = " | ".join(["| " + words] + ["yes" if name in features else "no" for features in sets]) + " |"
+        if row not in text.split("\n"):
+            findings.add(path, 1, f"the table of brokers has no row: {row}")
+
+
 for document in files(".md"):
     check_blocks(document, read(document), False)
 for page in files(".3", ".7", under="man"):
     check_blocks(page, read(page), True)
     check_names(page, read(page), files(".h", under="include"))
+check_brokers("README.md", read("README.md"))
 for document, language in (("README.md", "c"), ("README.md", "sh"), ("man/weir.7", "c")):
     if language not in languages.get(document, set()):
         findings.add(document, 1, f"has no {language} example that is run")

@@ -116,6 +116,8 @@ FAULTS = [
     ("readme", "README.md", "end", "<!-- examples/hello_queue.c -->", "has no code block after it"),
     ("readme", "README.md", "end", "```c\nweir_queue_add(queue, 1);\n```", "the code block does not compile"),
     ("readme", "README.md", "end", "```c\nint f(void)\n{\n    g();\n}\n```", "the code block does not compile"),
+    ("readme", "README.md", "replace", ("| schedules | yes | no |", "| schedules | yes | yes |"), "has no row: | schedules"),
+    ("readme", "src/jobs/beanstalkd/cluster.c", "replace", ("WEIRI_CAN(NODES)", "0"), "has no row: | servers | no | no |"),
     ("readme", "man/weir.7", "replace", ("weir_queue_free(queue);", ""), "the code block is not the text of"),
     ("readme", "man/weir.7", "replace", ('.\\" examples/retry_loop.c', ""), "the literal text is not marked"),
     ("readme", "man/weir.7", "replace", ('.\\" examples/retry_loop.c', ""), "has no c example"),

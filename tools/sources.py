@@ -47,7 +47,8 @@ PUBLIC = {
     "isolate": {"isolation"},
     "parallel": {"parallel"},
     "pool": {"ended", "envelope", "lifecycle", "pool", "pool_snapshot", "stamp"},
-    "jobs": {"admin", "broker", "consumer", "job", "job_schedule", "jobs", "move", "policy", "producer", "transaction"},
+    "jobs": {"admin", "broker", "consumer", "feature", "job", "job_schedule", "jobs", "move", "policy", "producer",
+             "transaction"},
 }
 
 

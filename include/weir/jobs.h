@@ -9,6 +9,7 @@
 #include <weir/admin.h>
 #include <weir/broker.h>
 #include <weir/consumer.h>
+#include <weir/feature.h>
 #include <weir/job.h>
 #include <weir/job_schedule.h>
 #include <weir/move.h>

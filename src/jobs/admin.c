@@ -76,8 +76,8 @@ enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *id
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
-    if (status == WEIR_OK && broker->ops->list == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd moves no jobs between tubes");
+    if (status == WEIR_OK) {
+        status = weiri_can_check(broker->ops, WEIR_CAN_MOVE_IDS, ret_error);
     }
     const struct weiri_change change = {
         .tube = tube, .ids = ids, .count = count, .statuses = ret_statuses};
@@ -111,10 +111,8 @@ enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                           "ends unlike the files beside a store",
                           path == NULL ? "" : path);
     }
-    return broker->ops->backup != NULL
-               ? broker->ops->backup(broker->store, path, ret_error)
-               : weiri_fail(ret_error, WEIR_ENOTSUP,
-                            "a cluster has no backup: its nodes have the copies");
+    status = weiri_can_check(broker->ops, WEIR_CAN_BACKUP, ret_error);
+    return status == WEIR_OK ? broker->ops->backup(broker->store, path, ret_error) : status;
 }
 
 enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *arg,
@@ -124,7 +122,7 @@ enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *
     if (status == WEIR_OK && fn == NULL) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
     }
-    return status == WEIR_OK && broker->ops->nodes != NULL
+    return status == WEIR_OK && weir_broker_can(broker, WEIR_CAN_NODES)
                ? broker->ops->nodes(broker->store, fn, arg, ret_error)
                : status;
 }
@@ -177,14 +175,10 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
     if (status == WEIR_OK) {
         status = check_filter(filter, &copy, ret_error);
     }
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_can_check(broker->ops, WEIR_CAN_LIST, ret_error);
     }
-    if (broker->ops->list == NULL) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP,
-                          "beanstalkd cannot list jobs: a peek shows the first of each state");
-    }
-    return broker->ops->list(broker->store, &copy, fn, arg, ret_error);
+    return status == WEIR_OK ? broker->ops->list(broker->store, &copy, fn, arg, ret_error) : status;
 }
 
 enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_attempt_fn *fn,
@@ -194,12 +188,11 @@ enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_
     if (status == WEIR_OK && (id == NULL || fn == NULL)) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "fn");
     }
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_can_check(broker->ops, WEIR_CAN_ATTEMPTS, ret_error);
     }
-    return broker->ops->attempts != NULL
-               ? broker->ops->attempts(broker->store, id, fn, arg, ret_error)
-               : weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no attempts of jobs");
+    return status == WEIR_OK ? broker->ops->attempts(broker->store, id, fn, arg, ret_error)
+                             : status;
 }
 
 enum weir_status weir_broker_was_put(weir_broker *broker, const char *id, bool *ret_was_put,
@@ -210,12 +203,11 @@ enum weir_status weir_broker_was_put(weir_broker *broker, const char *id, bool *
         status =
             weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "ret_was_put");
     }
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_can_check(broker->ops, WEIR_CAN_WAS_PUT, ret_error);
     }
-    return broker->ops->was_put != NULL
-               ? broker->ops->was_put(broker->store, id, ret_was_put, ret_error)
-               : weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd does not tell which ids it gave");
+    return status == WEIR_OK ? broker->ops->was_put(broker->store, id, ret_was_put, ret_error)
+                             : status;
 }
 
 /* Jobs that fall due during a pause may be late when it ends. */
@@ -264,12 +256,10 @@ enum weir_status weir_broker_repair(weir_broker *broker, struct weir_repair_coun
     if (status == WEIR_OK && ret_counts == NULL) {
         status = weiri_fail(ret_error, WEIR_EINVAL, "ret_counts is NULL");
     }
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_can_check(broker->ops, WEIR_CAN_REPAIR, ret_error);
     }
-    return broker->ops->repair != NULL
-               ? broker->ops->repair(broker->store, ret_counts, ret_error)
-               : weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to repair");
+    return status == WEIR_OK ? broker->ops->repair(broker->store, ret_counts, ret_error) : status;
 }
 
 enum weir_status weir_broker_shrink(weir_broker *broker, uint64_t *ret_before, uint64_t *ret_after,
@@ -277,11 +267,11 @@ enum weir_status weir_broker_shrink(weir_broker *broker, uint64_t *ret_before, u
 {
     uint64_t ignored[2];
     enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status != WEIR_OK) {
-        return status;
+    if (status == WEIR_OK) {
+        status = weiri_can_check(broker->ops, WEIR_CAN_REPAIR, ret_error);
     }
-    return broker->ops->shrink != NULL
+    return status == WEIR_OK
                ? broker->ops->shrink(broker->store, ret_before == NULL ? &ignored[0] : ret_before,
                                      ret_after == NULL ? &ignored[1] : ret_after, ret_error)
-               : weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to shrink");
+               : status;
 }

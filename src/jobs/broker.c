@@ -20,6 +20,11 @@
 
 static const struct weiri_broker_ops *const backends[] = {&weiri_sqlite_ops, &weiri_beanstalkd_ops};
 
+bool weir_broker_can(const weir_broker *broker, enum weir_feature feature)
+{
+    return broker != NULL && (uint32_t)feature < 32 && (broker->ops->can >> feature & 1) != 0;
+}
+
 bool weiri_broker_is_ours(const weir_broker *broker)
 {
     return broker->pid == getpid();
@@ -122,11 +127,11 @@ static enum weir_status check_cluster_options(const weir_broker *broker,
                                               struct weir_error *ret_error)
 {
     if ((broker->config.flags & WEIR_BROKER_SHARED) != 0) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no file to share");
+        return weiri_can_check(broker->ops, WEIR_CAN_REPAIR, ret_error);
     }
     return broker->config.durability == WEIR_DURABILITY_DEFAULT
                ? WEIR_OK
-               : weiri_fail(ret_error, WEIR_ENOTSUP, "the durability of a cluster is its nodes'");
+               : weiri_can_check(broker->ops, WEIR_CAN_DURABILITY, ret_error);
 }
 
 /* Opens a store at a parsed URL. */
@@ -278,14 +283,9 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
     if (status != WEIR_OK) {
         return status;
     }
-    if (ret_put->headers != NULL && ret_put->headers[0] != '\0' && !broker->ops->has_keys) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP, "%s keeps no headers", broker->ops->scheme);
-    }
-    if (ret_put->group != NULL && !broker->ops->has_keys) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP, "%s keeps no groups", broker->ops->scheme);
-    }
-    if (ret_put->key != NULL && !broker->ops->has_keys) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd keeps no keys of jobs");
+    status = weiri_put_check_can(broker->ops, ret_put, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
     if (ret_put->key != NULL && count > 1) {
         return weiri_fail(ret_error, WEIR_EINVAL, "%zu jobs and one key: expected one job", count);

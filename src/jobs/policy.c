@@ -52,10 +52,7 @@ static enum weir_status enter(const weir_broker *broker, const char *tube, bool 
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
-    if (status == WEIR_OK && broker->ops->policy == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster keeps no policies of tubes");
-    }
-    return status;
+    return status == WEIR_OK ? weiri_can_check(broker->ops, WEIR_CAN_POLICIES, ret_error) : status;
 }
 
 enum weir_status weir_broker_set_policy(weir_broker *broker, const char *tube,

@@ -119,10 +119,7 @@ static void fill_in(struct weir_job_schedule_options *options)
 static enum weir_status enter(weir_broker *broker, bool is_writing, struct weir_error *ret_error)
 {
     enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
-    return status == WEIR_OK && broker->ops->schedule_put == NULL
-               ? weiri_fail(ret_error, WEIR_ENOTSUP, "a %s: broker keeps no schedules",
-                            broker->ops->scheme)
-               : status;
+    return status == WEIR_OK ? weiri_can_check(broker->ops, WEIR_CAN_SCHEDULES, ret_error) : status;
 }
 
 static enum weir_status check_all(const weir_broker *broker,

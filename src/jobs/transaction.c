@@ -23,8 +23,8 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
     if (status == WEIR_OK) {
         status = weiri_broker_enter(broker, true, ret_error);
     }
-    if (status == WEIR_OK && broker->ops->transaction_open == NULL) {
-        status = weiri_fail(ret_error, WEIR_ENOTSUP, "a cluster has no transactions");
+    if (status == WEIR_OK) {
+        status = weiri_can_check(broker->ops, WEIR_CAN_TRANSACTIONS, ret_error);
     }
     if (status != WEIR_OK) {
         return status;

@@ -125,7 +125,7 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
         status = weir_broker_tubes(broker, facts.tube, keep_counts, &counts, ret_error);
     }
     struct weir_tube_policy policy = {0};
-    if (status == WEIR_OK && broker->ops->policy != NULL) {
+    if (status == WEIR_OK && weir_broker_can(broker, WEIR_CAN_POLICIES)) {
         status = weir_broker_policy(broker, facts.tube, &policy, NULL, ret_error);
     }
     if (status != WEIR_OK) {

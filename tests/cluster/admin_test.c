@@ -53,21 +53,6 @@ static enum weir_status change(change_fn *fn, weir_broker *broker, const struct 
     return status;
 }
 
-static int never_run(weir_context *context, const struct weir_job *job, void *arg)
-{
-    (void)context;
-    (void)job;
-    (void)arg;
-    return WEIR_ESTOP;
-}
-
-static int keep_attempt(const struct weir_attempt *attempt, void *arg)
-{
-    (void)attempt;
-    (void)arg;
-    return 0;
-}
-
 static int keep_priority(const struct weir_job *job, void *arg)
 {
     *(int32_t *)arg = job->priority;
@@ -299,32 +284,6 @@ TEST(node_away, "what a node that is away has of a job is not known, and the ans
         CHECK_STATUS(status, WEIR_EUNKNOWN);
         CHECK(strstr(error.text, name) != NULL);
     }
-    CHECK_STATUS(weir_broker_list(broker, NULL, keep_priority, NULL, &error), WEIR_ENOTSUP);
-    CHECK(error.text[0] != '\0');
-    CHECK_STATUS(weir_broker_attempts(broker, text, keep_attempt, NULL, &error), WEIR_ENOTSUP);
-    CHECK(error.text[0] != '\0');
-    struct weir_job_schedule_options schedule = {0};
-    CHECK_STATUS(weir_broker_schedule_put(broker, &schedule, &error), WEIR_ENOTSUP);
-    CHECK_STRING(error.text, "a beanstalk: broker keeps no schedules");
-    CHECK_STATUS(weir_broker_schedule_pause(broker, "s", NULL), WEIR_ENOTSUP);
-    CHECK_STATUS(weir_broker_schedules(broker, NULL, NULL, NULL, NULL), WEIR_ENOTSUP);
-    struct weir_put_options keyed = {0};
-    const struct weir_body body = {"x", 1};
-    keyed.key = "k";
-    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
-    keyed.key = NULL;
-    keyed.headers = "a=1\n";
-    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
-    CHECK(strstr(error.text, "keeps no headers") != NULL);
-    keyed.headers = NULL;
-    keyed.group = "g";
-    CHECK_STATUS(weir_broker_put(broker, "t", &body, 1, &keyed, NULL, &error), WEIR_ENOTSUP);
-    CHECK(strstr(error.text, "keeps no groups") != NULL);
-    struct weir_consumer_options limited = {0};
-    weir_consumer *consumer = NULL;
-    limited.handler = never_run;
-    limited.group_limit = 1;
-    CHECK_STATUS(weir_consumer_new(broker, "t", &limited, &consumer, &error), WEIR_ENOTSUP);
     const char *bad[] = {"1", "x/t/1", ""};
     for (size_t i = 0; i < 3; i++) {
         CHECK_STATUS(bury(broker, &bad[i], 1, &status, &error), WEIR_EINVAL);

@@ -195,7 +195,7 @@ enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job
     struct weiri_cluster *cluster = store;
     struct weiri_queries queries;
     if (state == WEIR_JOB_RESERVED) {
-        return weiri_fail(ret_error, WEIR_ENOTSUP, "beanstalkd shows no reserved jobs");
+        return weiri_can_check(&weiri_beanstalkd_ops, WEIR_CAN_RESERVED, ret_error);
     }
     enum weir_status status =
         weiri_queries_init(&queries, cluster, cluster->options.node_count, ret_error);

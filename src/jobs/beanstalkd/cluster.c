@@ -380,6 +380,7 @@ static void close_cluster(void *store)
 
 const struct weiri_broker_ops weiri_beanstalkd_ops = {
     .scheme = "beanstalk",
+    .can = WEIRI_CAN(NODES),
     .open = open_url,
     .close = close_cluster,
     .put = weiri_cluster_put,

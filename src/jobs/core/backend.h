@@ -12,6 +12,7 @@
 #include <weir/admin.h>
 #include <weir/broker.h>
 #include <weir/consumer.h>
+#include <weir/feature.h>
 #include <weir/job_schedule.h>
 #include <weir/policy.h>
 
@@ -179,6 +180,8 @@ struct weiri_mark {
     uint32_t mark;
 };
 
+#define WEIRI_CAN(feature) (1U << WEIR_CAN_##feature)
+
 /* What a program does with a transaction of its own connection. */
 enum weiri_transaction_step {
     WEIRI_TRANSACTION_BEGIN,
@@ -190,7 +193,7 @@ enum weiri_transaction_step {
 
 struct weiri_broker_ops {
     const char *scheme;
-    bool has_keys; /* jobs may have keys, headers and groups */
+    uint32_t can; /* WEIRI_CAN() of its features */
     enum weir_status (*open)(const char *location, const struct weiri_broker_config *config,
                              void **ret_store, struct weir_error *ret_error);
     void (*close)(void *store);
@@ -208,7 +211,7 @@ struct weiri_broker_ops {
     enum weir_status (*peek_id)(void *store, const char *id, weir_job_fn *fn, void *arg,
                                 struct weir_error *ret_error);
 
-    /* NULL: the backend has no servers. */
+    /* NULL: no NODES. */
     enum weir_status (*nodes)(void *store, weir_node_fn *fn, void *arg,
                               struct weir_error *ret_error);
 
@@ -216,19 +219,19 @@ struct weiri_broker_ops {
      */
     enum weir_status (*pause)(void *store, const char *tube, int64_t duration_ns,
                               struct weir_error *ret_error);
-    /* NULL: the backend cannot list jobs. */
+    /* With LIST. */
     enum weir_status (*list)(void *store, const struct weir_job_filter *filter, weir_job_fn *fn,
                              void *arg, struct weir_error *ret_error);
 
-    /* NULL: the backend does not know. */
+    /* With WAS_PUT. */
     enum weir_status (*was_put)(void *store, const char *id, bool *ret_was_put,
                                 struct weir_error *ret_error);
 
-    /* NULL: the backend keeps no attempts. */
+    /* With ATTEMPTS. */
     enum weir_status (*attempts)(void *store, const char *id, weir_attempt_fn *fn, void *arg,
                                  struct weir_error *ret_error);
 
-    /* Schedules. NULL: the backend keeps none. WEIR_ENOTFOUND: there is none of the name. */
+    /* With SCHEDULES. WEIR_ENOTFOUND: there is none of the name. */
     enum weir_status (*schedule_put)(void *store, const struct weiri_schedule_put *put,
                                      struct weir_error *ret_error);
     enum weir_status (*schedule_change)(void *store, const char *name,
@@ -236,7 +239,7 @@ struct weiri_broker_ops {
                                         struct weir_error *ret_error);
     enum weir_status (*schedules)(void *store, const char *name, weir_job_schedule_fn *fn,
                                   void *arg, struct weir_error *ret_error);
-    /* Policies of tubes, checked and with defaults filled in. NULL: the backend keeps none. */
+    /* With POLICIES; they are checked, and have their defaults filled in. */
     enum weir_status (*set_policy)(void *store, const char *tube,
                                    const struct weir_tube_policy *policy,
                                    struct weir_error *ret_error);
@@ -245,10 +248,10 @@ struct weiri_broker_ops {
                                struct weir_error *ret_error);
     /* Tells of its findings with weiri_find(). */
     enum weir_status (*check)(void *store, struct weiri_check *check, struct weir_error *ret_error);
-    /* Copies the store to a new file. NULL: the backend has none. */
+    /* With BACKUP: copies the store to a new file. */
     enum weir_status (*backup)(void *store, const char *path, struct weir_error *ret_error);
 
-    /* Jobs in transactions of the program. NULL: the backend has none. */
+    /* With TRANSACTIONS: jobs in transactions of the program. */
     enum weir_status (*transaction_open)(void *store, void *connection, void **ret_transaction,
                                          struct weir_error *ret_error);
     enum weir_status (*transaction_step)(void *transaction, enum weiri_transaction_step step,
@@ -256,7 +259,7 @@ struct weiri_broker_ops {
                                          struct weir_error *ret_error);
     void (*transaction_close)(void *transaction);
 
-    /* Maintenance. NULL: the backend has none. */
+    /* With REPAIR. */
     enum weir_status (*repair)(void *store, struct weir_repair_counts *ret_counts,
                                struct weir_error *ret_error);
     enum weir_status (*shrink)(void *store, uint64_t *ret_before, uint64_t *ret_after,
@@ -304,6 +307,14 @@ struct weir_broker {
 
     atomic_size_t uses; /* how many producers, consumers and transactions it has */
 };
+
+/* WEIR_ENOTSUP: the backend has not the feature. Every refusal of that kind comes from here. */
+enum weir_status weiri_can_check(const struct weiri_broker_ops *ops, enum weir_feature feature,
+                                 struct weir_error *ret_error);
+
+/* The same of what a job to be put has. */
+enum weir_status weiri_put_check_can(const struct weiri_broker_ops *ops,
+                                     const struct weiri_put *put, struct weir_error *ret_error);
 
 void weiri_broker_log(const struct weiri_broker_config *config, enum weir_log_level level,
                       const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -36,11 +36,8 @@ enum weiri_given weiri_move_give(struct weiri_move *move, const struct weir_job 
         status = weiri_fail(&error, WEIR_ETOOBIG, "its body has %zu bytes: at most %zu", body.size,
                             move->to->config.body_size_max);
     }
-    if (job->headers != NULL && job->headers[0] != '\0' && !move->to->ops->has_keys) {
-        status = weiri_fail(&error, WEIR_ENOTSUP, "%s keeps no headers", move->to->ops->scheme);
-    }
-    if (job->group != NULL && !move->to->ops->has_keys) {
-        status = weiri_fail(&error, WEIR_ENOTSUP, "%s keeps no groups", move->to->ops->scheme);
+    if (status == WEIR_OK) {
+        status = weiri_put_check_can(move->to->ops, &put, &error);
     }
     if (status == WEIR_OK) {
         status = move->to->ops->put(move->to->store, &put, ret_id, &error);

@@ -125,7 +125,7 @@ static enum weir_status give(struct batch *batch, bool *ret_is_over, struct weir
         char origin[WEIRI_ORIGIN_SIZE];
         (void)snprintf(origin, sizeof(origin), "%" PRId64 ".%" PRId64 ".%" PRId64, batch->name,
                        entry->job->number, job->created_ns);
-        if (!batch->move->to->ops->has_keys) { /* it keeps no origins */
+        if ((batch->move->to->ops->can & WEIRI_CAN(KEYS)) == 0) { /* it keeps no origins */
             job->run_at_ns = spread(batch, entry->job->number, job->run_at_ns);
         }
         entry->given = weiri_move_give(batch->move, job, origin, &entry->id, &status, ret_error);

@@ -30,6 +30,10 @@
 
 const struct weiri_broker_ops weiri_sqlite_ops = {
     .scheme = "sqlite",
+    .can = WEIRI_CAN(KEYS) | WEIRI_CAN(GROUPS) | WEIRI_CAN(HEADERS) | WEIRI_CAN(SCHEDULES) |
+           WEIRI_CAN(POLICIES) | WEIRI_CAN(TRANSACTIONS) | WEIRI_CAN(LIST) | WEIRI_CAN(RESERVED) |
+           WEIRI_CAN(MOVE_IDS) | WEIRI_CAN(ATTEMPTS) | WEIRI_CAN(WAS_PUT) | WEIRI_CAN(DURABILITY) |
+           WEIRI_CAN(BACKUP) | WEIRI_CAN(REPAIR),
     .open = weiri_store_open,
     .close = weiri_store_close,
     .put = weiri_store_put,
@@ -39,7 +43,6 @@ const struct weiri_broker_ops weiri_sqlite_ops = {
     .peek = weiri_store_peek,
     .peek_id = weiri_store_peek_id,
     .pause = weiri_store_pause,
-    .has_keys = true,
     .list = weiri_store_list,
     .was_put = weiri_store_was_put,
     .attempts = weiri_store_attempts,

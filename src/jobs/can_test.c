@@ -1,0 +1,216 @@
+/* Copyright (c) 2026 the weir authors
+ * SPDX-License-Identifier: MIT */
+#include <weir/jobs.h>
+
+#include <stdio.h>
+
+#include "jobs/beanstalkd/cluster.h"
+#include "jobs/sqlite/sqlite.h"
+#include "support/harness.h"
+
+/* A case of each function of a backend that not all have. */
+static bool has(const struct weiri_broker_ops *ops, enum weir_feature feature)
+{
+    switch (feature) {
+    case WEIR_CAN_SCHEDULES:
+        return ops->schedule_put != NULL && ops->schedule_change != NULL && ops->schedules != NULL;
+    case WEIR_CAN_POLICIES:
+        return ops->set_policy != NULL && ops->policy != NULL;
+    case WEIR_CAN_TRANSACTIONS:
+        return ops->transaction_open != NULL && ops->transaction_step != NULL &&
+               ops->transaction_close != NULL;
+    case WEIR_CAN_LIST:
+        return ops->list != NULL;
+    case WEIR_CAN_ATTEMPTS:
+        return ops->attempts != NULL;
+    case WEIR_CAN_WAS_PUT:
+        return ops->was_put != NULL;
+    case WEIR_CAN_BACKUP:
+        return ops->backup != NULL;
+    case WEIR_CAN_REPAIR:
+        return ops->repair != NULL && ops->shrink != NULL;
+    case WEIR_CAN_NODES:
+        return ops->nodes != NULL;
+    case WEIR_CAN_KEYS:
+    case WEIR_CAN_GROUPS:
+    case WEIR_CAN_HEADERS:
+    case WEIR_CAN_RESERVED:
+    case WEIR_CAN_MOVE_IDS:
+    case WEIR_CAN_DURABILITY:
+        break;
+    }
+    return (ops->can >> feature & 1) != 0;
+}
+
+static const char *const texts[] = {
+#define TEXT(name, text) text,
+    WEIR_FEATURE_MAP(TEXT)
+#undef TEXT
+};
+
+#define FEATURE_COUNT (sizeof(texts) / sizeof(texts[0]))
+
+TEST(functions, "a backend has the functions of its features, and no others")
+{
+    const struct weiri_broker_ops *backends[] = {&weiri_sqlite_ops, &weiri_beanstalkd_ops};
+    CHECK(FEATURE_COUNT <= 32);
+    for (size_t b = 0; b < 2; b++) {
+        for (size_t i = 0; i < FEATURE_COUNT; i++) {
+            CHECK(has(backends[b], (enum weir_feature)i) == ((backends[b]->can >> i & 1) != 0));
+        }
+    }
+}
+
+static weir_broker *open_cluster(void)
+{
+    weir_broker *broker = NULL;
+    CHECK_STATUS(weir_broker_open("beanstalk://127.0.0.1:1?replicas=1", NULL, &broker, NULL),
+                 WEIR_OK);
+    return broker;
+}
+
+TEST(told, "a broker tells its features; NULL has none, and an unknown feature is none")
+{
+    weir_broker *broker = open_cluster();
+    for (size_t i = 0; i < FEATURE_COUNT; i++) {
+        CHECK(weir_broker_can(broker, (enum weir_feature)i) == (i == WEIR_CAN_NODES));
+        CHECK(!weir_broker_can(NULL, (enum weir_feature)i));
+    }
+    CHECK(!weir_broker_can(broker, (enum weir_feature)FEATURE_COUNT));
+    CHECK(!weir_broker_can(broker, (enum weir_feature) - 1));
+    CHECK(!weir_broker_can(broker, (enum weir_feature)(32 + WEIR_CAN_NODES)));
+    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
+}
+
+static int no_job(const struct weir_job *job, void *arg)
+{
+    (void)job;
+    (void)arg;
+    return 0;
+}
+
+static int no_attempt(const struct weir_attempt *attempt, void *arg)
+{
+    (void)attempt;
+    (void)arg;
+    return 0;
+}
+
+static int no_handler(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    (void)arg;
+    return WEIR_OK;
+}
+
+static enum weir_status put_with(weir_broker *broker, const char *key, const char *headers,
+                                 const char *group, struct weir_error *ret_error)
+{
+    const struct weir_body body = {"x", 1};
+    const struct weir_put_options options = {.key = key, .headers = headers, .group = group};
+    return weir_broker_put(broker, "t", &body, 1, &options, NULL, ret_error);
+}
+
+static enum weir_status open_with(const struct weir_broker_options *options,
+                                  struct weir_error *ret_error)
+{
+    weir_broker *broker = NULL;
+    return weir_broker_open("beanstalk://127.0.0.1:1?replicas=1", options, &broker, ret_error);
+}
+
+static enum weir_status limited(weir_broker *broker, struct weir_error *ret_error)
+{
+    const struct weir_consumer_options options = {.handler = no_handler, .group_limit = 1};
+    weir_consumer *consumer = NULL;
+    return weir_consumer_new(broker, "t", &options, &consumer, ret_error);
+}
+
+static enum weir_status transact(weir_broker *broker, struct weir_error *ret_error)
+{
+    weir_transaction *transaction = NULL;
+    struct sqlite3 *none = (struct sqlite3 *)(void *)&transaction; /* never looked at */
+    return weir_transaction_new(broker, none, &transaction, ret_error);
+}
+
+/* Makes the calls of a feature, each of which a cluster refuses; the error is that of the last. */
+static void be_refused(weir_broker *broker, enum weir_feature feature, struct weir_error *error)
+{
+    static const char *const id = "127.0.0.1:1/t/1";
+    const struct weir_broker_options options[] = {{.durability = WEIR_DURABILITY_FULL},
+                                                  {.flags = WEIR_BROKER_SHARED}};
+    struct weir_job_schedule_options schedule = {
+        .name = "s", .tube = "t", .interval_ns = WEIR_SECONDS(1)};
+    struct weir_tube_policy policy = {0};
+    struct weir_repair_counts counts;
+    bool was_put;
+    enum weir_status status = WEIR_OK;
+    switch (feature) {
+    case WEIR_CAN_KEYS:
+        CHECK_STATUS(put_with(broker, "k", NULL, NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_HEADERS:
+        CHECK_STATUS(put_with(broker, NULL, "a=1\n", NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_GROUPS:
+        CHECK_STATUS(limited(broker, NULL), WEIR_ENOTSUP);
+        CHECK_STATUS(put_with(broker, NULL, NULL, "g", error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_SCHEDULES:
+        CHECK_STATUS(weir_broker_schedule_put(broker, &schedule, NULL), WEIR_ENOTSUP);
+        CHECK_STATUS(weir_broker_schedule_run(broker, "s", NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_POLICIES:
+        CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_ENOTSUP);
+        CHECK_STATUS(weir_broker_policy(broker, "t", &policy, NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_TRANSACTIONS:
+        CHECK_STATUS(transact(broker, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_LIST:
+        CHECK_STATUS(weir_broker_list(broker, NULL, no_job, NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_RESERVED:
+        CHECK_STATUS(weir_broker_peek(broker, "t", WEIR_JOB_RESERVED, 1, no_job, NULL, error),
+                     WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_MOVE_IDS:
+        CHECK_STATUS(weir_broker_move_ids(broker, &id, 1, "u", &status, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_ATTEMPTS:
+        CHECK_STATUS(weir_broker_attempts(broker, id, no_attempt, NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_WAS_PUT:
+        CHECK_STATUS(weir_broker_was_put(broker, id, &was_put, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_DURABILITY:
+        CHECK_STATUS(open_with(&options[0], error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_BACKUP:
+        CHECK_STATUS(weir_broker_backup(broker, "copy", error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_REPAIR:
+        CHECK_STATUS(open_with(&options[1], NULL), WEIR_ENOTSUP);
+        CHECK_STATUS(weir_broker_repair(broker, &counts, NULL), WEIR_ENOTSUP);
+        CHECK_STATUS(weir_broker_shrink(broker, NULL, NULL, error), WEIR_ENOTSUP);
+        break;
+    case WEIR_CAN_NODES:
+        break;
+    }
+}
+
+TEST(refused,
+     "what a cluster has not it refuses with the words of its features, and asks no server")
+{
+    weir_broker *broker = open_cluster();
+    for (size_t i = 0; i < FEATURE_COUNT; i++) {
+        if (i != WEIR_CAN_NODES) {
+            struct weir_error error = {0};
+            char expected[sizeof(error.text)];
+            (void)snprintf(expected, sizeof(expected), "a beanstalk: broker has no %s", texts[i]);
+            be_refused(broker, (enum weir_feature)i, &error);
+            CHECK_STRING(error.text, expected);
+        }
+    }
+    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
+}
