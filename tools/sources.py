@@ -34,7 +34,7 @@ PARTS = {
     "jobs/beanstalkd": {"base", "jobs/core", "jobs/redis"},
     "jobs/sqlite": {"base", "cron", "jobs/core"},
     "jobs": {"base", "cron", "jobs/core", "jobs/beanstalkd", "jobs/sqlite"},
-    "jobs/consume": {"base", "context", "pool", "jobs", "jobs/core"},
+    "jobs/consume": {"base", "jobs", "jobs/core"},
 }
 
 # The room that each public header belongs to.

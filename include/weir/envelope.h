@@ -136,6 +136,10 @@ struct weir_envelope_options {
      * delays, exactly, if it was given one. Where the failure hook is NULL and attempts 0, all
      * members must be 0: nothing is tried again. */
     struct weir_retry retry;
+    /** Attempts at the same work that failed before this envelope was made, for one whose attempts
+     * are kept elsewhere: until it first succeeds or ends its failures in a row begin with so many,
+     * for weir_context_attempt() and for retry. */
+    uint32_t attempts_before;
     uint32_t flags;                       /**< Of enum weir_envelope_flags. */
     const struct weir_schedule *schedule; /**< Optional, copied: when a periodic one runs. */
     /** The name of its group, such as a customer: bytes, copied; size 0: no group. A pool may limit

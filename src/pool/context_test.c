@@ -35,6 +35,43 @@ TEST(whose, "a task finds its pool, its envelope and which attempt it is in its 
     task_fini(&task);
 }
 
+static int note_attempt(weir_context *context, struct task *task)
+{
+    task->delay_ns = task->delay_ns * 10 + weir_context_attempt(context);
+    return WEIR_EUSER;
+}
+
+static void keep_ended(const struct weir_ended *ended, void *arg)
+{
+    *(struct weir_ended *)arg = *ended;
+}
+
+TEST(attempts_before, "attempts that failed before count towards those of the first flight")
+{
+    struct task task;
+    struct weir_ended ended;
+    task_init(&task);
+    task.body = note_attempt;
+    struct weir_pool_options options = {.workers = 1, .ended = keep_ended, .ended_arg = &ended};
+    CHECK_STATUS(weir_pool_new(&options, &task.pool, NULL), WEIR_OK);
+    struct weir_envelope_options failing = task_envelope(&task);
+    failing.attempts_before = 3;
+    failing.retry = (struct weir_retry){.attempts = 5, .base_ns = 1};
+    CHECK_STATUS(weir_envelope_new(&failing, &task.envelope, NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(task.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(task.pool, task.envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(task.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(task.delay_ns, ==, 45);
+    CHECK_INT(ended.reason, ==, WEIR_ENDED_EXHAUSTED);
+    task.delay_ns = 0;
+    CHECK_STATUS(weir_pool_send(task.pool, task.envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_wait_idle(task.pool, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(task.delay_ns, ==, 12345);
+    CHECK_STATUS(weir_pool_free(task.pool), WEIR_OK);
+    weir_envelope_unref(task.envelope);
+    task_fini(&task);
+}
+
 static const char key;
 
 static int wait_cancelled(weir_context *context, struct task *task)

@@ -135,6 +135,7 @@ static weir_envelope *lay_out(char *block, const struct weir_envelope_options *o
     envelope->options.group.data = take_copy(&block, options->group.data, parts->group);
     envelope->member = take(&block, parts->member);
     envelope->recurrence = take(&block, parts->recurrence);
+    envelope->failures = options->attempts_before;
     atomic_init(&envelope->owner, NULL);
     atomic_init(&envelope->references, 1);
     weiri_list_init(&envelope->end_link);

@@ -96,6 +96,12 @@ static inline bool weiri_envelope_is_periodic(const weir_envelope *envelope)
     return envelope->recurrence != NULL;
 }
 
+/* The number of the next run, or of the one under way, among those that failed in a row. */
+static inline uint32_t weiri_envelope_attempt(const weir_envelope *envelope)
+{
+    return envelope->failures + (envelope->failures < UINT32_MAX);
+}
+
 static inline weir_envelope *weiri_envelope_of(struct weir_item *item)
 {
     return WEIRI_CONTAINER(item, struct weir_envelope, item);

@@ -155,7 +155,7 @@ static void classify(struct weiri_run *run)
     run->terms = (struct weiri_terms){
         .is_periodic = weiri_envelope_is_periodic(envelope),
         .timeouts_fail = (run->worker->pool->options.flags & WEIR_POOL_TIMEOUTS_FAIL) != 0,
-        .attempt = envelope->failures + (envelope->failures < UINT32_MAX),
+        .attempt = weiri_envelope_attempt(envelope),
         .attempts = envelope->options.retry.attempts,
     };
     bool is_asked = envelope->options.failure != NULL;

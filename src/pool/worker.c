@@ -16,7 +16,7 @@ static void begin_locked(weir_pool *pool, struct weiri_worker *worker, weir_enve
     worker->is_recalled = false;
     worker->lost = 0;
     envelope->worker = worker;
-    weiri_context_describe(&worker->context, envelope, envelope->failures + 1, due_ns);
+    weiri_context_describe(&worker->context, envelope, weiri_envelope_attempt(envelope), due_ns);
 }
 
 bool weiri_worker_take_locked(weir_pool *pool, struct weiri_worker *worker)

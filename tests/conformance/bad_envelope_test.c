@@ -115,6 +115,14 @@ ROW(weir_envelope_new, options, retry_attempts, WEIR_OK)
     return WEIR_OK;
 }
 
+ROW(weir_envelope_new, options, attempts_before, WEIR_OK)
+{
+    struct weir_envelope_options options = to_spoil(w);
+    options.attempts_before = UINT32_MAX;
+    weir_envelope_unref(accept(&options));
+    return WEIR_OK;
+}
+
 /* Nothing asks for the retries that these are for. */
 ROW(weir_envelope_new, options, unasked_retry, WEIR_EINVAL)
 {

@@ -181,6 +181,8 @@ void weiri_fetcher_wake(weir_consumer *consumer);
 
 /* What follows a touch that was made. */
 void weiri_task_touched_locked(struct weiri_task *task, const struct weiri_settlement *touch);
+/* The pool's ended function: settles the job of a task, reserves the next ones and starts them. */
+weir_ended_fn weiri_task_ended;
 /* Tells of a run whose job was settled with a status. Without the mutex. */
 void weiri_task_report(struct weiri_task *task, enum weir_status settled);
 

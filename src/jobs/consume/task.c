@@ -3,14 +3,13 @@
 /* One job on a worker: it runs, is settled while the next is reserved, and is reported. */
 #include <weir/envelope.h>
 
-#include <string.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "base/retry.h"
 #include "base/time.h"
-#include "context/context.h"
 #include "jobs/consume/consumer.h"
 
 /* The delay before retrying a job whose handler could not start. Its worker pauses as long. */
@@ -32,7 +31,6 @@ static int begin(weir_context *context, weir_envelope *envelope, void *payload)
     if (!may_run) {
         return WEIR_ECANCELED;
     }
-    context->attempt = task->reservation->job.attempts;
     weiri_run_words_begin(task, context);
     return WEIR_OK;
 }
@@ -52,9 +50,9 @@ static int end(weir_context *context, weir_envelope *envelope, int status, void 
 {
     struct weiri_task *task = payload;
     weir_consumer *consumer = task->consumer;
+    (void)context;
     (void)envelope;
     (void)status;
-    memcpy(task->words.reason, context->explanation, sizeof(task->words.reason));
     weiri_mutex_lock(&consumer->mutex);
     while (task->is_being_canceled) {
         weiri_cond_wait(&consumer->changed);
@@ -315,14 +313,15 @@ static void remove_task(struct weiri_task *task)
     }
 }
 
-static void outcome(weir_envelope *envelope, int status, void *payload)
+void weiri_task_ended(const struct weir_ended *ended, void *arg)
 {
-    (void)envelope;
-    struct weiri_task *task = payload;
+    (void)arg;
+    struct weiri_task *task = weir_envelope_payload(ended->envelope);
     struct weiri_exchange exchange;
     size_t claims;
-    task->status = status;
-    choose_action(task, status);
+    task->status = ended->status;
+    (void)snprintf(task->words.reason, sizeof(task->words.reason), "%s", ended->explanation);
+    choose_action(task, ended->status);
     bool is_left = task->consumer->broker->ops->settle != NULL && !weiri_task_settle(task);
     enum weir_status settled = settle_and_fetch(task, &exchange, &claims);
     /* Set before the next jobs enter the list, so that no more tasks are touched than there are
@@ -385,8 +384,8 @@ static struct weiri_task *make_task(weir_consumer *consumer, struct weiri_reserv
     options.invoke = invoke;
     options.after = end;
     options.flags = WEIR_ENVELOPE_AFTER_ALWAYS;
-    options.outcome = outcome;
     options.release = free_task;
+    options.attempts_before = reservation->job.attempts > 0 ? reservation->job.attempts - 1 : 0;
     options.deadline_ns = consumer->options.deadline_ns;
     if (weir_envelope_new(&options, &task->envelope, NULL) != WEIR_OK) {
         weiri_release(&consumer->allocator, task, sizeof(*task));
