@@ -77,6 +77,9 @@ enum weir_pool_flags {
      * refused with WEIR_EFULL when the pool is full: a task does not wait for a slot, since it
      * has one itself that others may be waiting for. */
     WEIR_POOL_TASKS_EXCEED = 2,
+    /** weir_context_pool() is NULL in its runs: for a library that runs its users' functions on a
+     * pool of its own, which they could end or pause. */
+    WEIR_POOL_HIDDEN = 4,
 };
 
 /** Called when a run goes on late_ns past the time limit of its task or hook. Called on the

@@ -195,7 +195,7 @@ void weir_context_cancel(weir_context *context)
 
 weir_pool *weir_context_pool(weir_context *context)
 {
-    return context == NULL ? NULL : context->contexts->pool;
+    return context == NULL || context->contexts->hides_pool ? NULL : context->contexts->pool;
 }
 
 weir_envelope *weir_context_envelope(weir_context *context)

@@ -23,8 +23,9 @@
 struct weiri_contexts {
     /* Immutable. */
     weir_clock *clock;
-    struct weiri_mutex *mutex;              /* the owner's */
-    weir_pool *pool;                        /* what weir_context_pool() tells */
+    struct weiri_mutex *mutex; /* the owner's */
+    weir_pool *pool;
+    bool hides_pool;                        /* weir_context_pool() does not tell it */
     const struct weir_allocator *allocator; /* of the contexts' values */
     weiri_panicked_fn *panicked;            /* NULL: nobody is told of panics */
     uint64_t process;                /* the owner's mark (base/forked.h); 0: it is not checked */

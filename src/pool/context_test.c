@@ -72,6 +72,32 @@ TEST(attempts_before, "attempts that failed before count towards those of the fi
     task_fini(&task);
 }
 
+static int look_for_pool(weir_context *context, struct task *task)
+{
+    task->pool = weir_context_pool(context);
+    CHECK(weir_context_envelope(context) == task->envelope);
+    return WEIR_OK;
+}
+
+TEST(hidden, "a pool that is its maker's alone is not told to its tasks")
+{
+    struct task task;
+    task_init(&task);
+    task.body = look_for_pool;
+    task.envelope = envelope_for(&task, 0);
+    struct weir_pool_options options = {.workers = 1, .flags = WEIR_POOL_HIDDEN};
+    weir_pool *pool;
+    CHECK_STATUS(weir_pool_new(&options, &pool, NULL), WEIR_OK);
+    task.pool = pool;
+    CHECK_STATUS(weir_pool_start(pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send(pool, task.envelope), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK(task.pool == NULL);
+    CHECK_STATUS(weir_pool_free(pool), WEIR_OK);
+    weir_envelope_unref(task.envelope);
+    task_fini(&task);
+}
+
 static const char key;
 
 static int wait_cancelled(weir_context *context, struct task *task)

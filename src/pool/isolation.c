@@ -38,6 +38,7 @@ static int invoke_in_child(void *arg)
     weiri_mutex_init(&mutex);
     weiri_contexts_init(&contexts, from->contexts->clock, &mutex);
     contexts.pool = from->contexts->pool;
+    contexts.hides_pool = from->contexts->hides_pool;
     contexts.allocator = from->contexts->allocator;
     contexts.panicked = end_process;
     weiri_context_init(&context, &contexts);

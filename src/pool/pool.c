@@ -14,7 +14,8 @@
 #define HOOK_FRACTION 500 /* per mille */
 #define HOOK_FRACTION_MAX 1000
 #define NS_PER_MS INT64_C(1000000)
-#define FLAGS_KNOWN ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_TASKS_EXCEED))
+#define FLAGS_KNOWN                                                                                \
+    ((uint32_t)(WEIR_POOL_TIMEOUTS_FAIL | WEIR_POOL_TASKS_EXCEED | WEIR_POOL_HIDDEN))
 /* Workers that were woken and are on their way. Each wakes the next when it leaves work behind, so
  * more than two only meet at the mutex. */
 #define WOKEN_MAX 2
@@ -89,6 +90,7 @@ static void fill(weir_pool *pool, const struct weir_pool_options *options)
     weiri_waiters_init(&pool->sleepers, WOKEN_MAX);
     weiri_contexts_init(&pool->contexts, options->clock, &pool->mutex);
     pool->contexts.pool = pool;
+    pool->contexts.hides_pool = (pool->options.flags & WEIR_POOL_HIDDEN) != 0;
     pool->contexts.allocator = &pool->options.allocator;
     pool->contexts.panicked = weiri_pool_log_panic;
     pool->contexts.process = pool->process;

@@ -89,7 +89,7 @@ ROW(weir_pool_new, options, flags, WEIR_EINVAL)
     struct weir_pool_options options = good_pool(w->clock);
     options.flags = UINT32_MAX;
     CHECK_STATUS(make(&options), WEIR_EINVAL);
-    options.flags = 4;
+    options.flags = 8;
     return make(&options);
 }
 

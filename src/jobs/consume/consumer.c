@@ -154,6 +154,7 @@ static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *r
     options.log = consumer->broker->config.log;
     options.log_arg = consumer->broker->config.log_arg;
     options.workers = slots;
+    options.flags = WEIR_POOL_HIDDEN; /* a handler that ended or paused it would end the consumer */
     options.ended = weiri_task_ended;
     options.stamps = consumer->options.stamps;
     options.stamp_count = consumer->options.stamp_count;

@@ -41,6 +41,7 @@ static int run_and_note(weir_context *context, const struct weir_job *job, void 
 {
     (void)arg;
     CHECK(weir_job_of(context) == job);
+    CHECK(weir_context_pool(context) == NULL);
     note("run", job);
     return job->id[0] == '3' ? WEIR_EUSER : WEIR_OK;
 }
