@@ -7,7 +7,7 @@
  * an add meanwhile makes it come again after its done.
  *
  * The items are embedded in the files they stand for: the queue copies and allocates nothing for
- * them. epoll_loop.c is the simpler case, with keys of bytes and handlers that end at once. */
+ * them. controller.c is the simpler case, with keys of bytes and handlers that end at once. */
 #include <stddef.h>
 #include <stdio.h>
 
