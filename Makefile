@@ -194,6 +194,7 @@ format-check: deps-lint ## is every C file as clang-format has it?
 check: deps-lint ## what the scripts tools/check_*.py hold (includes, sizes, texts, tables in documents), man pages
 	@tools/check_includes.py
 	@tools/check_sizes.py
+	@tools/check_budgets.py
 	@tools/check_text.py
 	@tools/check_dashboards.py
 	@tools/check_plants.py
