@@ -25,7 +25,7 @@ WEIR_BEGIN_DECLS
  * changed nothing, and has set no result. There are two exceptions: an item that a full table
  * forgot for the call stays forgotten, and a user's own limiter without undo keeps its count.
  *
- * The limiters that are per item remember each item that failed until it is forgotten, within
+ * The limiters that are per item remember each item that was tried until it is forgotten, within
  * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
  * before its memory is used for another.
  *
@@ -71,12 +71,13 @@ struct weir_limiter_ops {
 /** Options of the limiters that are per item. Zero is the default of every field. */
 struct weir_limiter_options {
     struct weir_allocator allocator; /**< Copied; all members NULL: libc's. */
-    /** Items remembered at most; for one more, the item that failed longest ago is forgotten. 0:
+    /** Items remembered at most; for one more, the item that was tried longest ago is forgotten. 0:
      * 1,048,576; at most 2^30. Each takes about 80 bytes, and a key of more than 16 bytes takes its
      * size as well. */
     size_t items_max;
-    /** An item that has not failed for this time is forgotten. 0: a day, or twice the limiter's
-     * longest answer where that is longer; WEIR_FOREVER: never. */
+    /** An item that has not been tried for this time is forgotten. 0: a day, or twice the limiter's
+     * longest answer (of buckets, the time in which one fills) where that is longer; WEIR_FOREVER:
+     * never. */
     int64_t forget_after_ns;
 };
 
@@ -116,6 +117,18 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
     double qps, uint64_t burst, const struct weir_allocator *allocator, weir_limiter **ret_limiter,
     struct weir_error *ret_error);
+
+/** A token bucket for each item, in all else as weir_limiter_bucket_new(): so many tries of one
+ * item for so long, however often the others are tried. weir_limiter_forget() does nothing: tokens
+ * were spent on tries that were made, also on those that succeeded. An item that the bounds of
+ * options (may be NULL) forget has a full bucket, whatever it had reserved: more than burst + qps
+ * times the time are let through only of an item that was forgotten before its bucket was full
+ * again. So an embedded item also inherits the bucket of one that was at its address before.
+ * Errors: WEIR_EINVAL (ret_limiter NULL, options not as described), WEIR_ERANGE (as
+ * weir_limiter_bucket_new(), options out of range), WEIR_ENOMEM. */
+WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_item_bucket_new(
+    double qps, uint64_t burst, const struct weir_limiter_options *options,
+    weir_limiter **ret_limiter, struct weir_error *ret_error);
 
 /** Asks every one of count limiters; the longest wait wins, num_requeues is the largest. Takes the
  * limiters (not the array): they are freed with it, and not to be used alone any more. One that a

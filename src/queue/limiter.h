@@ -11,6 +11,8 @@
 #include <weir/limiter.h>
 
 #include "base/alloc.h"
+#include "base/sync.h"
+#include "queue/remembered.h"
 
 /* Limiters as the queue and the pool use them, and the common part of the supplied ones. A supplied
  * limiter is a struct and a const table of functions, like a user's own. docs/internals/limiters.md
@@ -50,5 +52,21 @@ WEIR_NODISCARD enum weir_status weiri_limiter_make(const struct weir_limiter_ops
                                                    const struct weir_allocator *allocator,
                                                    weir_limiter **ret_limiter,
                                                    struct weir_error *ret_error);
+
+/* The common part of the limiters that are per item, the first member of their self. */
+struct weiri_item_limiter {
+    struct weiri_mutex mutex;
+    struct weiri_remembered remembered WEIRI_GUARDED_BY(mutex);
+};
+
+/* Makes such a limiter with the functions ops; destroy frees the common part. What is remembered of
+ * an item matters for memory_ns after its last use. Errors: WEIR_EINVAL (allocator), WEIR_ERANGE,
+ * WEIR_ENOMEM. */
+WEIR_NODISCARD enum weir_status weiri_item_limiter_make(const struct weir_limiter_ops *ops,
+                                                        size_t self_size, int64_t memory_ns,
+                                                        const struct weir_limiter_options *options,
+                                                        weir_limiter **ret_limiter,
+                                                        struct weir_error *ret_error);
+void weiri_item_limiter_destroy(void *self);
 
 #endif

@@ -11,7 +11,9 @@
 /* Integers up to this one are exact as doubles. */
 #define BURST_MAX (UINT64_C(1) << 53)
 
-/* The arithmetic is that of golang.org/x/time/rate, operation for operation, so that the answers
+/* The buckets: one for all items together, and one for each.
+ *
+ * The arithmetic is that of golang.org/x/time/rate, operation for operation, so that the answers
  * are the same to the nanosecond. tokens is a double, and reservations make it negative. Two rules
  * are ours:
  * - A time before the latest one counts as the latest one. Going back would fill the bucket twice
@@ -19,40 +21,45 @@
  * - Returning a reservation returns a whole token. rate returns less if another try has reserved a
  *   token in between, and loses the rest: tries that were coalesced would slow down the others.
  *   From the bucket's start on there are still at most burst + qps * time tries. */
-struct bucket {
+struct rate {
     double qps;
     double burst;
-    double tokens;
-    int64_t last_ns; /* the time of tokens; INT64_MIN: a new, full bucket */
 };
 
 struct bucket_limiter {
+    struct rate rate; /* immutable */
     struct weiri_mutex mutex;
-    struct bucket bucket WEIRI_GUARDED_BY(mutex);
+    double tokens WEIRI_GUARDED_BY(mutex);
+    int64_t last_ns WEIRI_GUARDED_BY(mutex); /* the time of tokens; INT64_MIN: a new, full bucket */
 };
 
-static void pass_time(struct bucket *bucket, int64_t now_ns)
+struct item_bucket_limiter {
+    struct weiri_item_limiter item;
+    struct rate rate; /* immutable */
+};
+
+static double at_most(double tokens, double burst)
 {
-    if (now_ns > bucket->last_ns) {
-        int64_t passed = weiri_time_sub(now_ns, bucket->last_ns);
+    return tokens < burst ? tokens : burst;
+}
+
+/* Takes a token of a bucket that was used at last_ns before; the wait until the token is there. */
+static int64_t reserve(const struct rate *rate, double *tokens, int64_t last_ns, int64_t now_ns)
+{
+    if (now_ns > last_ns) {
+        int64_t passed = weiri_time_sub(now_ns, last_ns);
         int64_t whole = passed / NS_PER_SECOND;
         double seconds = (double)whole + (double)(passed % NS_PER_SECOND) / 1e9;
         /* Two statements, so that no compiler fuses the two roundings. */
-        double gained = seconds * bucket->qps;
-        double tokens = bucket->tokens + gained;
-        bucket->tokens = tokens < bucket->burst ? tokens : bucket->burst;
-        bucket->last_ns = now_ns;
+        double gained = seconds * rate->qps;
+        double sum = *tokens + gained;
+        *tokens = at_most(sum, rate->burst);
     }
-}
-
-static int64_t reserve(struct bucket *bucket, int64_t now_ns)
-{
-    pass_time(bucket, now_ns);
-    bucket->tokens -= 1;
-    if (bucket->tokens >= 0) {
+    *tokens -= 1;
+    if (*tokens >= 0) {
         return 0;
     }
-    double seconds = -bucket->tokens / bucket->qps;
+    double seconds = -*tokens / rate->qps;
     double wait = 1e9 * seconds;
     return wait < 0x1p63 ? (int64_t)wait : INT64_MAX;
 }
@@ -62,7 +69,8 @@ static enum weir_status when(void *self, struct weir_key key, int64_t now_ns, in
     struct bucket_limiter *limiter = self;
     (void)key;
     weiri_mutex_lock(&limiter->mutex);
-    *ret_delay_ns = reserve(&limiter->bucket, now_ns);
+    *ret_delay_ns = reserve(&limiter->rate, &limiter->tokens, limiter->last_ns, now_ns);
+    limiter->last_ns = now_ns > limiter->last_ns ? now_ns : limiter->last_ns;
     weiri_mutex_unlock(&limiter->mutex);
     return WEIR_OK;
 }
@@ -73,12 +81,40 @@ static void give_back(void *self, struct weir_key key, int64_t now_ns)
     (void)key;
     (void)now_ns;
     weiri_mutex_lock(&limiter->mutex);
-    struct bucket *bucket = &limiter->bucket;
-    double tokens = bucket->tokens + 1;
-    bucket->tokens = tokens < bucket->burst ? tokens : bucket->burst;
+    limiter->tokens = at_most(limiter->tokens + 1, limiter->rate.burst);
     weiri_mutex_unlock(&limiter->mutex);
 }
 
+static enum weir_status when_of_item(void *self, struct weir_key key, int64_t now_ns,
+                                     int64_t *ret_delay_ns)
+{
+    struct item_bucket_limiter *limiter = self;
+    struct weiri_item_limiter *item = self;
+    int64_t last_ns;
+    weiri_mutex_lock(&item->mutex);
+    struct weiri_memory *memory = weiri_remembered_use(&item->remembered, key, now_ns, &last_ns);
+    if (memory != NULL) {
+        memory->tokens = last_ns == INT64_MIN ? limiter->rate.burst : memory->tokens;
+        *ret_delay_ns = reserve(&limiter->rate, &memory->tokens, last_ns, memory->last_ns);
+    }
+    weiri_mutex_unlock(&item->mutex);
+    return memory != NULL ? WEIR_OK : WEIR_ENOMEM;
+}
+
+static void give_back_of_item(void *self, struct weir_key key, int64_t now_ns)
+{
+    struct item_bucket_limiter *limiter = self;
+    struct weiri_item_limiter *item = self;
+    (void)now_ns;
+    weiri_mutex_lock(&item->mutex);
+    struct weiri_memory *memory = weiri_remembered_find(&item->remembered, key);
+    if (memory != NULL) {
+        memory->tokens = at_most(memory->tokens + 1, limiter->rate.burst);
+    }
+    weiri_mutex_unlock(&item->mutex);
+}
+
+/* Tokens were spent on tries that were made. */
 static void forget(void *self, struct weir_key key)
 {
     (void)self;
@@ -107,10 +143,17 @@ static const struct weir_limiter_ops ops = {
     .undo = give_back,
 };
 
-enum weir_status weir_limiter_bucket_new(double qps, uint64_t burst,
-                                         const struct weir_allocator *allocator,
-                                         weir_limiter **ret_limiter, struct weir_error *ret_error)
-    WEIRI_NO_TSA
+static const struct weir_limiter_ops item_ops = {
+    .when = when_of_item,
+    .forget = forget,
+    .num_requeues = num_requeues,
+    .destroy = weiri_item_limiter_destroy,
+    .give_back = give_back_of_item,
+    .undo = give_back_of_item,
+};
+
+static enum weir_status check(double qps, uint64_t burst, weir_limiter **ret_limiter,
+                              struct weir_error *ret_error)
 {
     weiri_error_clear(ret_error);
     if (weiri_check_given("ret_limiter", ret_limiter, ret_error) != WEIR_OK) {
@@ -123,15 +166,48 @@ enum weir_status weir_limiter_bucket_new(double qps, uint64_t burst,
         return weiri_fail(ret_error, WEIR_ERANGE, "burst is %" PRIu64 ": expected 1 to %" PRIu64,
                           burst, BURST_MAX);
     }
-    weir_limiter *limiter;
-    enum weir_status status =
-        weiri_limiter_make(&ops, sizeof(struct bucket_limiter), allocator, &limiter, ret_error);
-    if (status != WEIR_OK) {
-        return status;
-    }
-    struct bucket_limiter *self = limiter->self;
-    weiri_mutex_init(&self->mutex);
-    self->bucket = (struct bucket){qps, (double)burst, (double)burst, INT64_MIN};
-    *ret_limiter = limiter;
     return WEIR_OK;
+}
+
+enum weir_status weir_limiter_bucket_new(double qps, uint64_t burst,
+                                         const struct weir_allocator *allocator,
+                                         weir_limiter **ret_limiter, struct weir_error *ret_error)
+    WEIRI_NO_TSA
+{
+    enum weir_status status = check(qps, burst, ret_limiter, ret_error);
+    weir_limiter *limiter;
+    if (status == WEIR_OK) {
+        status =
+            weiri_limiter_make(&ops, sizeof(struct bucket_limiter), allocator, &limiter, ret_error);
+    }
+    if (status == WEIR_OK) {
+        struct bucket_limiter *self = limiter->self;
+        weiri_mutex_init(&self->mutex);
+        self->rate = (struct rate){qps, (double)burst};
+        self->tokens = (double)burst;
+        self->last_ns = INT64_MIN;
+        *ret_limiter = limiter;
+    }
+    return status;
+}
+
+enum weir_status weir_limiter_item_bucket_new(double qps, uint64_t burst,
+                                              const struct weir_limiter_options *options,
+                                              weir_limiter **ret_limiter,
+                                              struct weir_error *ret_error)
+{
+    enum weir_status status = check(qps, burst, ret_limiter, ret_error);
+    weir_limiter *limiter;
+    if (status == WEIR_OK) {
+        double fill_ns = 1e9 * ((double)burst / qps);
+        status = weiri_item_limiter_make(&item_ops, sizeof(struct item_bucket_limiter),
+                                         fill_ns < 0x1p63 ? (int64_t)fill_ns : INT64_MAX, options,
+                                         &limiter, ret_error);
+    }
+    if (status == WEIR_OK) {
+        struct item_bucket_limiter *self = limiter->self;
+        self->rate = (struct rate){qps, (double)burst};
+        *ret_limiter = limiter;
+    }
+    return status;
 }

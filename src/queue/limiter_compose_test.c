@@ -61,15 +61,81 @@ TEST(bucket, "a burst passes at once, then one at a time; it fills up to the bur
     weir_limiter_free(limiter);
 }
 
+TEST(item_bucket, "each item has a bucket of its own; forgetting gives no token, undoing does")
+{
+    weir_limiter *limiter = item_bucket(10, 3);
+    struct weir_key a = weir_key_string("a");
+    for (int i = 0; i < 6; i++) {
+        CHECK_INT(when(limiter, "a", 500), ==, i < 3 ? 0 : (i - 2) * WEIR_MS(100));
+    }
+    CHECK_INT(count_of(limiter, "a"), ==, 0);
+    weir_limiter_forget(limiter, a);
+    CHECK_INT(when(limiter, "a", 500), ==, WEIR_MS(400));
+    weiri_limiter_undo(limiter, a, 500);
+    weiri_limiter_give_back(limiter, a, 500);
+    weiri_limiter_give_back(limiter, weir_key_string("b"), 500);
+    CHECK_INT(when(limiter, "a", 500), ==, WEIR_MS(300));
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(when(limiter, "b", 0), ==, i < 3 ? 0 : WEIR_MS(100));
+    }
+    for (int i = 0; i < 10; i++) {
+        weiri_limiter_give_back(limiter, a, 500);
+    }
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(when(limiter, "a", 500), ==, i < 3 ? 0 : WEIR_MS(100));
+    }
+    weir_limiter_free(limiter);
+}
+
+TEST(counts_end, "a count of failures stays at its end")
+{
+    weir_limiter *limiter = exponential(1, 1000);
+    struct weir_key a = weir_key_string("a");
+    CHECK_INT(when(limiter, "a", 0), ==, 1);
+    /* No test can count that far, so this one writes the number. */
+    struct weiri_item_limiter *self = limiter->self;
+    weiri_remembered_find(&self->remembered, a)->failures = UINT64_MAX - 1;
+    CHECK_INT(when(limiter, "a", 0), ==, 1000);
+    CHECK_INT(when(limiter, "a", 0), ==, 1000);
+    CHECK(count_of(limiter, "a") == UINT64_MAX);
+    weir_limiter_free(limiter);
+}
+
+TEST(counts_undo, "a failure taken back was none; more than there are cannot be taken back")
+{
+    weir_limiter *limiter = exponential(1, 1000);
+    struct weir_key a = weir_key_string("a");
+    weiri_limiter_undo(limiter, a, 0);
+    CHECK_INT(count_of(limiter, "a"), ==, 0);
+    CHECK_INT(when(limiter, "a", 0), ==, 1);
+    CHECK_INT(when(limiter, "a", 0), ==, 2);
+    weiri_limiter_undo(limiter, a, 0);
+    CHECK_INT(count_of(limiter, "a"), ==, 1);
+    CHECK_INT(when(limiter, "a", 0), ==, 2);
+    weiri_limiter_undo(limiter, a, 0);
+    weiri_limiter_undo(limiter, a, 0);
+    weiri_limiter_undo(limiter, a, 0);
+    CHECK_INT(count_of(limiter, "a"), ==, 0);
+    struct weiri_item_limiter *self = limiter->self;
+    CHECK_INT(self->remembered.table.count, ==, 0);
+    weir_limiter_free(limiter);
+}
+
 TEST(bucket_backwards, "a time before the latest one gains nothing and loses nothing")
 {
-    weir_limiter *limiter = bucket(10, 1);
-    CHECK_INT(when(limiter, "a", WEIR_SECONDS(10)), ==, 0);
-    CHECK_INT(when(limiter, "a", WEIR_SECONDS(5)), ==, WEIR_MS(100));
-    CHECK_INT(when(limiter, "a", WEIR_SECONDS(10)), ==, WEIR_MS(200));
-    CHECK_INT(when(limiter, "a", INT64_MIN), ==, WEIR_MS(300));
-    CHECK_INT(when(limiter, "a", INT64_MAX), ==, 0);
-    weir_limiter_free(limiter);
+    for (int round = 0; round < 2; round++) {
+        weir_limiter *limiter = round == 0 ? bucket(10, 1) : item_bucket(10, 1);
+        CHECK_INT(when(limiter, "a", WEIR_SECONDS(10)), ==, 0);
+        CHECK_INT(when(limiter, "a", WEIR_SECONDS(5)), ==, WEIR_MS(100));
+        CHECK_INT(when(limiter, "a", WEIR_SECONDS(10)), ==, WEIR_MS(200));
+        CHECK_INT(when(limiter, "a", INT64_MIN), ==, WEIR_MS(300));
+        CHECK_INT(when(limiter, "a", INT64_MAX), ==, 0);
+        weir_limiter_free(limiter);
+        limiter = round == 0 ? bucket(10, 1) : item_bucket(10, 1);
+        CHECK_INT(when(limiter, "a", INT64_MIN), ==, 0);
+        CHECK_INT(when(limiter, "a", INT64_MIN), ==, WEIR_MS(100));
+        weir_limiter_free(limiter);
+    }
 }
 
 TEST(w7_give_back, "a token given back serves the next one; none is gained beyond the burst")

@@ -68,6 +68,48 @@ TEST(w9_never, "without an age nothing is forgotten from one end of time to the 
     weir_limiter_free(limiter);
 }
 
+TEST(buckets, "a bucket that the bounds forget is full again, and no other one")
+{
+    struct weir_limiter_options options = limiter_options();
+    options.items_max = 2;
+    options.forget_after_ns = WEIR_SECONDS(3);
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_item_bucket_new(0.1, 1, &options, &limiter, NULL), WEIR_OK);
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    CHECK_INT(when(limiter, "b", 1), ==, 0);
+    CHECK_INT(when(limiter, "a", 2), ==, WEIR_SECONDS(10) - 2);
+    CHECK_INT(when(limiter, "c", 3), ==, 0); /* in place of b */
+    CHECK_INT(when(limiter, "a", 4), ==, WEIR_SECONDS(20) - 4);
+    CHECK_INT(when(limiter, "b", 5), ==, 0);
+    CHECK_INT(when(limiter, "a", WEIR_SECONDS(3) + 3), ==, WEIR_SECONDS(27) - 3);
+    CHECK_INT(when(limiter, "a", WEIR_SECONDS(6) + 3), ==, 0);
+    weir_limiter_free(limiter);
+}
+
+TEST(buckets_default_age, "by default a bucket that was emptied is not forgotten before it is full")
+{
+    struct weir_limiter_options options = limiter_options();
+    weir_limiter *limiter;
+    int64_t week = 7 * WEIR_SECONDS(86400);
+    CHECK_STATUS(weir_limiter_item_bucket_new(2.0 / (7 * 86400), 2, &options, &limiter, NULL),
+                 WEIR_OK);
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    CHECK_INT(when(limiter, "a", 0), >, week / 2 - 1000);
+    CHECK_INT(when(limiter, "b", 2 * week - 1), ==, 0);
+    size_t before = test_allocated_bytes();
+    CHECK_INT(when(limiter, "a", 2 * week - 1), ==, 0); /* remembered: it filled meanwhile */
+    CHECK_INT(when(limiter, "a", 2 * week - 1), ==, 0);
+    CHECK_INT(when(limiter, "a", 2 * week - 1), >, week / 2 - 1000);
+    CHECK_INT(test_allocated_bytes(), ==, before);
+    weir_limiter_free(limiter);
+    /* One that takes all time to fill. */
+    CHECK_STATUS(weir_limiter_item_bucket_new(1e-300, 1, &options, &limiter, NULL), WEIR_OK);
+    CHECK_INT(when(limiter, "a", 0), ==, 0);
+    CHECK_INT(when(limiter, "a", INT64_MAX), ==, WEIR_FOREVER);
+    weir_limiter_free(limiter);
+}
+
 /* V12, the whole limiter: a million distinct items that are never forgotten. */
 TEST(w9_million, "a million items that never succeed stay within the documented memory")
 {

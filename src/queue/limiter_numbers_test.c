@@ -124,7 +124,7 @@ TEST(bucket_first, "the first waits after the burst are those of golang.org/x/ti
     }
 }
 
-TEST(bucket_run, "a million waits on a fake clock are those of golang.org/x/time/rate")
+TEST(bucket_run, "a million waits are those of golang.org/x/time/rate, also of each item's bucket")
 {
     static const struct {
         double qps;
@@ -142,15 +142,20 @@ TEST(bucket_run, "a million waits on a fake clock are those of golang.org/x/time
     };
     for (size_t i = 0; i < COUNT(runs); i++) {
         weir_limiter *limiter = bucket(runs[i].qps, runs[i].burst);
+        weir_limiter *each = item_bucket(runs[i].qps, runs[i].burst);
         uint64_t state = 42 + i;
         uint64_t hash = HASH_START;
         int64_t now_ns = WEIR_SECONDS(1000);
         for (int n = 0; n < 1000000; n++) {
             now_ns += (int64_t)(next_number(&state) % runs[i].step);
-            hash = hash_number(hash, when(limiter, "", now_ns));
+            int64_t delay_ns = when(limiter, "", now_ns);
+            hash = hash_number(hash, delay_ns);
+            CHECK_INT(when(each, "a", now_ns), ==, delay_ns);
+            CHECK_INT(when(each, "b", now_ns), ==, delay_ns);
         }
         CHECK(hash == runs[i].hash);
         weir_limiter_free(limiter);
+        weir_limiter_free(each);
     }
 }
 

@@ -203,6 +203,10 @@ TEST(new_refused, "bad arguments of every constructor are refused with their sta
     CHECK_STATUS(weir_limiter_bucket_new(10, 0, NULL, &made, NULL), WEIR_ERANGE);
     CHECK_STATUS(weir_limiter_bucket_new(10, (UINT64_C(1) << 53) + 1, NULL, &made, NULL),
                  WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_item_bucket_new(10, 1, NULL, NULL, NULL), WEIR_EINVAL);
+    CHECK_STATUS(weir_limiter_item_bucket_new(0, 1, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_item_bucket_new(10, 0, NULL, &made, NULL), WEIR_ERANGE);
+    CHECK_STATUS(weir_limiter_item_bucket_new(10, 1, &options, &made, NULL), WEIR_ERANGE);
     CHECK(made == untouched);
 }
 
@@ -288,20 +292,19 @@ TEST_OOM(no_memory,
 {
     struct weir_limiter_options options = {0};
     options.allocator = *test_allocator();
-    weir_limiter *parts[2] = {NULL, NULL};
+    weir_limiter *parts[3] = {NULL, NULL, NULL};
     weir_limiter *limiter = NULL;
     if (CHECK_OR_OOM(weir_limiter_default_new(&options, &parts[0], NULL))) {
         CHECK(parts[0] == NULL);
         return;
     }
-    if (CHECK_OR_OOM(weir_limiter_fast_slow_new(1, 2, 3, &options, &parts[1], NULL))) {
-        weir_limiter_free(parts[0]);
-        return;
-    }
-    if (CHECK_OR_OOM(weir_limiter_max_of_new(parts, 2, test_allocator(), &limiter, NULL))) {
+    if (CHECK_OR_OOM(weir_limiter_fast_slow_new(1, 2, 3, &options, &parts[1], NULL)) ||
+        CHECK_OR_OOM(weir_limiter_item_bucket_new(10, 9, &options, &parts[2], NULL)) ||
+        CHECK_OR_OOM(weir_limiter_max_of_new(parts, 3, test_allocator(), &limiter, NULL))) {
         CHECK(limiter == NULL);
-        weir_limiter_free(parts[0]);
-        weir_limiter_free(parts[1]);
+        for (int i = 0; i < 3; i++) {
+            weir_limiter_free(parts[i]);
+        }
         return;
     }
     weir_limiter *outer = NULL;

@@ -66,6 +66,41 @@ TEST(bucket, "no token is given to two threads, and none is lost")
     weir_limiter_free(limiter);
 }
 
+static void ask_two(void *arg)
+{
+    struct caller *caller = arg;
+    struct weir_key own = weir_key_bytes(&caller->number, sizeof(caller->number));
+    ask_often(arg);
+    for (int i = 0; i < CALLS; i++) {
+        int64_t delay_ns;
+        CHECK_STATUS(weir_limiter_when(caller->limiter, own, 0, &delay_ns), WEIR_OK);
+        CHECK_INT(delay_ns, ==, i < 100 ? 0 : WEIR_SECONDS(1));
+        if (i >= 100) {
+            weiri_limiter_give_back(caller->limiter, own, 0);
+        }
+        weir_limiter_forget(caller->limiter, own);
+    }
+}
+
+TEST(item_bucket, "each item's tokens are given once, whoever asks, and none is lost")
+{
+    static struct caller callers[THREADS];
+    static int64_t all[THREADS * CALLS];
+    struct weir_limiter_options options = {0};
+    options.allocator = *test_allocator();
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_item_bucket_new(1, 100, &options, &limiter, NULL), WEIR_OK);
+    start_all(limiter, callers, ask_two);
+    for (int i = 0; i < THREADS * CALLS; i++) {
+        all[i] = callers[i / CALLS].delays[i % CALLS];
+    }
+    qsort(all, THREADS * CALLS, sizeof(all[0]), compare_i64);
+    for (int i = 0; i < THREADS * CALLS; i++) {
+        CHECK_INT(all[i], ==, i < 100 ? 0 : (i - 99) * WEIR_SECONDS(1));
+    }
+    weir_limiter_free(limiter);
+}
+
 static void mix(void *arg)
 {
     struct caller *caller = arg;

@@ -43,6 +43,15 @@ static enum weir_status new_default(const struct weir_limiter_options *options,
     return weir_limiter_default_new(options, ret_limiter, wanted);
 }
 
+static enum weir_status new_item_bucket(const struct weir_limiter_options *options,
+                                        const struct weir_allocator *allocator,
+                                        weir_limiter *limiter, weir_limiter **ret_limiter)
+{
+    (void)allocator;
+    (void)limiter;
+    return weir_limiter_item_bucket_new(10, 100, options, ret_limiter, wanted);
+}
+
 static enum weir_status new_bucket(const struct weir_limiter_options *options,
                                    const struct weir_allocator *allocator, weir_limiter *limiter,
                                    weir_limiter **ret_limiter)
@@ -220,6 +229,7 @@ static enum weir_status with_forget_after(make_fn *fn)
 
 OPTIONS_ROWS(weir_limiter_exponential_new, new_exponential)
 OPTIONS_ROWS(weir_limiter_fast_slow_new, new_fast_slow)
+OPTIONS_ROWS(weir_limiter_item_bucket_new, new_item_bucket)
 OPTIONS_ROWS(weir_limiter_default_new, new_default)
 ALLOCATOR_ROWS(weir_limiter_new, new_own)
 ALLOCATOR_ROWS(weir_limiter_bucket_new, new_bucket)
@@ -228,6 +238,7 @@ ALLOCATOR_ROWS(weir_limiter_with_max_wait_new, new_max_wait)
 ALLOCATOR_ROWS(weir_limiter_with_jitter_new, new_jitter)
 RESULT_ROWS(weir_limiter_exponential_new, new_exponential)
 RESULT_ROWS(weir_limiter_fast_slow_new, new_fast_slow)
+RESULT_ROWS(weir_limiter_item_bucket_new, new_item_bucket)
 RESULT_ROWS(weir_limiter_default_new, new_default)
 RESULT_ROWS(weir_limiter_new, new_own)
 RESULT_ROWS(weir_limiter_bucket_new, new_bucket)
@@ -387,6 +398,43 @@ ROW(weir_limiter_bucket_new, burst, most, WEIR_ERANGE)
     CHECK_STATUS(new_of_tokens(1, UINT64_C(1) << 53), WEIR_OK);
     CHECK_STATUS(new_of_tokens(1, (UINT64_C(1) << 53) + 1), WEIR_ERANGE);
     return new_of_tokens(1, UINT64_MAX);
+}
+
+static enum weir_status new_of_each(double qps, uint64_t burst)
+{
+    struct weir_limiter_options options = limiter_options();
+    weir_limiter *limiter = NULL;
+    enum weir_status status =
+        spoken(weir_limiter_item_bucket_new(qps, burst, &options, &limiter, &said));
+    weir_limiter_free(limiter);
+    return status;
+}
+
+ROW(weir_limiter_item_bucket_new, qps, negative, WEIR_ERANGE)
+{
+    CHECK_STATUS(new_of_each(0, 1), WEIR_ERANGE);
+    CHECK_STATUS(new_of_each(-0.0, 1), WEIR_ERANGE);
+    CHECK_STATUS(new_of_each(0x1p-1074, 1), WEIR_OK);
+    return new_of_each(-1, 1);
+}
+
+ROW(weir_limiter_item_bucket_new, qps, not_finite, WEIR_ERANGE)
+{
+    CHECK_STATUS(new_of_each((double)INFINITY, 1), WEIR_ERANGE);
+    CHECK_STATUS(new_of_each((double)-INFINITY, 1), WEIR_ERANGE);
+    return new_of_each((double)NAN, 1);
+}
+
+ROW(weir_limiter_item_bucket_new, burst, zero, WEIR_ERANGE)
+{
+    return new_of_each(1, 0);
+}
+
+ROW(weir_limiter_item_bucket_new, burst, most, WEIR_ERANGE)
+{
+    CHECK_STATUS(new_of_each(1, UINT64_C(1) << 53), WEIR_OK);
+    CHECK_STATUS(new_of_each(1, (UINT64_C(1) << 53) + 1), WEIR_ERANGE);
+    return new_of_each(1, UINT64_MAX);
 }
 
 /* ---- Those that take limiters ---- */

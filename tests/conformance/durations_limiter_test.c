@@ -74,15 +74,17 @@ TEST(limiters, "a limiter of whatever times, asked at whatever times, answers a 
     for (size_t i = 0; i < EDGES * EDGES; i++) {
         try_limiters(edges[i / EDGES], edges[i % EDGES]);
     }
+    struct weir_limiter_options options = {0};
+    options.allocator = *test_allocator();
     static const double speeds[] = {5e-324, 1e-9, 1, 1e9, 1e308};
     for (size_t i = 0; i < 5; i++) {
         weir_limiter *bucket;
         CHECK_STATUS(weir_limiter_bucket_new(speeds[i], 1, test_allocator(), &bucket, NULL),
                      WEIR_OK);
         ask_at_edges(bucket, INT64_MAX);
+        CHECK_STATUS(weir_limiter_item_bucket_new(speeds[i], 1, &options, &bucket, NULL), WEIR_OK);
+        ask_at_edges(bucket, INT64_MAX);
     }
-    struct weir_limiter_options options = {0};
-    options.allocator = *test_allocator();
     weir_limiter *usual;
     CHECK_STATUS(weir_limiter_default_new(&options, &usual, NULL), WEIR_OK);
     ask_at_edges(usual, INT64_MAX);

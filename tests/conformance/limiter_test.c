@@ -34,6 +34,32 @@ TEST_EACH(bucket, "token bucket: waits until a token is there; not per item; num
     weir_limiter_free(limiter);
 }
 
+TEST_EACH(item_bucket, "token bucket per item: waits until a token of the item is there")
+{
+    weir_limiter *limiter = item_bucket(10, 2);
+    struct fixture f;
+    setup_with(&f, kind, limiter);
+    for (unsigned item = 0; item < 3; item++) {
+        check_wait(&f, item, 0);
+        check_wait(&f, item, 0);
+    }
+    /* A success frees no tokens, and an add that coalesces gives its token back. */
+    forget(&f, 0);
+    CHECK_INT(requeues(&f, 0), ==, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        CHECK_STATUS(weir_queue_add_rate_limited(f.queue, key_of(&f, 0)), WEIR_OK);
+    }
+    CHECK_COUNTS(&f, 0, 1, 0);
+    pass(&f, WEIR_MS(100));
+    get_and_done(&f, 0);
+    check_wait(&f, 0, WEIR_MS(100));
+    check_wait(&f, 1, 0); /* 200 ms have passed */
+    check_wait(&f, 1, 0);
+    check_wait(&f, 1, WEIR_MS(100));
+    teardown(&f);
+    weir_limiter_free(limiter);
+}
+
 TEST_EACH(exponential, "exponential failure: base * 2^failures of the item, capped, for any count")
 {
     weir_limiter *limiter = exponential(WEIR_MS(5), WEIR_SECONDS(1));

@@ -40,6 +40,14 @@ static inline weir_limiter *bucket(double qps, uint64_t burst)
     return limiter;
 }
 
+static inline weir_limiter *item_bucket(double qps, uint64_t burst)
+{
+    struct weir_limiter_options options = limiter_options();
+    weir_limiter *limiter;
+    CHECK_STATUS(weir_limiter_item_bucket_new(qps, burst, &options, &limiter, NULL), WEIR_OK);
+    return limiter;
+}
+
 static inline weir_limiter *max_of(weir_limiter *a, weir_limiter *b)
 {
     weir_limiter *parts[] = {a, b};
