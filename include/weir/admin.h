@@ -34,16 +34,16 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_remove_ids(weir_broker *bro
                                                                 struct weir_error *ret_error);
 
 /** Makes buried jobs ready. Their attempts stay: one that had its last has one more. ret_statuses
- * and errors are those of weir_broker_remove_ids(), and WEIR_ESTATE for a job that is delayed or
- * ready. */
+ * are those of weir_broker_remove_ids(), and WEIR_ESTATE for a job that is delayed or ready.
+ * Errors: as weir_broker_remove_ids(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_kick_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               enum weir_status *ret_statuses,
                                                               struct weir_error *ret_error);
 
 /** Buries jobs that are delayed or ready. reason (may be NULL: none) is kept, cut to
- * WEIR_REASON_SIZE; a cluster keeps none. ret_statuses and errors are those of
- * weir_broker_remove_ids(), and WEIR_ESTATE for a job that is buried already. */
+ * WEIR_REASON_SIZE; a cluster keeps none. ret_statuses are those of weir_broker_remove_ids(), and
+ * WEIR_ESTATE for a job that is buried already. Errors: as weir_broker_remove_ids(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               const char *reason,
@@ -52,9 +52,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_bury_ids(weir_broker *broke
 
 /** Moves jobs that are delayed, ready or buried to another tube of the broker, which need not have
  * had a job. They keep all but their tube: ids, run times, keys, attempts, reasons. ret_statuses
- * and errors are those of weir_broker_remove_ids(), and WEIR_EBUSY also where a job of that tube
- * has the same key, WEIR_ESTATE for an archived job; WEIR_ETOOBIG (tube), WEIR_ENOTSUP (a cluster).
- * All are moved in one transaction. For another broker see weir_broker_move(). */
+ * are those of weir_broker_remove_ids(), and WEIR_EBUSY also where a job of that tube has the same
+ * key, WEIR_ESTATE for an archived job. All are moved in one transaction. For another broker see
+ * weir_broker_move(). Errors: as weir_broker_remove_ids(), and WEIR_ETOOBIG (tube), WEIR_ENOTSUP
+ * (a cluster). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broker,
                                                               const char *const *ids, size_t count,
                                                               const char *tube,
@@ -69,8 +70,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move_ids(weir_broker *broke
  * longer than they may be, the broker's log warns.
  *
  * Errors: WEIR_EINVAL (NULL, tube), WEIR_ETOOBIG (tube), WEIR_ERANGE (a negative time),
- * WEIR_ENOTFOUND (no job was ever put into the tube), in a cluster WEIR_EUNAVAILABLE (no node
- * answered) and WEIR_EUNKNOWN (some did not: ret_error says which); those of the storage. */
+ * WEIR_ENOTFOUND (no job was ever put into the tube), WEIR_EACCESS (read-only), in a cluster
+ * WEIR_EUNAVAILABLE (no node answered) and WEIR_EUNKNOWN (some did not: ret_error says which);
+ * those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_pause(weir_broker *broker, const char *tube,
                                                            int64_t duration_ns,
                                                            struct weir_error *ret_error);
@@ -142,8 +144,7 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_attempts(weir_broker *broke
 
 /** Tells whether a job with an id was ever put: one that weir_broker_peek_id() does not find has
  * ended or was removed then, and otherwise never was there. Errors: WEIR_EINVAL (NULL, malformed
- * id), WEIR_ENOTSUP (a cluster does not know), WEIR_EFORKED, WEIR_ENOMEM, and those of the storage.
- */
+ * id), WEIR_ENOTSUP (a cluster does not know), WEIR_EFORKED, and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_was_put(weir_broker *broker, const char *id,
                                                              bool *ret_was_put,
                                                              struct weir_error *ret_error);

@@ -132,13 +132,14 @@ enum weir_consumer_flags {
 /** Makes a consumer of a tube, or of options->tubes with tube NULL; the broker is borrowed. Returns
  * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube
  * beside tubes; stamps or metrics as in struct weir_pool_options), WEIR_ETOOBIG (tube),
- * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_ENOTSUP (group_limit),
- * WEIR_ENOMEM. */
+ * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_ENOTSUP (group_limit), WEIR_EACCESS
+ * (the broker is read-only), WEIR_EFORKED, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
     weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
     weir_consumer **ret_consumer, struct weir_error *ret_error);
 
-/** Starts the workers and returns. Once only. Errors: WEIR_ESTATE, WEIR_ETHREAD, WEIR_ENOMEM. */
+/** Starts the workers and returns. Once only. Errors: WEIR_ESTATE, WEIR_ETHREAD,
+ * WEIR_EINVAL, WEIR_EFORKED. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_start(weir_consumer *consumer,
                                                              struct weir_error *ret_error);
 

@@ -105,13 +105,14 @@ struct weir_job_schedule {
  * return. Consumers need not be started again. Errors: WEIR_EINVAL (NULL, options, name, tube, an
  * expression, both cron and interval_ns or neither), WEIR_ETOOBIG (name, tube, cron, zone, body),
  * WEIR_ERANGE (a negative number, or a small or large one; firings less than 100 ms apart),
- * WEIR_ENOTFOUND (the zone), WEIR_ENOTSUP, WEIR_EFORKED, and those of weir_broker_put(). */
+ * WEIR_ENOTFOUND (the zone), WEIR_ENOTSUP, WEIR_EACCESS (the broker is read-only), WEIR_EFORKED,
+ * WEIR_ENOMEM, and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_put(
     weir_broker *broker, const struct weir_job_schedule_options *options,
     struct weir_error *ret_error);
 
 /** Removes a schedule. Jobs that it put stay. Errors: WEIR_EINVAL (NULL), WEIR_ENOTFOUND,
- * WEIR_ENOTSUP, WEIR_EFORKED, and those of the storage. */
+ * WEIR_ENOTSUP, WEIR_EACCESS (the broker is read-only), WEIR_EFORKED, and those of the storage. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_remove(weir_broker *broker,
                                                                      const char *name,
                                                                      struct weir_error *ret_error);
@@ -123,14 +124,15 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_pause(weir_broker 
                                                                     struct weir_error *ret_error);
 
 /** Resumes a schedule, paused or not, with its first firing from now on: also one whose next firing
- * is far away because the clock was wrong for a while. Errors: as weir_broker_schedule_put(). */
+ * is far away because the clock was wrong for a while. Errors: as
+ * weir_broker_schedule_remove(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_resume(weir_broker *broker,
                                                                      const char *name,
                                                                      struct weir_error *ret_error);
 
 /** Puts a job of a schedule to run at once, whether or not it is paused or its last job has ended.
- * Its firings stay as they are. ret_id may be NULL. Errors: WEIR_EINVAL (NULL), WEIR_ENOTFOUND,
- * WEIR_ENOTSUP, WEIR_EFORKED, and those of weir_broker_put(). */
+ * Its firings stay as they are. ret_id may be NULL. Errors: as
+ * weir_broker_schedule_remove(). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_schedule_run(weir_broker *broker,
                                                                   const char *name,
                                                                   struct weir_job_id *ret_id,

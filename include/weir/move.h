@@ -65,8 +65,8 @@ typedef int weir_move_fn(enum weir_move_step step, const struct weir_move_counts
  *
  * Blocks. Thread-safe. fn (may be NULL) is told of each step. ret_counts (may be NULL) receives the
  * counts, after a failure too. Errors: WEIR_EINVAL (NULL, tube, one broker as source and target),
- * WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EFORKED, WEIR_EACCESS, and those of
- * weir_broker_put() and weir_broker_peek() that concern not one job but the broker; the move has
+ * WEIR_ETOOBIG (tube), WEIR_EBUSY (see above), WEIR_EFORKED, WEIR_EACCESS (read-only),
+ * and of either broker WEIR_EUNAVAILABLE, WEIR_EUNKNOWN and those of the storage; the move has
  * ended there. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_broker_move(weir_broker *from, weir_broker *to,
                                                           const char *tube, weir_move_fn *fn,

@@ -55,6 +55,15 @@ enum weir_status weiri_check_number(const char *name, int64_t value, int64_t lea
                             least, most);
 }
 
+enum weir_status weiri_check_choice(const char *name, int64_t value, int64_t most,
+                                    struct weir_error *ret_error)
+{
+    return value >= 0 && value <= most
+               ? WEIR_OK
+               : weiri_fail(ret_error, WEIR_EINVAL,
+                            "%s is %" PRId64 ": expected one of 0 to %" PRId64, name, value, most);
+}
+
 enum weir_status weiri_check_flags(uint32_t flags, uint32_t known, struct weir_error *ret_error)
 {
     return (flags & ~known) == 0

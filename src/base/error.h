@@ -24,6 +24,10 @@ enum weir_status weiri_explain(struct weir_error *ret_error, enum weir_status st
 WEIR_NODISCARD enum weir_status weiri_check_number(const char *name, int64_t value, int64_t least,
                                                    int64_t most, struct weir_error *ret_error);
 
+/* WEIR_EINVAL, and a text, where the value of this name is not one of 0 to most. */
+WEIR_NODISCARD enum weir_status weiri_check_choice(const char *name, int64_t value, int64_t most,
+                                                   struct weir_error *ret_error);
+
 /* WEIR_EINVAL, and a text, where an unknown flag is set. */
 WEIR_NODISCARD enum weir_status weiri_check_flags(uint32_t flags, uint32_t known,
                                                   struct weir_error *ret_error);

@@ -13,10 +13,14 @@ TEST(words, "a refusal names the member, its value and what was expected; a succ
     CHECK_STRING(error.text, "");
     CHECK_INT(error.offset + error.length, ==, 0);
     CHECK_STATUS(weiri_check_number("n", 5, 5, 5, &error), WEIR_OK);
+    CHECK_STATUS(weiri_check_choice("e", 2, 2, &error), WEIR_OK);
     CHECK_STATUS(weiri_check_flags(3, 7, &error), WEIR_OK);
     CHECK_STATUS(weiri_check_given("p", &error, &error), WEIR_OK);
     CHECK_STATUS(weiri_explain(&error, WEIR_OK), WEIR_OK);
     CHECK_STRING(error.text, "");
+    CHECK_STATUS(weiri_check_choice("e", -1, 2, &error), WEIR_EINVAL);
+    CHECK_STATUS(weiri_check_choice("e", 3, 2, &error), WEIR_EINVAL);
+    CHECK_STRING(error.text, "e is 3: expected one of 0 to 2");
     CHECK_STATUS(weiri_check_number("n", 4, 5, 9, &error), WEIR_ERANGE);
     CHECK_STRING(error.text, "n is 4: expected 5 to 9");
     CHECK_STATUS(weiri_check_number("n", -1, 0, INT64_MAX, &error), WEIR_ERANGE);

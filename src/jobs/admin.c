@@ -31,8 +31,8 @@ static enum weir_status change_ids(weir_broker *broker, const struct weiri_chang
     if (status == WEIR_OK) {
         status = check_ids(change->ids, change->count, ret_error);
     }
-    if (status == WEIR_OK && change->statuses == NULL && change->count > 0) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "ret_statuses is NULL");
+    if (status == WEIR_OK && change->count > 0) {
+        status = weiri_check_given("ret_statuses", change->statuses, ret_error);
     }
     return status == WEIR_OK && change->count > 0
                ? broker->ops->change(broker->store, change, ret_error)
@@ -72,10 +72,7 @@ enum weir_status weir_broker_move_ids(weir_broker *broker, const char *const *id
                                       const char *tube, enum weir_status *ret_statuses,
                                       struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
     if (status == WEIR_OK) {
         status = weiri_can_check(broker->ops, WEIR_CAN_MOVE_IDS, ret_error);
     }
@@ -100,16 +97,17 @@ const char *weir_node_state_name(enum weir_node_state state)
 enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
                                     struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    enum weir_status status =
+        weiri_broker_enter_for(broker, false, "path", path != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
-    if (path == NULL || path[0] == '\0' || strpbrk(path, "?#") != NULL ||
+    if (path[0] == '\0' || strpbrk(path, "?#") != NULL ||
         weiri_url_reserved_ending(path, strlen(path)) != NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL,
-                          "\"%.200s\" is no path of a store: expected one without ? and #, that "
+                          "path \"%.200s\" is not a store's: expected one without ? and #, that "
                           "ends unlike the files beside a store",
-                          path == NULL ? "" : path);
+                          path);
     }
     status = weiri_can_check(broker->ops, WEIR_CAN_BACKUP, ret_error);
     return status == WEIR_OK ? broker->ops->backup(broker->store, path, ret_error) : status;
@@ -118,10 +116,7 @@ enum weir_status weir_broker_backup(weir_broker *broker, const char *path,
 enum weir_status weir_broker_nodes(weir_broker *broker, weir_node_fn *fn, void *arg,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK && fn == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
     return status == WEIR_OK && weir_broker_can(broker, WEIR_CAN_NODES)
                ? broker->ops->nodes(broker->store, fn, arg, ret_error)
                : status;
@@ -141,10 +136,7 @@ const char *weir_finding_level_name(enum weir_finding_level level)
 enum weir_status weir_broker_check(weir_broker *broker, weir_finding_fn *fn, void *arg,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK && fn == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
     struct weiri_check check = {.fn = fn, .arg = arg};
     return status == WEIR_OK ? broker->ops->check(broker->store, &check, ret_error) : status;
 }
@@ -154,11 +146,12 @@ static enum weir_status check_filter(const struct weir_job_filter *filter,
                                      struct weir_error *ret_error)
 {
     *ret_filter = filter != NULL ? *filter : (struct weir_job_filter){0};
-    if ((int)ret_filter->state < 0 || (int)ret_filter->state > WEIR_JOB_ARCHIVED) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "unknown job state %d", (int)ret_filter->state);
+    if (weiri_check_choice("state", (int)ret_filter->state, WEIR_JOB_ARCHIVED, ret_error) !=
+        WEIR_OK) {
+        return WEIR_EINVAL;
     }
     if (ret_filter->text == NULL && ret_filter->text_size > 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "text is NULL and has %zu bytes",
+        return weiri_fail(ret_error, WEIR_EINVAL, "text is NULL and text_size is %zu",
                           ret_filter->text_size);
     }
     return ret_filter->tube == NULL ? WEIR_OK : weiri_tube_check(ret_filter->tube, ret_error);
@@ -168,10 +161,7 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
                                   weir_job_fn *fn, void *arg, struct weir_error *ret_error)
 {
     struct weir_job_filter copy;
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK && fn == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
     if (status == WEIR_OK) {
         status = check_filter(filter, &copy, ret_error);
     }
@@ -184,10 +174,8 @@ enum weir_status weir_broker_list(weir_broker *broker, const struct weir_job_fil
 enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_attempt_fn *fn,
                                       void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK && (id == NULL || fn == NULL)) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "fn");
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, false, id == NULL ? "id" : "fn",
+                                                     id != NULL && fn != NULL, ret_error);
     if (status == WEIR_OK) {
         status = weiri_can_check(broker->ops, WEIR_CAN_ATTEMPTS, ret_error);
     }
@@ -198,11 +186,9 @@ enum weir_status weir_broker_attempts(weir_broker *broker, const char *id, weir_
 enum weir_status weir_broker_was_put(weir_broker *broker, const char *id, bool *ret_was_put,
                                      struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK && (id == NULL || ret_was_put == NULL)) {
-        status =
-            weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "ret_was_put");
-    }
+    enum weir_status status =
+        weiri_broker_enter_for(broker, false, id == NULL ? "id" : "ret_was_put",
+                               id != NULL && ret_was_put != NULL, ret_error);
     if (status == WEIR_OK) {
         status = weiri_can_check(broker->ops, WEIR_CAN_WAS_PUT, ret_error);
     }
@@ -233,10 +219,7 @@ static void warn_of_late(weir_broker *broker, const char *tube, int64_t duration
 enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_t duration_ns,
                                    struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
     if (status == WEIR_OK) {
         status = weiri_check_number("duration_ns", duration_ns, 0, WEIR_FOREVER, ret_error);
     }
@@ -252,10 +235,8 @@ enum weir_status weir_broker_pause(weir_broker *broker, const char *tube, int64_
 enum weir_status weir_broker_repair(weir_broker *broker, struct weir_repair_counts *ret_counts,
                                     struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK && ret_counts == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "ret_counts is NULL");
-    }
+    enum weir_status status =
+        weiri_broker_enter_for(broker, true, "ret_counts", ret_counts != NULL, ret_error);
     if (status == WEIR_OK) {
         status = weiri_can_check(broker->ops, WEIR_CAN_REPAIR, ret_error);
     }

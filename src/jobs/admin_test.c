@@ -111,38 +111,6 @@ TEST(reasons, "a job buried by hand has the reason that was given, and a kick ru
     weir_broker_close(broker);
 }
 
-TEST(refused, "calls that make no sense are refused, and change neither jobs nor results")
-{
-    static change_fn *const calls[] = {weir_broker_remove_ids, weir_broker_kick_ids, bury};
-    char texts[KINDS][24];
-    weir_broker *broker = fill(texts);
-    const char *const malformed[] = {texts[READY], "1x"};
-    const char *const missing[] = {texts[READY], NULL};
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        struct weir_error error;
-        enum weir_status statuses[2] = {WEIR_EUSER, WEIR_EUSER};
-        CHECK_STATUS(calls[i](NULL, malformed, 2, statuses, &error), WEIR_EINVAL);
-        CHECK_STATUS(calls[i](broker, NULL, 2, statuses, &error), WEIR_EINVAL);
-        CHECK_STATUS(calls[i](broker, missing, 2, statuses, &error), WEIR_EINVAL);
-        CHECK(strstr(error.text, "ids[1] is NULL") != NULL);
-        CHECK_STATUS(calls[i](broker, malformed, 1, NULL, &error), WEIR_EINVAL);
-        CHECK_STATUS(calls[i](broker, malformed, 2, statuses, &error), WEIR_EINVAL);
-        CHECK(strstr(error.text, "\"1x\"") != NULL);
-        CHECK_STATUS(statuses[0], WEIR_EUSER);
-        CHECK_STATUS(statuses[1], WEIR_EUSER);
-        CHECK_STATUS(calls[i](broker, NULL, 0, NULL, &error), WEIR_OK);
-        CHECK_COUNTS(broker, "t", 1, 1, 1, 1);
-    }
-    weir_broker_close(broker);
-    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
-                 WEIR_OK);
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        enum weir_status status;
-        CHECK_STATUS(calls[i](broker, malformed, 1, &status, NULL), WEIR_EACCESS);
-    }
-    weir_broker_close(broker);
-}
-
 static int refuse_node(const struct weir_node *node, void *arg)
 {
     (void)node;
@@ -155,7 +123,6 @@ TEST(no_nodes, "a store of one host has no servers to tell of, and states have n
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     CHECK_STATUS(weir_broker_nodes(broker, refuse_node, NULL, NULL), WEIR_OK);
-    CHECK_STATUS(weir_broker_nodes(broker, NULL, NULL, NULL), WEIR_EINVAL);
     CHECK_STRING(weir_node_state_name(WEIR_NODE_UP), "up");
     CHECK_STRING(weir_node_state_name(WEIR_NODE_DRAINING), "draining");
     CHECK_STRING(weir_node_state_name(WEIR_NODE_AWAY), "away");
@@ -322,32 +289,6 @@ TEST(steps, "a list tells how far it has come, also without a match, is ended th
     weir_broker_close(broker);
 }
 
-TEST(bad_filters, "a list that makes no sense is refused without a call")
-{
-    weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    (void)jobs_put(broker, "t", "job", NULL);
-    struct weir_job_filter rows[6];
-    for (int i = 0; i < 6; i++) {
-        rows[i] = (struct weir_job_filter){0};
-    }
-    rows[0].tube = "";
-    rows[1].tube = "a b";
-    rows[2].after = "1x";
-    rows[3].text_size = 1;
-    rows[4].state = (enum weir_job_state)6;
-    rows[5].state = (enum weir_job_state) - 1;
-    struct listing listing = {.left = 0};
-    for (int i = 0; i < 6; i++) {
-        struct weir_error error;
-        CHECK_STATUS(weir_broker_list(broker, &rows[i], list_job, &listing, &error), WEIR_EINVAL);
-        CHECK(error.text[0] != '\0');
-    }
-    CHECK_STATUS(weir_broker_list(broker, NULL, NULL, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_list(NULL, NULL, list_job, &listing, NULL), WEIR_EINVAL);
-    CHECK_STRING(listing.text, "");
-    weir_broker_close(broker);
-}
-
 static struct weir_why why_of(weir_broker *broker, const char *id)
 {
     struct weir_why why;
@@ -398,13 +339,6 @@ TEST(why, "of a job in each state it is told why it does not run, and when it ca
     CHECK_INT(why.reason, ==, WEIR_WHY_TIME);
     CHECK_STRING(why.text, "it waits for its next run, after run 1: exit status 3");
     jobs_free_one(broker, job);
-
-    struct weir_error error;
-    CHECK_STATUS(weir_broker_why(broker, ids[GONE], &why, &error), WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_why(broker, "x", &why, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_why(broker, NULL, &why, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_why(NULL, "1", &why, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_why(broker, ids[READY], NULL, &error), WEIR_EINVAL);
     weir_broker_close(broker);
 }
 

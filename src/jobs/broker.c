@@ -39,12 +39,10 @@ static enum weir_status normalize_options(const struct weir_broker_options *opti
     if (weiri_allocator_init(&allocator, &copy.allocator, ret_error) != WEIR_OK) {
         return WEIR_EINVAL;
     }
-    if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK) {
+    if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK ||
+        weiri_check_choice("durability", copy.durability, WEIR_DURABILITY_MEMORY, ret_error) !=
+            WEIR_OK) {
         return WEIR_EINVAL;
-    }
-    if (copy.durability > WEIR_DURABILITY_MEMORY) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "durability is %u: expected one of 0 to %d",
-                          (unsigned)copy.durability, WEIR_DURABILITY_MEMORY);
     }
     if (weiri_check_number("busy_ns", copy.busy_ns, 0, INT64_MAX, ret_error) != WEIR_OK) {
         return WEIR_ERANGE;
@@ -159,14 +157,14 @@ enum weir_status weiri_broker_open_on(const char *url, const struct weir_broker_
                                       const struct weiri_clocks *clocks, weir_broker **ret_broker,
                                       struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (ret_broker == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "ret_broker is NULL");
-    }
     struct weiri_url parts;
     weir_broker *broker = NULL;
-    enum weir_status status = make_broker(options, clocks, &broker, ret_error);
-    if (broker == NULL) {
+    weiri_error_clear(ret_error);
+    enum weir_status status = weiri_check_given("ret_broker", ret_broker, ret_error);
+    if (status == WEIR_OK) {
+        status = make_broker(options, clocks, &broker, ret_error);
+    }
+    if (status != WEIR_OK) {
         return status;
     }
     status = weiri_url_parse(url, &parts, ret_error);
@@ -246,6 +244,21 @@ enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
     return WEIR_OK;
 }
 
+enum weir_status weiri_broker_enter_for(const weir_broker *broker, bool is_writing,
+                                        const char *name, bool is_given,
+                                        struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
+    return status == WEIR_OK && !is_given ? weiri_check_given(name, NULL, ret_error) : status;
+}
+
+enum weir_status weiri_broker_enter_tube(const weir_broker *broker, bool is_writing,
+                                         const char *tube, struct weir_error *ret_error)
+{
+    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
+    return status == WEIR_OK ? weiri_tube_check(tube, ret_error) : status;
+}
+
 static enum weir_status check_bodies(const weir_broker *broker, const struct weir_body *bodies,
                                      size_t count, struct weir_error *ret_error)
 {
@@ -270,10 +283,7 @@ enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
                                         const struct weir_put_options *options,
                                         struct weiri_put *ret_put, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
     if (status == WEIR_OK) {
         status = check_bodies(broker, bodies, count, ret_error);
     }
@@ -312,10 +322,7 @@ enum weir_status weir_broker_put(weir_broker *broker, const char *tube,
 enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t count,
                                   size_t *ret_count, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, true, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_tube(broker, true, tube, ret_error);
     return status == WEIR_OK ? broker->ops->kick(broker->store, tube, count, ret_count, ret_error)
                              : status;
 }
@@ -323,12 +330,9 @@ enum weir_status weir_broker_kick(weir_broker *broker, const char *tube, size_t 
 enum weir_status weir_broker_tubes(weir_broker *broker, const char *tube, weir_tube_fn *fn,
                                    void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
     if (status == WEIR_OK && tube != NULL) {
         status = weiri_tube_check(tube, ret_error);
-    }
-    if (status == WEIR_OK && fn == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
     }
     return status == WEIR_OK ? broker->ops->tubes(broker->store, tube, fn, arg, ret_error) : status;
 }
@@ -337,15 +341,12 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
                                   size_t limit, weir_job_fn *fn, void *arg,
                                   struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, false, "fn", fn != NULL, ret_error);
     if (status == WEIR_OK) {
         status = weiri_tube_check(tube, ret_error);
     }
-    if (status == WEIR_OK && ((int)state < 0 || (int)state > WEIR_JOB_ARCHIVED)) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "unknown job state %d", (int)state);
-    }
-    if (status == WEIR_OK && fn == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
+    if (status == WEIR_OK) {
+        status = weiri_check_choice("state", (int)state, WEIR_JOB_ARCHIVED, ret_error);
     }
     return status == WEIR_OK
                ? broker->ops->peek(broker->store, tube, state, limit, fn, arg, ret_error)
@@ -355,9 +356,7 @@ enum weir_status weir_broker_peek(weir_broker *broker, const char *tube, enum we
 enum weir_status weir_broker_peek_id(weir_broker *broker, const char *id, weir_job_fn *fn,
                                      void *arg, struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, false, ret_error);
-    if (status == WEIR_OK && (id == NULL || fn == NULL)) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "%s is NULL", id == NULL ? "id" : "fn");
-    }
+    enum weir_status status = weiri_broker_enter_for(broker, false, id == NULL ? "id" : "fn",
+                                                     id != NULL && fn != NULL, ret_error);
     return status == WEIR_OK ? broker->ops->peek_id(broker->store, id, fn, arg, ret_error) : status;
 }

@@ -35,6 +35,13 @@ bool weiri_broker_is_ours(const weir_broker *broker);
 enum weir_status weiri_broker_enter(const weir_broker *broker, bool is_writing,
                                     struct weir_error *ret_error);
 
+/* The same, and that an argument is given, or a tube's name is one. */
+enum weir_status weiri_broker_enter_for(const weir_broker *broker, bool is_writing,
+                                        const char *name, bool is_given,
+                                        struct weir_error *ret_error);
+enum weir_status weiri_broker_enter_tube(const weir_broker *broker, bool is_writing,
+                                         const char *tube, struct weir_error *ret_error);
+
 /* The checks of weir_broker_put(), and its arguments with defaults filled in. */
 enum weir_status weiri_broker_enter_put(weir_broker *broker, const char *tube,
                                         const struct weir_body *bodies, size_t count,

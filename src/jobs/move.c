@@ -10,15 +10,16 @@ enum weir_status weir_broker_move(weir_broker *from, weir_broker *to, const char
                                   weir_move_fn *fn, void *arg, struct weir_move_counts *ret_counts,
                                   struct weir_error *ret_error)
 {
+    if (weiri_check_given("from", from, ret_error) != WEIR_OK ||
+        weiri_check_given("to", to, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
     enum weir_status status = weiri_broker_enter(from, true, ret_error);
     if (status == WEIR_OK) {
-        status = weiri_broker_enter(to, true, ret_error);
+        status = weiri_broker_enter_tube(to, true, tube, ret_error);
     }
     if (status == WEIR_OK && from == to) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "source and target are the same broker");
-    }
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
+        status = weiri_fail(ret_error, WEIR_EINVAL, "from and to are one broker: expected two");
     }
     if (status != WEIR_OK) {
         return status;

@@ -382,38 +382,6 @@ TEST(what_cannot_move, "a body that is too large for the target, or damaged, is 
     weir_broker_close(to);
 }
 
-TEST(refused, "moves that make no sense are refused, and move nothing")
-{
-    weir_broker *from = jobs_store_open("from.db", &wall);
-    weir_broker *to = jobs_store_open("to.db", &wall);
-    weir_broker *look;
-    struct weir_move_counts counts = {.found = 7};
-    struct weir_error error;
-    fill(from);
-    CHECK_STATUS(jobs_store_try_open("from.db", &wall, WEIR_BROKER_READ_ONLY, &look, NULL),
-                 WEIR_OK);
-    const struct {
-        weir_broker *from;
-        weir_broker *to;
-        const char *tube;
-        enum weir_status status;
-    } rows[] = {{NULL, to, "t", WEIR_EINVAL},   {from, NULL, "t", WEIR_EINVAL},
-                {from, from, "t", WEIR_EINVAL}, {from, to, NULL, WEIR_EINVAL},
-                {from, to, "a b", WEIR_EINVAL}, {from, to, "", WEIR_EINVAL},
-                {look, to, "t", WEIR_EACCESS},  {to, look, "t", WEIR_EACCESS}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        CHECK_STATUS(
-            weir_broker_move(rows[i].from, rows[i].to, rows[i].tube, NULL, NULL, &counts, &error),
-            rows[i].status);
-        CHECK(error.text[0] != '\0');
-        CHECK_INT(counts.found, ==, 7);
-    }
-    CHECK_INT(tally_of(from).total, ==, JOBS);
-    weir_broker_close(look);
-    weir_broker_close(from);
-    weir_broker_close(to);
-}
-
 TEST_OOM(lacks_memory, "a move without memory ends with an error, and every job is somewhere")
 {
     weir_broker *from;

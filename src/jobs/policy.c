@@ -20,13 +20,16 @@ static enum weir_status normalize(const struct weir_tube_policy *policy,
                                   struct weir_tube_policy *ret_policy, struct weir_error *ret_error)
 {
     struct weir_tube_policy copy = policy != NULL ? *policy : (struct weir_tube_policy){0};
-    if (copy.archive_ns < 0 || copy.late_ns < 0) {
-        return weiri_fail(ret_error, WEIR_ERANGE, "%s is negative",
-                          copy.archive_ns < 0 ? "archive_ns" : "late_ns");
+    enum weir_status status =
+        weiri_check_number("archive_ns", copy.archive_ns, 0, INT64_MAX, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_number("late_ns", copy.late_ns, 0, INT64_MAX, ret_error);
     }
-    if (copy.late > WEIR_LATE_DROP) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "late is %u: expected one of 0 to %d",
-                          (unsigned)copy.late, WEIR_LATE_DROP);
+    if (status == WEIR_OK) {
+        status = weiri_check_choice("late", copy.late, WEIR_LATE_DROP, ret_error);
+    }
+    if (status != WEIR_OK) {
+        return status;
     }
     if (copy.late == WEIR_LATE_RUN && copy.late_ns != 0) {
         return weiri_fail(ret_error, WEIR_EINVAL,
@@ -48,10 +51,7 @@ static enum weir_status normalize(const struct weir_tube_policy *policy,
 static enum weir_status enter(const weir_broker *broker, const char *tube, bool is_writing,
                               struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
-    if (status == WEIR_OK) {
-        status = weiri_tube_check(tube, ret_error);
-    }
+    enum weir_status status = weiri_broker_enter_tube(broker, is_writing, tube, ret_error);
     return status == WEIR_OK ? weiri_can_check(broker->ops, WEIR_CAN_POLICIES, ret_error) : status;
 }
 
@@ -75,8 +75,8 @@ enum weir_status weir_broker_policy(weir_broker *broker, const char *tube,
 {
     struct weir_tube_policy_counts ignored;
     enum weir_status status = enter(broker, tube, false, ret_error);
-    if (status == WEIR_OK && ret_policy == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "ret_policy is NULL");
+    if (status == WEIR_OK) {
+        status = weiri_check_given("ret_policy", ret_policy, ret_error);
     }
     return status == WEIR_OK
                ? broker->ops->policy(broker->store, tube, ret_policy,

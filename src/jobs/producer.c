@@ -90,9 +90,8 @@ static enum weir_status put(weir_producer *producer, struct weir_body body, int6
 enum weir_status weir_producer_at(weir_producer *producer, struct weir_body body, int64_t run_at_ns,
                                   struct weir_job_id *ret_id, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (producer == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
+    if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     /* A put takes 0 for "at once"; here it is a time long ago. */
     return put(producer, body, run_at_ns == 0 ? 1 : run_at_ns, 0, ret_id, ret_error);
@@ -102,9 +101,8 @@ enum weir_status weir_producer_delay(weir_producer *producer, struct weir_body b
                                      int64_t delay_ns, struct weir_job_id *ret_id,
                                      struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (producer == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
+    if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     return put(producer, body, 0, delay_ns, ret_id, ret_error);
 }
@@ -112,9 +110,8 @@ enum weir_status weir_producer_delay(weir_producer *producer, struct weir_body b
 enum weir_status weir_producer_revoke(weir_producer *producer, const char *id,
                                       struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (producer == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "producer is NULL");
+    if (weiri_check_given("producer", producer, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     enum weir_status removed;
     enum weir_status status = weir_broker_remove_ids(producer->broker, &id, 1, &removed, ret_error);

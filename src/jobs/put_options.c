@@ -15,8 +15,8 @@
 
 enum weir_status weiri_tube_check(const char *tube, struct weir_error *ret_error)
 {
-    if (tube == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "tube is NULL");
+    if (weiri_check_given("tube", tube, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     size_t offset;
     enum weir_status status = weir_tube_check(tube, &offset);
@@ -75,9 +75,8 @@ static enum weir_status check_key(const struct weir_put_options *options,
 {
     bool is_throttled = options->on_duplicate == WEIR_DUPLICATE_THROTTLE;
     int mode = (int)options->on_duplicate;
-    if (mode < 0 || mode > WEIR_DUPLICATE_AGAIN) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "on_duplicate is %d: expected one of 0 to %d",
-                          mode, WEIR_DUPLICATE_AGAIN);
+    if (weiri_check_choice("on_duplicate", mode, WEIR_DUPLICATE_AGAIN, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     if (options->key == NULL && (mode != 0 || options->key_ns != 0)) {
         return weiri_fail(ret_error, WEIR_EINVAL, "key is NULL: expected one beside %s",

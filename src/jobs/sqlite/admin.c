@@ -67,10 +67,7 @@ enum weir_status weiri_store_change(void *arg, const struct weiri_change *change
         return weiri_fail(ret_error, WEIR_ENOMEM, "out of memory");
     }
     for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        if (!weiri_number_parse(change->ids[i], &numbers[i])) {
-            status = weiri_fail(ret_error, WEIR_EINVAL,
-                                "job id \"%.40s\" is no decimal number from 1 on", change->ids[i]);
-        }
+        status = weiri_number_parse("job id", change->ids[i], &numbers[i], ret_error);
     }
     struct change_request request = {change, numbers, statuses};
     if (status == WEIR_OK) {

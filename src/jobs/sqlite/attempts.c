@@ -129,9 +129,8 @@ enum weir_status weiri_store_attempts(void *arg, const char *id, weir_attempt_fn
     struct weiri_store *store = arg;
     const struct weir_allocator *memory = &store->config->allocator;
     int64_t number;
-    if (!weiri_number_parse(id, &number)) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "job id \"%.40s\" is no decimal number from 1 on",
-                          id);
+    if (weiri_number_parse("job id", id, &number, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     struct copies *copies = weiri_alloc_zero(memory, 1, sizeof(*copies));
     if (copies == NULL) {

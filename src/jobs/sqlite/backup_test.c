@@ -115,31 +115,6 @@ TEST(own_stamp, "a log of the original beside the copy is refused")
     weir_broker_close(broker);
 }
 
-TEST(refused, "nothing is overwritten, and no path that is not a store's is taken")
-{
-    static const struct {
-        const char *path;
-        enum weir_status status;
-    } rows[] = {{NULL, WEIR_EINVAL},
-                {"", WEIR_EINVAL},
-                {"copy.db-wal", WEIR_EINVAL},
-                {"copy.lock", WEIR_EINVAL},
-                {"a?b", WEIR_EINVAL},
-                {"jobs.db", WEIR_EBUSY},
-                {"there.db", WEIR_EBUSY},
-                {"none/copy.db", WEIR_ENOTFOUND},
-                {"/proc/copy.db", WEIR_ENOTFOUND}};
-    weir_broker *broker = jobs_store_open("jobs.db", &wall);
-    CHECK_INT(symlink("nowhere", "there.db"), ==, 0);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weir_error error = {0};
-        CHECK_STATUS(weir_broker_backup(broker, rows[i].path, &error), rows[i].status);
-        CHECK(error.text[0] != '\0');
-    }
-    CHECK_STATUS(weir_broker_backup(NULL, "copy.db", NULL), WEIR_EINVAL);
-    weir_broker_close(broker);
-}
-
 TEST(failing, "a copy whose writes or flushes fail leaves nothing, and the store goes on")
 {
     fault_install();

@@ -25,9 +25,9 @@ enum weir_status weiri_store_list(void *arg, const struct weir_job_filter *filte
     if (filter->created_before_ns != 0) {
         page.created_before_ns = filter->created_before_ns;
     }
-    if (filter->after != NULL && !weiri_number_parse(filter->after, &page.after)) {
-        return weiri_fail(ret_error, WEIR_EINVAL, "job id \"%.40s\" is no decimal number from 1 on",
-                          filter->after);
+    if (filter->after != NULL &&
+        weiri_number_parse("after", filter->after, &page.after, ret_error) != WEIR_OK) {
+        return WEIR_EINVAL;
     }
     enum weir_status status;
     bool is_over = false;

@@ -138,10 +138,8 @@ static enum weir_status tell_job(struct weiri_reading *reading, int64_t number,
 static enum weir_status open_for_id(struct weiri_store *store, const char *id, int64_t *ret_number,
                                     struct weiri_reading *ret_reading, struct weir_error *ret_error)
 {
-    return weiri_number_parse(id, ret_number)
-               ? weiri_reading_open(store, ret_reading, ret_error)
-               : weiri_fail(ret_error, WEIR_EINVAL,
-                            "job id \"%.40s\" is no decimal number from 1 on", id);
+    enum weir_status status = weiri_number_parse("job id", id, ret_number, ret_error);
+    return status == WEIR_OK ? weiri_reading_open(store, ret_reading, ret_error) : status;
 }
 
 enum weir_status weiri_store_was_put(void *arg, const char *id, bool *ret_was_put,

@@ -179,6 +179,14 @@ TEST(missed, "firings that pass without a consumer are handled as the policy say
     weir_broker_close(broker);
 }
 
+TEST(missed_names, "policies for missed firings have names")
+{
+    CHECK_STRING(weir_missed_name(WEIR_MISSED_ONCE), "once");
+    CHECK_STRING(weir_missed_name(WEIR_MISSED_SKIP), "skip");
+    CHECK_STRING(weir_missed_name(WEIR_MISSED_ALL), "all");
+    CHECK_STRING(weir_missed_name((enum weir_missed)3), "?");
+}
+
 TEST(many, "many schedules with many missed firings put all their jobs, each once")
 {
     weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
@@ -436,92 +444,4 @@ TEST(shared, "processes that work at the same time fire each firing once")
         }
         CHECK_INT(total, ==, SCHEDULES * 5);
     }
-}
-
-TEST(refused, "bad schedules are refused in words, and nothing is kept")
-{
-    weir_broker *broker = jobs_store_open_on("jobs.db", &clocks, "a");
-    static char large[1200];
-    memset(large, 'a', sizeof(large) - 1);
-    const struct weir_job_schedule_options sound = every("s", MINUTE);
-    struct weir_job_schedule_options rows[20];
-    static const struct {
-        enum weir_status status;
-        const char *text;
-    } expected[20] = {
-        {WEIR_EINVAL, "name is NULL"},
-        {WEIR_EINVAL, "schedule \"a b\""},
-        {WEIR_ETOOBIG, "schedule \"aaa"},
-        {WEIR_EINVAL, "tube is NULL"},
-        {WEIR_EINVAL, "neither cron nor interval_ns is set"},
-        {WEIR_EINVAL, "cron and interval_ns are both set"},
-        {WEIR_EINVAL, "zone is set without cron"},
-        {WEIR_ETOOBIG, "the expression has more than 1000 bytes"},
-        {WEIR_ETOOBIG, "the zone's name has more than 200 bytes"},
-        {WEIR_EINVAL, "61"},
-        {WEIR_ENOTFOUND, "Europe/Nowhere"},
-        {WEIR_ERANGE, "the expression fires more than once in 100 ms"},
-        {WEIR_ERANGE, "interval_ns is 99999999: expected 100000000"},
-        {WEIR_ERANGE, "ttr_ns is 1:"},
-        {WEIR_ERANGE, "first_at_ns is -1:"},
-        {WEIR_ERANGE, "tolerance_ns is -1:"},
-        {WEIR_ERANGE, "catch_up_max is 1001: expected 0 to 1000"},
-        {WEIR_EINVAL, "missed is 3: expected one of 0 to 2"},
-        {WEIR_EINVAL, "unknown schedule flags 0x8"},
-        {WEIR_EINVAL, "the body is NULL, and its size 4"},
-    };
-    for (size_t i = 0; i < 20; i++) {
-        rows[i] = sound;
-    }
-    rows[0].name = NULL;
-    rows[1].name = "a b";
-    rows[2].name = large;
-    rows[3].tube = NULL;
-    rows[4].interval_ns = 0;
-    rows[5].cron = "* * * * *";
-    rows[6].zone = "UTC";
-    for (size_t i = 7; i <= 11; i++) {
-        rows[i].interval_ns = 0;
-        rows[i].cron = "* * * * *";
-    }
-    rows[7].cron = large;
-    rows[8].zone = large;
-    rows[9].cron = "61 * * * *";
-    rows[10].zone = "Europe/Nowhere";
-    rows[11].cron = "@every 99ms";
-    rows[12].interval_ns = 99999999;
-    rows[13].ttr_ns = 1;
-    rows[14].first_at_ns = -1;
-    rows[15].tolerance_ns = -1;
-    rows[16].catch_up_max = 1001;
-    rows[17].missed = (enum weir_missed)3;
-    rows[18].flags = 8;
-    rows[19].body.data = NULL;
-    for (size_t i = 0; i < 20; i++) {
-        struct weir_error error;
-        enum weir_status status = weir_broker_schedule_put(broker, &rows[i], &error);
-        if (status != expected[i].status || strstr(error.text, expected[i].text) == NULL) {
-            test_fail(__FILE__, __LINE__, "row %zu: status %d, %s", i, (int)status, error.text);
-        }
-    }
-    static char body[1 << 10];
-    struct weir_job_schedule_options big = sound;
-    big.body = (struct weir_body){body, (size_t)17 << 20};
-    CHECK_STATUS(weir_broker_schedule_put(broker, &big, NULL), WEIR_ETOOBIG);
-    CHECK_STATUS(weir_broker_schedule_put(broker, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_schedule_remove(broker, NULL, NULL), WEIR_EINVAL);
-    CHECK_STATUS(weir_broker_schedule_remove(broker, "s", NULL), WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_schedule_pause(broker, "s", NULL), WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_schedule_resume(broker, "s", NULL), WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_schedule_run(broker, "s", NULL, NULL), WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_schedules(broker, "s", keep, NULL, NULL), WEIR_ENOTFOUND);
-    CHECK_STATUS(weir_broker_schedules(broker, NULL, NULL, NULL, NULL), WEIR_EINVAL);
-    char found[128] = "";
-    CHECK_STATUS(weir_broker_schedules(broker, NULL, count_names, found, NULL), WEIR_OK);
-    CHECK_STRING(found, "");
-    CHECK_STRING(weir_missed_name(WEIR_MISSED_ONCE), "once");
-    CHECK_STRING(weir_missed_name(WEIR_MISSED_SKIP), "skip");
-    CHECK_STRING(weir_missed_name(WEIR_MISSED_ALL), "all");
-    CHECK_STRING(weir_missed_name((enum weir_missed)3), "?");
-    weir_broker_close(broker);
 }

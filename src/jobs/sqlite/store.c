@@ -13,6 +13,7 @@
 #include "base/errno.h"
 #include "base/error.h"
 #include "base/panic.h"
+#include "jobs/core/number.h"
 #include "jobs/sqlite/boot.h"
 #include "jobs/sqlite/checksum.h"
 #include "jobs/sqlite/commit.h"
@@ -74,21 +75,16 @@ unsigned weiri_store_channel(const char *tube)
     return (unsigned)(weiri_checksum(tube, strlen(tube)) % WEIRI_CHANNELS);
 }
 
-bool weiri_number_parse(const char *text, int64_t *ret_number)
+enum weir_status weiri_number_parse(const char *name, const char *text, int64_t *ret_number,
+                                    struct weir_error *ret_error)
 {
-    int64_t number = 0;
-    size_t i = 0;
-    for (; text[i] >= '0' && text[i] <= '9' && i < 20; i++) {
-        if (__builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, text[i] - '0', &number)) {
-            return false;
-        }
+    uint64_t number;
+    if (text[0] == '0' || !weiri_number_read(text, strlen(text), &number) || number > INT64_MAX) {
+        return weiri_fail(ret_error, WEIR_EINVAL, "%s \"%.40s\" is no decimal number from 1 on",
+                          name, text);
     }
-    if (i == 0 || text[i] != '\0' || text[0] == '0') {
-        return false;
-    }
-    *ret_number = number;
-    return true;
+    *ret_number = (int64_t)number;
+    return WEIR_OK;
 }
 
 void weiri_number_format(int64_t number, struct weir_job_id *ret_id)

@@ -99,8 +99,11 @@ static inline int64_t weiri_store_lease_now(const struct weiri_store *store)
     return store->config->lease_now(store->config->now_arg);
 }
 
-/* A job's id as text to its number, and back. False: it is none. */
-bool weiri_number_parse(const char *text, int64_t *ret_number);
+/* A job's id as text to its number, and back. name is what is called so where it is none:
+ * WEIR_EINVAL. */
+WEIR_NODISCARD enum weir_status weiri_number_parse(const char *name, const char *text,
+                                                   int64_t *ret_number,
+                                                   struct weir_error *ret_error);
 void weiri_number_format(int64_t number, struct weir_job_id *ret_id);
 
 /* Jobs that the store itself buries in a transaction. */

@@ -157,21 +157,20 @@ ROW(weir_broker_open, memory, none, WEIR_ENOMEM)
     return open_with(&(struct weir_broker_options){0});
 }
 
-static const struct weir_body body = {"x", 1};
-
 static enum weir_status put_into(struct world *w, const char *tube)
 {
     return tell(weir_broker_put(w->broker, tube, &body, 1, NULL, &w->id, told));
 }
 
-static enum weir_status put_bodies(struct world *w, const struct weir_body *bodies, size_t count)
+static enum weir_status put_bodies(struct world *w, const struct weir_body *bodies, size_t count,
+                                   const struct weir_put_options *options)
 {
-    return tell(weir_broker_put(w->broker, TUBE, bodies, count, NULL, &w->id, told));
+    return tell(weir_broker_put(w->broker, TUBE, bodies, count, options, &w->id, told));
 }
 
 static enum weir_status put_with(struct world *w, const struct weir_put_options *options)
 {
-    return tell(weir_broker_put(w->broker, TUBE, &body, 1, options, &w->id, told));
+    return put_bodies(w, &body, 1, options);
 }
 
 static enum weir_status put_on(struct world *w, weir_broker *broker)
@@ -183,47 +182,7 @@ WRITER_ROWS(weir_broker_put, put_on)
 TUBE_ROWS(weir_broker_put, put_into)
 OPTION_ROWS(weir_broker_put, put_with)
 JOB_OPTION_ROWS(weir_broker_put, put_with)
-
-ROW(weir_broker_put, tube, null, WEIR_EINVAL)
-{
-    return put_into(w, NULL);
-}
-
-ROW(weir_broker_put, bodies, null, WEIR_EINVAL)
-{
-    CHECK_STATUS(put_bodies(w, NULL, SIZE_MAX), WEIR_EINVAL);
-    return put_bodies(w, NULL, 1);
-}
-
-ROW(weir_broker_put, bodies, no_bytes, WEIR_EINVAL)
-{
-    CHECK_STATUS(put_bodies(w, (const struct weir_body[]){body, {NULL, 1}}, 2), WEIR_EINVAL);
-    check_says("bodies[1] is NULL and has 1 bytes");
-    return WEIR_EINVAL;
-}
-
-ROW(weir_broker_put, bodies, too_big, WEIR_ETOOBIG)
-{
-    CHECK_STATUS(put_bodies(w, (const struct weir_body[]){body, {"x", SIZE_MAX}}, 2), WEIR_ETOOBIG);
-    CHECK_STATUS(put_bodies(w, &(const struct weir_body){"x", ((size_t)16 << 20) + 1}, 1),
-                 WEIR_ETOOBIG);
-    check_says("bodies[0] has 16777217 bytes: at most 16777216");
-    return WEIR_ETOOBIG;
-}
-
-ROW(weir_broker_put, count, zero, WEIR_OK)
-{
-    CHECK_STATUS(put_bodies(w, &body, 0), WEIR_OK);
-    check_unchanged(w);
-    return put_bodies(w, NULL, 0);
-}
-
-ROW(weir_broker_put, options, key_of_several, WEIR_EINVAL)
-{
-    const struct weir_body two[] = {body, body};
-    const struct weir_put_options options = {.key = "other"};
-    return tell(weir_broker_put(w->broker, TUBE, two, 2, &options, &w->id, told));
-}
+BODIES_ROWS(weir_broker_put, put_bodies)
 
 ROW(weir_broker_put, options, key_taken, WEIR_EBUSY)
 {
@@ -267,7 +226,7 @@ ROW(weir_broker_put, memory, none, WEIR_ENOMEM)
         many[i] = body;
     }
     test_fail_allocation(1, true);
-    return put_bodies(w, many, 101);
+    return put_bodies(w, many, 101, NULL);
 }
 
 static enum weir_status kick_tube(struct world *w, const char *tube)
@@ -282,11 +241,6 @@ static enum weir_status kick_on(struct world *w, weir_broker *broker)
 
 WRITER_ROWS(weir_broker_kick, kick_on)
 TUBE_ROWS(weir_broker_kick, kick_tube)
-
-ROW(weir_broker_kick, tube, null, WEIR_EINVAL)
-{
-    return kick_tube(w, NULL);
-}
 
 ROW(weir_broker_kick, count, zero, WEIR_OK)
 {
@@ -318,8 +272,8 @@ static enum weir_status tubes_on(struct world *w, weir_broker *broker)
     return tell(weir_broker_tubes(broker, NULL, ignore_tube, NULL, told));
 }
 
-BROKER_ROWS(weir_broker_tubes, tubes_on)
-TUBE_ROWS(weir_broker_tubes, tubes_of)
+OBJECT_ROWS(weir_broker_tubes, broker, tubes_on)
+TUBE_NAME_ROWS(weir_broker_tubes, tubes_of)
 
 ROW(weir_broker_tubes, tube, null, WEIR_OK)
 {
@@ -348,13 +302,8 @@ static enum weir_status peek_on(struct world *w, weir_broker *broker)
     return peek(broker, TUBE, WEIR_JOB_READY, 1);
 }
 
-BROKER_ROWS(weir_broker_peek, peek_on)
+OBJECT_ROWS(weir_broker_peek, broker, peek_on)
 TUBE_ROWS(weir_broker_peek, peek_tube)
-
-ROW(weir_broker_peek, tube, null, WEIR_EINVAL)
-{
-    return peek_tube(w, NULL);
-}
 
 ROW(weir_broker_peek, state, unknown, WEIR_EINVAL)
 {
@@ -394,7 +343,7 @@ static enum weir_status peek_id_on(struct world *w, weir_broker *broker)
     return tell(weir_broker_peek_id(broker, "4", ignore_job, NULL, told));
 }
 
-BROKER_ROWS(weir_broker_peek_id, peek_id_on)
+OBJECT_ROWS(weir_broker_peek_id, broker, peek_id_on)
 ID_ROWS(weir_broker_peek_id, peek_id)
 
 ROW(weir_broker_peek_id, id, no_job, WEIR_ENOTFOUND)

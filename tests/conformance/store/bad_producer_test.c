@@ -8,8 +8,6 @@
 
 #define FAR_AHEAD (INT64_MAX / 2)
 
-static const struct weir_body body = {"x", 1};
-
 static enum weir_status open_on(struct world *w, weir_broker *broker, const char *tube,
                                 const struct weir_put_options *options)
 {
@@ -39,14 +37,9 @@ static enum weir_status open_with(struct world *w, const struct weir_put_options
     return open_on(w, w->broker, TUBE, options);
 }
 
-BROKER_ROWS(weir_producer_open, open_broker)
+OBJECT_ROWS(weir_producer_open, broker, open_broker)
 TUBE_ROWS(weir_producer_open, open_tube)
 OPTION_ROWS(weir_producer_open, open_with)
-
-ROW(weir_producer_open, tube, null, WEIR_EINVAL)
-{
-    return open_tube(w, NULL);
-}
 
 ROW(weir_producer_open, options, run_at_ns, WEIR_EINVAL)
 {
@@ -81,50 +74,22 @@ ROW(weir_producer_open, memory, none, WEIR_ENOMEM)
     return open_tube(w, TUBE);
 }
 
-/* A call on a producer, which is made for it. */
+/* A call on a producer. */
 typedef enum weir_status call_fn(struct world *w, weir_producer *producer);
-
-static enum weir_status on_broker(struct world *w, weir_broker *broker, call_fn *call)
-{
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    enum weir_status status = call(w, producer);
-    weir_producer_close(producer);
-    return status;
-}
 
 static enum weir_status on_read_only(struct world *w, call_fn *call)
 {
     weir_broker *broker = read_only(w);
-    enum weir_status status = on_broker(w, broker, call);
+    weir_producer *producer;
+    CHECK_STATUS(weir_producer_open(broker, TUBE, NULL, &producer, NULL), WEIR_OK);
+    enum weir_status status = call(w, producer);
+    weir_producer_close(producer);
     CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
     return status;
 }
 
-/* In a child of this row's own, since the producer is to be its parent's. */
-static enum weir_status on_forked(struct world *w, call_fn *call)
-{
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    pid_t child = fork();
-    if (child == 0) {
-        CHECK_STATUS(call(w, producer), WEIR_EFORKED);
-        test_end_child();
-    }
-    wait_for(child);
-    weir_producer_close(producer);
-    return WEIR_EFORKED;
-}
-
 #define PRODUCER_ROWS(function, call)                                                              \
-    ROW(function, producer, null, WEIR_EINVAL)                                                     \
-    {                                                                                              \
-        return call(w, NULL);                                                                      \
-    }                                                                                              \
-    ROW(function, producer, parents, WEIR_EFORKED)                                                 \
-    {                                                                                              \
-        return on_forked(w, call);                                                                 \
-    }                                                                                              \
+    OBJECT_ROWS(function, producer, call)                                                          \
     ROW(function, producer, read_only, WEIR_EACCESS)                                               \
     {                                                                                              \
         return on_read_only(w, call);                                                              \
@@ -166,11 +131,7 @@ static enum weir_status put_by(struct world *w, weir_producer *producer, const s
 
 static enum weir_status put(struct world *w, const struct put *put)
 {
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    enum weir_status status = put_by(w, producer, put);
-    weir_producer_close(producer);
-    return status;
+    return put_by(w, w->producer, put);
 }
 
 static enum weir_status put_away(struct world *w, const struct weir_put_options *options,
@@ -223,20 +184,12 @@ ROW(weir_producer_at, run_at_ns, least, WEIR_ERANGE)
 
 ROW(weir_producer_at, run_at_ns, most, WEIR_OK)
 {
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    CHECK_STATUS(tell(weir_producer_at(producer, body, INT64_MAX, &w->id, told)), WEIR_OK);
-    weir_producer_close(producer);
-    return WEIR_OK;
+    return put(w, &(struct put){body, INT64_MAX, false});
 }
 
 ROW(weir_producer_at, ret_id, null, WEIR_OK)
 {
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    CHECK_STATUS(tell(weir_producer_at(producer, body, JOBS_WALL_START, NULL, told)), WEIR_OK);
-    weir_producer_close(producer);
-    return WEIR_OK;
+    return tell(weir_producer_at(w->producer, body, JOBS_WALL_START, NULL, told));
 }
 
 ROW(weir_producer_delay, delay_ns, least, WEIR_ERANGE)
@@ -252,20 +205,12 @@ ROW(weir_producer_delay, delay_ns, most, WEIR_ERANGE)
 
 ROW(weir_producer_delay, ret_id, null, WEIR_OK)
 {
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    CHECK_STATUS(tell(weir_producer_delay(producer, body, 0, NULL, told)), WEIR_OK);
-    weir_producer_close(producer);
-    return WEIR_OK;
+    return tell(weir_producer_delay(w->producer, body, 0, NULL, told));
 }
 
 static enum weir_status revoke_id(struct world *w, const char *id)
 {
-    weir_producer *producer;
-    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &producer, NULL), WEIR_OK);
-    enum weir_status status = tell(weir_producer_revoke(producer, id, told));
-    weir_producer_close(producer);
-    return status;
+    return tell(weir_producer_revoke(w->producer, id, told));
 }
 
 ID_ROWS(weir_producer_revoke, revoke_id)

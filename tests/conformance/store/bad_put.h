@@ -5,6 +5,8 @@
 
 #include "conformance/store/bad_store.h"
 
+static const struct weir_body body = {"x", 1};
+
 /* Rows of what takes struct weir_put_options; call(w, options) makes the call. */
 
 /* Of the members that are checked in the same way wherever they are. */
@@ -67,8 +69,7 @@
     ROW(function, options, large_group, WEIR_ETOOBIG)                                              \
     {                                                                                              \
         char group[WEIR_GROUP_SIZE_MAX + 2];                                                       \
-        memset(group, 'a', sizeof(group));                                                         \
-        group[sizeof(group) - 1] = '\0';                                                           \
+        (void)fill(group, sizeof(group));                                                          \
         return call(w, &(struct weir_put_options){.group = group});                                \
     }
 
@@ -106,8 +107,7 @@
     ROW(function, options, large_key, WEIR_ETOOBIG)                                                \
     {                                                                                              \
         char key[WEIR_KEY_SIZE_MAX + 2];                                                           \
-        memset(key, 'a', sizeof(key));                                                             \
-        key[sizeof(key) - 1] = '\0';                                                               \
+        (void)fill(key, sizeof(key));                                                              \
         return call(w, &(struct weir_put_options){.key = key});                                    \
     }                                                                                              \
     ROW(function, options, key_ns, WEIR_ERANGE)                                                    \
@@ -121,6 +121,41 @@
         CHECK_STATUS(call(w, &options), WEIR_ERANGE);                                              \
         options.key_ns = 0;                                                                        \
         return call(w, &options);                                                                  \
+    }
+
+/* Of a put of several jobs; call(w, bodies, count, options) makes the call. */
+#define BODIES_ROWS(function, call)                                                                \
+    ROW(function, bodies, null, WEIR_EINVAL)                                                       \
+    {                                                                                              \
+        CHECK_STATUS(call(w, NULL, SIZE_MAX, NULL), WEIR_EINVAL);                                  \
+        return call(w, NULL, 1, NULL);                                                             \
+    }                                                                                              \
+    ROW(function, bodies, no_bytes, WEIR_EINVAL)                                                   \
+    {                                                                                              \
+        const struct weir_body two[] = {body, {NULL, 1}};                                          \
+        CHECK_STATUS(call(w, two, 2, NULL), WEIR_EINVAL);                                          \
+        check_says("bodies[1] is NULL and has 1 bytes");                                           \
+        return WEIR_EINVAL;                                                                        \
+    }                                                                                              \
+    ROW(function, bodies, too_big, WEIR_ETOOBIG)                                                   \
+    {                                                                                              \
+        const struct weir_body two[] = {body, {"x", SIZE_MAX}};                                    \
+        CHECK_STATUS(call(w, two, 2, NULL), WEIR_ETOOBIG);                                         \
+        const struct weir_body large = {"x", ((size_t)16 << 20) + 1};                              \
+        CHECK_STATUS(call(w, &large, 1, NULL), WEIR_ETOOBIG);                                      \
+        check_says("bodies[0] has 16777217 bytes: at most 16777216");                              \
+        return WEIR_ETOOBIG;                                                                       \
+    }                                                                                              \
+    ROW(function, count, zero, WEIR_OK)                                                            \
+    {                                                                                              \
+        CHECK_STATUS(call(w, &body, 0, NULL), WEIR_OK);                                            \
+        check_unchanged(w);                                                                        \
+        return call(w, NULL, 0, NULL);                                                             \
+    }                                                                                              \
+    ROW(function, options, key_of_several, WEIR_EINVAL)                                            \
+    {                                                                                              \
+        const struct weir_body two[] = {body, body};                                               \
+        return call(w, two, 2, &(struct weir_put_options){.key = "other"});                        \
     }
 
 #endif

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <weir/consumer.h>
 #include <weir/policy.h>
+#include <weir/producer.h>
 
 #include "conformance/bad_rows.h"
 #include "support/jobs.h"
@@ -41,6 +43,8 @@ struct seen {
 struct world {
     weir_broker *broker;
     struct jobs_wall wall;
+    weir_producer *producer; /* of TUBE, as the next */
+    weir_consumer *consumer; /* not started */
     struct weiri_reservation *held;
     char path[32];
     struct weir_tube_counts before;
@@ -71,6 +75,14 @@ static inline void check_says(const char *text)
     }
 }
 
+/* A text of so many bytes, its end included. */
+static inline const char *fill(char *text, size_t size)
+{
+    memset(text, 'a', size - 1);
+    text[size - 1] = '\0';
+    return text;
+}
+
 static inline int ignore_job(const struct weir_job *job, void *arg)
 {
     (void)job;
@@ -83,6 +95,14 @@ static inline int ignore_tube(const struct weir_tube_counts *counts, void *arg)
     (void)counts;
     (void)arg;
     return 0;
+}
+
+static inline int ignore_run(weir_context *context, const struct weir_job *job, void *arg)
+{
+    (void)context;
+    (void)job;
+    (void)arg;
+    return WEIR_OK;
 }
 
 static inline int count_tube(const struct weir_tube_counts *counts, void *arg)
@@ -175,16 +195,22 @@ static inline void make_world(struct world *w)
     CHECK_INT(jobs_put(w->broker, TUBE, "ready", &options), ==, IS_READY);
     options = (struct weir_put_options){.delay_ns = DELAY};
     CHECK_INT(jobs_put(w->broker, TUBE, "delayed", &options), ==, IS_DELAYED);
+    CHECK_STATUS(weir_producer_open(w->broker, TUBE, NULL, &w->producer, NULL), WEIR_OK);
+    const struct weir_consumer_options runs = {.handler = ignore_run,
+                                               .flags = WEIR_CONSUMER_UNTIL_EMPTY};
+    CHECK_STATUS(weir_consumer_new(w->broker, TUBE, &runs, &w->consumer, NULL), WEIR_OK);
     take_stock(w);
 }
 
 static inline void end_world(struct world *w)
 {
+    weir_producer_close(w->producer);
+    weir_consumer_free(w->consumer);
     jobs_free_one(w->broker, w->held);
     CHECK_STATUS(weir_broker_close(w->broker), WEIR_OK);
 }
 
-/* What may run runs, in its order. */
+/* What may run runs, in its order, and the consumer what comes then. */
 static inline void check_comes_out(struct world *w)
 {
     for (int i = IS_READY; i < IS_BEHIND; i++) {
@@ -197,6 +223,10 @@ static inline void check_comes_out(struct world *w)
     CHECK_STATUS(jobs_settle(w->broker, w->held, WEIRI_JOB_DONE, 0, ""), WEIR_OK);
     CHECK_COUNTS(w->broker, TUBE, 0, 0, 0, 1);
     CHECK_INT(jobs_put(w->broker, TUBE, "next", NULL), ==, IS_BEHIND);
+    uint64_t done = jobs_counts(w->broker, TUBE).done;
+    CHECK_STATUS(weir_consumer_start(w->consumer, NULL), WEIR_OK);
+    CHECK_STATUS(weir_consumer_wait(w->consumer, WEIR_FOREVER, NULL), WEIR_OK);
+    CHECK_INT(jobs_counts(w->broker, TUBE).done, ==, done + 1);
 }
 
 /* The same store, opened to be read. */
@@ -270,33 +300,50 @@ TEST(rows, "each function refuses each fault of each parameter, says so, and cha
     end_world(&w);
 }
 
-/* The rows of a parameter `broker`; call(w, broker) makes the call. */
-#define BROKER_ROWS(function, call)                                                                \
-    ROW(function, broker, null, WEIR_EINVAL)                                                       \
+/* Calls on a broker of the row's own, which is closed then. */
+static inline enum weir_status call_on_own(struct world *w, weir_broker *broker,
+                                           enum weir_status (*call)(struct world *w,
+                                                                    weir_broker *broker))
+{
+    enum weir_status status = call(w, broker);
+    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
+    return status;
+}
+
+/* The rows of a parameter that is an object of the world's; call(w, object) makes the call. */
+#define OBJECT_ROWS(function, parameter, call)                                                     \
+    ROW(function, parameter, null, WEIR_EINVAL)                                                    \
     {                                                                                              \
         return call(w, NULL);                                                                      \
     }                                                                                              \
-    ROW(function, broker, forked, WEIR_EFORKED)                                                    \
+    ROW(function, parameter, forked, WEIR_EFORKED)                                                 \
     {                                                                                              \
-        return call(w, w->broker);                                                                 \
+        return call(w, w->parameter);                                                              \
     }
 
-/* Of one that writes. */
-#define WRITER_ROWS(function, call)                                                                \
-    ROW(function, broker, null, WEIR_EINVAL)                                                       \
+/* Of a parameter that is a broker to write to; call(w, broker) makes the call. */
+#define SIDE_ROWS(function, parameter, call)                                                       \
+    ROW(function, parameter, null, WEIR_EINVAL)                                                    \
     {                                                                                              \
         return call(w, NULL);                                                                      \
     }                                                                                              \
-    ROW(function, broker, forked, WEIR_EFORKED)                                                    \
+    ROW(function, parameter, forked, WEIR_EFORKED)                                                 \
     {                                                                                              \
         return call(w, w->broker);                                                                 \
     }                                                                                              \
-    ROW(function, broker, read_only, WEIR_EACCESS)                                                 \
+    ROW(function, parameter, read_only, WEIR_EACCESS)                                              \
     {                                                                                              \
-        weir_broker *broker = read_only(w);                                                        \
-        enum weir_status status = call(w, broker);                                                 \
-        CHECK_STATUS(weir_broker_close(broker), WEIR_OK);                                          \
-        return status;                                                                             \
+        return call_on_own(w, read_only(w), call);                                                 \
+    }
+
+/* Of the parameter `broker`. */
+#define WRITER_ROWS(function, call) SIDE_ROWS(function, broker, call)
+
+/* Of one that a cluster does not have. */
+#define CLUSTER_ROWS(function, call)                                                               \
+    ROW(function, broker, cluster, WEIR_ENOTSUP)                                                   \
+    {                                                                                              \
+        return call_on_own(w, cluster(), call);                                                    \
     }
 
 static const struct {
@@ -308,8 +355,8 @@ static const struct {
                  {"-t", "0x2d at offset 0"},
                  {"t\xff", "0xff at offset 1"}};
 
-/* Of a parameter `tube`; call(w, tube) makes the call. */
-#define TUBE_ROWS(function, call)                                                                  \
+/* Of a parameter `tube` that may be NULL; call(w, tube) makes the call. */
+#define TUBE_NAME_ROWS(function, call)                                                             \
     ROW(function, tube, malformed, WEIR_EINVAL)                                                    \
     {                                                                                              \
         for (size_t i = 0; i < sizeof(bad_tubes) / sizeof(bad_tubes[0]); i++) {                    \
@@ -321,9 +368,15 @@ static const struct {
     ROW(function, tube, too_big, WEIR_ETOOBIG)                                                     \
     {                                                                                              \
         char name[WEIR_TUBE_SIZE_MAX + 2];                                                         \
-        memset(name, 'a', sizeof(name));                                                           \
-        name[sizeof(name) - 1] = '\0';                                                             \
-        return call(w, name);                                                                      \
+        return call(w, fill(name, sizeof(name)));                                                  \
+    }
+
+/* Of one that may not. */
+#define TUBE_ROWS(function, call)                                                                  \
+    TUBE_NAME_ROWS(function, call)                                                                 \
+    ROW(function, tube, null, WEIR_EINVAL)                                                         \
+    {                                                                                              \
+        return call(w, NULL);                                                                      \
     }
 
 /* Of a parameter `id`; call(w, id) makes the call. */
@@ -347,6 +400,7 @@ static const struct {
     {                                                                                              \
         static const char *const ids[] = {"4", NULL};                                              \
         CHECK_STATUS(call(w, ids, 2), WEIR_EINVAL);                                                \
+        check_says("ids[1] is NULL");                                                              \
         return call(w, NULL, 1);                                                                   \
     }                                                                                              \
     ROW(function, ids, malformed_id, WEIR_EINVAL)                                                  \

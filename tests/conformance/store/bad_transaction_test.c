@@ -8,7 +8,8 @@
 
 /* Bad input to the functions of weir/transaction.h. */
 
-static const struct weir_body body = {"x", 1};
+#define TRIGGER "CREATE TRIGGER theirs AFTER INSERT ON jobs BEGIN SELECT 1; END"
+#define TO_WRITE SQLITE_OPEN_READWRITE
 
 /* The world's store, opened to be shared, and a connection of the program's. */
 struct outbox {
@@ -60,30 +61,34 @@ static enum weir_status make_on(struct world *w, weir_broker *broker)
 }
 
 WRITER_ROWS(weir_transaction_new, make_on)
-
-ROW(weir_transaction_new, broker, cluster, WEIR_ENOTSUP)
-{
-    weir_broker *broker = cluster();
-    enum weir_status status = make_on(w, broker);
-    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
-    return status;
-}
+CLUSTER_ROWS(weir_transaction_new, make_on)
 
 ROW(weir_transaction_new, broker, unshared, WEIR_EINVAL)
 {
     return make_on(w, w->broker);
 }
 
-/* On a connection to a file after a statement. */
-static enum weir_status make_to(struct world *w, const char *path, int flags, const char *sql)
+/* A connection to a file. */
+struct connection {
+    const char *path;
+    int flags;
+    const char *before; /* a statement before the call */
+    const char *after;
+    bool is_starved; /* no memory is left */
+};
+
+static enum weir_status make_to(struct world *w, const struct connection *to)
 {
     weir_broker *broker;
     sqlite3 *db;
     CHECK_STATUS(jobs_store_try_open(w->path, &w->wall, WEIR_BROKER_SHARED, &broker, NULL),
                  WEIR_OK);
-    CHECK_INT(sqlite3_open_v2(path, &db, flags, NULL), ==, SQLITE_OK);
-    run(db, sql);
+    CHECK_INT(sqlite3_open_v2(to->path, &db, to->flags, NULL), ==, SQLITE_OK);
+    run(db, to->before);
+    test_fail_allocation(to->is_starved ? 1 : 0, true);
     enum weir_status status = make(broker, db);
+    test_fail_allocation(0, false);
+    run(db, to->after);
     CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
     CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
     return status;
@@ -96,9 +101,11 @@ ROW(weir_transaction_new, connection, null, WEIR_EINVAL)
 
 ROW(weir_transaction_new, connection, other_file, WEIR_EINVAL)
 {
-    CHECK_STATUS(make_to(w, ":memory:", SQLITE_OPEN_READWRITE, ""), WEIR_EINVAL);
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    enum weir_status status = make_to(w, "other.db", flags, "CREATE TABLE t(x)");
+    CHECK_STATUS(make_to(w, &(struct connection){.path = ":memory:", .flags = TO_WRITE}),
+                 WEIR_EINVAL);
+    enum weir_status status =
+        make_to(w, &(struct connection){"other.db", TO_WRITE | SQLITE_OPEN_CREATE,
+                                        "CREATE TABLE t(x)", "", false});
     check_says("expected the broker's store");
     CHECK_INT(unlink("other.db"), ==, 0);
     return status;
@@ -106,29 +113,18 @@ ROW(weir_transaction_new, connection, other_file, WEIR_EINVAL)
 
 ROW(weir_transaction_new, connection, read_only, WEIR_EACCESS)
 {
-    return make_to(w, w->path, SQLITE_OPEN_READONLY, "");
+    return make_to(w, &(struct connection){.path = w->path, .flags = SQLITE_OPEN_READONLY});
 }
 
 ROW(weir_transaction_new, connection, open_transaction, WEIR_ESTATE)
 {
-    return make_to(w, w->path, SQLITE_OPEN_READWRITE, "BEGIN");
+    return make_to(w, &(struct connection){w->path, TO_WRITE, "BEGIN", "COMMIT", false});
 }
-
-#define TRIGGER "CREATE TRIGGER theirs AFTER INSERT ON jobs BEGIN SELECT 1; END"
 
 ROW(weir_transaction_new, connection, trigger, WEIR_ESCHEMA)
 {
-    sqlite3 *db;
-    weir_broker *broker;
-    CHECK_STATUS(jobs_store_try_open(w->path, &w->wall, WEIR_BROKER_SHARED, &broker, NULL),
-                 WEIR_OK);
-    CHECK_INT(sqlite3_open(w->path, &db), ==, SQLITE_OK);
-    run(db, TRIGGER);
-    enum weir_status status = make(broker, db);
-    run(db, "DROP TRIGGER theirs");
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
-    return status;
+    return make_to(w,
+                   &(struct connection){w->path, TO_WRITE, TRIGGER, "DROP TRIGGER theirs", false});
 }
 
 ROW(weir_transaction_new, ret_transaction, null, WEIR_EINVAL)
@@ -138,17 +134,7 @@ ROW(weir_transaction_new, ret_transaction, null, WEIR_EINVAL)
 
 ROW(weir_transaction_new, memory, none, WEIR_ENOMEM)
 {
-    weir_broker *broker;
-    sqlite3 *db;
-    CHECK_STATUS(jobs_store_try_open(w->path, &w->wall, WEIR_BROKER_SHARED, &broker, NULL),
-                 WEIR_OK);
-    CHECK_INT(sqlite3_open(w->path, &db), ==, SQLITE_OK);
-    test_fail_allocation(1, true);
-    enum weir_status status = make(broker, db);
-    test_fail_allocation(0, false);
-    CHECK_INT(sqlite3_close(db), ==, SQLITE_OK);
-    CHECK_STATUS(weir_broker_close(broker), WEIR_OK);
-    return status;
+    return make_to(w, &(struct connection){.path = w->path, .flags = TO_WRITE, .is_starved = true});
 }
 
 /* A call in a transaction that has begun, which goes on where the call is refused. */
@@ -275,53 +261,21 @@ static enum weir_status put_into(struct world *w, const char *tube)
     return put(w, &(struct put){.tube = tube, .bodies = &body, .count = 1, .ret_ids = &w->id});
 }
 
-static enum weir_status put_bodies(struct world *w, const struct weir_body *bodies, size_t count)
+static enum weir_status put_bodies(struct world *w, const struct weir_body *bodies, size_t count,
+                                   const struct weir_put_options *options)
 {
-    return put(w, &(struct put){.tube = TUBE, .bodies = bodies, .count = count, .ret_ids = &w->id});
+    return put(w, &(struct put){TUBE, bodies, count, options, &w->id, false});
 }
 
 static enum weir_status put_with(struct world *w, const struct weir_put_options *options)
 {
-    return put(w, &(struct put){TUBE, &body, 1, options, &w->id, false});
+    return put_bodies(w, &body, 1, options);
 }
 
 TUBE_ROWS(weir_transaction_put, put_into)
 OPTION_ROWS(weir_transaction_put, put_with)
 JOB_OPTION_ROWS(weir_transaction_put, put_with)
-
-ROW(weir_transaction_put, tube, null, WEIR_EINVAL)
-{
-    return put_into(w, NULL);
-}
-
-ROW(weir_transaction_put, bodies, null, WEIR_EINVAL)
-{
-    CHECK_STATUS(put_bodies(w, NULL, SIZE_MAX), WEIR_EINVAL);
-    return put_bodies(w, NULL, 1);
-}
-
-ROW(weir_transaction_put, bodies, no_bytes, WEIR_EINVAL)
-{
-    return put_bodies(w, (const struct weir_body[]){body, {NULL, 1}}, 2);
-}
-
-ROW(weir_transaction_put, bodies, too_big, WEIR_ETOOBIG)
-{
-    return put_bodies(w, (const struct weir_body[]){body, {"x", SIZE_MAX}}, 2);
-}
-
-ROW(weir_transaction_put, count, zero, WEIR_OK)
-{
-    CHECK_STATUS(put_bodies(w, &body, 0), WEIR_OK);
-    return put_bodies(w, NULL, 0);
-}
-
-ROW(weir_transaction_put, options, key_of_several, WEIR_EINVAL)
-{
-    const struct weir_body two[] = {body, body};
-    const struct weir_put_options options = {.key = "other"};
-    return put(w, &(struct put){TUBE, two, 2, &options, &w->id, false});
-}
+BODIES_ROWS(weir_transaction_put, put_bodies)
 
 ROW(weir_transaction_put, options, key_taken, WEIR_EBUSY)
 {
