@@ -15,12 +15,10 @@ WEIR_BEGIN_DECLS
 /** @file
  * Time is an object, so that a program's delays can be tested without waiting.
  *
- * A queue reads one clock for everything it does. The real clock is monotonic: it does not jump
- * when the date is set. A manual clock stands still until it is stepped; objects that sleep on it
- * wake when a step makes something due.
- *
- * After fork() a child can only read its parent's manual clocks, which stand still: to step one, to
- * free one, and to make an object that uses one, is WEIR_EFORKED. */
+ * The real clock is monotonic: it does not jump when the date is set. A manual clock stands still
+ * until it is stepped; objects that sleep on it wake when a step makes something due. After fork()
+ * a child can only read its parent's manual clocks, which stand still: to step one, to free one,
+ * and to make an object that uses one, is WEIR_EFORKED. */
 
 /** A source of time. Opaque. */
 typedef struct weir_clock weir_clock;
@@ -28,20 +26,16 @@ typedef struct weir_clock weir_clock;
 /** The real clock: CLOCK_MONOTONIC. One constant object, never freed, usable from any thread. */
 WEIR_API weir_clock *weir_clock_monotonic(void);
 
-/** Makes a clock that stands at start_ns until it is stepped.
- *
- * allocator is copied; NULL means libc's. Returns owned: weir_clock_free().
- * Errors: WEIR_EINVAL (ret_clock NULL, an allocator with some members NULL), WEIR_ERANGE (start_ns
+/** Makes a clock that stands at start_ns until it is stepped. allocator is copied; NULL: libc's.
+ * Returns owned: weir_clock_free(). Errors: WEIR_EINVAL (allocator), WEIR_ERANGE (start_ns
  * negative), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_clock_manual_new(
     int64_t start_ns, const struct weir_allocator *allocator, weir_clock **ret_clock);
 
-/** Moves a manual clock forward by step_ns, and wakes threads for all that becomes due.
- *
- * Returns after every object that uses the clock has been told; their threads do what is due.
- * Thread-safe; must not be called from a callback of an object that uses the clock.
- * Errors: WEIR_EINVAL (NULL, not a manual clock), WEIR_ERANGE (step_ns negative, or past 2^63-1).
- */
+/** Moves a manual clock forward by step_ns, and wakes threads for all that becomes due. Returns
+ * once every object that uses the clock has been told; their threads do what is due. Thread-safe;
+ * not from a callback of an object that uses the clock. Errors: WEIR_EINVAL (NULL, not a manual
+ * clock), WEIR_ERANGE (step_ns negative, or past 2^63-1). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_clock_advance(weir_clock *clock, int64_t step_ns);
 
 /** The clock's reading in nanoseconds. Thread-safe; does not block. 0 for NULL. */

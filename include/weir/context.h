@@ -12,8 +12,8 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * The limits of a running task. Deadlines are cooperative: nothing ends a task by force;
- * a task that may run long calls weir_context_check(). */
+ * The limits of a running task. Deadlines are cooperative: nothing ends a task by force; a task
+ * that may run long calls weir_context_check(). */
 
 /** A running task's context. Opaque; lives as long as the run; to be used on the task's thread
  * only, but for weir_context_remaining(), weir_context_check() and weir_context_cancel(), which are
@@ -38,14 +38,14 @@ WEIR_API uint32_t weir_context_attempt(weir_context *context);
 
 /** The number of the worker that runs the task, for what each worker has one of, such as a
  * connection: from 0 to one less than the largest count of workers that the pool was given, and
- * never that of two workers at once. Another worker may get it once this one has ended. 0 for NULL.
- */
+ * never that of two workers at once. Another worker may get it once this one has ended. 0 for
+ * NULL. */
 WEIR_API uint32_t weir_context_worker(weir_context *context);
 
 /** The time of the firing that this run of a periodic envelope is for, also if the run covers sends
- * too: of a cron expression a time of the wall clock, in nanoseconds since the Unix epoch (in a
- * pool on a manual clock a time of that clock), of other schedules a reading of the pool's clock. 0
- * for a run that only a send or a failure hook asked for, and for NULL. */
+ * too: of a cron expression a time of the wall clock (weir/schedule.h), of other schedules a
+ * reading of the pool's clock. 0 for a run that only a send or a failure hook asked for, and for
+ * NULL. */
 WEIR_API int64_t weir_context_due(weir_context *context);
 
 /** Time until the deadline: WEIR_FOREVER without one, 0 when it has passed; 0 for NULL. A
@@ -59,18 +59,16 @@ WEIR_API int64_t weir_context_remaining(weir_context *context);
 WEIR_API enum weir_status weir_context_check(weir_context *context);
 
 /** A file descriptor that is readable when weir_context_check() says other than WEIR_OK, for a task
- * that waits in poll() or in an event loop of its own. The task only watches it: to read from it or
- * to close it would be to change it. Valid until the run ends; the next run on this worker
- * gets the same descriptor. A run that does not ask for it pays nothing, one that does a system
- * call or two. Errors: WEIR_EINVAL, WEIR_ENOMEM, WEIR_EIO (such as no descriptors left; it takes
- * one); then it may be asked for again. */
+ * that waits in poll() or in an event loop of its own. The task only watches it, and only until the
+ * run ends: the next run on this worker gets the same descriptor. Errors: WEIR_EINVAL, WEIR_ENOMEM,
+ * WEIR_EIO (such as no descriptors left; it takes one); then it may be asked for again. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_fd(weir_context *context, int *ret_fd);
 
 /** Stores a value for later functions of this run: the stamps inside, the task, the hooks. A key is
- * an address that its users share, such as that of a static variable. value
- * replaces the one that was there; NULL takes it out. Eight take no memory. weir only keeps the
- * pointers, and forgets them at the end of the run. Errors: WEIR_EINVAL (also key NULL),
- * WEIR_ENOMEM; then nothing changed. */
+ * an address that its users share, such as that of a static variable. value replaces the one that
+ * was there; NULL takes it out. Eight take no memory. weir only keeps the pointers, and forgets
+ * them at the end of the run. Errors: WEIR_EINVAL (also key NULL), WEIR_ENOMEM; then nothing
+ * changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_context_set(weir_context *context, const void *key,
                                                           void *value);
 
@@ -88,15 +86,13 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_context_sleep(weir_context *contex
 
 /** Says in words what came of this run: why it failed, or with what result it succeeded. From its
  * task, stamps and hooks, also from an isolated task that returns. Copied; the last call counts,
- * and
- * "" takes it back. The pool's ended function is told (weir/ended.h); of a consumer's run it is the
- * job's reason or result (weir/consumer.h). Errors: WEIR_EINVAL (NULL). */
+ * and "" takes it back. The pool's ended function is told (weir/ended.h); of a consumer's run it is
+ * the job's reason or result (weir/consumer.h). Errors: WEIR_EINVAL (NULL). */
 WEIR_API enum weir_status weir_context_explain(weir_context *context, const char *text);
 
 /** Cancels this run alone, as a stop of the pool cancels all: for a thread that learns that the
- * work is no longer wanted. Thread-safe, does not block. The caller ensures that the run lasts
- * until the call has returned, for instance by a lock that the task also takes before it returns,
- * to take back the pointer it gave away. NULL is ignored. */
+ * work is no longer wanted, and that has the context under a lock which the task also takes before
+ * it returns. Does not block. NULL is ignored. */
 WEIR_API void weir_context_cancel(weir_context *context);
 
 WEIR_END_DECLS

@@ -76,19 +76,12 @@ struct weir_cron_options {
 
 /** Reads an expression, and loads its zone from the tz database. A zone that is changed on disk
  * later needs a new expression. Borrows text and options; returns owned: weir_cron_unref(). Reads
- * files, so it may block.
- *
- * An expression takes some 16 KiB if its zone has summer time: share it.
- *
- * Errors: - WEIR_EINVAL: text or ret_cron is NULL; options have an unknown flag, or an
- *   allocator with some members NULL; the text is not an expression; no year has the date; the zone
- *   is not a zone's name;
- * - WEIR_ERANGE: the duration of `@every` is 0 or above 2^63-1 ns;
- * - WEIR_ETOOBIG: the text has more than 1,000 bytes;
- * - WEIR_ENOTFOUND: there is no such zone;
- * - WEIR_ENOTSUP: the zone counts leap seconds;
- * - WEIR_ECORRUPT, WEIR_EACCESS, WEIR_EIO: the zone's file is damaged or cannot be read;
- * - WEIR_ENOMEM. */
+ * files, so it may block. An expression takes some 16 KiB if its zone has summer time: share it.
+ * Errors: WEIR_EINVAL (an unknown flag, allocator, no expression, a date that no year has, no name
+ * of a zone), WEIR_ERANGE (the duration of `@every` is 0 or above 2^63-1 ns), WEIR_ETOOBIG (more
+ * than 1,000 bytes), WEIR_ENOTFOUND (there is no such zone), WEIR_ENOTSUP (the zone counts leap
+ * seconds), WEIR_ECORRUPT, WEIR_EACCESS, WEIR_EIO (the zone's file is damaged or cannot be read),
+ * WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_cron_new(const char *text,
                                                        const struct weir_cron_options *options,
                                                        weir_cron **ret_cron,
@@ -100,8 +93,8 @@ WEIR_API void weir_cron_unref(weir_cron *cron);
 
 /** Finds the first time after after_ns at which the expression fires. Times are in nanoseconds
  * since the Unix epoch, and may be before it. All are whole seconds, except those of `@every`. Does
- * not block or allocate. Thread-safe. Errors: WEIR_EINVAL (cron or ret_ns is NULL), WEIR_ENOTFOUND
- * (it does not fire again before 64 bits end, in the year 2262). */
+ * not block or allocate. Thread-safe. Errors: WEIR_EINVAL, WEIR_ENOTFOUND (it does not fire again
+ * before 64 bits end, in the year 2262). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_cron_next(const weir_cron *cron, int64_t after_ns,
                                                         int64_t *ret_ns);
 

@@ -12,13 +12,10 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * The end of an envelope for its pool: a pool's ended function (weir/pool.h) is told of every
- * envelope that is not in flight any more, with the reason and the status of its last run. So
- * nothing that was sent to a pool is lost in silence, and one function is enough to see what became
- * of everything.
- *
- * An envelope's outcome function (weir/envelope.h) is told of each run instead: of a run that is
- * followed by another one too, and of nothing that is not run. */
+ * The end of an envelope for its pool: a pool's ended function is told of every envelope that is
+ * not in flight any more, with the reason and the status of its last run, so that nothing that was
+ * sent is lost in silence. An envelope's outcome function (weir/envelope.h) is told of each run
+ * instead: of one that is followed by another too, and of nothing that is not run. */
 
 /** Why an envelope has ended. The numbers are part of the ABI. */
 enum weir_ended_reason {
@@ -45,20 +42,19 @@ struct weir_ended {
     int status;       /**< Of its last run since it was sent; WEIR_ECANCELED if there was none. */
     uint32_t runs;    /**< Since it was sent. */
     uint32_t dropped; /**< Runs that were dropped when the flight ended or during its last run; 0:
-                         it ended by itself. A failure whose retry was forbidden counts as none. A
+                           it ended by itself. A failure whose retry was forbidden counts as none. A
                            pending time that a drain takes from a queued envelope is counted in
                            weir_pool_count() only. */
 };
 
-/** The pool calls this function once for each flight (weir_pool_send()) that ended, after the slot
- * was given back and before the pool's reference is. If an envelope is sent again and ends again
- * before the call for its first end, both calls report the second end.
- *
- * Called on the thread that ends the flight, several may be at once, with no lock held. It may call
- * anything, also send the envelope again, to the same pool at once and to another one after it has
- * returned. What waits for this pool to end, to pause or to be idle is WEIR_ESTATE, whichever the
- * thread; it must not wait for a run in another way. Drops that it causes are reported after its
- * return, by the same thread. arg is ended_arg of struct weir_pool_options. */
+/** Called once for each flight (weir_pool_send()) that ended, after the slot was given back and
+ * before the pool's reference is. If an envelope is sent again and ends again before the call for
+ * its first end, both calls report the second end. Called on the thread that ends the flight,
+ * several may be at once, with no lock held. It may call anything, also send the envelope again, to
+ * the same pool at once and to another one after it has returned. What waits for this pool to end,
+ * to pause or to be idle is WEIR_ESTATE, whichever the thread; it must not wait for a run in
+ * another way. Drops that it causes are reported after its return, by the same thread. arg is
+ * ended_arg of struct weir_pool_options. */
 typedef void weir_ended_fn(const struct weir_ended *ended, void *arg);
 
 /** The reason in words, none of which is empty or NULL: "done", "failed", … */

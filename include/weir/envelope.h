@@ -20,16 +20,15 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * An envelope is a task and its options. Its identity is its address: a send of one that is already
- * in flight coalesces. Envelopes are reference-counted, so that one may be sent and
- * forgotten.
+ * An envelope is a task and its options. Its identity is its address. Envelopes are
+ * reference-counted, so that one may be sent and forgotten.
  *
  * One run, on one worker, in this order: before hook, stamps of the pool, stamps of the envelope,
  * invoke, after hook; then the pool decides what follows, the success or failure hook is called,
  * and the outcome function last. All of them run on the worker's thread with no lock held, and may
  * call anything, also send to their own pool, except what waits for the pool to end.
  *
- * The table shows what follows each status of a run. A status of one's own starts at WEIR_EUSER.
+ * What follows each status of a run (one's own start at WEIR_EUSER):
  *
  * | status of the run               | one-off                     | periodic                      |
  * |---------------------------------|-----------------------------|-------------------------------|
@@ -45,7 +44,7 @@ WEIR_BEGIN_DECLS
  * last run begins its schedule anew. A send for later (weir_pool_send_after()) from before a run
  * that returned WEIR_ESTOP is dropped if the envelope is periodic; of a one-off envelope it is run
  * at its time. A task that returned WEIR_OK has succeeded, also where it took longer than its
- * deadline: that is counted as late, and changes nothing. */
+ * deadline: that is only counted, as late. */
 
 /** An envelope. Opaque. */
 typedef struct weir_envelope weir_envelope;
@@ -54,19 +53,18 @@ typedef struct weir_envelope weir_envelope;
  * one of its own. */
 typedef int weir_invoke_fn(weir_context *context, void *payload);
 
-/** Called before the task. A status other than WEIR_OK becomes the run's: stamps and task are left
- * out. Limited in time as struct weir_pool_options says. */
+/** The before hook. A status other than WEIR_OK becomes the run's: stamps and task are left out.
+ * hook_min_ns of struct weir_pool_options has the time limit of this and the other hooks. */
 typedef int weir_before_fn(weir_context *context, weir_envelope *envelope, void *payload);
 
-/** Called after the task with the status so far: where that is WEIR_OK or WEIR_ESTOP, and after
+/** The after hook, called with the status so far: where that is WEIR_OK or WEIR_ESTOP, and after
  * every run of an envelope with WEIR_ENVELOPE_AFTER_ALWAYS. WEIR_ESTOP becomes the run's status;
- * any other than WEIR_OK is counted and otherwise ignored. Limited in time as struct
- * weir_pool_options says. */
+ * any other than WEIR_OK is counted and otherwise ignored. */
 typedef int weir_after_fn(weir_context *context, weir_envelope *envelope, int status,
                           void *payload);
 
-/** Called when a run has succeeded, after the next one of a periodic envelope has been scheduled.
- * Limited in time as struct weir_pool_options says. */
+/** Called when a run has succeeded, after the next one of a periodic envelope has been
+ * scheduled. */
 typedef void weir_success_fn(weir_context *context, weir_envelope *envelope, void *payload);
 
 /** How a run failed. */
@@ -87,15 +85,14 @@ struct weir_failure {
  * which the envelope runs again; 0 and every other negative number: at once, behind all queued
  * envelopes. A retry past retry.attempts is a drop; so is a hook that panics. The envelope counts
  * as running until the answer has been obeyed, so a retry needs no slot of the capacity. One while
- * the pool ends is dropped, unless that end keeps it (WEIR_END_KEEP). Limited in time as
- * struct weir_pool_options says: after a time-out it has its own time, since the task's is spent.
- */
+ * the pool ends is dropped, unless that end keeps it (WEIR_END_KEEP). After a time-out the hook has
+ * its own time, since the task's is spent. */
 typedef int64_t weir_failure_fn(weir_context *context, weir_envelope *envelope,
                                 const struct weir_failure *failure, void *payload);
 
-/** The pool calls this function after each run, last of all: status is the run's. The envelope
- * still counts as running, so a send of it from here needs no slot of the capacity. Not called for
- * a run that was dropped. weir_ended_fn (weir/ended.h) reports how the envelope ended. */
+/** Called after each run, last of all: status is the run's. The envelope still counts as running,
+ * so a send of it from here needs no slot of the capacity. Not called for a run that was dropped:
+ * weir_ended_fn (weir/ended.h) tells how the envelope ended. */
 typedef void weir_outcome_fn(weir_envelope *envelope, int status, void *payload);
 
 /** Takes back a payload when the last reference to its envelope is given back: once, on the thread
@@ -146,17 +143,16 @@ struct weir_envelope_options {
      * how many of a group run at once (group_limit of struct weir_pool_options). */
     struct weir_key group;
     const struct weir_isolation *isolation; /**< Copied: the task runs in a process of its own.
-                                               NULL: it runs in the worker's thread. */
+                                                 NULL: it runs in the worker's thread. */
 };
 
 /** Makes an envelope with one reference, the caller's: weir_envelope_unref(). Errors: WEIR_EINVAL
- * (options or ret_envelope NULL, no invoke, options with an unknown flag set, an allocator with
- * some members NULL, stamps NULL or one without its function, a schedule not as described, a group
- * without its bytes, isolation with an unknown flag, delays of retries that nothing asks for),
- * WEIR_ERANGE (deadline_ns, interval_ns, a time of the schedule or the isolation's cpu_limit_ns
- * negative, retry not as described, catch_up_max past WEIR_CATCH_UP_LIMIT, stamp_count past 1024),
- * WEIR_ETOOBIG (group, more than 64 KiB), WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns),
- * WEIR_ENOMEM; the payload is then not taken. */
+ * (no invoke, an unknown flag, allocator, stamps NULL or one without its function, a schedule not
+ * as described, a group without its bytes, delays of retries that nothing asks for), WEIR_ERANGE
+ * (deadline_ns, interval_ns, a time of the schedule or the isolation's cpu_limit_ns negative, retry
+ * not as described, catch_up_max past WEIR_CATCH_UP_LIMIT, stamp_count past 1024), WEIR_ETOOBIG
+ * (group, more than 64 KiB), WEIR_EINTERVAL (periodic, and deadline_ns > interval_ns), WEIR_ENOMEM;
+ * the payload is then not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_envelope_new(
     const struct weir_envelope_options *options, weir_envelope **ret_envelope,
     struct weir_error *ret_error);

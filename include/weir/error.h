@@ -17,7 +17,7 @@ WEIR_BEGIN_DECLS
 /** What went wrong. Caller-owned. */
 struct weir_error {
     char text[512]; /**< One printable line without a newline, NUL-terminated; "" where there is
-                       nothing to say. */
+                         nothing to say. */
     size_t offset;  /**< Of the wrong piece in the text of weir_cron_new(), in bytes; else 0. */
     size_t length;  /**< Of that piece, in bytes; 0: it is missing, or it is not in the text. */
 };

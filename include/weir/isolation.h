@@ -11,14 +11,11 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * An isolated task runs in a child process of its own. A crash, exit(), a loop without end or
- * memory without end then costs that run alone. An envelope asks for it by the isolation member of
- * its options.
- *
- * The child is forked from the program when the run begins. It has a copy of all memory, including
- * the payload; its changes to that copy are lost. Only the task's status comes back. Other results
- * leave through files, pipes or shared memory. Hooks and stamps run in the program, around the
- * child.
+ * An isolated task (isolation of struct weir_envelope_options) runs in a child process of its own.
+ * A crash, exit(), a loop without end or memory without end then costs that run alone. The child is
+ * forked from the program when the run begins. It has a copy of all memory, including the payload.
+ * Only the task's status and its explanation come back; other results leave through files, pipes or
+ * shared memory. Hooks and stamps run in the program, around the child.
  *
  * The run's status, and what its failure hook gets (struct weir_failure):
  *
@@ -45,9 +42,8 @@ WEIR_BEGIN_DECLS
  *   descriptors.
  * - It has one thread, the task's. Locks that other threads held at the fork stay locked. The GNU C
  *   library sees to its own locks (malloc(), stdio). Of other libraries and of the program the task
- *   may use functions that take no lock, or locks that only tasks of the same worker take, or locks
- *   that pthread_atfork() sees to. A task that waits for any other lock is killed at its deadline,
- *   so it should have one.
+ *   may use functions that take no lock, or one that only tasks of the same worker take or that
+ *   pthread_atfork() sees to; one that waits for any other lock is killed at its deadline.
  * - The task's context works, except for what another thread would do. The program's pools, queues,
  *   limiters and crews answer WEIR_EFORKED. The task flushes what it writes with stdio. atexit()
  *   functions run if the task calls exit().
@@ -82,18 +78,14 @@ struct weir_isolation {
     int64_t cpu_limit_ns;
     /** Bytes of memory that the child may get beyond what the program has when it forks, rounded
      * down to whole pages. Beyond the limit malloc(), mmap() and mprotect() fail with ENOMEM.
-     *
-     * Counted is what is private and writable (RLIMIT_DATA, VmData in /proc/PID/status), whether it
-     * is used or not: the heap, stacks of threads, private mappings. Not counted is shared memory,
-     * memory without write access, and memory that the program's allocator had but did not use: the
-     * child can use that as well.
-     *
-     * Each program that the task starts begins with no memory; its limit is the sum of this one and
-     * the program's memory. Where /proc is not mounted a task with this limit does not begin
-     * (WEIR_EIO). 0: the program's limit. */
+     * Counted is what is private and writable (RLIMIT_DATA), whether it is used or not: the heap,
+     * stacks of threads, private mappings. Not counted is memory that the program's allocator had
+     * but did not use, which the child can use as well. Each program that the task starts begins
+     * with no memory; its limit is the sum of this one and the program's memory. Where /proc is not
+     * mounted a task with this limit does not begin (WEIR_EIO). 0: the program's limit. */
     uint64_t memory_limit;
-    /** Bytes of the largest file it may write. Beyond that it gets SIGXFSZ. 0: the program's limit.
-     */
+    /** Bytes of the largest file it may write. Beyond that it gets SIGXFSZ. 0: the program's
+     * limit. */
     uint64_t file_limit;
     uint32_t flags; /**< Of enum weir_isolation_flags. */
 };

@@ -12,8 +12,8 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * What identifies an item of a queue: bytes, or the address of a node in the caller's own object.
- */
+ * What identifies an item of a queue: bytes, or the address of a node in the caller's own
+ * object. */
 
 /** Where an item is. Independently of that it may be waiting for a time. The numbers are part of
  * the ABI. */
@@ -27,17 +27,15 @@ enum weir_place {
 /** The node that a caller embeds in its own object to queue the object itself.
  *
  * Zero it (or call weir_item_init()) before first use; after that its contents belong to the queue.
- * It may be freed or moved only while it is idle and not waiting. Once nobody adds it any more, two
- * steps make it so: weir_queue_cancel() takes it out of the queue, and takes its dirty mark and its
- * pending time away; if a consumer is processing it, that consumer's done makes it idle.
- * weir_queue_lookup() (weir/snapshot.h) tells whether one is. The owner and the consumer agree on
- * which of them frees the object then: the queue does not know.
+ * It may be freed or moved only while it is idle and not waiting, which weir_queue_lookup()
+ * (weir/snapshot.h) tells. Once nobody adds it any more, weir_queue_cancel() makes it so; if a
+ * consumer is processing it, that consumer's done does. The owner and the consumer agree on which
+ * of them frees the object then: the queue does not know.
  *
- * A node is used with one queue at a time; another queue may take it once it is idle and not
- * waiting. Before that, every add to the other queue and weir_queue_cancel() of it are refused with
- * WEIR_EBUSY and change nothing in either queue, so that a thread may try again until the first
- * queue has released it. Giving an idle node to two queues at the same moment is a mistake that is
- * not noticed. */
+ * A node is used with one queue at a time. Until it is idle and not waiting, every add to another
+ * queue and weir_queue_cancel() of it there are refused with WEIR_EBUSY, so that a thread may try
+ * again until the first queue has released it. Giving an idle node to two queues at the same moment
+ * is a mistake that is not noticed. */
 struct weir_item {
     uintptr_t weir_word;             /**< The queue's. */
     uint32_t weir_wait;              /**< The queue's. */
@@ -64,11 +62,10 @@ struct weir_item {
 #define WEIR_KEY_SIZE_LIMIT ((size_t)1 << 30)
 
 /** An item's identity. Two keys of bytes are the same item when their bytes are equal; two embedded
- * keys when their addresses are. Passed by value; the bytes are borrowed during the call.
- *
- * Queues and limiters check keys alike. A key of more bytes than the queue or limiter takes is
- * WEIR_ETOOBIG, whatever data is. Then these are WEIR_EINVAL: bytes at NULL, unless their count is
- * 0; an embedded item at NULL or at an address that is not aligned. */
+ * keys when their addresses are. Passed by value; the bytes are borrowed during the call. A key of
+ * more bytes than the queue or limiter takes is WEIR_ETOOBIG, whatever data is. Else these are
+ * WEIR_EINVAL: bytes at NULL, unless their count is 0; an embedded item at NULL or at an address
+ * that is not aligned. */
 struct weir_key {
     const void *data; /**< The bytes, or the struct weir_item. May be NULL where size is 0. */
     size_t size;      /**< Count of bytes; WEIR_KEY_ITEM for an embedded item. */
@@ -80,9 +77,8 @@ static inline void weir_item_init(struct weir_item *item)
     memset(item, 0, sizeof(*item));
 }
 
-/** The key made of size bytes at data. Any bytes are allowed, also none. A size of SIZE_MAX, such
- * as that of a length that could not be computed, makes a key that every call refuses with
- * WEIR_ETOOBIG. */
+/** The key made of size bytes at data; any bytes, also none. A size of SIZE_MAX, such as that of a
+ * length that could not be computed, makes a key that every call refuses with WEIR_ETOOBIG. */
 static inline struct weir_key weir_key_bytes(const void *data, size_t size)
 {
     struct weir_key key;

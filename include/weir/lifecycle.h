@@ -58,10 +58,10 @@ enum weir_end_flags {
 /** Ends a pool: refuses further sends, and waits until no worker is left, for timeout_ns of its
  * clock at most. flags: of enum weir_end_flags.
  *
- * Of several ends the strongest mode counts, whichever comes first, and WEIR_END_KEEP only where
- * all have it: one without it drops what others have kept, also when the pool has stopped. What is
- * dropped is released at once, also while a task still runs; further runs of a running envelope are
- * dropped when its run ends. A pause stays as it is, but for a drain.
+ * Of several ends the strongest mode counts, and WEIR_END_KEEP only where all have it: one without
+ * it drops what others have kept, also when the pool has stopped. What is dropped is released at
+ * once, also while a task still runs; further runs of a running envelope are dropped when its run
+ * ends. A pause stays as it is, but for a drain.
  *
  * With a timeout of 0 or less it returns once the end has begun, which a task of the pool may do
  * too; the pool is stopping until its last worker has ended. When a timeout passes, the end goes
@@ -80,28 +80,26 @@ WEIR_API enum weir_status weir_pool_end(weir_pool *pool, enum weir_end_mode mode
 /** A descriptor for event loops: readable while no worker is left after an end, so that a call of
  * weir_pool_end() would not wait; not before the first start, and not again after the next. The
  * first call makes it, and it belongs to the pool: it is only to be polled, until the pool is
- * freed. A pool that is terminated before its first start has ended too.
- * Errors: WEIR_EIO (no descriptors are left), WEIR_ENOMEM, WEIR_EINVAL. */
+ * freed. A pool that is terminated before its first start has ended too. Errors: WEIR_EIO (no
+ * descriptors are left), WEIR_ENOMEM, WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_fd(weir_pool *pool, int *ret_fd);
 
 /** Sets the count of workers, 1 to 4096: of a running pool at once, of another pool at its next
  * start. Does not wait for runs, and cancels none: surplus workers leave when their runs have
  * ended. May wait briefly for threads that have already left. A paused pool can be resized too.
- * Errors: WEIR_ESTATE (terminated), WEIR_ENOMEM, WEIR_ETHREAD (the system refused a thread; if
- * the pool does not run, weir_pool_start() returns this error), WEIR_EINVAL (pool NULL, no workers
- * or too many); then nothing changed. */
+ * Errors: WEIR_ESTATE (terminated), WEIR_ENOMEM, WEIR_ETHREAD (the system refused a thread; if the
+ * pool does not run, weir_pool_start() returns this error), WEIR_EINVAL (pool NULL, no workers or
+ * too many); then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_resize(weir_pool *pool, size_t workers);
 
 /** Pauses a pool: once it has returned no envelope is handed to a worker any more, so that the
  * count of running ones only falls, until weir_pool_resume(). Runs go on, sends are accepted, and
  * times pass. Also before a start, or between an end and a start. A drain resumes the pool, since
  * all that is queued is to be run, and one under way goes on: the pause then holds from the next
- * start. A stop leaves the pool paused. Pauses are not counted.
- * The log is told of it where that changes something, as it is of a resume.
- *
- * With a timeout it waits until nothing runs any more. Errors: WEIR_ETIMEDOUT (something runs
- * still), WEIR_ECANCELED (the pool was resumed meanwhile): it is paused, or was; WEIR_ESTATE
- * (terminated; or with a timeout, from a task of this pool), WEIR_EINVAL. */
+ * start. Pauses are not counted. With a timeout it waits until nothing runs any more. Errors:
+ * WEIR_ETIMEDOUT (something runs still), WEIR_ECANCELED (the pool was resumed meanwhile): it is
+ * paused, or was; WEIR_ESTATE (terminated; or with a timeout, from a task of this pool),
+ * WEIR_EINVAL. */
 WEIR_API enum weir_status weir_pool_pause(weir_pool *pool, int64_t timeout_ns);
 
 /** Ends a pause: queued envelopes are run again. Of a pool that is not paused it is WEIR_OK.
@@ -111,12 +109,11 @@ WEIR_API enum weir_status weir_pool_resume(weir_pool *pool);
 /** Waits until the pool is idle, for timeout_ns at most. A pool is idle when no envelope is queued,
  * running or waiting, and no call of its ended or log function is under way. Periodic envelopes
  * that wait for their next firing do not count; envelopes that wait for a retry or were sent for
- * later do.
- *
- * Sends of other threads may make the answer out of date at once. Sends that a task makes before
- * it returns are waited for. A pool that was not started or is paused runs nothing meanwhile.
- * Errors: WEIR_ETIMEDOUT (it is not idle, and the time has passed or is 0), WEIR_ESHUTDOWN (the
- * pool has ended, and keeps something), WEIR_ESTATE (from a task of this pool), WEIR_EINVAL. */
+ * later do. Sends of other threads may make the answer out of date at once; those that a task makes
+ * before it returns are waited for. A pool that was not started or is paused runs nothing
+ * meanwhile. Errors: WEIR_ETIMEDOUT (it is not idle, and the time has passed or is 0),
+ * WEIR_ESHUTDOWN (the pool has ended, and keeps something), WEIR_ESTATE (from a task of this pool),
+ * WEIR_EINVAL. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_wait_idle(weir_pool *pool, int64_t timeout_ns);
 
 WEIR_END_DECLS

@@ -19,11 +19,11 @@ WEIR_BEGIN_DECLS
  * Rate limiters: how long an item must wait before it is tried again. One interface, which users
  * can implement as well; the supplied ones are thread-safe and give client-go's numbers.
  *
- * Limiters have no clock: the caller passes the time, in nanoseconds of a clock of its own. Times
- * of several threads may arrive a little out of order. Names that end in _ns are of nanoseconds.
- * None of the calls blocks; all are thread-safe but weir_limiter_free(). A call that fails has
- * changed nothing, and has set no result. There are two exceptions: an item that a full table
- * forgot for the call stays forgotten, and a user's own limiter without undo keeps its count.
+ * Limiters have no clock: the caller passes the time of a clock of its own. Times of several
+ * threads may arrive a little out of order. None of the calls blocks; all are thread-safe but
+ * weir_limiter_free(). A call that fails has changed nothing, and has set no result, but for two
+ * things: an item that a full table forgot for the call stays forgotten, and a user's own limiter
+ * without undo keeps its count. Constructors copy the allocator that they are given; NULL: libc's.
  *
  * The limiters that are per item remember each item that was tried until it is forgotten, within
  * bounds (struct weir_limiter_options). An embedded item is remembered by its address: forget it
@@ -36,7 +36,6 @@ WEIR_BEGIN_DECLS
 typedef struct weir_limiter weir_limiter;
 
 /** The functions of a user's own limiter. give_back and undo are optional, the others are required.
- *
  * weir_limiter_…(), queues and pools call them from any thread, from several at the same time, with
  * no lock held. They may block no longer than the caller's add may, and may call anything but the
  * queue or pool that they serve. Keys are valid, their bytes borrowed during the call, and of
@@ -59,8 +58,8 @@ struct weir_limiter_ops {
     void (*destroy)(void *self);
     /** The try that when() was asked for at now_ns coalesced with an earlier add (weir/queue.h), or
      * a pool's retry with a send: a token that the answer reserved is free again. The try stays
-     * counted. Called at most once for a when(), soon after it. NULL: the limiter reserves nothing.
-     */
+     * counted. Called at most once for a when(), soon after it. NULL: the limiter reserves
+     * nothing. */
     void (*give_back)(void *self, struct weir_key key, int64_t now_ns);
     /** The try that when() was asked for at now_ns could not be made: as if it had not been asked.
      * Called at most once for a when(), soon after it, in place of give_back. NULL: the try stays
@@ -82,9 +81,8 @@ struct weir_limiter_options {
 };
 
 /** Makes a user's own limiter. ops are copied; self is taken: destroyed with the limiter. allocator
- * is copied, NULL: libc's; it serves the limiter around self, not self. Errors: WEIR_EINVAL (ops or
- * ret_limiter NULL, ops without a required member, an allocator with some members NULL),
- * WEIR_ENOMEM; self is then not taken. */
+ * serves the limiter around self, not self. Errors: WEIR_EINVAL (ops without a required member,
+ * allocator), WEIR_ENOMEM; self is then not taken. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_new(const struct weir_limiter_ops *ops,
                                                           void *self,
                                                           const struct weir_allocator *allocator,
@@ -92,16 +90,16 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_new(const struct weir_limi
                                                           struct weir_error *ret_error);
 
 /** base_ns times 2^failures of the item, at most max_ns; never overflows, whatever the count.
- * options may be NULL. From client-go's ItemExponentialFailureRateLimiter.
- * Errors: WEIR_EINVAL (ret_limiter NULL, options not as described), WEIR_ERANGE (base_ns negative,
- * max_ns < base_ns, items_max past its limit, forget_after_ns negative), WEIR_ENOMEM. */
+ * options may be NULL. From client-go's ItemExponentialFailureRateLimiter. Errors: WEIR_EINVAL
+ * (allocator), WEIR_ERANGE (base_ns negative, max_ns < base_ns, items_max past its limit,
+ * forget_after_ns negative), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_exponential_new(
     int64_t base_ns, int64_t max_ns, const struct weir_limiter_options *options,
     weir_limiter **ret_limiter, struct weir_error *ret_error);
 
 /** fast_ns for the first fast_count failures of the item, then slow_ns. options may be NULL. From
- * client-go's ItemFastSlowRateLimiter. Errors: WEIR_EINVAL as weir_limiter_exponential_new(),
- * WEIR_ERANGE (a negative duration, options out of range), WEIR_ENOMEM. */
+ * client-go's ItemFastSlowRateLimiter. Errors: WEIR_EINVAL (allocator), WEIR_ERANGE (a negative
+ * duration, options out of range), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
     int64_t fast_ns, int64_t slow_ns, uint64_t fast_count,
     const struct weir_limiter_options *options, weir_limiter **ret_limiter,
@@ -109,11 +107,10 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_fast_slow_new(
 
 /** A token bucket for all items together: it starts with burst tokens, gains qps of them a second
  * up to burst, and each try takes one; the answer is the time until that one is there. A try that
- * coalesced with another one gives its token back. num_requeues is 0. allocator is
- * copied, NULL: libc's. From client-go's BucketRateLimiter with golang.org/x/time/rate, to the
- * nanosecond.
- * Errors: WEIR_EINVAL (ret_limiter NULL, allocator), WEIR_ERANGE (qps not a finite number above 0;
- * burst 0 or above 2^53), WEIR_ENOMEM. */
+ * coalesced with another one gives its token back. num_requeues is 0. From client-go's
+ * BucketRateLimiter with golang.org/x/time/rate, to the nanosecond. Errors: WEIR_EINVAL
+ * (allocator), WEIR_ERANGE (qps not a finite number above 0; burst 0 or above 2^53),
+ * WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
     double qps, uint64_t burst, const struct weir_allocator *allocator, weir_limiter **ret_limiter,
     struct weir_error *ret_error);
@@ -123,9 +120,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_bucket_new(
  * were spent on tries that were made, also on those that succeeded. An item that the bounds of
  * options (may be NULL) forget has a full bucket, whatever it had reserved: more than burst + qps
  * times the time are let through only of an item that was forgotten before its bucket was full
- * again. So an embedded item also inherits the bucket of one that was at its address before.
- * Errors: WEIR_EINVAL (ret_limiter NULL, options not as described), WEIR_ERANGE (as
- * weir_limiter_bucket_new(), options out of range), WEIR_ENOMEM. */
+ * again. An embedded item inherits the bucket of one that was at its address before. Errors:
+ * WEIR_EINVAL (allocator), WEIR_ERANGE (as weir_limiter_bucket_new(), options out of range),
+ * WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_item_bucket_new(
     double qps, uint64_t burst, const struct weir_limiter_options *options,
     weir_limiter **ret_limiter, struct weir_error *ret_error);
@@ -133,16 +130,16 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_item_bucket_new(
 /** Asks every one of count limiters; the longest wait wins, num_requeues is the largest. Takes the
  * limiters (not the array): they are freed with it, and not to be used alone any more. One that a
  * queue or another limiter still uses then is not freed, and belongs to the caller again. On an
- * error the caller keeps them. allocator is copied, NULL: libc's. From client-go's
- * MaxOfRateLimiter. When one of them fails, the others' answers are undone.
- * Errors: WEIR_EINVAL (a NULL, count 0, the same limiter twice, allocator), WEIR_ENOMEM. */
+ * error the caller keeps them. When one of them fails, the others' answers are undone. From
+ * client-go's MaxOfRateLimiter. Errors: WEIR_EINVAL (a NULL, count 0, the same limiter twice,
+ * allocator), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_max_of_new(
     weir_limiter *const *limiters, size_t count, const struct weir_allocator *allocator,
     weir_limiter **ret_limiter, struct weir_error *ret_error);
 
 /** The answer of a limiter, at most max_wait_ns. Takes the limiter as weir_limiter_max_of_new()
- * does. allocator is copied, NULL: libc's. From client-go's WithMaxWaitRateLimiter.
- * Errors: WEIR_EINVAL (a NULL, allocator), WEIR_ERANGE (max_wait_ns negative), WEIR_ENOMEM. */
+ * does. From client-go's WithMaxWaitRateLimiter. Errors: WEIR_EINVAL (a NULL, allocator),
+ * WEIR_ERANGE (max_wait_ns negative), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_max_wait_new(
     weir_limiter *limiter, int64_t max_wait_ns, const struct weir_allocator *allocator,
     weir_limiter **ret_limiter, struct weir_error *ret_error);
@@ -150,9 +147,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_max_wait_new(
 /** The answer of a limiter, lengthened by a random part of up to fraction of it, so that items
  * which failed together do not come back together; never shortened. Takes the limiter as
  * weir_limiter_max_of_new() does. The random parts are a sequence that seed determines; 0: one that
- * nobody can guess. allocator is copied, NULL: libc's.
- * Errors: WEIR_EINVAL (a NULL, allocator), WEIR_ERANGE (fraction negative or not a finite number),
- * WEIR_ENOMEM. */
+ * nobody can guess. Errors: WEIR_EINVAL (a NULL, allocator), WEIR_ERANGE (fraction negative or not
+ * a finite number), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_limiter_with_jitter_new(
     weir_limiter *limiter, double fraction, uint64_t seed, const struct weir_allocator *allocator,
     weir_limiter **ret_limiter, struct weir_error *ret_error);

@@ -15,10 +15,10 @@ WEIR_BEGIN_DECLS
 /** @file
  * Metrics of named queues and pools, as text for Prometheus.
  *
- * A registry is given to queues in their options, together with a name for each; there is none for
- * the whole process. It shows the seven families that Kubernetes' work queues have, with their
- * names, types, help texts and buckets, so that dashboards and alerts made for those work
- * unchanged. The label `name` tells the queues apart.
+ * A registry is given to queues in their options, with a name for each, which is the label `name`;
+ * there is none for the whole process. It shows the seven families that Kubernetes' work queues
+ * have, with their names, types, help texts and buckets, so that dashboards and alerts made for
+ * those work unchanged.
  *
  * - `workqueue_depth`, a gauge: items to be handed out, those added while processing included;
  * - `workqueue_adds_total`, a counter: adds of items not queued or dirty already; a waiting item's
@@ -30,8 +30,7 @@ WEIR_BEGIN_DECLS
  * - `workqueue_retries_total`, a counter: add_after and add_rate_limited that were accepted,
  *   whatever the delay; add_with where it has one or is rate-limited.
  *
- * A pool with a name shows its queue under it, and in twelve families of its own, with the same
- * label:
+ * A pool shows its queue in these, and has twelve families of its own, with the same label:
  *
  * - `weir_pool_workers`, `weir_pool_running`, `weir_pool_in_flight`, `weir_pool_capacity`, gauges:
  *   its threads, the envelopes being run, those in flight, and its capacity (`+Inf`: no limit);
@@ -61,7 +60,7 @@ struct weir_metrics_options {
 };
 
 /** Makes a registry without queues. options may be NULL. Returns owned: weir_metrics_free().
- * Errors: WEIR_EINVAL (ret_metrics NULL, an allocator with some members NULL), WEIR_ENOMEM. */
+ * Errors: WEIR_EINVAL (allocator), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_metrics_new(
     const struct weir_metrics_options *options, weir_metrics **ret_metrics,
     struct weir_error *ret_error);
@@ -76,12 +75,10 @@ WEIR_API enum weir_status weir_metrics_free(weir_metrics *metrics);
 typedef int weir_metrics_write_fn(const char *text, size_t size, void *arg);
 
 /** Writes the metrics of all queues and pools of a registry in the Prometheus text format 0.0.4, to
- * be served as `text/plain; version=0.0.4; charset=utf-8`; nothing where there are none. Queues
+ * be served as `text/plain; version=0.0.4; charset=utf-8`; nothing where there are none.  Queues
  * come in the order of their names, then pools. Thread-safe, also beside calls on the queues: it
  * holds up each queue for well under a microsecond, and for queueing what has become due since the
- * last call on it.
- *
- * Returns the status of write that ended the writing. Errors: WEIR_EINVAL (metrics or write NULL),
+ * last call on it. Returns the status of write that ended the writing. Errors: WEIR_EINVAL,
  * WEIR_ENOMEM; then nothing was written. */
 WEIR_API WEIR_NODISCARD int weir_metrics_write(weir_metrics *metrics, weir_metrics_write_fn *write,
                                                void *arg);

@@ -14,16 +14,12 @@ WEIR_BEGIN_DECLS
 /** Ends the function of the user that the context was given to, as if it had returned WEIR_EPANIC:
  * the task with all stamps around it, or the hook. The message, of which 255 bytes are kept, goes
  * to the pool's log at level WEIR_LOG_ERROR, with a line for each frame of the stack; and the
- * failure hook finds it in struct weir_failure. The worker continues.
- *
- * It is a longjmp(): nothing is undone. Locks that the function took stay locked, and memory that
- * it allocated stays allocated. No C++ frame from the function to this call may have anything to
- * destroy.
- *
- * To be called on the worker's thread and stack, by the function or its callees, but not from
- * within a call of weir that calls back (an allocator, a limiter, a piece of a run of pieces, the
- * log, an ended or release function). Anything else, NULL included, ends the program with a
- * message. */
+ * failure hook finds it in struct weir_failure. The worker continues. It is a longjmp(): nothing is
+ * undone. Locks that the function took stay locked, its memory stays allocated, and no C++ frame
+ * from the function to this call may have anything to destroy. To be called on the worker's thread
+ * and stack, by the function or its callees, but not from within a call of weir that calls back (an
+ * allocator, a limiter, a piece of a run of pieces, the log, an ended or release function).
+ * Anything else, NULL included, ends the program with a message. */
 WEIR_API WEIR_NORETURN WEIR_PRINTF(2, 3) void weir_panic(weir_context *context, const char *format,
                                                          ...);
 

@@ -23,31 +23,24 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * Threads, called workers, that run envelopes: in the order of the sends, and envelopes sent for
- * later at their times. A run sees everything that the sender wrote before the send. Every
- * function is thread-safe except weir_pool_free(), and may be called from a task, where it does not
- * say otherwise. NULL where an object is required is WEIR_EINVAL.
+ * later at their times. A run sees everything that the sender wrote before the send. Every function
+ * is thread-safe except weir_pool_free(), and may be called from a task, where it does not say
+ * otherwise. weir/lifecycle.h has the states of a pool, and its end.
  *
- * A call that waits takes timeout_ns, for which it waits at most, by the pool's clock. 0 and less
- * do not wait; WEIR_FOREVER is no limit. A call that asks for something (send_wait, wait_idle) is
- * WEIR_ETIMEDOUT where it does not get it in that time, with 0 too. One that begins something
- * (end, pause, cancel) is WEIR_OK with 0, once it has begun.
- *
- * A pool is in state init until it is started, then running, stopping from the first end,
- * and stopped once its workers have ended; then it can be started again (weir/lifecycle.h has the
- * whole of it). Only start, free, the calls with a timeout and, in a pool made with WEIR_FULL_WAIT,
- * all sends block.
- *
- * A call that waits for the pool to end, to pause or to become idle returns WEIR_ESTATE in a task,
- * stamp, hook, ended function or log function of the pool, because the pool waits for these
- * functions.
+ * A call that waits takes timeout_ns, for which it waits at most, by the pool's clock: 0 and less
+ * do not wait, WEIR_FOREVER is no limit. A call that asks for something (send_wait, wait_idle) is
+ * WEIR_ETIMEDOUT where it does not get it in that time, with 0 too. One that begins something (end,
+ * pause, cancel) is WEIR_OK with 0, once it has begun. Only these, start, free and, in a pool made
+ * with WEIR_FULL_WAIT, all sends block. A call that waits for the pool to end, to pause or to
+ * become idle is WEIR_ESTATE in a task, stamp, hook, ended function or log function of the pool,
+ * because the pool waits for these functions.
  *
  * The mutex of a pool is not fair, and envelopes that become due at one moment are queued in one
- * hold of it, as the items of a queue (weir/queue.h).
- *
- * A worker's thread has the signal mask of the thread that starts the pool or makes it larger, and
- * so have the programs that tasks start: a program that wants its signals handled by threads of its
- * own blocks them there. A task must not end its thread (pthread_exit(), pthread_cancel()), nor
- * return in a process that it has forked: either ends that process with a message.
+ * hold of it, as the items of a queue (weir/queue.h). A worker's thread has the signal mask of the
+ * thread that starts the pool or makes it larger, and so have the programs that tasks start: a
+ * program that wants its signals handled by threads of its own blocks them there. A task must not
+ * end its thread (pthread_exit(), pthread_cancel()), nor return in a process that it has forked:
+ * either ends that process with a message.
  *
  * After fork() the child cannot use the parent's pools: every call is WEIR_EFORKED, and their state
  * is terminated. It may make pools of its own. */
@@ -61,10 +54,9 @@ enum weir_when_full {
     /** It waits until a slot is free, as weir_pool_send_wait() with WEIR_FOREVER. */
     WEIR_FULL_WAIT = 1,
     /** The envelope that has been queued longest is dropped, with its pending time, and its slot
-     * goes to the new one. The send is refused with WEIR_EFULL if nothing is queued (all run or
-     * wait for their times), and in any case if it is weir_pool_send_all(). A slot that has come
-     * free is held for the sender that waits first in weir_pool_send_wait(): meanwhile another
-     * send finds the pool full. */
+     * goes to the new one. WEIR_EFULL if nothing is queued (all run or wait for their times), and
+     * of weir_pool_send_all(). A slot that has come free is held for the sender that waits first in
+     * weir_pool_send_wait(): meanwhile another send finds the pool full. */
     WEIR_FULL_DROP_OLDEST = 2
 };
 
@@ -74,18 +66,17 @@ enum weir_pool_flags {
      * asked. */
     WEIR_POOL_TIMEOUTS_FAIL = 1,
     /** A task of the pool may send to it beyond the capacity. Without this flag such a send is
-     * refused with WEIR_EFULL when the pool is full: a task does not wait for a slot, since it
-     * has one itself that others may be waiting for. */
+     * refused with WEIR_EFULL when the pool is full: a task does not wait for a slot, since it has
+     * one itself that others may be waiting for. */
     WEIR_POOL_TASKS_EXCEED = 2,
     /** weir_context_pool() is NULL in its runs: for a library that runs its users' functions on a
      * pool of its own, which they could end or pause. */
     WEIR_POOL_HIDDEN = 4,
 };
 
-/** Called when a run goes on late_ns past the time limit of its task or hook. Called on the
- * watchdog's thread, with no lock held; the run does not end before the call has returned, so the
- * envelope is valid. It may call anything except calls that wait for the pool or for that run; it
- * may cancel the envelope without waiting. */
+/** Called when a run goes on late_ns past the time limit of its task or hook, on the watchdog's
+ * thread, with no lock held; the run does not end before the call has returned, so the envelope is
+ * valid. It may call anything that does not wait for the pool or for that run. */
 typedef void weir_overdue_fn(weir_envelope *envelope, int64_t late_ns, void *arg);
 
 /** Options of a pool. Zero means the default of every field except workers. */
@@ -119,9 +110,9 @@ struct weir_pool_options {
      * order of their group, and envelopes of other groups overtake them. */
     uint32_t group_limit;
     const char *name;      /**< Copied; UTF-8. The pool's name in metrics, needed there, and at the
-                              beginning of its lines in the log. */
+                                beginning of its lines in the log. */
     weir_metrics *metrics; /**< Borrowed until free: where the pool, and its queue with it, show
-                              their metrics, under the name; NULL: nowhere. */
+                                their metrics, under the name; NULL: nowhere. */
     /** A thread of the pool, the watchdog, reports each run in which a task or a hook goes on for
      * so long past its time limit, once, to the log and to overdue. It finds tasks that do not call
      * weir_context_check(). 0: no watchdog. */
@@ -132,13 +123,12 @@ struct weir_pool_options {
 };
 
 /** Makes a pool in state init: no thread runs, and envelopes sent wait for the start. Returns
- * owned: weir_pool_free(). Errors: WEIR_EINVAL (options or ret_pool NULL, no workers or too many,
- * options with an unknown flag set, an allocator with some members NULL, when_full none of the
- * three, stamps NULL or one without its function, metrics
- * without a name or with one that is not UTF-8, overdue without overdue_ns), WEIR_ERANGE
- * (hook_min_ns or overdue_ns negative, hook_fraction past 1000, stamp_count past 1024), WEIR_EBUSY
- * (the name is taken in the registry), WEIR_ETHREAD (the system refused the watchdog's thread),
- * WEIR_EFORKED (the clock, registry or scope is of another process), WEIR_ENOMEM. */
+ * owned: weir_pool_free(). Errors: WEIR_EINVAL (no workers or too many, an unknown flag, allocator,
+ * when_full none of the three, stamps NULL or one without its function, metrics without a name or
+ * with one that is not UTF-8, overdue without overdue_ns), WEIR_ERANGE (hook_min_ns or overdue_ns
+ * negative, hook_fraction past 1000, stamp_count past 1024), WEIR_EBUSY (the name is taken in the
+ * registry), WEIR_ETHREAD (the system refused the watchdog's thread), WEIR_EFORKED (the clock,
+ * registry or scope is of another process), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_new(const struct weir_pool_options *options,
                                                        weir_pool **ret_pool,
                                                        struct weir_error *ret_error);
@@ -156,22 +146,19 @@ WEIR_API enum weir_status weir_pool_free(weir_pool *pool);
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_start(weir_pool *pool);
 
 /** Sends an envelope: it will be run once, soon. One that is queued already coalesces; one that is
- * running is run again after. Blocks only in a pool made with WEIR_FULL_WAIT.
- *
- * An envelope is in flight while it is queued, waits or runs. For that long the pool holds one slot
- * of the capacity and one reference for it, however often it is sent. One that is in flight needs
- * no further slot: its send never finds the pool full.
- *
- * Errors: WEIR_EFULL (capacity; see enum weir_when_full), WEIR_ESHUTDOWN (draining, stopped, also
- * while the call blocks), WEIR_EBUSY (in flight in another pool, or just being sent to it),
- * WEIR_ENOMEM, WEIR_EINVAL; then nothing changed. */
+ * running is run again after. An envelope is in flight while it is queued, waits or runs. For that
+ * long the pool holds one slot of the capacity and one reference for it, however often it is sent:
+ * a send of one in flight never finds the pool full. Errors: WEIR_EFULL (capacity; see enum
+ * weir_when_full), WEIR_ESHUTDOWN (draining, stopped, also while the call blocks), WEIR_EBUSY (in
+ * flight in another pool, or just being sent to it), WEIR_ENOMEM, WEIR_EINVAL; then nothing
+ * changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send(weir_pool *pool, weir_envelope *envelope);
 
 /** Runs a task once, soon: weir_envelope_new() with the pool's allocator, weir_pool_send() and
  * weir_envelope_unref() in one call. The task has no deadline, and is not tried again: an envelope
- * has these. payload is passed to it; taken where release is not NULL, else borrowed until the
- * pool has told of the end. Errors: WEIR_EFULL, WEIR_ESHUTDOWN and WEIR_ENOMEM, as a send,
- * WEIR_EINVAL (pool or task NULL); the payload is then the caller's. */
+ * has these. payload is passed to it; taken where release is not NULL, else borrowed until the pool
+ * has told of the end. Errors: WEIR_EFULL, WEIR_ESHUTDOWN and WEIR_ENOMEM, as a send, WEIR_EINVAL;
+ * the payload is then the caller's. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_run(weir_pool *pool, weir_invoke_fn *task,
                                                        void *payload, weir_release_fn *release);
 
@@ -187,7 +174,6 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_after(weir_pool *pool,
  * most. Waiting senders get slots in the order of their calls, and before all other sends; in a
  * pool that has not been started they wait for the start. A task of the pool never waits: where the
  * pool is full, the call returns WEIR_EFULL, or succeeds in a pool with WEIR_POOL_TASKS_EXCEED.
- *
  * Errors: WEIR_ETIMEDOUT (no slot was free in that time), WEIR_EFULL (a task of the pool), the
  * others as weir_pool_send(); then nothing changed. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_send_wait(weir_pool *pool,

@@ -14,9 +14,9 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * The envelopes in flight in a pool: all at one moment, or the one with an id. For people and
- * logs. Members that end in _ns are in nanoseconds; times are readings of the pool's clock. All
- * calls are thread-safe but weir_pool_snapshot_free(), and work in every state of the pool. */
+ * The envelopes in flight in a pool: all at one moment, or the one with an id. For people and logs.
+ * Times are readings of the pool's clock. All calls are thread-safe but weir_pool_snapshot_free(),
+ * and work in every state of the pool. */
 
 /** An envelope in flight. */
 struct weir_pool_item {
@@ -33,9 +33,9 @@ struct weir_pool_item {
     uint32_t place;          /**< Of enum weir_place (weir/key.h). */
     int last_status;         /**< Of the last of those runs; WEIR_OK if there was none. */
     int64_t firing_ns;       /**< The next firing of its schedule, a time as weir_context_due()
-                                  returns; WEIR_FOREVER: it never comes; -1: it is one-off, no worker
-                                  has taken it up since it was sent, or it runs and the end of the
-                                  run makes the next firing (WEIR_SCHEDULE_DELAY). */
+                                  returns; WEIR_FOREVER: it never comes; -1: it is one-off, no
+                                  worker has taken it up since it was sent, or it runs and the end
+                                  of the run makes the next firing (WEIR_SCHEDULE_DELAY). */
 };
 
 /** The envelopes in flight at one moment. It does not change, may outlive its pool, and holds a
@@ -47,8 +47,8 @@ struct weir_pool_snapshot {
 
 /** Makes a snapshot: envelopes that run first, in the order in which they were begun; then those
  * that are queued, first those whose group is at its limit; then those that only wait, in no order.
- * The pool is locked while they are copied. Returns owned: weir_pool_snapshot_free().
- * Errors: WEIR_EINVAL, WEIR_ENOMEM. */
+ * The pool is locked while they are copied. Returns owned: weir_pool_snapshot_free(). Errors:
+ * WEIR_EINVAL, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_pool_snapshot_new(
     weir_pool *pool, struct weir_pool_snapshot **ret_snapshot);
 

@@ -38,14 +38,12 @@ WEIR_BEGIN_DECLS
  *
  * Threads: every function is thread-safe except weir_queue_free(). None calls back into the
  * caller's code with a lock held, except the allocator (weir/allocator.h). Only get, get_batch,
- * done_get and shutdown_drain block, for timeout_ns of the queue's clock at most, and sleep
- * meanwhile. They do not block with a timeout of 0 or less; WEIR_FOREVER is no limit. An event
- * loop watches weir_queue_fd() instead.
+ * done_get and shutdown_drain block, for timeout_ns of the queue's clock at most: not with 0 or
+ * less, without a limit with WEIR_FOREVER. An event loop watches weir_queue_fd() instead.
  *
- * At most half as many sleeping consumers as there are processors (for the thread that made the
- * queue; rounded up) are woken at once; a shutdown wakes all. A woken consumer that leaves queued
- * items wakes the next one. If the kernel does not schedule a woken consumer, queued items wait
- * although other consumers sleep: give all consumers of a queue the same priority.
+ * Few sleeping consumers are woken at once, and each that leaves queued items wakes the next one.
+ * If the kernel does not schedule a woken consumer, queued items wait although others sleep: give
+ * all consumers of a queue the same priority.
  *
  * The mutex of a queue is not fair: a thread that calls in a loop may get it many times before one
  * that waits for it. Items that become due at one moment are queued by one call, in one hold of the
@@ -54,14 +52,13 @@ WEIR_BEGIN_DECLS
  *
  * An add coalesces with an earlier one if it causes no processing of its own, because the one that
  * was asked earlier is still to come: an add at once, where the item is queued or
- * processing-and-dirty; an add for a time, where the item waits and keeps its pending time. A
- * processing covers all adds that coalesced. One that coalesces may still raise the item's
- * priority, and one at once that supersedes takes the pending time away.
+ * processing-and-dirty; an add for a time, where the item waits and keeps its pending time. An add
+ * that coalesces may still raise the item's priority, and one at once that supersedes takes the
+ * pending time away.
  *
- * Names that end in _ns are in nanoseconds; times are readings of the queue's clock. Keys, arrays
- * and options are borrowed during the call; the queue copies the bytes of the keys that it keeps.
- * NULL where an object is required is WEIR_EINVAL; struct weir_key says which keys are refused. A
- * call that fails has changed nothing, its results neither, unless it says so.
+ * Times are readings of the queue's clock. Keys, arrays and options are borrowed during the call;
+ * the queue copies the bytes of the keys that it keeps. struct weir_key says which keys are
+ * refused. A call that fails has changed nothing, its results neither, unless it says so.
  *
  * After fork() the child cannot use the parent's queues: each call that returns a status is
  * WEIR_EFORKED, they count as empty and as shut down, and weir_queue_free() does nothing. It may
@@ -82,15 +79,12 @@ enum weir_queue_flags {
     WEIR_QUEUE_AGES = 4
 };
 
-/** The queue calls this function after an add at once of an item that is queued already. The add
- * changed nothing but, at most,
- * the item's priority and, where it supersedes, its pending time. key is what the caller of the add
- * passed, arg as in the options. From client-go's Queue.Touch.
- *
- * Called on the thread that adds, before its call returns, with no lock held: once for each such
- * add, and in a batch once for each such key, in their order. Not called for a time that passes,
- * nor for an add of an item that is processing. The item may have been handed out by then. It may
- * call everything on the queue but weir_queue_free(). */
+/** Called after an add at once of an item that is queued already, which changed nothing but, at
+ * most, its priority and, where it supersedes, its pending time; not for a time that passes, nor
+ * for an item that is processing. key is what the caller of the add passed. From client-go's
+ * Queue.Touch. Called on the thread that adds, before its call returns, with no lock held: once for
+ * each such add, and in a batch once for each such key, in their order. The item may have been
+ * handed out by then. It may call everything on the queue but weir_queue_free(). */
 typedef void weir_touch_fn(struct weir_key key, void *arg);
 
 /** What a queue is made with. Zero means the default of every field. */
@@ -102,11 +96,11 @@ struct weir_queue_options {
     size_t key_size_max;   /**< Largest key of bytes; 0: 65536; at most WEIR_KEY_SIZE_LIMIT. */
     const char *name;      /**< Copied; UTF-8. The queue's name in metrics; required there. */
     weir_metrics *metrics; /**< Borrowed until free: where the queue shows its metrics, under its
-                              name. NULL: it keeps none. */
+                                name. NULL: it keeps none. */
     uint32_t flags;        /**< Of enum weir_queue_flags. */
     int64_t aging_ns; /**< With WEIR_QUEUE_PRIORITIES: a queued item becomes more urgent by one each
-                         time this has passed, so that none is passed over for ever. Each call then
-                         reads the clock once. 0: never. */
+                           time this has passed, so that none is passed over for ever. Each call
+                           then reads the clock once. 0: never. */
     weir_touch_fn *touch; /**< NULL: none. */
     void *touch_arg;      /**< Passed to touch; borrowed until free. */
 };
@@ -129,8 +123,8 @@ enum weir_add_flags {
     /** An add at once also takes away the item's pending time, as WEIR_ADD_MOVE does. Only with
      * delay_ns <= 0. */
     WEIR_ADD_SUPERSEDE = 2,
-    /** As weir_queue_add_rate_limited(), but not before delay_ns has passed: the longer of
-     * delay_ns and the limiter's delay counts. Not with WEIR_ADD_SUPERSEDE, nor in a batch. */
+    /** As weir_queue_add_rate_limited(), but not before delay_ns has passed: the longer of delay_ns
+     * and the limiter's delay counts. Not with WEIR_ADD_SUPERSEDE, nor in a batch. */
     WEIR_ADD_RATE_LIMITED = 4
 };
 
@@ -139,7 +133,7 @@ struct weir_add_options {
     int64_t delay_ns; /**< As weir_queue_add_after(). */
     uint32_t flags;   /**< Of enum weir_add_flags. */
     int32_t priority; /**< Smaller is more urgent; 0 is usual, and the priority of the calls without
-                         options. See weir_queue_add_with(). */
+                           options. See weir_queue_add_with(). */
 };
 
 /** What an add did. The numbers are part of the ABI. */
@@ -149,11 +143,10 @@ enum weir_added {
 };
 
 /** Makes an empty queue. options may be NULL. Returns owned: weir_queue_free(). Errors: WEIR_EINVAL
- * (ret_queue NULL, options with an unknown flag set, an allocator with some members NULL,
- * key_size_max over its limit, unknown flags, aging without priorities, metrics without a name or
- * with one that is not UTF-8), WEIR_ERANGE (aging_ns negative), WEIR_EBUSY (a queue of that name is
- * in the registry already), WEIR_EFORKED (the clock or registry is of another process),
- * WEIR_ENOMEM. */
+ * (allocator, key_size_max over its limit, an unknown flag, aging without priorities, metrics
+ * without a name or with one that is not UTF-8), WEIR_ERANGE (aging_ns negative), WEIR_EBUSY (a
+ * queue of that name is in the registry already), WEIR_EFORKED (the clock or registry is of another
+ * process), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_new(const struct weir_queue_options *options,
                                                         weir_queue **ret_queue,
                                                         struct weir_error *ret_error);
@@ -164,10 +157,9 @@ WEIR_API void weir_queue_free(weir_queue *queue);
 
 /** Adds an item: idle becomes queued at the tail, and a sleeping consumer is woken unless enough
  * are on their way; queued and processing-and-dirty stay as they are; processing becomes
- * processing-and-dirty. A pending time stays, but in a queue with WEIR_QUEUE_SUPERSEDE.
- *
- * Errors: WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded
- * item that another queue holds). */
+ * processing-and-dirty. A pending time stays, but in a queue with WEIR_QUEUE_SUPERSEDE. Errors:
+ * WEIR_ESHUTDOWN, WEIR_EINVAL, WEIR_ETOOBIG (key), WEIR_ENOMEM, WEIR_EBUSY (an embedded item that
+ * another queue holds). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add(weir_queue *queue, struct weir_key key);
 
 /** Adds an item once delay_ns has passed; at once where delay_ns <= 0. Of two pending times the
@@ -196,9 +188,9 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_with(weir_queue *queue, 
                                                              enum weir_added *ret_added);
 
 /** Adds the item after the delay that the queue's limiter gives it, and counts one more failure.
- * The delay begins when the limiter is asked. An item that is processing keeps its priority.
- * Errors as weir_queue_add(), and those of the limiter. Then the failure is not counted either,
- * unless the limiter is the user's and has no undo (weir/limiter.h). */
+ * The delay begins when the limiter is asked. An item that is processing keeps its priority. Errors
+ * as weir_queue_add(), and those of the limiter. Then the failure is not counted either, unless the
+ * limiter is the user's and has no undo (weir/limiter.h). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_add_rate_limited(weir_queue *queue,
                                                                      struct weir_key key);
 
@@ -229,12 +221,10 @@ WEIR_API enum weir_status weir_queue_cancel(weir_queue *queue, struct weir_key k
 /** Hands out the item at the head, which becomes processing; waits for one while nothing is queued.
  * The consumer must call weir_queue_done() for it. Errors: WEIR_ETIMEDOUT (nothing is queued, and
  * the time has passed or is 0), WEIR_ESHUTDOWN (shut down, and nothing is queued), WEIR_ECANCELED
- * (weir_queue_interrupt()), WEIR_EINVAL.
- *
- * After WEIR_ESHUTDOWN nothing comes any more only if nothing is processing any more: the done of
- * a dirty item queues it again after shutdown too. A consumer that gets again after its own last
- * done leaves nothing behind. One whose handlers end elsewhere (in other threads, in an event loop)
- * goes on getting after each of their dones. */
+ * (weir_queue_interrupt()), WEIR_EINVAL. After WEIR_ESHUTDOWN an item may still come while others
+ * are processing, since the done of a dirty item queues it again. A consumer that gets again after
+ * its own last done leaves nothing behind; one whose handlers end elsewhere (in other threads, in
+ * an event loop) gets after each of their dones. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get(weir_queue *queue, int64_t timeout_ns,
                                                         struct weir_work *ret_work);
 
@@ -250,8 +240,8 @@ WEIR_API WEIR_NODISCARD enum weir_status weir_queue_get_batch(weir_queue *queue,
  * time has just passed is. Errors: WEIR_EINVAL. */
 WEIR_API enum weir_status weir_queue_interrupt(weir_queue *queue);
 
-/** Ends a processing: the item becomes idle, or queued at the tail where it is dirty.
- * Errors: WEIR_ENOTPROCESSING (this processing has ended before, or work is none of the queue's),
+/** Ends a processing: the item becomes idle, or queued at the tail where it is dirty. Errors:
+ * WEIR_ENOTPROCESSING (this processing has ended before, or work is none of the queue's),
  * WEIR_EINVAL. An embedded item that work names must exist, also where its processing has ended.
  * Works after shutdown. */
 WEIR_API enum weir_status weir_queue_done(weir_queue *queue, const struct weir_work *work);
@@ -286,18 +276,16 @@ WEIR_API size_t weir_queue_len(weir_queue *queue);
 
 /** Stops accepting adds (WEIR_ESHUTDOWN) and drops all pending times, which are counted. Queued
  * items are still handed out; then every get returns WEIR_ESHUTDOWN. A drain under way returns at
- * once. Does not block; may be called again. A queue that was shut down stays so. NULL is ignored.
- */
+ * once. Does not block; may be called again. A queue that was shut down stays so. NULL is
+ * ignored. */
 WEIR_API void weir_queue_shutdown(weir_queue *queue);
 
 /** As weir_queue_shutdown(), and waits until nothing is queued or processing any more, items that
  * done queued again included. Needs consumers that go on getting. Several threads may drain; all
- * return. With a timeout of 0 it is WEIR_OK at once, whatever is left.
- *
- * Errors: WEIR_ETIMEDOUT (the time has passed, and not all is done: weir_queue_snapshot() in
- * weir/snapshot.h names what is left), WEIR_ECANCELED (weir_queue_shutdown() was called meanwhile,
- * with items left; one that came before does not end a drain), WEIR_EINVAL. The queue stays shut
- * down. */
+ * return. With a timeout of 0 it is WEIR_OK at once, whatever is left. Errors: WEIR_ETIMEDOUT (the
+ * time has passed, and not all is done: weir_queue_snapshot() in weir/snapshot.h names what is
+ * left), WEIR_ECANCELED (weir_queue_shutdown() was called meanwhile, with items left; one that came
+ * before does not end a drain), WEIR_EINVAL. The queue stays shut down. */
 WEIR_API enum weir_status weir_queue_shutdown_drain(weir_queue *queue, int64_t timeout_ns);
 
 /** True once shutdown or a drain has begun, and for NULL. */
@@ -305,11 +293,10 @@ WEIR_API bool weir_queue_shutting_down(weir_queue *queue);
 
 /** The queue's descriptor for event loops (poll, select, epoll; level-triggered). It is readable
  * while something is queued; once the queue is shut down, for ever; and once the earliest pending
- * time has come, until a call on the queue has queued the item. A loop then calls
- * weir_queue_get() with a timeout of 0 until that returns WEIR_ETIMEDOUT. That may be the first
- * answer: another thread was faster, or the item that became due is processing. WEIR_ESHUTDOWN
- * tells the loop to stop watching. A loop whose handlers end later then gets after each of their
- * dones, to the last, since such a done may queue its item again (see weir_queue_get()).
+ * time has come, until a call on the queue has queued the item. A loop then calls weir_queue_get()
+ * with a timeout of 0 until that returns WEIR_ETIMEDOUT. That may be the first answer: another
+ * thread was faster, or the item that became due is processing. WEIR_ESHUTDOWN tells the loop to
+ * stop watching, and to get after each done that is still to come (weir_queue_get()).
  *
  * The first call makes the descriptor, and every later call returns the same one. The queue owns
  * it: only watch it, and take it out of the loop before weir_queue_free(), which closes it. exec

@@ -13,10 +13,9 @@ WEIR_BEGIN_DECLS
  * How often work that has failed is tried again, and after which delays: of an envelope
  * (weir/envelope.h) and of the jobs of a consumer (weir/consumer.h). */
 
-/** Attempts, and the delays between them. The delay after the nth attempt is base_ns times
- * 2^(n - 1), at most max_ns, lengthened by a random part, so that what failed together does not
- * come back together. It never overflows, whatever the count. Zero is the default of each member.
- */
+/** Attempts, and the delays between them. The delay after the nth attempt is base_ns times 2^(n -
+ * 1), at most max_ns, lengthened by a random part, so that what failed together does not come back
+ * together. It never overflows, whatever the count. Zero is the default of each member. */
 struct weir_retry {
     uint32_t attempts; /**< Runs that may fail in a row: none follows the last. 0: of an envelope
                             without a failure hook one run, with one no limit; of a job 25. */

@@ -15,11 +15,10 @@ WEIR_BEGIN_DECLS
 /** @file
  * When a periodic envelope runs.
  *
- * A schedule is a row of firings: times at which a run should begin. Runs take time, workers may be
- * busy, and a pool may be stopped for hours, so firings pass without a run. One that passes before
- * its run begins is missed. One that passes during a run of the same envelope is overlapped: an
- * envelope never runs twice at once. There is a policy for either. With a fixed delay neither
- * happens, since the next firing is set when a run ends.
+ * A schedule is a row of firings: times at which a run should begin. One that passes before its run
+ * begins, since workers are busy or the pool is stopped, is missed. One that passes during a run of
+ * the same envelope is overlapped: an envelope never runs twice at once. There is a policy for
+ * either. With a fixed delay neither happens, since the next firing is set when a run ends.
  *
  * The firings of a cron expression are times of the system's wall clock. In a pool on a manual
  * clock they are times of that clock, taken as nanoseconds since the Unix epoch. A wall clock may
@@ -31,14 +30,12 @@ WEIR_BEGIN_DECLS
  * the clock shows that time. An envelope whose next firing never comes stays in flight and waits
  * until it is sent, again after each run for a send. Only the run for the last firing ends it.
  *
- * A run that returns WEIR_ESTOP ends the schedule. It also drops a send for later
- * (weir_pool_send_after()) that was made before the run began; a send during the run begins a new
- * schedule.
+ * A run that returns WEIR_ESTOP ends the schedule. It also drops a send for later that was made
+ * before the run began; a send during the run begins a new schedule.
  *
  * A run never begins before its firing. It may begin up to slack_ns later although a worker is
- * free: wake-ups are put off to common times, so that a hundred thousand envelopes do not wake a
- * processor one by one. The firings stay where they are: later ones are counted from them, policies
- * compare them, and weir_context_due() returns them. */
+ * free, so that many envelopes do not wake a processor one by one. The firings stay where they are:
+ * later ones are counted from them, policies compare them, and weir_context_due() returns them. */
 
 /** Kinds of schedules. */
 enum weir_schedule_kind {

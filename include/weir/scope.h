@@ -12,17 +12,16 @@
 WEIR_BEGIN_DECLS
 
 /** @file
- * A scope stops several pools by one call. A program makes one, gives
- * it to its pools (struct weir_pool_options), and cancels it when it is to end.
- *
- * After fork() the child cannot use the parent's scopes: to cancel one does nothing, to free one or
- * to make a pool in one is WEIR_EFORKED. */
+ * A scope stops several pools by one call. A program gives it to its pools (struct
+ * weir_pool_options), and cancels it when it is to end. After fork() the child cannot use the
+ * parent's scopes: to cancel one does nothing, to free one or to make a pool in one is
+ * WEIR_EFORKED. */
 
 /** A scope. Opaque. All calls but weir_scope_free() are thread-safe. */
 typedef struct weir_scope weir_scope;
 
 /** Makes a scope. allocator is copied; NULL: libc's. Returns owned: weir_scope_free(). Errors:
- * WEIR_EINVAL (ret_scope NULL, an allocator with some members NULL), WEIR_ENOMEM. */
+ * WEIR_EINVAL (allocator), WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_scope_new(const struct weir_allocator *allocator,
                                                         weir_scope **ret_scope);
 

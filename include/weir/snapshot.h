@@ -18,8 +18,7 @@ WEIR_BEGIN_DECLS
  * people and logs, such as to name what is still running when a drain has run out of time; and for
  * the owner of an embedded item, to ask whether the queue still holds it.
  *
- * Names that end in _ns are in nanoseconds; times are readings of the queue's clock. None of the
- * calls blocks; all are thread-safe but weir_snapshot_free(). */
+ * None of the calls blocks; all are thread-safe but weir_snapshot_free(). */
 
 /** One item, as a snapshot and a look-up show it. */
 struct weir_snapshot_item {
@@ -36,10 +35,8 @@ struct weir_snapshot_item {
 };
 
 /** Looks one item up; one that the queue does not know is idle and has no pending time. The result
- * may be out of date at once. Only an item that is idle and not waiting stays so if no thread adds
- * it.
- *
- * Costs no more than an add; works after shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key),
+ * may be out of date at once: only an item that is idle and not waiting stays so if no thread adds
+ * it. Costs no more than an add; works after shutdown too. Errors: WEIR_EINVAL, WEIR_ETOOBIG (key),
  * WEIR_EBUSY (an embedded item that another queue holds). */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_lookup(weir_queue *queue, struct weir_key key,
                                                            struct weir_snapshot_item *ret_item);
@@ -53,10 +50,8 @@ struct weir_snapshot {
 /** Makes a snapshot: processing items first, in order of their starts; then queued ones, in the
  * order in which they will be handed out; then those that only wait, in no order. Waiting items
  * that are due count as queued. The queue is locked while its items are copied, usually twice, but
- * not while memory is allocated for them, which comes from the queue's allocator.
- *
- * Returns owned: weir_snapshot_free(). Works after shutdown too. Errors: WEIR_EINVAL, WEIR_ENOMEM.
- */
+ * not while memory is allocated for them, which comes from the queue's allocator. Works after
+ * shutdown too. Returns owned: weir_snapshot_free(). Errors: WEIR_EINVAL, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_queue_snapshot(weir_queue *queue,
                                                              struct weir_snapshot **ret_snapshot);
 

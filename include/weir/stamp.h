@@ -16,8 +16,8 @@ WEIR_BEGIN_DECLS
 /** An envelope (weir/envelope.h). Opaque. */
 typedef struct weir_envelope weir_envelope;
 
-/** The inside of a stamp: further stamps and, innermost, the task. Opaque; valid until the
- * stamp returns, on its thread. */
+/** The inside of a stamp: further stamps and, innermost, the task. Opaque; valid until the stamp
+ * returns, on its thread. */
 typedef struct weir_next weir_next;
 
 /** A stamp. Runs on a worker's thread, with no lock held, under the rules and in the time limit of
@@ -35,8 +35,8 @@ struct weir_stamp {
 };
 
 /** Runs the inside of the stamp, once for each call, and returns its status. For stamps only, on
- * their own thread and with their own context. Errors: WEIR_EINVAL (a NULL); then nothing was run.
- */
+ * their own thread and with their own context. Errors: WEIR_EINVAL (a NULL); then nothing was
+ * run. */
 WEIR_API int weir_next_run(const weir_next *next, weir_context *context);
 
 WEIR_END_DECLS

@@ -12,8 +12,8 @@ WEIR_BEGIN_DECLS
  *
  * Every function that can fail returns an `enum weir_status`, or an `int` where statuses of the
  * user's own callbacks, from WEIR_EUSER up, pass through it; results leave through trailing `ret_…`
- * parameters that are untouched on failure. Misuse by a caller is a status, never a crash.
- * Numbers are part of the ABI: they are never reused and never change. */
+ * parameters that are untouched on failure. Misuse by a caller is a status, never a crash. Numbers
+ * are part of the ABI: they are never reused and never change. */
 
 /** The table that every name, number and text is made from: X(name, number, text). */
 #define WEIR_STATUS_MAP(X)                                                                         \

@@ -6,12 +6,12 @@
 /** @file
  * Everything of libweir: the queue, the pool and crews. Jobs (libweir-jobs) are in weir/jobs.h.
  *
- * Misuse that weir can notice is a status, and nothing changed: NULL where an object is required is
- * WEIR_EINVAL, freeing an object that another object uses is WEIR_EBUSY, using a parent's object
- * after fork() is WEIR_EFORKED. Three things end the program with a message on standard error,
- * since there is nothing to return to: a broken invariant of weir itself, weir_panic() outside a
- * task, and a task that leaves its worker's thread otherwise than by returning. Else the libraries
- * never print.
+ * Misuse that weir can notice is a status, and nothing changed: NULL where an object or a place for
+ * a result is required is WEIR_EINVAL, freeing an object that another object uses is WEIR_EBUSY,
+ * using a parent's object after fork() is WEIR_EFORKED. Three things end the program with a message
+ * on standard error, since there is nothing to return to: a broken invariant of weir itself,
+ * weir_panic() outside a task, and a task that leaves its worker's thread otherwise than by
+ * returning. Else the libraries never print.
  *
  * "Thread-safe" in these headers is about threads: a signal handler may call nothing of weir, since
  * it may have interrupted a call, and a thread must not be cancelled (pthread_cancel) in one.
