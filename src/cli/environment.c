@@ -17,7 +17,7 @@ extern char **environ;
 static const char *const names[] = {
     "WEIR_JOB_ID", "WEIR_TUBE",       "WEIR_ATTEMPT", "WEIR_PRIORITY",
     "WEIR_TTR",    "WEIR_CREATED_AT", "WEIR_RUN_AT",  "WEIR_BROKER",
-    "WEIR_FENCE",  "WEIR_CONTROL_FD", "WEIR_GROUP",
+    "WEIR_FENCE",  "WEIR_CONTROL_FD", "WEIR_GROUP",   "WEIR_JOB_IDENTITY",
 };
 
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
@@ -73,9 +73,9 @@ char **environment_new(const struct weir_job *job, const char *broker)
     const char *values[NAME_COUNT] = {[BROKER] = broker, [CONTROL] = control};
     (void)snprintf(control, sizeof(control), "%d", CONTROL_FD);
     if (job != NULL) {
-        const char *const all[NAME_COUNT] = {job->id, job->tube,  attempt,   priority,
-                                             ttr,     created_at, run_at,    broker,
-                                             fence,   control,    job->group};
+        const char *const all[NAME_COUNT] = {job->id, job->tube,  attempt,    priority,
+                                             ttr,     created_at, run_at,     broker,
+                                             fence,   control,    job->group, job->identity};
         (void)snprintf(attempt, sizeof(attempt), "%" PRIu32, job->attempts);
         (void)snprintf(priority, sizeof(priority), "%" PRId32, job->priority);
         (void)snprintf(fence, sizeof(fence), "%" PRIu64, job->fence);

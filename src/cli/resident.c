@@ -19,7 +19,7 @@
 #include "cli/pipes.h"
 
 #define ANSWER_SIZE_MAX 1024
-#define HEAD_SIZE 512
+#define HEAD_SIZE (WEIR_JOB_ID_SIZE + 2 * WEIR_TUBE_SIZE_MAX + 128)
 
 /* How often the end of all asks whether it is hurried. */
 #define HURRY_CHECK_NS WEIR_MS(100)
@@ -106,8 +106,8 @@ static struct frame make_frame(enum resident_mode mode, const struct weir_job *j
     struct frame frame = {.next = 0};
     int size = 0;
     if (mode == RESIDENT_FRAMES) {
-        size = snprintf(head, HEAD_SIZE, "%zu %s %s %" PRIu32 " %" PRIu64 "\n", job->body_size,
-                        job->id, job->tube, job->attempts, job->fence);
+        size = snprintf(head, HEAD_SIZE, "%zu %s %s %" PRIu32 " %" PRIu64 " %s\n", job->body_size,
+                        job->id, job->tube, job->attempts, job->fence, job->identity);
     }
     frame.parts[0] = (struct iovec){head, (size_t)size};
     frame.parts[1] = (struct iovec){(void *)(uintptr_t)job->body, job->body_size};

@@ -21,7 +21,7 @@
 enum resident_mode {
     RESIDENT_NONE = 0, /* a process for each job */
     RESIDENT_LINES,    /* a job is a line: its body, which has no newline */
-    RESIDENT_FRAMES    /* "SIZE ID TUBE ATTEMPT FENCE\n", and SIZE bytes */
+    RESIDENT_FRAMES    /* "SIZE ID TUBE ATTEMPT FENCE IDENTITY\n", and SIZE bytes */
 };
 
 #define RESIDENT_REASON_SIZE 200

@@ -151,6 +151,9 @@ json_t *json_of_job(const struct weir_job *job, bool body)
                         (json_int_t)job->ttr_ns, "size", (json_int_t)job->body_size, "reason",
                         reason);
     free(reason);
+    if (job->identity != NULL && job->identity[0] != '\0') {
+        object = with(object, "identity", json_string(job->identity));
+    }
     if (job->fence > 0) {
         object = with(object, "fence", json_integer((json_int_t)job->fence));
     }

@@ -63,10 +63,10 @@ TEST(frames, "frames have the job's facts and any bytes")
     CHECK_INT(ended.code, ==, 0);
     ended.out[strcspn(ended.out, "\n")] = '\0';
     check_work(0, "frames",
-               "while read -r size id tube attempt fence; do\n"
+               "while read -r size id tube attempt fence identity; do\n"
                "  echo \"$size $id $tube $attempt\" >> heads\n"
                "  dd bs=1 count=$size of=body 2> /dev/null\n"
-               "  [ \"$fence\" -gt 0 ] && echo 0\n"
+               "  [ \"$fence\" -gt 0 ] && [ -n \"$identity\" ] && echo 0\n"
                "done\n",
                "1 jobs done");
     char expected[256];

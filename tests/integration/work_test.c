@@ -88,6 +88,7 @@ TEST(facts,
     program_init();
     CHECK_INT(setenv("OTHER", "kept", 1), ==, 0);
     CHECK_INT(setenv("WEIR_TUBE", "not this", 1), ==, 0);
+    CHECK_INT(setenv("WEIR_JOB_IDENTITY", "not this", 1), ==, 0);
     CHECK_INT(setenv("WEIR_HEADER_OTHER", "not this", 1), ==, 0);
     struct ended ended =
         program_run_with("a\0b\n", 4,
@@ -95,6 +96,13 @@ TEST(facts,
                                "content-type=a b=c", "--header", "x1=", "a/tube.1"));
     CHECK_INT(ended.code, ==, 0);
     ended.out[strcspn(ended.out, "\n")] = '\0';
+    char identity[300];
+    struct ended shown = program_run(WORDS("peek", "--json", "--id", ended.out));
+    json_t *job = json_loads(shown.out, 0, NULL);
+    (void)snprintf(identity, sizeof(identity), "variable WEIR_JOB_IDENTITY=%s\n",
+                   json_string_value(json_object_get(job, "identity")));
+    json_decref(job);
+    ended_free(&shown);
     WEIR(0, "work", "-e", "a/tube.1", "--", WEIR_PROBE, "facts", "facts", "two  spaces",
          "; touch made $(touch made)", "new\nline", "--jobs", "", "--", "\xff");
     char *facts = read_file("facts", NULL);
@@ -110,6 +118,7 @@ TEST(facts,
     CHECK(strstr(facts, "not this") == NULL);
     check_contains(facts, "variable WEIR_ATTEMPT=1\n");
     check_contains(facts, "variable WEIR_FENCE=1\n");
+    check_contains(facts, identity);
     check_contains(facts, "variable WEIR_PRIORITY=-3\n");
     check_contains(facts, "variable WEIR_HEADER_CONTENT_TYPE=a b=c\n");
     check_contains(facts, "variable WEIR_HEADER_X1=\n");

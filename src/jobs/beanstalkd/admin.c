@@ -153,7 +153,10 @@ static int show(struct weiri_cluster *cluster, const struct weiri_query *found,
         (void)weiri_cluster_claim(cluster, &look);
         job.reason = look.reason;
     }
+    char identity[WEIRI_IDENTITY_SIZE];
+    weiri_identity_write(stats.tube, look.key, identity);
     job.tube = stats.tube;
+    job.identity = identity;
     job.body = found->body == NULL ? "" : found->body + prefix;
     job.body_size = found->body_size - prefix;
     return fn(&job, arg);

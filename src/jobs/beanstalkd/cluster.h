@@ -201,6 +201,9 @@ bool weiri_cluster_count(struct weiri_queries *queries, const char *tube,
  * Adds a copy; false: it does not fit. key: the claim's; "": without a tag. */
 bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube, uint64_t number,
                   const char *key);
+/* A job's identity: its tube and the name of its claim; "" where the key is. */
+#define WEIRI_IDENTITY_SIZE (WEIR_TUBE_SIZE_MAX + 1 + WEIRI_CLAIM_KEY_SIZE)
+void weiri_identity_write(const char *tube, const char *key, char text[WEIRI_IDENTITY_SIZE]);
 /* Reads an id. ret_copies has WEIRI_NODES_MAX members. */
 enum weir_status weiri_id_parse(const struct weiri_cluster *cluster, const char *text,
                                 struct weiri_copy_id *ret_copies, size_t *ret_count,

@@ -302,8 +302,13 @@ static bool make_reservation(struct weiri_copy *copy, const struct weiri_reply *
                       copy->claim.key)) {
         return false;
     }
-    const struct weir_job job = {
-        .id = id.text, .tube = subscription->tube, .reason = "", .progress = -1};
+    char identity[WEIRI_IDENTITY_SIZE];
+    weiri_identity_write(subscription->tube, copy->claim.key, identity);
+    const struct weir_job job = {.id = id.text,
+                                 .tube = subscription->tube,
+                                 .reason = "",
+                                 .progress = -1,
+                                 .identity = identity};
     copy->reservation = weiri_reservation_new(&cluster->config->allocator, &job, size, &body);
     if (copy->reservation == NULL) {
         return false;

@@ -23,6 +23,12 @@ bool weiri_id_add(struct weir_job_id *id, const char *endpoint, const char *tube
     return true;
 }
 
+void weiri_identity_write(const char *tube, const char *key, char text[WEIRI_IDENTITY_SIZE])
+{
+    (void)snprintf(text, WEIRI_IDENTITY_SIZE, "%s%s%s", key[0] == '\0' ? "" : tube,
+                   key[0] == '\0' ? "" : ":", key);
+}
+
 /* Reads an endpoint: a host and its port, or the path of a socket. */
 static bool read_endpoint(const struct weiri_cluster *cluster, const char *text, size_t size,
                           size_t *ret_node)

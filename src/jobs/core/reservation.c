@@ -7,13 +7,13 @@
 
 /* The texts of a job; all but the first three may be NULL. */
 enum {
-    TEXTS = 6
+    TEXTS = 7
 };
 
 static void list_texts(struct weir_job *job, const char **texts[TEXTS])
 {
-    const char **all[TEXTS] = {&job->id,      &job->tube, &job->reason,
-                               &job->headers, &job->key,  &job->group};
+    const char **all[TEXTS] = {&job->id,  &job->tube,  &job->reason,  &job->headers,
+                               &job->key, &job->group, &job->identity};
     memcpy(texts, all, sizeof(all));
 }
 

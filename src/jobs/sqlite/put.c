@@ -121,6 +121,7 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
 {
     struct weiri_row *row = &decision->row;
     const int64_t values[] = {row->number, put->priority, put->ttr_ns};
+    const int64_t renewal[] = {row->number, now_ns};
     const struct weiri_job_step step = {.event = WEIRI_JOB_RENEW, .run_at_ns = run_at_ns};
     enum weir_status ignored; /* the state was asked for */
     bool is_running = decision->action == WEIRI_DUPLICATE_AFTER;
@@ -133,6 +134,9 @@ static int renew(struct weiri_store *store, struct weiri_key_decision *decision,
     }
     if (code == SQLITE_OK && !is_running) {
         code = set_group(store, row->number, put->group);
+    }
+    if (code == SQLITE_OK) {
+        code = weiri_sql_run(&store->writer, WEIRI_SQL_NEW_IDENTITY, renewal, 2);
     }
     return code == SQLITE_OK
                ? write_body(store, WEIRI_SQL_RENEW_BODY, row->number, put, &put->bodies[0])

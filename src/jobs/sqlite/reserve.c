@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "jobs/sqlite/body.h"
+#include "jobs/sqlite/copy.h"
 
 /* Jobs read at a time. */
 enum {
@@ -23,53 +23,19 @@ struct pick {
     struct weiri_reservation *reservation;
 };
 
-/* Copies a job with its body. SQLITE_OK with a NULL reservation: the body is missing or damaged. */
-static int read_body(struct weiri_store *store, int64_t number, struct weir_job *job,
-                     struct weiri_reservation **ret_reservation)
-{
-    struct weiri_stored_body stored;
-    int code = weiri_stored_body_read(&store->writer, number, &stored);
-    *ret_reservation = NULL;
-    if (code == SQLITE_ROW && stored.is_sound) {
-        void *body;
-        job->headers = stored.headers;
-        struct weiri_reservation *reservation =
-            weiri_reservation_new(&store->config->allocator, job, stored.size, &body);
-        code = reservation == NULL ? SQLITE_NOMEM : code;
-        if (reservation != NULL) {
-            reservation->number = number;
-        }
-        if (reservation != NULL && stored.bytes != NULL) {
-            memcpy(body, stored.bytes, stored.size);
-        }
-        *ret_reservation = reservation;
-    }
-    return weiri_sql_end(stored.statement, code);
-}
-
 static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *statement,
                      struct pick *ret_pick)
 {
     struct pick pick = {.reservation = NULL};
-    struct weir_job_id id;
-    int code = weiri_row_read(statement, &pick.row);
-    struct weir_job job = {.id = id.text,
-                           .tube = tube,
-                           .reason = (const char *)sqlite3_column_text(statement, 10),
-                           .group = (const char *)sqlite3_column_text(statement, 11),
-                           .key = (const char *)sqlite3_column_text(statement, 12),
-                           .priority = sqlite3_column_int(statement, 8),
-                           .created_ns = sqlite3_column_int64(statement, 9),
-                           .progress = -1};
-    bool has_group = sqlite3_column_type(statement, 11) != SQLITE_NULL;
-    bool has_key = sqlite3_column_type(statement, 12) != SQLITE_NULL;
-    if (code == SQLITE_OK &&
-        (job.reason == NULL || (has_group && job.group == NULL) || (has_key && job.key == NULL))) {
-        code = SQLITE_NOMEM;
-    }
+    struct weir_job job;
+    int code = weiri_job_read(statement, &pick.row, &job);
+    job.tube = tube;
     if (code == SQLITE_OK) {
-        weiri_number_format(pick.row.number, &id);
-        code = read_body(store, pick.row.number, &job, &pick.reservation);
+        code = weiri_job_copy(store, &store->writer, pick.row.number, &job, &pick.reservation);
+    }
+    if (code == SQLITE_OK && pick.reservation->backend != NULL) {
+        weiri_reservation_free(&store->config->allocator, pick.reservation);
+        pick.reservation = NULL;
     }
     *ret_pick = pick;
     return code;
@@ -127,11 +93,7 @@ static int find_blocked(struct weiri_store *store, uint32_t group_limit, const s
 static void show_facts(struct weiri_reservation *reservation, const struct weiri_job_facts *facts)
 {
     reservation->token = facts->token;
-    reservation->job.fence = facts->token;
-    reservation->job.run_at_ns = facts->run_at_ns;
-    reservation->job.ttr_ns = facts->ttr_ns;
-    reservation->job.attempts = facts->attempts;
-    reservation->job.state = facts->state;
+    weiri_job_show(&reservation->job, facts);
 }
 
 static void keep(struct weiri_store *store, struct weiri_reservation *reservation)
@@ -159,8 +121,11 @@ int weiri_burials_add(struct weiri_store *store, int64_t number,
     struct weir_job_id id;
     void *body;
     weiri_number_format(number, &id);
-    const struct weir_job job = {
-        .id = id.text, .tube = store->burials->tube, .reason = reason, .progress = -1};
+    const struct weir_job job = {.id = id.text,
+                                 .tube = store->burials->tube,
+                                 .reason = reason,
+                                 .progress = -1,
+                                 .identity = ""};
     struct weiri_reservation *buried =
         weiri_reservation_new(&store->config->allocator, &job, 0, &body);
     if (buried == NULL) {

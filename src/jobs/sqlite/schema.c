@@ -22,10 +22,11 @@
  * An archived job's lease is the wall time of its end. A tube's last is the latest run time of a
  * job that was put to run at once. Leases are times of the boot that the first of marks names; the
  * second is a random number of the store, with which the jobs that it gives to other stores are
- * told apart. A body's origin is that of a job from another broker. A job's owner,
- * started and progress (NULL: none told) are those of its last reservation. The slot of an attempt
- * bounds the attempts of a job: a new one replaces an old one (statements.c). The job of a schedule
- * is that of its last firing.
+ * told apart; the third is one that its backups have too, for identities (statements.c). A job is
+ * renewed when a put by its key gives it another body or another run. A body's origin is that of a
+ * job from another broker. A job's owner, started and progress (NULL: none told) are those of its
+ * last reservation. The slot of an attempt bounds the attempts of a job: a new one replaces an old
+ * one (statements.c). The job of a schedule is that of its last firing.
  *
  * The texts are those that SQLite stores, since they are compared byte by byte. */
 static const struct {
@@ -60,7 +61,8 @@ static const struct {
              "reason TEXT NOT NULL, "
              "started INTEGER NOT NULL DEFAULT 0, "
              "progress INTEGER, "
-             "grp TEXT"
+             "grp TEXT, "
+             "renewed INTEGER"
              ") STRICT"},
     {"bodies", "CREATE TABLE bodies("
                "id INTEGER PRIMARY KEY, "
@@ -217,7 +219,8 @@ static int build(sqlite3 *db, const char *boot)
     if (code == SQLITE_OK) {
         char pragmas[256];
         (void)snprintf(pragmas, sizeof(pragmas),
-                       "INSERT INTO marks VALUES(1, '%.*s'), (2, random() & 0x7fffffffffffffff); "
+                       "INSERT INTO marks VALUES(1, '%.*s'), (2, random() & 0x7fffffffffffffff), "
+                       "(3, lower(hex(randomblob(8)))); "
                        "PRAGMA application_id = %d; PRAGMA user_version = %d",
                        WEIRI_BOOT_SIZE, boot, WEIRI_SCHEMA_APPLICATION,
                        weiri_schema_user_version(WEIRI_SCHEMA_VERSION, weiri_schema_new_stamp()));

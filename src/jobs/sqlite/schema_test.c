@@ -102,12 +102,14 @@ static void expect_steps(enum weiri_sql which, const char *const *steps, size_t 
     weir_broker_close(broker);
 }
 
-TEST(plan_of_pick, "the next job is the first of one index, and its key the one of another")
+TEST(plan_of_pick, "the next job is the first of one index, its key the one of another, and the "
+                   "store's name is read once")
 {
-    static const char *const steps[] = {"SEARCH jobs USING INDEX jobs_ready (tube=?)",
-                                        "CORRELATED SCALAR SUBQUERY 1",
-                                        "SEARCH keys USING COVERING INDEX keys_job (job=?)"};
-    expect_steps(WEIRI_SQL_PICK, steps, 3);
+    static const char *const steps[] = {
+        "SEARCH jobs USING INDEX jobs_ready (tube=?)", "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH keys USING COVERING INDEX keys_job (job=?)", "SCALAR SUBQUERY 2",
+        "SEARCH marks USING INTEGER PRIMARY KEY (rowid=?)"};
+    expect_steps(WEIRI_SQL_PICK, steps, 5);
 }
 
 TEST(plan_of_attempts, "of the attempts of a job only its own are read, and sorted")

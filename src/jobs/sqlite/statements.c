@@ -2,9 +2,15 @@
  * SPDX-License-Identifier: MIT */
 #include "jobs/sqlite/statements.h"
 
+/* The store, which a backup and what is restored from it share; the number, which each of these
+ * gives to another job after the backup; and the time of the put, by which these differ. A store
+ * that was saved from a damaged one may have lost its name. */
+#define IDENTITY                                                                                   \
+    "coalesce((SELECT name FROM marks WHERE id = 3), '0') || "                                     \
+    "printf('.%d.%x', jobs.id, coalesce(renewed, created))"
 #define PICK_COLUMNS                                                                               \
-    "id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, grp, "       \
-    "(SELECT key FROM keys INDEXED BY keys_job WHERE job = jobs.id)"
+    "jobs.id, tube, state, run_at, ttr, attempts, lease, token, priority, created, reason, grp, "  \
+    "(SELECT key FROM keys INDEXED BY keys_job WHERE job = jobs.id), " IDENTITY
 /* Every tube with its jobs that are due, but are in the state delayed still; the time of the first
  * of them; and that of the ready job that is next. ?1: the time now. */
 #define SELECT_TUBES                                                                               \
@@ -82,12 +88,8 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
 
     [WEIRI_SQL_TUBES] = SELECT_TUBES "ORDER BY name",
     [WEIRI_SQL_TUBE] = SELECT_TUBES "WHERE name = ?2",
-    [WEIRI_SQL_PEEK] =
-        "SELECT j.id, j.tube, j.state, j.run_at, j.ttr, j.attempts, j.lease, j.token, "
-        "j.priority, j.created, j.reason, t.name, j.owner FROM jobs j JOIN tubes t ON t.id = "
-        "j.tube "
-        "WHERE j.id = ?1",
-    [WEIRI_SQL_RUN] = "SELECT started, progress, grp FROM jobs WHERE id = ?1",
+    [WEIRI_SQL_PEEK] = "SELECT " PICK_COLUMNS ", name, owner, started, progress FROM jobs "
+                       "JOIN tubes ON tubes.id = tube WHERE jobs.id = ?1",
     [WEIRI_SQL_PEEK_DELAYED] =
         "SELECT id FROM jobs INDEXED BY jobs_delayed "
         "WHERE state = 1 AND tube = ?1 AND run_at > ?2 ORDER BY run_at LIMIT ?3",
@@ -138,7 +140,7 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
     /* The job of a key that is only throttled any more is negative. */
     [WEIRI_SQL_FIND_KEY] = "SELECT job, until FROM keys WHERE tube = ?1 AND key = ?2",
     [WEIRI_SQL_KEY_OF_JOB] =
-        "SELECT until, again, again_at, key FROM keys INDEXED BY keys_job WHERE job = ?1",
+        "SELECT until, again, again_at FROM keys INDEXED BY keys_job WHERE job = ?1",
     [WEIRI_SQL_TAKE_KEY] = "INSERT OR REPLACE INTO keys(tube, key, job, until, again, again_at) "
                            "VALUES(?1, ?2, ?3, ?4, 0, 0)",
     [WEIRI_SQL_RUN_AGAIN] =
@@ -152,6 +154,9 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "DELETE FROM keys INDEXED BY keys_job WHERE job IN (SELECT job FROM keys "
         "INDEXED BY keys_ended WHERE job < 0 AND until <= ?1 ORDER BY until LIMIT 100)",
     [WEIRI_SQL_RENEW_JOB] = "UPDATE jobs SET priority = ?2, ttr = ?3, reason = '' WHERE id = ?1",
+    /* Later than before, also where the wall clock was set back. */
+    [WEIRI_SQL_NEW_IDENTITY] =
+        "UPDATE jobs SET renewed = max(?2, coalesce(renewed, created) + 1) WHERE id = ?1",
     [WEIRI_SQL_RENEW_BODY] =
         "UPDATE bodies SET checksum = ?2, body = ?3, headers = ?4, origin = ?5 WHERE id = ?1",
 
