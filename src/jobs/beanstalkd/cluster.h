@@ -234,29 +234,18 @@ bool weiri_job_stats_read(const char *body, size_t size, int64_t now_ns,
 #define WEIRI_PRIORITY_OFFSET 2
 
 /* The operations: functions of struct weiri_broker_ops. */
-enum weir_status weiri_cluster_put(void *store, const struct weiri_put *put,
-                                   struct weir_job_id *ret_ids, struct weir_error *ret_error);
-enum weir_status weiri_cluster_change(void *store, const struct weiri_change *change,
-                                      struct weir_error *ret_error);
-enum weir_status weiri_cluster_kick(void *store, const char *tube, size_t count, size_t *ret_count,
-                                    struct weir_error *ret_error);
-enum weir_status weiri_cluster_tubes(void *store, const char *tube, weir_tube_fn *fn, void *arg,
-                                     struct weir_error *ret_error);
-enum weir_status weiri_cluster_peek(void *store, const char *tube, enum weir_job_state state,
-                                    size_t limit, weir_job_fn *fn, void *arg,
-                                    struct weir_error *ret_error);
-enum weir_status weiri_cluster_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
-                                       struct weir_error *ret_error);
+WEIRI_OP(put, weiri_cluster_put);
+WEIRI_OP(change, weiri_cluster_change);
+WEIRI_OP(kick, weiri_cluster_kick);
+WEIRI_OP(tubes, weiri_cluster_tubes);
+WEIRI_OP(peek, weiri_cluster_peek);
+WEIRI_OP(peek_id, weiri_cluster_peek_id);
 
-enum weir_status weiri_cluster_nodes(void *store, weir_node_fn *fn, void *arg,
-                                     struct weir_error *ret_error);
-enum weir_status weiri_cluster_check(void *store, struct weiri_check *check,
-                                     struct weir_error *ret_error);
-enum weir_status weiri_cluster_pause(void *store, const char *tube, int64_t duration_ns,
-                                     struct weir_error *ret_error);
-enum weir_status weiri_cluster_move(void *store, struct weiri_move *move,
-                                    struct weir_error *ret_error);
-int64_t weiri_cluster_late(const void *store);
+WEIRI_OP(nodes, weiri_cluster_nodes);
+WEIRI_OP(check, weiri_cluster_check);
+WEIRI_OP(pause, weiri_cluster_pause);
+WEIRI_OP(move, weiri_cluster_move);
+WEIRI_OP(late, weiri_cluster_late);
 
 extern const struct weiri_broker_ops weiri_beanstalkd_ops;
 

@@ -188,14 +188,12 @@ int64_t weiri_copy_lease_ms(const struct weiri_copy *copy);
 void weiri_copy_keep(struct weiri_copy *copy);
 
 /* Functions of struct weiri_broker_ops. */
-enum weir_status weiri_cluster_exchange(void *store, struct weiri_exchange *exchange,
-                                        struct weir_error *ret_error);
-void weiri_cluster_settle(void *store, struct weiri_settlement *settlement);
-void weiri_cluster_let_go(void *store, struct weiri_reservation *reservation);
-uint32_t weiri_cluster_mark(void *store, const char *tube);
-bool weiri_cluster_wait(void *store, const struct weiri_mark *marks, size_t count,
-                        int64_t limit_ns);
-void weiri_cluster_watch_empty(void *store, const char *tube, bool is_watching);
-void weiri_cluster_wake(void *store, const char *tube);
+WEIRI_OP(exchange, weiri_cluster_exchange);
+WEIRI_OP(settle, weiri_cluster_settle);
+WEIRI_OP(let_go, weiri_cluster_let_go);
+WEIRI_OP(mark, weiri_cluster_mark);
+WEIRI_OP(wait, weiri_cluster_wait);
+WEIRI_OP(watch_empty, weiri_cluster_watch_empty);
+WEIRI_OP(wake, weiri_cluster_wake);
 
 #endif

@@ -298,6 +298,9 @@ struct weiri_broker_ops {
     void (*wake)(void *store, const char *tube);
 };
 
+/* Declares a function as the table has it. */
+#define WEIRI_OP(op, name) __typeof__(*((struct weiri_broker_ops *)NULL)->op) name
+
 struct weir_broker {
     /* Immutable. */
     const struct weiri_broker_ops *ops;

@@ -36,12 +36,7 @@ void weiri_policy_ask(struct weiri_policy *policy, const struct weiri_job_facts 
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
                       size_t limit, int64_t now_ns, size_t *ret_count);
 
-enum weir_status weiri_store_set_policy(void *store, const char *tube,
-                                        const struct weir_tube_policy *policy,
-                                        struct weir_error *ret_error);
-enum weir_status weiri_store_policy(void *store, const char *tube,
-                                    struct weir_tube_policy *ret_policy,
-                                    struct weir_tube_policy_counts *ret_counts,
-                                    struct weir_error *ret_error);
+WEIRI_OP(set_policy, weiri_store_set_policy);
+WEIRI_OP(policy, weiri_store_policy);
 
 #endif

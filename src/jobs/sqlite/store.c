@@ -26,47 +26,7 @@
 #include "jobs/sqlite/schema.h"
 #include "jobs/sqlite/sqlite.h"
 #include "jobs/sqlite/stamp.h"
-#include "jobs/sqlite/transaction.h"
 #include "jobs/sqlite/write.h"
-
-const struct weiri_broker_ops weiri_sqlite_ops = {
-    .scheme = "sqlite",
-    .can = WEIRI_CAN(KEYS) | WEIRI_CAN(GROUPS) | WEIRI_CAN(HEADERS) | WEIRI_CAN(SCHEDULES) |
-           WEIRI_CAN(POLICIES) | WEIRI_CAN(TRANSACTIONS) | WEIRI_CAN(LIST) | WEIRI_CAN(RESERVED) |
-           WEIRI_CAN(MOVE_IDS) | WEIRI_CAN(ATTEMPTS) | WEIRI_CAN(WAS_PUT) | WEIRI_CAN(DURABILITY) |
-           WEIRI_CAN(BACKUP) | WEIRI_CAN(REPAIR),
-    .open = weiri_store_open,
-    .close = weiri_store_close,
-    .put = weiri_store_put,
-    .change = weiri_store_change,
-    .kick = weiri_store_kick,
-    .tubes = weiri_store_tubes,
-    .peek = weiri_store_peek,
-    .peek_id = weiri_store_peek_id,
-    .pause = weiri_store_pause,
-    .list = weiri_store_list,
-    .was_put = weiri_store_was_put,
-    .attempts = weiri_store_attempts,
-    .schedule_put = weiri_store_schedule_put,
-    .schedule_change = weiri_store_schedule_change,
-    .schedules = weiri_store_schedules,
-    .set_policy = weiri_store_set_policy,
-    .policy = weiri_store_policy,
-    .check = weiri_store_check,
-    .move = weiri_store_move,
-    .backup = weiri_store_backup,
-    .repair = weiri_store_repair,
-    .shrink = weiri_store_shrink,
-    .transaction_open = weiri_transaction_open,
-    .transaction_step = weiri_transaction_step,
-    .transaction_close = weiri_transaction_close,
-    .exchange = weiri_store_exchange,
-    .let_go = weiri_store_let_go,
-    .mark = weiri_store_mark,
-    .wait = weiri_store_wait,
-    .watch_empty = weiri_store_watch_empty,
-    .wake = weiri_store_wake,
-};
 
 static const char lock_suffix[] = ".lock";
 
@@ -292,8 +252,8 @@ void weiri_store_fini(struct weiri_store *store)
     open_stores--;
 }
 
-enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
-                                  void **ret_store, struct weir_error *ret_error)
+static enum weir_status open_store(const char *location, const struct weiri_broker_config *config,
+                                   void **ret_store, struct weir_error *ret_error)
 {
     char path[WEIRI_PLACE_SIZE];
     enum weir_status status = weiri_place_resolve(location, path, sizeof(path), ret_error);
@@ -322,7 +282,7 @@ enum weir_status weiri_store_open(const char *location, const struct weiri_broke
     return WEIR_OK;
 }
 
-void weiri_store_close(void *arg)
+static void close_store(void *arg)
 {
     struct weiri_store *store = arg;
     weiri_mutex_lock(&store->mutex);
@@ -347,7 +307,7 @@ uint32_t weiri_store_mark(void *arg, const char *tube)
     return weiri_channel_mark(&store->lock_file, weiri_store_channel(tube));
 }
 
-bool weiri_store_wait(void *arg, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
+static bool wait_for_jobs(void *arg, const struct weiri_mark *marks, size_t count, int64_t limit_ns)
 {
     struct weiri_store *store = arg;
     struct weiri_channel_mark channels[WEIR_CONSUMER_TUBES_MAX];
@@ -359,14 +319,53 @@ bool weiri_store_wait(void *arg, const struct weiri_mark *marks, size_t count, i
     return weiri_channel_wait(&store->lock_file, channels, count, limit_ns);
 }
 
-void weiri_store_watch_empty(void *arg, const char *tube, bool is_watching)
+static void watch_empty(void *arg, const char *tube, bool is_watching)
 {
     struct weiri_store *store = arg;
     weiri_channel_watch_empty(&store->lock_file, weiri_store_channel(tube), is_watching);
 }
 
-void weiri_store_wake(void *arg, const char *tube)
+static void wake_waits(void *arg, const char *tube)
 {
     struct weiri_store *store = arg;
     weiri_channel_notify(&store->lock_file, weiri_store_channel(tube));
 }
+
+const struct weiri_broker_ops weiri_sqlite_ops = {
+    .scheme = "sqlite",
+    .can = WEIRI_CAN(KEYS) | WEIRI_CAN(GROUPS) | WEIRI_CAN(HEADERS) | WEIRI_CAN(SCHEDULES) |
+           WEIRI_CAN(POLICIES) | WEIRI_CAN(TRANSACTIONS) | WEIRI_CAN(LIST) | WEIRI_CAN(RESERVED) |
+           WEIRI_CAN(MOVE_IDS) | WEIRI_CAN(ATTEMPTS) | WEIRI_CAN(WAS_PUT) | WEIRI_CAN(DURABILITY) |
+           WEIRI_CAN(BACKUP) | WEIRI_CAN(REPAIR),
+    .open = open_store,
+    .close = close_store,
+    .put = weiri_store_put,
+    .change = weiri_store_change,
+    .kick = weiri_store_kick,
+    .tubes = weiri_store_tubes,
+    .peek = weiri_store_peek,
+    .peek_id = weiri_store_peek_id,
+    .pause = weiri_store_pause,
+    .list = weiri_store_list,
+    .was_put = weiri_store_was_put,
+    .attempts = weiri_store_attempts,
+    .schedule_put = weiri_store_schedule_put,
+    .schedule_change = weiri_store_schedule_change,
+    .schedules = weiri_store_schedules,
+    .set_policy = weiri_store_set_policy,
+    .policy = weiri_store_policy,
+    .check = weiri_store_check,
+    .move = weiri_store_move,
+    .backup = weiri_store_backup,
+    .repair = weiri_store_repair,
+    .shrink = weiri_store_shrink,
+    .transaction_open = weiri_transaction_open,
+    .transaction_step = weiri_transaction_step,
+    .transaction_close = weiri_transaction_close,
+    .exchange = weiri_store_exchange,
+    .let_go = weiri_store_let_go,
+    .mark = weiri_store_mark,
+    .wait = wait_for_jobs,
+    .watch_empty = watch_empty,
+    .wake = wake_waits,
+};

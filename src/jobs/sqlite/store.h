@@ -118,54 +118,29 @@ int weiri_burials_add(struct weiri_store *store, int64_t number,
                       const char *reason);
 
 /* The operations, one file each. They are the functions of struct weiri_broker_ops. */
-enum weir_status weiri_store_open(const char *location, const struct weiri_broker_config *config,
-                                  void **ret_store, struct weir_error *ret_error);
-void weiri_store_close(void *store);
-enum weir_status weiri_store_put(void *store, const struct weiri_put *put,
-                                 struct weir_job_id *ret_ids, struct weir_error *ret_error);
-enum weir_status weiri_store_change(void *store, const struct weiri_change *change,
-                                    struct weir_error *ret_error);
-enum weir_status weiri_store_kick(void *store, const char *tube, size_t count, size_t *ret_count,
-                                  struct weir_error *ret_error);
-enum weir_status weiri_store_pause(void *store, const char *tube, int64_t duration_ns,
-                                   struct weir_error *ret_error);
-enum weir_status weiri_store_list(void *store, const struct weir_job_filter *filter,
-                                  weir_job_fn *fn, void *arg, struct weir_error *ret_error);
-enum weir_status weiri_store_attempts(void *store, const char *id, weir_attempt_fn *fn, void *arg,
-                                      struct weir_error *ret_error);
-enum weir_status weiri_store_schedule_put(void *store, const struct weiri_schedule_put *put,
-                                          struct weir_error *ret_error);
-enum weir_status weiri_store_schedule_change(void *store, const char *name,
-                                             enum weiri_schedule_event event,
-                                             struct weir_job_id *ret_id,
-                                             struct weir_error *ret_error);
-enum weir_status weiri_store_schedules(void *store, const char *name, weir_job_schedule_fn *fn,
-                                       void *arg, struct weir_error *ret_error);
-enum weir_status weiri_store_check(void *store, struct weiri_check *check,
-                                   struct weir_error *ret_error);
-enum weir_status weiri_store_repair(void *store, struct weir_repair_counts *ret_counts,
-                                    struct weir_error *ret_error);
-enum weir_status weiri_store_shrink(void *store, uint64_t *ret_before, uint64_t *ret_after,
-                                    struct weir_error *ret_error);
-enum weir_status weiri_store_move(void *store, struct weiri_move *move,
-                                  struct weir_error *ret_error);
-enum weir_status weiri_store_exchange(void *store, struct weiri_exchange *exchange,
-                                      struct weir_error *ret_error);
-enum weir_status weiri_store_tubes(void *store, const char *tube, weir_tube_fn *fn, void *arg,
-                                   struct weir_error *ret_error);
-enum weir_status weiri_store_peek(void *store, const char *tube, enum weir_job_state state,
-                                  size_t limit, weir_job_fn *fn, void *arg,
-                                  struct weir_error *ret_error);
-enum weir_status weiri_store_peek_id(void *store, const char *id, weir_job_fn *fn, void *arg,
-                                     struct weir_error *ret_error);
-enum weir_status weiri_store_was_put(void *store, const char *id, bool *ret_was_put,
-                                     struct weir_error *ret_error);
-enum weir_status weiri_store_backup(void *store, const char *location,
-                                    struct weir_error *ret_error);
-void weiri_store_let_go(void *store, struct weiri_reservation *reservation);
-uint32_t weiri_store_mark(void *store, const char *tube);
-bool weiri_store_wait(void *store, const struct weiri_mark *marks, size_t count, int64_t limit_ns);
-void weiri_store_watch_empty(void *store, const char *tube, bool is_watching);
-void weiri_store_wake(void *store, const char *tube);
+WEIRI_OP(put, weiri_store_put);
+WEIRI_OP(change, weiri_store_change);
+WEIRI_OP(kick, weiri_store_kick);
+WEIRI_OP(pause, weiri_store_pause);
+WEIRI_OP(list, weiri_store_list);
+WEIRI_OP(attempts, weiri_store_attempts);
+WEIRI_OP(schedule_put, weiri_store_schedule_put);
+WEIRI_OP(schedule_change, weiri_store_schedule_change);
+WEIRI_OP(schedules, weiri_store_schedules);
+WEIRI_OP(check, weiri_store_check);
+WEIRI_OP(repair, weiri_store_repair);
+WEIRI_OP(shrink, weiri_store_shrink);
+WEIRI_OP(move, weiri_store_move);
+WEIRI_OP(exchange, weiri_store_exchange);
+WEIRI_OP(tubes, weiri_store_tubes);
+WEIRI_OP(peek, weiri_store_peek);
+WEIRI_OP(peek_id, weiri_store_peek_id);
+WEIRI_OP(was_put, weiri_store_was_put);
+WEIRI_OP(backup, weiri_store_backup);
+WEIRI_OP(let_go, weiri_store_let_go);
+WEIRI_OP(mark, weiri_store_mark);
+WEIRI_OP(transaction_open, weiri_transaction_open);
+WEIRI_OP(transaction_step, weiri_transaction_step);
+WEIRI_OP(transaction_close, weiri_transaction_close);
 
 #endif

@@ -6,7 +6,6 @@
  * other by the lock file, as two processes do. Another connection, of weir's, does what would need
  * another busy handler than the program's: it looks whether another program writes, and makes the
  * checkpoints. */
-#include "jobs/sqlite/transaction.h"
 
 #include <poll.h>
 #include <sys/stat.h>

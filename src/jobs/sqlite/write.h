@@ -6,7 +6,7 @@
 #include "jobs/sqlite/store.h"
 
 /* One transaction that writes: lock, begin, changes, end, checkpoint, unlock, flush. Its user is
- * the leader of a group commit (commit.h), or one that the program itself opened (transaction.h).
+ * the leader of a group commit (commit.h), or one that the program itself opened (transaction.c).
  */
 
 /* A message about a write. It is logged after the lock was released, since a log callback may take
