@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 /* Redundant puts. */
 #include <inttypes.h>
-#include <md5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,11 +173,8 @@ static void name_job(const struct put_call *call, const struct weiri_query *puts
     const struct weiri_cluster_options *options = &call->cluster->options;
     const struct weiri_request *request = &puts->command.request;
     char key[WEIRI_CLAIM_KEY_SIZE];
-    MD5_CTX hash;
-    MD5Init(&hash);
-    MD5Update(&hash, (const uint8_t *)request->prefix, request->prefix_size);
-    MD5Update(&hash, request->body, request->body_size);
-    (void)MD5End(&hash, key);
+    weiri_claim_key_behind(request->prefix, request->prefix_size, request->body, request->body_size,
+                           key);
     ret_id->text[0] = '\0';
     for (size_t i = 0; i < options->replicas; i++) {
         const struct weiri_query *query = &puts[i];

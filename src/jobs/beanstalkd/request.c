@@ -57,38 +57,24 @@ bool weiri_request_write(const struct weiri_request *request, char line[WEIRI_LI
     const struct weiri_request *r = request;
     int used = snprintf(line, WEIRI_LINE_SIZE, "%s", verbs[r->verb].name);
     for (const char *argument = verbs[r->verb].arguments; *argument != '\0'; argument++) {
-        uint64_t number = 0;
         size_t size = 0;
-        switch (*argument) {
-        case 'i':
-            number = r->id;
-            break;
-        case 'p':
-            number = r->priority;
-            break;
-        case 'd':
-            number = r->delay_s;
-            break;
-        case 't':
-            number = r->ttr_s;
-            break;
-        case 'c':
-            number = r->count;
-            break;
-        case 's':
-            if (__builtin_add_overflow(r->prefix_size, r->body_size, &size) ||
-                size > BODY_SIZE_MAX) {
-                return false;
-            }
-            number = size;
-            break;
-        default:
+        if (*argument == 'T') {
             if (weir_tube_check(r->tube, NULL) != WEIR_OK) {
                 return false;
             }
             used += snprintf(line + used, WEIRI_LINE_SIZE - (size_t)used, " %s", r->tube);
             continue;
         }
+        if (*argument == 's' &&
+            (__builtin_add_overflow(r->prefix_size, r->body_size, &size) || size > BODY_SIZE_MAX)) {
+            return false;
+        }
+        uint64_t number = *argument == 'i'   ? r->id
+                          : *argument == 'p' ? r->priority
+                          : *argument == 'd' ? r->delay_s
+                          : *argument == 't' ? r->ttr_s
+                          : *argument == 'c' ? r->count
+                                             : size;
         used += snprintf(line + used, WEIRI_LINE_SIZE - (size_t)used, " %" PRIu64, number);
     }
     used += snprintf(line + used, WEIRI_LINE_SIZE - (size_t)used, "\r\n");

@@ -138,11 +138,21 @@ struct weiri_claims {
     size_t server_count;
 };
 
+void weiri_claim_key_behind(const char *prefix, size_t prefix_size, const char *body, size_t size,
+                            char key[WEIRI_CLAIM_KEY_SIZE])
+{
+    MD5_CTX hash;
+    MD5Init(&hash);
+    MD5Update(&hash, (const uint8_t *)prefix, prefix_size);
+    MD5Update(&hash, (const uint8_t *)body, size);
+    (void)MD5End(&hash, key);
+}
+
 void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZE])
 {
     key[0] = '\0';
     if (body != NULL) {
-        (void)MD5Data((const uint8_t *)body, size, key);
+        weiri_claim_key_behind("", 0, body, size, key);
     }
 }
 

@@ -88,7 +88,10 @@ void weiri_claims_ready(struct weiri_claims *claims, const struct pollfd *polls,
 /* Is all that was pushed answered? */
 bool weiri_claims_are_answered(const struct weiri_claims *claims);
 
-/* The key of a body; "": body is NULL, since it was too long to be read. */
+/* The key of a body, or of one behind a prefix; "": body is NULL, since it was too long to be read.
+ */
+void weiri_claim_key_behind(const char *prefix, size_t prefix_size, const char *body, size_t size,
+                            char key[WEIRI_CLAIM_KEY_SIZE]);
 void weiri_claim_key(const char *body, size_t size, char key[WEIRI_CLAIM_KEY_SIZE]);
 
 #endif
