@@ -96,6 +96,14 @@ static int send_all(weir_pool *pool)
     return failed || send_new(pool, &options);
 }
 
+static void tell_end(const struct weir_ended *end, void *arg)
+{
+    (void)arg;
+    printf("%s %llu: ended, %s\n", weir_envelope_type(end->envelope),
+           (unsigned long long)weir_envelope_id(end->envelope),
+           weir_ended_reason_text(end->reason));
+}
+
 static int print_runs(const char *text, size_t size, void *arg)
 {
     static char page[32768];
@@ -125,7 +133,8 @@ static int restart(weir_pool *pool)
     if (weir_pool_count(pool, &counts) != WEIR_OK) {
         return 1;
     }
-    printf("stopped, %llu kept\n", (unsigned long long)counts.in_flight);
+    printf("stopped, %llu kept; a task now: %s\n", (unsigned long long)counts.in_flight,
+           weir_status_name((int)weir_pool_run(pool, report, NULL, NULL)));
     return weir_pool_start(pool) != WEIR_OK;
 }
 
@@ -138,6 +147,7 @@ int main(void)
     options.stamps = &stamp;
     options.stamp_count = 1;
     options.name = "service";
+    options.ended = tell_end;
     weir_pool *pool = NULL;
     int failed = weir_clock_manual_new(0, NULL, &options.clock) ||
                  weir_metrics_new(NULL, &options.metrics, NULL) ||
@@ -153,7 +163,9 @@ int main(void)
     if (!failed) {
         wait_for_runs(4); /* the report's second run */
         failed = weir_pool_end(pool, WEIR_END_DRAIN, 0, WEIR_FOREVER) ||
-                 weir_metrics_write(options.metrics, print_runs, NULL) != WEIR_EUSER;
+                 weir_metrics_write(options.metrics, print_runs, NULL) != WEIR_EUSER ||
+                 weir_pool_end(pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER);
+        printf("terminated; a start now: %s\n", weir_status_name((int)weir_pool_start(pool)));
     }
     weir_pool_free(pool);
     weir_metrics_free(options.metrics);

@@ -1,6 +1,7 @@
 # Copyright (c) 2026 the weir authors
 # SPDX-License-Identifier: MIT
 """An example that a test starts, signals and reads, as a user at a terminal would."""
+import atexit
 import signal
 import subprocess
 import sys
@@ -10,12 +11,12 @@ class Program:
     def __init__(self, *command, environment=None):
         # pylint: disable-next=consider-using-with # end() waits for it
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        atexit.register(self.process.kill)  # where a test fails
 
     def expect(self, *wanted):
         """Its next lines must be these, in any order."""
         lines = [self.process.stdout.readline().rstrip("\n") for _ in wanted]
         if sorted(lines) != sorted(wanted):
-            self.process.kill()
             sys.exit(f"found:    {lines!r}\nexpected: {wanted!r}")
         print(*wanted, sep="\n")
 
