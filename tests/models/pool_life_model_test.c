@@ -36,6 +36,7 @@ static struct {
     enum weir_end_mode mode; /* then: the strongest that was asked for */
     bool keeps;              /* then: all that were asked for do */
     uint64_t runs;
+    struct counter ran;  /* runs, with their outcomes */
     uint64_t dropped;    /* runs */
     struct counter told; /* drops of envelopes */
     int expected_told;
@@ -219,6 +220,7 @@ static void note_outcome(weir_envelope *envelope, int status, void *payload)
     world.expected_told +=
         (account->has_failed || account->was_robbed) && !account->is_queued && !account->is_waiting;
     world.runs++;
+    counter_add(&world.ran, 1);
 }
 
 static void note_end(const struct weir_ended *ended, void *arg)
@@ -276,8 +278,11 @@ static void run_all(void)
 {
     pass_time();
     while (has_queued()) {
+        uint64_t before = world.runs;
         CHECK_STATUS(weir_pool_resume(world.pool), WEIR_OK);
+        counter_wait(&world.ran, (int)before + 1);
         enum weir_status status = weir_pool_pause(world.pool, WEIR_FOREVER);
+        CHECK_INT(world.runs, >, before); /* no turn without a run */
         if (weir_pool_state(world.pool) == WEIR_POOL_STATE_RUNNING) {
             CHECK_STATUS(status, WEIR_OK);
             continue;
@@ -338,6 +343,7 @@ static void world_init(void)
     memset(&world, 0, sizeof(world));
     world.keeps = true;
     counter_init(&world.told);
+    counter_init(&world.ran);
     world.clock = manual_clock(0);
     struct weir_pool_options options = {0};
     options.allocator = *test_allocator();
@@ -387,4 +393,5 @@ TEST(capacity,
     weir_pool_free(world.pool);
     weir_clock_free(world.clock);
     counter_fini(&world.told);
+    counter_fini(&world.ran);
 }
