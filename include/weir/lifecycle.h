@@ -77,8 +77,9 @@ enum weir_end_flags {
 WEIR_API enum weir_status weir_pool_end(weir_pool *pool, enum weir_end_mode mode, uint32_t flags,
                                         int64_t timeout_ns);
 
-/** A descriptor for event loops: readable while no worker is left after an end, so that a call of
- * weir_pool_end() would not wait; not before the first start, and not again after the next. The
+/** A descriptor for event loops: readable while no worker is left after an end and all that was
+ * dropped has been told, so that a call of weir_pool_end() would not wait; not before the first
+ * start, not again after the next, and not while an end drops what another one has kept. The
  * first call makes it, and it belongs to the pool: it is only to be polled, until the pool is
  * freed. A pool that is terminated before its first start has ended too. Errors: WEIR_EIO (no
  * descriptors are left), WEIR_ENOMEM, WEIR_EINVAL. */

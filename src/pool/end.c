@@ -16,10 +16,8 @@
 
 void weiri_pool_show_end_locked(weir_pool *pool)
 {
-    bool has_ended =
-        pool->state == WEIR_POOL_STATE_STOPPED || pool->state == WEIR_POOL_STATE_TERMINATED;
     if (pool->has_fd) {
-        weiri_event_fd_show(&pool->fd, has_ended, INT64_MAX);
+        weiri_event_fd_show(&pool->fd, weiri_pool_has_ended_locked(pool), INT64_MAX);
     }
 }
 
@@ -103,13 +101,12 @@ static void cancel_runs_locked(weir_pool *pool) WEIRI_POOL_LOCKED
 static void close_locked(weir_pool *pool, struct weiri_end request) WEIRI_POOL_LOCKED
 {
     struct weiri_endings endings;
-    bool has_workers =
-        pool->state == WEIR_POOL_STATE_RUNNING || pool->state == WEIR_POOL_STATE_STOPPING;
     weiri_endings_init(&endings);
     pool->end = weiri_end_merge(pool->end, request);
     /* What comes later, perhaps before a caller that waits is awake, ended no run. */
-    pool->ended_as = has_workers ? pool->end.mode : pool->ended_as;
+    pool->ended_as = pool->working > 0 ? pool->end.mode : pool->ended_as;
     pool->state = WEIR_POOL_STATE_STOPPING;
+    weiri_pool_show_end_locked(pool);
     atomic_store_explicit(&pool->coalesces, false, memory_order_release);
     pool->leavers = 0;
     pool->busy++;

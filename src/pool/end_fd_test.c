@@ -86,3 +86,37 @@ TEST(own_end, "a task that ends its pool leaves it unreadable until its worker h
     CHECK_INT(weir_pool_state(crew.pool), ==, WEIR_POOL_STATE_TERMINATED);
     crew_fini(&crew);
 }
+
+static int told_fd = -1;
+
+static void check_unreadable(const struct weir_ended *ended, void *arg)
+{
+    struct counter *told = arg;
+    CHECK_INT(ended->reason, ==, WEIR_ENDED_STOPPED);
+    CHECK(!is_readable(told_fd));
+    counter_add(told, 1);
+}
+
+TEST(closed_again, "while an end drops what a stopped pool has kept it is not readable")
+{
+    struct crew crew;
+    struct counter told;
+    crew_init(&crew, 1);
+    counter_init(&told);
+    weir_pool_free(crew.pool);
+    struct weir_pool_options options = {
+        .workers = 1, .ended = check_unreadable, .ended_arg = &told};
+    options.allocator = *test_allocator();
+    options.clock = crew.clock;
+    CHECK_STATUS(weir_pool_new(&options, &crew.pool, NULL), WEIR_OK);
+    told_fd = fd_of(crew.pool);
+    CHECK_STATUS(weir_pool_start(crew.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_send_after(crew.pool, crew.envelopes[0], 5), WEIR_OK);
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, WEIR_END_KEEP, WEIR_FOREVER), WEIR_OK);
+    CHECK(is_readable(told_fd));
+    CHECK_STATUS(weir_pool_end(crew.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
+    CHECK_INT(counter_value(&told), ==, 1);
+    CHECK(is_readable(told_fd));
+    crew_fini(&crew);
+    counter_fini(&told);
+}

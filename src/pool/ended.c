@@ -160,6 +160,7 @@ void weiri_ended_leave_locked(weir_pool *pool, struct weiri_endings *endings)
         tell_locked(pool, envelope, explanation);
     }
     weiri_list_remove(&endings->link);
+    weiri_pool_show_end_locked(pool);
 }
 
 void weiri_ended_tell_locked(weir_pool *pool, struct weiri_endings *endings)

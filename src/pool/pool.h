@@ -123,7 +123,8 @@ struct weir_pool {
      * threads that are ending it. The last of them to leave makes it stopped. */
     enum weir_pool_state state WEIRI_GUARDED_BY(mutex);
     size_t busy WEIRI_GUARDED_BY(mutex);
-    size_t enders WEIRI_GUARDED_BY(mutex); /* threads that wait for the end: no start before */
+    size_t working WEIRI_GUARDED_BY(mutex); /* of these, the workers */
+    size_t enders WEIRI_GUARDED_BY(mutex);  /* threads that wait for the end: no start before */
     bool is_paused WEIRI_GUARDED_BY(mutex);
     struct weiri_end end WEIRI_GUARDED_BY(mutex);        /* of all requests since the last start */
     enum weir_end_mode ended_as WEIRI_GUARDED_BY(mutex); /* of those that came to workers */
@@ -260,8 +261,8 @@ void weiri_workers_free(weir_pool *pool);
 
 /* --- life (end.c) --- */
 
-/* A worker or an ending thread leaves. The last one logs the end, with the mutex released
- * meanwhile, and sets the state to stopped or terminated. */
+/* A worker, which is not working any more, or an ending thread leaves. The last one logs the end,
+ * with the mutex released meanwhile, and sets the state to stopped or terminated. */
 void weiri_pool_leave_locked(weir_pool *pool) WEIRI_POOL_LOCKED;
 /* Shows event loops whether the pool has ended. */
 void weiri_pool_show_end_locked(weir_pool *pool) WEIRI_POOL_LOCKED;

@@ -123,6 +123,7 @@ enum weir_status weiri_threads_start_locked(weir_pool *pool, size_t count)
     }
     if (status == WEIR_OK) {
         pool->busy += count;
+        pool->working += count;
     } else {
         (void)weiri_threads_join_locked(pool);
     }

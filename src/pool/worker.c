@@ -93,6 +93,7 @@ void weiri_worker_main(void *arg)
         worker->thread_id = weiri_thread_current();
         work_locked(pool, worker);
         worker->thread_id = 0;
+        pool->working--;
         weiri_pool_leave_locked(pool);
         /* Not before the log function has returned: it may call what joins the threads that have
          * left, and this is none yet. */

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "base/end.h"
+#include "pool/pool.h"
 
 #include "pool_world.h"
 
@@ -85,8 +86,8 @@ static void both_end(void *arg)
     CHECK(!is_readable(fd));
     start_thread(&other, "other", end_theirs);
     check_answer(end_as(pair.ours, WEIR_FOREVER), pair.ours, both.mode);
+    weiri_thread_join(&other); /* which may have closed the pool once more, and tell of its drops */
     CHECK(is_readable(fd));
-    weiri_thread_join(&other);
     check_answer(world.ended, pair.theirs, both.mode);
     CHECK_INT(weir_pool_state(world.pool), ==,
               both.mode == WEIR_END_TERMINATE ? WEIR_POOL_STATE_TERMINATED
@@ -122,7 +123,17 @@ TEST(each_pair, "two ends come to the stronger mode, and to keep where both do: 
     }
 }
 
-/* All has run and no worker is left, but the drain's thread is not awake yet. */
+static bool has_worker(void)
+{
+    weir_pool *pool = world.pool;
+    weiri_pool_lock(pool);
+    bool has_one = !pool->workers->has_left;
+    weiri_pool_unlock(pool);
+    return has_one;
+}
+
+/* All has run and no worker is left, but the drain's thread is not awake yet, or it still tells of
+ * what it has dropped. */
 static void terminate_late(void *arg)
 {
     struct weiri_thread other;
@@ -130,9 +141,10 @@ static void terminate_late(void *arg)
     pair.theirs = (struct weiri_end){WEIR_END_DRAIN, false};
     world_init(1, 0);
     CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 5), WEIR_OK);
     CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
     start_thread(&other, "other", end_theirs);
-    bool is_late = weir_pool_state(world.pool) == WEIR_POOL_STATE_STOPPED;
+    bool is_late = !has_worker();
     CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_TERMINATE, 0, WEIR_FOREVER), WEIR_OK);
     weiri_thread_join(&other);
     CHECK(!is_late || world.ended == WEIR_OK);
@@ -141,7 +153,48 @@ static void terminate_late(void *arg)
 }
 
 TEST(late_termination, "a drain that has run everything says so, although a termination comes "
-                       "before its thread is awake")
+                       "before its thread is awake or has told of what it dropped")
 {
     explorer_must_pass(terminate_late, NULL, NULL);
+}
+
+/* The envelopes that a thread drops on its way through the ended function: it tells of them after
+ * the return of that, whether or not the worker has left before. */
+static void end_while_telling(void)
+{
+    world.on_drop = NULL;
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, 0), WEIR_OK);
+    CHECK_INT(world.records[1].told, ==, 0);
+}
+
+static int fd;
+
+static void note_unreadable(const struct weir_ended *ended, void *arg)
+{
+    CHECK(!is_readable(fd));
+    note_end(ended, arg);
+    CHECK(!is_readable(fd));
+}
+
+static void end_in_cancel(void *arg)
+{
+    (void)arg;
+    world_init(1, 0);
+    struct weir_pool_options options = {.workers = 1, .ended = note_unreadable};
+    replace_pool(&options);
+    world.on_drop = end_while_telling;
+    CHECK_STATUS(weir_pool_fd(world.pool, &fd), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 5), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 5), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(weir_pool_cancel(world.pool, world.envelopes[0], 0, NULL), WEIR_OK);
+    CHECK_INT(world.records[1].told, ==, 1);
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK(is_readable(fd));
+    world_fini();
+}
+
+TEST(untold, "the descriptor is not readable before all that was dropped has been told")
+{
+    explorer_must_pass(end_in_cancel, NULL, NULL);
 }
