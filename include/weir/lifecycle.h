@@ -50,7 +50,8 @@ WEIR_API enum weir_pool_state weir_pool_state(weir_pool *pool);
 enum weir_end_flags {
     /** Nothing is dropped but kept for the next start, with its slots: queued envelopes, pending
      * times, the next runs of periodic envelopes, retries that failure hooks ask for meanwhile.
-     * Nothing comes due until then; a time that has passed by then is due at once. Not with
+     * Nothing comes due until then; a time that has passed by then is due at once. So a drain runs
+     * no retry, not even one at once, and no firing that has passed meanwhile. Not with
      * WEIR_END_TERMINATE. */
     WEIR_END_KEEP = 1
 };

@@ -159,7 +159,8 @@ void weiri_recur_again(weir_pool *pool, weir_envelope *envelope)
         pool->counts.skipped += turn.skipped;
         recurrence->wake_ns = turn.wake_ns;
     }
-    if (take_time(&recurrence->wake_ns, now.clock_ns)) {
+    /* While the pool ends the time stays: a drain would run the envelope again and again. */
+    if (weiri_pool_is_open_locked(pool) && take_time(&recurrence->wake_ns, now.clock_ns)) {
         (void)weiri_pool_again_locked(pool, envelope, WEIRI_AT_ONCE, now.clock_ns);
     }
     set_pending_time(pool, envelope);

@@ -47,7 +47,12 @@ static bool may_come_back_locked(weir_pool *pool, struct weiri_run *run) WEIRI_P
 static void retry_locked(weir_pool *pool, struct weiri_run *run) WEIRI_POOL_LOCKED
 {
     weir_envelope *envelope = run->envelope;
-    struct weiri_added added = weiri_pool_again_locked(pool, envelope, run->retry_ns, pool->now_ns);
+    int64_t time_ns = run->retry_ns;
+    if (time_ns == WEIRI_AT_ONCE && !weiri_pool_is_open_locked(pool)) {
+        /* It waits for the next start. Queued, it would be run by a drain, again and again. */
+        time_ns = weir_clock_now(pool->options.clock);
+    }
+    struct weiri_added added = weiri_pool_again_locked(pool, envelope, time_ns, pool->now_ns);
     WEIRI_PROBE4(retry, pool, envelope, envelope->options.id, run->status);
     pool->counts.retries++;
     pool->meter.retries += run->retry_ns != WEIRI_AT_ONCE;

@@ -162,3 +162,61 @@ TEST(due_drain, "what comes due while a drain begins is run or dropped, one of t
 {
     explorer_must_pass(due_against_drain, NULL, NULL);
 }
+
+static int late_runs; /* that began in a pool that was ending */
+
+static int fail(weir_context *context, void *payload)
+{
+    struct record *record = payload;
+    (void)context;
+    record->runs++;
+    late_runs += weir_pool_state(world.pool) == WEIR_POOL_STATE_STOPPING;
+    return (int)WEIR_EUSER;
+}
+
+static int64_t retry_at_once(weir_context *context, weir_envelope *envelope,
+                             const struct weir_failure *failure, void *payload)
+{
+    (void)context;
+    (void)envelope;
+    (void)failure;
+    (void)payload;
+    return 0;
+}
+
+static void keep_retry(void *arg)
+{
+    (void)arg;
+    world_init(1, 0);
+    weir_envelope_unref(world.envelopes[0]);
+    world.records[0].released = 0;
+    struct weir_envelope_options options = {.invoke = fail, .failure = retry_at_once};
+    options.allocator = *test_allocator();
+    options.release = release;
+    options.retry.attempts = 9; /* for a drain that does not end of itself */
+    options.payload = &world.records[0];
+    CHECK_STATUS(weir_envelope_new(&options, &world.envelopes[0], NULL), WEIR_OK);
+    CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 0, 0), WEIR_OK);
+    CHECK_STATUS(send_to(world.pool, 1, 0), WEIR_OK);
+    for (int start = 0; start < 2; start++) {
+        late_runs = 0;
+        CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_DRAIN, WEIR_END_KEEP, WEIR_FOREVER),
+                     WEIR_OK);
+        CHECK_INT(late_runs, <=, 2); /* one that was under way, and one that was queued */
+        CHECK_INT(counts_of(world.pool).waiting, ==, world.records[0].runs < 9);
+        CHECK_INT(counts_of(world.pool).queued, ==, 0);
+        CHECK_INT(world.records[1].runs, ==, 1);
+        CHECK_STATUS(weir_pool_start(world.pool), WEIR_OK);
+    }
+    CHECK_STATUS(weir_pool_end(world.pool, WEIR_END_STOP, 0, WEIR_FOREVER), WEIR_OK);
+    CHECK_INT(counts_of(world.pool).in_flight, ==, 0);
+    world.records[0].outcomes = world.records[0].runs;
+    world.records[0].accepted = world.records[0].runs;
+    world_fini();
+}
+
+TEST(kept_retry, "a drain that keeps ends, although a run asks for a retry at once each time")
+{
+    explorer_must_pass(keep_retry, NULL, NULL);
+}
