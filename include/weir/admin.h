@@ -156,7 +156,7 @@ enum weir_why_reason {
     WEIR_WHY_WORKER,   /**< No worker has taken it yet. */
     WEIR_WHY_RESERVED, /**< It runs, or its worker died. */
     WEIR_WHY_BURIED,   /**< It was set aside. */
-    WEIR_WHY_OVERDUE,  /**< Its tube hands out overdue jobs one after another (weir/policy.h). */
+    WEIR_WHY_GROUP,    /**< As many of its group run as the policy of its tube allows. */
     WEIR_WHY_DONE      /**< It is done, and archived. */
 };
 
@@ -166,8 +166,8 @@ struct weir_why {
     enum weir_job_state state;   /**< The job's state. */
     int64_t start_ns; /**< When it can start: at once where that has passed; WEIR_FOREVER: when its
                            tube is resumed. Of a reserved job: when it is taken back; 0: not known.
-                           Of a buried one 0: when it is kicked; of an
-                           archived one 0: never. */
+                           Of a buried one 0: when it is kicked; of one
+                           of a full group 0: when a run of it ends; of an archived one 0: never. */
     int64_t owner;    /**< The process that has it; 0: none, or not known. */
     char text[512];   /**< The same in words, with what its last run said. */
 };

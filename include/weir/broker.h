@@ -179,10 +179,10 @@ struct weir_put_options {
     const char *headers; /**< Told beside the body (weir_headers_check()); borrowed, or copied by a
                               producer. NULL: none. WEIR_ENOTSUP on a cluster, whose bodies are
                               dq's. */
-    const char *group;   /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: consumers may limit how
-                              many jobs of a group run at once (group_limit); borrowed, or
-                              copied by a producer; NULL: none.
-                              WEIR_ENOTSUP on a cluster. */
+    const char
+        *group; /**< Of its tube, 1 to WEIR_GROUP_SIZE_MAX bytes: consumers may limit how
+                     many jobs of a group run at once (group_limit of the tube's policy); borrowed,
+                   or copied by a producer; NULL: none. WEIR_ENOTSUP on a cluster. */
 };
 
 /** Flags of a put. */

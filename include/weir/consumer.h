@@ -118,9 +118,6 @@ struct weir_consumer_options {
     weir_metrics *metrics; /**< Borrowed until free: shows the workers and their runs as those of a
                                 pool (weir/metrics.h), under name; NULL: nowhere. */
     const char *name;      /**< Copied; needed with metrics. Also begins lines in the log. */
-    uint32_t group_limit;  /**< No job is reserved whose group has so many that are reserved, by
-                                any process; jobs of other groups, and of none, are; 0: no limit.
-                                WEIR_ENOTSUP on a cluster. */
 };
 
 /** Flags of a consumer. */
@@ -132,8 +129,8 @@ enum weir_consumer_flags {
 /** Makes a consumer of a tube, or of options->tubes with tube NULL; the broker is borrowed. Returns
  * owned: weir_consumer_free(). Errors: WEIR_EINVAL (also a tube that is named twice, and tube
  * beside tubes; stamps or metrics as in struct weir_pool_options), WEIR_ETOOBIG (tube),
- * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_ENOTSUP (group_limit), WEIR_EACCESS
- * (the broker is read-only), WEIR_EFORKED, WEIR_ENOMEM. */
+ * WEIR_ERANGE, WEIR_EBUSY (the name is taken in metrics), WEIR_EACCESS (the broker is read-only),
+ * WEIR_EFORKED, WEIR_ENOMEM. */
 WEIR_API WEIR_NODISCARD enum weir_status weir_consumer_new(
     weir_broker *broker, const char *tube, const struct weir_consumer_options *options,
     weir_consumer **ret_consumer, struct weir_error *ret_error);

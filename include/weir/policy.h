@@ -14,7 +14,7 @@ WEIR_BEGIN_DECLS
 
 /** @file
  * What a store does with the jobs of a tube: whether it keeps those that are done, what becomes of
- * those that are found late, and how fast overdue ones are handed out. A policy is kept in the
+ * those that are found late, and how many of a group run at once. A policy is kept in the
  * store and holds for all processes. A cluster has none (WEIR_ENOTSUP): its `late` is in the URL.
  */
 
@@ -29,20 +29,17 @@ enum weir_late {
 /** "run", "bury", "drop"; "?" for anything else. */
 WEIR_API const char *weir_late_name(enum weir_late late);
 
-/** How overdue a job is that weir_tube_policy.overdue_rate concerns. */
-#define WEIR_OVERDUE_NS (INT64_C(60) * 1000000000)
-
 /** The policy of a tube. Zero means the default of every field: done jobs are deleted, late ones
- * run, overdue ones are handed out as fast as workers take them. */
+ * run, and any number of a group. */
 struct weir_tube_policy {
     int64_t archive_ns;     /**< A job that is done is kept so long (WEIR_FOREVER: without end), in
                                  the state WEIR_JOB_ARCHIVED, with its attempts; 0: not at all. */
     uint64_t archive_count; /**< At most so many are kept, the newest; 0: any number. */
     int64_t late_ns;        /**< Later than this is late; 0: 30 minutes. Not with WEIR_LATE_RUN. */
     uint32_t late;          /**< Of enum weir_late. */
-    uint32_t overdue_rate;  /**< After an outage: while the next job is overdue by more than
-                                 WEIR_OVERDUE_NS, at most so many jobs are handed out a second, by
-                                 all consumers together; 0: any number. */
+    uint32_t group_limit;   /**< No job is reserved whose group has so many that are reserved, by
+                                 all processes together; 0: any number. Lowering it lets what runs
+                                 go on. */
 };
 
 /** What a policy has done so far. */

@@ -177,6 +177,20 @@ int part_schedule(const struct setup *setup, const struct section *section,
     return as_config(code != EX_OK ? code : checked);
 }
 
+int part_tube(const struct setup *setup, const struct section *section, struct policy_entry *entry)
+{
+    struct place place = place_of(setup, section);
+    *entry = (struct policy_entry)POLICY_ENTRY_NONE;
+    int code = apply(setup, section, policy_entry_set, entry);
+    int checked = policy_entry_check(entry, place.text, "");
+    code = code != EX_OK ? code : checked;
+    checked = read_tube(section->title);
+    if (checked != EX_OK) {
+        (void)report(EX_OK, "%sno name of a tube", place.text);
+    }
+    return as_config(code != EX_OK ? code : checked);
+}
+
 int parts_check(const struct setup *setup)
 {
     struct arguments arguments;
@@ -186,6 +200,7 @@ int parts_check(const struct setup *setup)
         static struct worker worker;
         static struct endpoint endpoint;
         struct weir_job_schedule_options schedule;
+        struct policy_entry entry;
         const struct section *section = setup->sections[i];
         int found = EX_OK;
         if (section->kind == SECTION_CONSUMER) {
@@ -193,6 +208,8 @@ int parts_check(const struct setup *setup)
             worker_free(&worker);
         } else if (section->kind == SECTION_SCHEDULE) {
             found = part_schedule(setup, section, &schedule);
+        } else if (section->kind == SECTION_TUBE) {
+            found = part_tube(setup, section, &entry);
         } else {
             found = part_endpoint(setup, section, &endpoint);
         }

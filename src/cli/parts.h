@@ -6,6 +6,7 @@
 #include <weir/job_schedule.h>
 
 #include "cli/endpoint.h"
+#include "cli/policy_entry.h"
 #include "cli/setup.h"
 #include "cli/worker.h"
 
@@ -27,6 +28,8 @@ int part_endpoint(const struct setup *setup, const struct section *section,
 int part_worker(const struct setup *setup, const struct section *section, struct worker *worker);
 int part_schedule(const struct setup *setup, const struct section *section,
                   struct weir_job_schedule_options *options);
+
+int part_tube(const struct setup *setup, const struct section *section, struct policy_entry *entry);
 
 /* Tries all sections, and names every fault. */
 int parts_check(const struct setup *setup);

@@ -44,7 +44,7 @@ enum put_option {
                      "Flush before it is acknowledged (full), later (normal) or never (memory)",   \
                      "LEVEL"),                                                                     \
         OPTION_VALUE("group", '\0', PUT_GROUP,                                                     \
-                     "Its group, of which `work --per-group` limits how many run at once",         \
+                     "Its group, of which `policy --per-group` limits how many run at once",       \
                      "NAME"),                                                                      \
         OPTION_VALUE("header", '\0', PUT_HEADER,                                                   \
                      "Tell the program this as well; may be given again", "NAME=VALUE"),           \

@@ -80,7 +80,7 @@ static int start_endpoint(struct run *run)
     return endpoint_start(run->endpoint, &run->store);
 }
 
-/* --- schedules --- */
+/* --- tubes and schedules --- */
 
 static int put_schedule(struct run *run, const struct setup *setup, const struct section *section)
 {
@@ -91,15 +91,27 @@ static int put_schedule(struct run *run, const struct setup *setup, const struct
                : code;
 }
 
-/* Makes those that are new or changed, and removes those that the file had before. Others in the
+static int set_policy(struct run *run, const struct setup *setup, const struct section *section)
+{
+    struct weir_tube_policy ignored = {0};
+    struct policy_entry entry;
+    int code = part_tube(setup, section, &entry);
+    return code == EX_OK
+               ? policy_entry_apply(run->store.broker, section->title, &entry, &ignored, NULL)
+               : code;
+}
+
+/* Makes them what the file says, and removes the schedules that the file had before. Others in the
  * store are not its business. */
-static void follow_schedules(struct run *run, const struct setup *before)
+static void follow_entries(struct run *run, const struct setup *before)
 {
     const struct setup *setup = &run->setup;
     for (size_t i = 0; i < setup->count; i++) {
         const struct section *section = setup->sections[i];
-        if (section->kind == SECTION_SCHEDULE && !setup_has(before, section)) {
+        if (section->kind == SECTION_SCHEDULE) {
             fail(run, put_schedule(run, setup, section));
+        } else if (section->kind == SECTION_TUBE) {
+            fail(run, set_policy(run, setup, section));
         }
     }
     for (size_t i = 0; i < before->count; i++) {
@@ -173,7 +185,7 @@ static void reload(struct run *run)
         run->endpoint = endpoint;
         fail(run, start_endpoint(run));
     }
-    follow_schedules(run, &before);
+    follow_entries(run, &before);
     fail(run, units_follow(&run->units, &before, &run->setup));
     setup_free(&before);
     (void)report(EX_OK, "%s: reloaded", run->path);
@@ -277,7 +289,7 @@ static int run_checked(struct run *run)
         code = start_endpoint(run);
     }
     if (code == EX_OK) {
-        follow_schedules(run, &none);
+        follow_entries(run, &none);
         fail(run, units_follow(&run->units, &none, &run->setup));
         if (run->code != EX_OK) {
             stop(run, 0);

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "cli/endpoint.h"
+#include "cli/policy_entry.h"
 #include "cli/schedule_entry.h"
 #include "cli/worker.h"
 
 #define SETTINGS_MAX 20
 
 static const struct poptOption worker_table[] = {WORKER_OPTIONS, POPT_TABLEEND};
+static const struct poptOption policy_table[] = {POLICY_ENTRY_OPTIONS, POPT_TABLEEND};
 static const struct poptOption schedule_table[] = {SCHEDULE_ENTRY_OPTIONS, POPT_TABLEEND};
 
 /* The settings that are no options of a command; the options follow them. */
@@ -32,6 +34,7 @@ static const struct {
     [SECTION_SCHEDULE] = {"schedule",
                           {{"tube", SETTING_TEXT, 0, ""}, {"body", SETTING_TEXT, 0, ""}},
                           schedule_table},
+    [SECTION_TUBE] = {"tube", {{.name = NULL}}, policy_table},
 };
 
 const char *section_name(enum section_kind kind)

@@ -15,9 +15,10 @@ enum section_kind {
     SECTION_BROKER, /* what stands outside of all braces; there is one */
     SECTION_HTTP,
     SECTION_CONSUMER,
-    SECTION_SCHEDULE
+    SECTION_SCHEDULE,
+    SECTION_TUBE
 };
-#define SECTION_KINDS 4
+#define SECTION_KINDS 5
 
 enum setting_shape {
     SETTING_TEXT,

@@ -49,8 +49,8 @@ static void tell_start(const struct weir_why *why, char *text, size_t size)
     case WEIR_WHY_DONE:
         (void)snprintf(text, size, "it does not run again");
         break;
-    case WEIR_WHY_OVERDUE:
-        (void)snprintf(text, size, "it starts when its turn comes");
+    case WEIR_WHY_GROUP:
+        (void)snprintf(text, size, "it starts when one of these has ended");
         break;
     default:
         (void)snprintf(text, size, "it can start now");

@@ -24,10 +24,6 @@ int worker_set(int option, const char *name, const char *text, void *arg)
         code = read_number(name, text, 1, 4096, &number);
         options->workers = (uint32_t)number;
         return code;
-    case WORKER_PER_GROUP:
-        code = read_number(name, text, 1, UINT32_MAX, &number);
-        options->group_limit = (uint32_t)number;
-        return code;
     case WORKER_ATTEMPTS:
         code = read_number(name, text, 1, UINT32_MAX, &number);
         options->retry.attempts = (uint32_t)number;

@@ -18,7 +18,6 @@ enum worker_option {
     WORKER_DEADLINE,
     WORKER_GRACE,
     WORKER_JOBS,
-    WORKER_PER_GROUP,
     WORKER_PERSISTENT,
     WORKER_RATE,
     WORKER_RETRY_DELAY,
@@ -29,9 +28,6 @@ enum worker_option {
 /* Rows of a table of options. */
 #define WORKER_OPTIONS                                                                             \
     OPTION_VALUE("jobs", 'j', WORKER_JOBS, "Run so many at once (default: 1)", "N"),               \
-        OPTION_VALUE("per-group", '\0', WORKER_PER_GROUP,                                          \
-                     "Run at most so many of a group (`put --group`) at once, over all workers",   \
-                     "N"),                                                                         \
         OPTION_VALUE(                                                                              \
             "deadline", '\0', WORKER_DEADLINE,                                                     \
             "End a run that takes longer: its session gets TERM, then KILL; it is retried",        \

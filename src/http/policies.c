@@ -65,16 +65,16 @@ static bool read_archive(const json_t *object, int64_t *ret_ns, struct reply *re
 static bool read_policy(const json_t *object, struct weir_tube_policy *policy, struct reply *reply)
 {
     int64_t count = (int64_t)policy->archive_count;
-    int64_t rate = policy->overdue_rate;
+    int64_t limit = policy->group_limit;
     if (!read_archive(object, &policy->archive_ns, reply) ||
         !member_number(object, "archive_count", 0, INT64_C(999999999999999999), &count, reply) ||
         !read_late(object, &policy->late, reply) ||
         !member_duration(object, "late_after", 1, &policy->late_ns, reply) ||
-        !member_number(object, "overdue_rate", 0, UINT32_MAX, &rate, reply)) {
+        !member_number(object, "group_limit", 0, UINT32_MAX, &limit, reply)) {
         return false;
     }
     policy->archive_count = (uint64_t)count;
-    policy->overdue_rate = (uint32_t)rate;
+    policy->group_limit = (uint32_t)limit;
     /* What belongs to an archive or to a limit that is switched off goes with it. */
     if (policy->archive_ns == 0 && json_object_get(object, "archive_count") == NULL) {
         policy->archive_count = 0;
@@ -98,7 +98,7 @@ void api_policy_set(const struct api *api, const struct request *request, struct
 {
     static const char *const none[] = {NULL};
     static const char *const members[] = {"archive",    "archive_count", "late",
-                                          "late_after", "overdue_rate",  NULL};
+                                          "late_after", "group_limit",   NULL};
     struct weir_tube_policy policy = {0};
     struct weir_error error = {0};
     const char *tube = request->target.segments[3];

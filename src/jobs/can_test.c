@@ -96,14 +96,6 @@ static int no_attempt(const struct weir_attempt *attempt, void *arg)
     return 0;
 }
 
-static int no_handler(weir_context *context, const struct weir_job *job, void *arg)
-{
-    (void)context;
-    (void)job;
-    (void)arg;
-    return WEIR_OK;
-}
-
 static enum weir_status put_with(weir_broker *broker, const char *key, const char *headers,
                                  const char *group, struct weir_error *ret_error)
 {
@@ -117,13 +109,6 @@ static enum weir_status open_with(const struct weir_broker_options *options,
 {
     weir_broker *broker = NULL;
     return weir_broker_open("beanstalk://127.0.0.1:1?replicas=1", options, &broker, ret_error);
-}
-
-static enum weir_status limited(weir_broker *broker, struct weir_error *ret_error)
-{
-    const struct weir_consumer_options options = {.handler = no_handler, .group_limit = 1};
-    weir_consumer *consumer = NULL;
-    return weir_consumer_new(broker, "t", &options, &consumer, ret_error);
 }
 
 static enum weir_status transact(weir_broker *broker, struct weir_error *ret_error)
@@ -153,7 +138,6 @@ static void be_refused(weir_broker *broker, enum weir_feature feature, struct we
         CHECK_STATUS(put_with(broker, NULL, "a=1\n", NULL, error), WEIR_ENOTSUP);
         break;
     case WEIR_CAN_GROUPS:
-        CHECK_STATUS(limited(broker, NULL), WEIR_ENOTSUP);
         CHECK_STATUS(put_with(broker, NULL, NULL, "g", error), WEIR_ENOTSUP);
         break;
     case WEIR_CAN_SCHEDULES:

@@ -54,21 +54,13 @@ static void add_reason(struct weir_why *why, const char *reason)
 
 /* For a job that waits. */
 static void explain_wait(struct weir_why *why, const struct facts *facts,
-                         const struct weir_tube_counts *counts, uint32_t overdue_rate,
-                         int64_t now_ns)
+                         const struct weir_tube_counts *counts)
 {
     bool is_paused = counts->paused_until_ns > facts->run_at_ns;
     why->start_ns = is_paused ? counts->paused_until_ns : facts->run_at_ns;
     if (is_paused) {
         why->reason = WEIR_WHY_PAUSED;
         (void)snprintf(why->text, sizeof(why->text), "tube %s is paused", facts->tube);
-    } else if (facts->state == WEIR_JOB_READY && overdue_rate > 0 &&
-               now_ns - facts->run_at_ns > WEIR_OVERDUE_NS) {
-        why->reason = WEIR_WHY_OVERDUE;
-        (void)snprintf(why->text, sizeof(why->text),
-                       "it is overdue, and tube %s hands out %u such jobs a second; %" PRIu64
-                       " are ready",
-                       facts->tube, (unsigned)overdue_rate, counts->ready);
     } else if (facts->state == WEIR_JOB_READY) {
         why->reason = WEIR_WHY_WORKER;
         (void)snprintf(why->text, sizeof(why->text),
@@ -98,14 +90,21 @@ static int count_group(const struct weir_job *job, void *arg)
     return 0;
 }
 
-/* How many jobs of its group run; how many may, its consumers know. */
+/* How many jobs of its group run, and whether these are all that may. */
 static enum weir_status add_group(weir_broker *broker, const struct facts *facts,
-                                  struct weir_why *why, struct weir_error *ret_error)
+                                  uint32_t group_limit, struct weir_why *why,
+                                  struct weir_error *ret_error)
 {
     struct group group = {.name = facts->group};
-    size_t used = strlen(why->text);
     enum weir_status status = weir_broker_peek(broker, facts->tube, WEIR_JOB_RESERVED, SIZE_MAX,
                                                count_group, &group, ret_error);
+    if (group_limit > 0 && group.running >= group_limit && why->reason == WEIR_WHY_WORKER) {
+        why->reason = WEIR_WHY_GROUP;
+        why->start_ns = 0;
+        (void)snprintf(why->text, sizeof(why->text), "its group is full: tube %s runs %u of one",
+                       facts->tube, (unsigned)group_limit);
+    }
+    size_t used = strlen(why->text);
     (void)snprintf(why->text + used, sizeof(why->text) - used, "; %u of its group \"%s\" run",
                    (unsigned)group.running, group.name);
     return status;
@@ -151,12 +150,11 @@ enum weir_status weir_broker_why(weir_broker *broker, const char *id, struct wei
                        (unsigned)facts.attempts);
         break;
     default:
-        explain_wait(&why, &facts, &counts, policy.overdue_rate,
-                     broker->config.now(broker->config.now_arg));
+        explain_wait(&why, &facts, &counts);
         break;
     }
     if (facts.group[0] != '\0' && facts.state <= WEIR_JOB_READY) {
-        status = add_group(broker, &facts, &why, ret_error);
+        status = add_group(broker, &facts, policy.group_limit, &why, ret_error);
         if (status != WEIR_OK) {
             return status;
         }

@@ -254,8 +254,8 @@ static const char *reason_name(enum weir_why_reason reason)
         return "reserved";
     case WEIR_WHY_BURIED:
         return "buried";
-    case WEIR_WHY_OVERDUE:
-        return "overdue";
+    case WEIR_WHY_GROUP:
+        return "group";
     case WEIR_WHY_DONE:
         return "done";
     }
@@ -300,7 +300,7 @@ json_t *json_of_policy(const char *tube, const struct weir_tube_policy *policy,
     return json_pack("{s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "tube", tube, "archive_ns",
                      (json_int_t)policy->archive_ns, "archive_count",
                      (json_int_t)policy->archive_count, "late", late, "late_ns",
-                     (json_int_t)policy->late_ns, "overdue_rate", (json_int_t)policy->overdue_rate,
+                     (json_int_t)policy->late_ns, "group_limit", (json_int_t)policy->group_limit,
                      "archived", (json_int_t)counts->archived, "late_buried",
                      (json_int_t)counts->buried, "late_dropped", (json_int_t)counts->dropped);
 }

@@ -95,7 +95,6 @@ static const struct {
                        {"large_zone", "zone"},
                        {"large_body", "body"},
                        {"no_schedule", "schedule"},
-                       {"group_limit_cluster", "group"},
                        {"moving", "one move at a time"},
                        {"existing", "exists"},
                        {"unshared", "shared"},

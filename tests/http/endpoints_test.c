@@ -250,10 +250,10 @@ TEST(policies, "policies of tubes are changed by what is named, and jobs are mov
     CHECK_INT(integer(object, "archive_ns"), ==, INT64_MAX);
     CHECK_INT(integer(object, "late_ns"), ==, WEIR_SECONDS(1800));
     json_decref(object);
-    object = ASK(&server, 200, "POST /api/v1/tubes/t/policy", "{\"overdue_rate\":5}");
+    object = ASK(&server, 200, "POST /api/v1/tubes/t/policy", "{\"group_limit\":5}");
     CHECK_INT(integer(object, "archive_count"), ==, 7);
     CHECK_STRING(string(object, "late"), "bury");
-    CHECK_INT(integer(object, "overdue_rate"), ==, 5);
+    CHECK_INT(integer(object, "group_limit"), ==, 5);
     json_decref(object);
     /* What belongs to the archive and the limit goes with them. */
     ASK_STATUS(&server, 200, "POST /api/v1/tubes/t/policy", "",

@@ -130,7 +130,7 @@ TEST(bodies, "malformed bodies change nothing")
         {400, "POST /api/v1/tubes/t/policy", "", "{\"late\":\"flee\"}"},
         {400, "POST /api/v1/tubes/t/policy", "", "{\"late\":1}"},
         {400, "POST /api/v1/tubes/t/policy", "", "{\"late_after\":\"1h\"}"},
-        {400, "POST /api/v1/tubes/t/policy", "", "{\"overdue_rate\":\"5\"}"},
+        {400, "POST /api/v1/tubes/t/policy", "", "{\"group_limit\":\"5\"}"},
         {400, "POST /api/v1/tubes/t/policy", "", "{\"rate\":5}"},
         {400, "POST /api/v1/move", "", "{\"ids\":[\"1\"]}"},
         {400, "POST /api/v1/move", "", "{\"to\":\"u\"}"},

@@ -423,11 +423,11 @@ static void prints(struct ended ended, const char *text)
 TEST(policy, "policy sets what is asked for, archived jobs are shown, and late ones are buried")
 {
     program_init();
-    WEIR(0, "policy", "t", "--archive-count", "2", "--overdue-rate", "5");
+    WEIR(0, "policy", "t", "--archive-count", "2", "--per-group", "5");
     WEIR(0, "policy", "t", "--late-after", "30m");
     prints(WEIR_EXPECT(0, "policy", "t"), "archive       forever\narchive-count 2\n"
                                           "late          bury\nlate-after    30m\n"
-                                          "overdue-rate  5\narchived      0\n");
+                                          "per-group     5\narchived      0\n");
     WEIR(66, "policy", "u");
     WEIR(0, "put", "t", "one");
     WEIR(0, "work", "-e", "t", "--", "true");
@@ -439,7 +439,7 @@ TEST(policy, "policy sets what is asked for, archived jobs are shown, and late o
     WEIR(0, "put", "t", "two");
     WEIR(1, "work", "-e", "t", "--", "true");
     prints(WEIR_EXPECT(0, "policy", "t", "--json"),
-           "\"late_ns\":1,\"overdue_rate\":5,\"archived\":1,\"late_buried\":1,");
+           "\"late_ns\":1,\"group_limit\":5,\"archived\":1,\"late_buried\":1,");
     WEIR(0, "policy", "t", "--archive", "0", "--late", "run");
     prints(WEIR_EXPECT(0, "policy", "t"), "archive       no\narchive-count any number\n"
                                           "late          run\nlate-after    -\n");

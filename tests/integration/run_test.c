@@ -107,6 +107,33 @@ TEST(schedules, "schedules are made, changed with the file and removed with it; 
     stop(&running, 0);
 }
 
+/* Whether `weir policy` prints this line of a tube. */
+static bool has_policy(const char *tube, const char *line)
+{
+    struct ended ended = WEIR_EXPECT(0, "policy", tube);
+    bool has = strstr(ended.out, line) != NULL;
+    ended_free(&ended);
+    return has;
+}
+
+TEST(policies,
+     "the policies of tubes are those of the file; what it does not name, or no longer, stays")
+{
+    program_init();
+    WEIR(0, "policy", "a", "--per-group", "1");
+    WEIR(0, "policy", "b", "--archive", "1d", "--per-group", "9");
+    struct running running = start(BROKER "tube a { per-group = 2 }\ntube b { per-group = 3 }\n");
+    WAIT_UNTIL(has_policy("a", "per-group     2\n") && has_policy("b", "per-group     3\n"));
+    CHECK(has_policy("b", "archive       1d\n"));
+    WEIR(0, "policy", "b", "--per-group", "7");
+    reload(&running, BROKER "tube a { per-group = 5 }\ntube b { per-group = 3 }\n", "reloaded");
+    CHECK(has_policy("a", "per-group     5\n"));
+    CHECK(has_policy("b", "per-group     3\n"));
+    reload(&running, BROKER, "reloaded");
+    CHECK(has_policy("a", "per-group     5\n"));
+    stop(&running, 0);
+}
+
 TEST(reloads, "a reload adds, removes and changes consumers; no job is lost or run twice, and one "
               "that did not change goes on undisturbed")
 {

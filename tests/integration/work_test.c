@@ -435,7 +435,8 @@ TEST(several_tubes, "work takes jobs of several tubes by their weights, at a rat
     CHECK_INT(program_count("b", "done"), ==, 8);
 }
 
-TEST(per_group, "--per-group runs at most so many jobs of a group at once, and others meanwhile")
+TEST(per_group,
+     "policy --per-group runs at most so many jobs of a group at once, and others meanwhile")
 {
     /* The first run of a waits until those behind it have run. */
     static const char script[] =
@@ -448,7 +449,8 @@ TEST(per_group, "--per-group runs at most so many jobs of a group at once, and o
     }
     WEIR(0, "put", "-q", "--group", "b c", "t", "y");
     WEIR(0, "put", "-q", "t", "z");
-    WEIR(0, "work", "-e", "-j", "4", "--per-group", "1", "t", "--", "sh", "-c", script);
+    WEIR(0, "policy", "t", "--per-group", "1");
+    WEIR(0, "work", "-e", "-j", "4", "t", "--", "sh", "-c", script);
     CHECK_INT(count_lines("bad"), ==, 0);
     CHECK_INT(program_count("t", "done"), ==, 8);
     WEIR(0, "put", "-q", "--group", "a", "t", "x");

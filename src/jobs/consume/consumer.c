@@ -177,9 +177,6 @@ enum weir_status weir_consumer_new(weir_broker *broker, const char *tube,
     if (status == WEIR_OK) {
         status = check_tubes(tube, copy.tubes, copy.tube_count, ret_error);
     }
-    if (status == WEIR_OK && copy.group_limit > 0) {
-        status = weiri_can_check(broker->ops, WEIR_CAN_GROUPS, ret_error);
-    }
     if (status != WEIR_OK) {
         return status;
     }

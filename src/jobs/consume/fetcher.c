@@ -207,7 +207,6 @@ static bool exchange_with(weir_consumer *consumer, struct pass *pass, size_t i, 
                                       .settlements = consumer->touches,
                                       .settlement_count = pass->touch_count,
                                       .wanted = wanted,
-                                      .group_limit = consumer->options.group_limit,
                                       .attempts_max = consumer->options.retry.attempts,
                                       .is_keeping = true};
     atomic_fetch_add_explicit(&consumer->exchanges, 1, memory_order_relaxed);

@@ -180,7 +180,6 @@ static enum weir_status try_to_settle(struct weiri_task *task, size_t wanted,
                                                 .settlements = &action->settlement,
                                                 .settlement_count = is_settled ? 0 : 1,
                                                 .wanted = wanted,
-                                                .group_limit = consumer->options.group_limit,
                                                 .attempts_max = consumer->options.retry.attempts,
                                                 .is_keeping = true,
                                                 .is_hasty = true};

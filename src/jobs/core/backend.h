@@ -147,7 +147,6 @@ struct weiri_exchange {
     struct weiri_settlement *settlements;
     size_t settlement_count;
     size_t wanted;             /* 0: next_ns and is_empty are not determined */
-    uint32_t group_limit;      /* 0: none */
     uint32_t attempts_max;     /* ended reservations of jobs with so many attempts are buried */
     bool is_keeping;           /* the holder touches what it reserves here until it lets it go */
     bool is_hasty;             /* a worker's: is_empty is not asked for over a network */

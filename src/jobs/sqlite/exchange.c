@@ -124,7 +124,7 @@ static int find_first(struct weiri_store *store, enum weiri_sql which, int64_t t
  * time (0: neither).
  * SQLITE_CORRUPT: the tube counts jobs that the indexes do not have. */
 static int find_next_time(struct weiri_store *store, struct weiri_exchange *exchange, int64_t tube,
-                          int64_t paused_until_ns)
+                          const struct weiri_policy *policy, int64_t paused_until_ns)
 {
     int64_t delayed = 0;
     int64_t lease = 0;
@@ -147,7 +147,7 @@ static int find_next_time(struct weiri_store *store, struct weiri_exchange *exch
     bool has_ready = sqlite3_column_int64(statement, 1) != 0;
     bool has_reserved = sqlite3_column_int64(statement, 2) != 0;
     bool is_paused = paused_until_ns > 0;
-    bool may_have_ready = is_paused || exchange->group_limit > 0;
+    bool may_have_ready = is_paused || policy->policy.group_limit > 0;
     if ((has_ready && !may_have_ready) || has_delayed != (delayed != WEIR_FOREVER) ||
         has_reserved != (lease != WEIR_FOREVER)) {
         return weiri_sql_end(statement, SQLITE_CORRUPT);
@@ -202,7 +202,6 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
     }
     if (code == SQLITE_OK && paused_until == 0 && !request->has_more) {
         code = weiri_reserve(store, exchange, tally, tube, &policy, now_ns);
-        paused_until = policy.is_held ? policy.overdue_at_ns : 0;
         if (code == SQLITE_OK) {
             code = weiri_policy_save(store, tube, &policy);
         }
@@ -211,7 +210,7 @@ static int collect(struct weiri_store *store, struct exchange_request *request,
         code = weiri_tally_flush(store, tally);
     }
     if (code == SQLITE_OK && !request->has_more && exchange->reserved_count < exchange->wanted) {
-        code = find_next_time(store, exchange, tube, paused_until);
+        code = find_next_time(store, exchange, tube, &policy, paused_until);
     }
     return code;
 }

@@ -23,12 +23,16 @@ static void put(weir_broker *broker, const char *group, int count)
     }
 }
 
-/* Reserves so many jobs at most; what there was of each group, in order. */
-static size_t reserve(weir_broker *broker, size_t wanted, uint32_t limit, struct weiri_list *list,
-                      char *groups)
+static void limit(weir_broker *broker, uint32_t group_limit)
 {
-    struct weiri_exchange exchange = {
-        .tube = "t", .wanted = wanted, .attempts_max = 25, .group_limit = limit};
+    const struct weir_tube_policy policy = {.group_limit = group_limit};
+    CHECK_STATUS(weir_broker_set_policy(broker, "t", &policy, NULL), WEIR_OK);
+}
+
+/* Reserves so many jobs at most; what there was of each group, in order. */
+static size_t reserve(weir_broker *broker, size_t wanted, struct weiri_list *list, char *groups)
+{
+    struct weiri_exchange exchange = {.tube = "t", .wanted = wanted, .attempts_max = 25};
     CHECK_STATUS(broker->ops->exchange(broker->store, &exchange, NULL), WEIR_OK);
     weiri_list_init(list);
     groups[0] = '\0';
@@ -62,15 +66,16 @@ TEST(limited, "a full group is passed over, in one reservation and over several 
     put(broker, "a", 4);
     put(broker, "b", 2);
     put(broker, NULL, 2);
-    CHECK_INT(reserve(broker, 5, 2, &first, groups), ==, 5);
+    limit(other, 2);
+    CHECK_INT(reserve(broker, 5, &first, groups), ==, 5);
     CHECK_STRING(groups, "aabb-");
-    CHECK_INT(reserve(other, 5, 2, &second, groups), ==, 1);
+    CHECK_INT(reserve(other, 5, &second, groups), ==, 1);
     CHECK_STRING(groups, "-");
     /* Whatever ends the run makes room. */
     settle_first(broker, &first, WEIRI_JOB_DONE);
     settle_first(broker, &first, WEIRI_JOB_RELEASE);
     struct weiri_list third;
-    CHECK_INT(reserve(other, 5, 2, &third, groups), ==, 2);
+    CHECK_INT(reserve(other, 5, &third, groups), ==, 2);
     CHECK_STRING(groups, "aa");
     CHECK_COUNTS(broker, "t", 1, 0, 6, 0);
     jobs_free(broker, &first);
@@ -80,17 +85,50 @@ TEST(limited, "a full group is passed over, in one reservation and over several 
     weir_broker_close(broker);
 }
 
-TEST(unlimited, "a consumer without a limit takes all, and they count for others")
+TEST(unlimited, "a limit that is raised or taken back counts at once; a lower one lets runs go on")
 {
     char groups[64];
     struct weiri_list list;
-    struct weiri_list none;
+    struct weiri_list more;
     weir_broker *broker = open_store();
-    put(broker, "a", 3);
-    CHECK_INT(reserve(broker, 2, 0, &list, groups), ==, 2);
-    CHECK_INT(reserve(broker, 2, 2, &none, groups), ==, 0);
-    CHECK_INT(reserve(broker, 2, 3, &none, groups), ==, 1);
-    jobs_free(broker, &none);
+    weir_broker *other = open_store();
+    put(broker, "a", 6);
+    CHECK_INT(reserve(broker, 2, &list, groups), ==, 2);
+    limit(other, 2);
+    CHECK_INT(reserve(broker, 2, &more, groups), ==, 0);
+    limit(other, 3);
+    CHECK_INT(reserve(broker, 2, &more, groups), ==, 1);
+    jobs_free(broker, &more);
+    limit(other, 1);
+    CHECK_INT(reserve(broker, 2, &more, groups), ==, 0);
+    CHECK_COUNTS(broker, "t", 0, 3, 3, 0);
+    limit(other, 0);
+    CHECK_INT(reserve(broker, 9, &more, groups), ==, 3);
+    jobs_free(broker, &more);
+    jobs_free(broker, &list);
+    weir_broker_close(other);
+    weir_broker_close(broker);
+}
+
+TEST(why, "why says that a job waits for its group, and not what a limit does not concern")
+{
+    char groups[64];
+    struct weiri_list list;
+    struct weir_why why;
+    weir_broker *broker = open_store();
+    put(broker, "a", 2);
+    put(broker, "b", 1);
+    limit(broker, 1);
+    CHECK_INT(reserve(broker, 1, &list, groups), ==, 1);
+    CHECK_STATUS(weir_broker_why(broker, "2", &why, NULL), WEIR_OK);
+    CHECK_INT(why.reason, ==, WEIR_WHY_GROUP);
+    CHECK_INT(why.start_ns, ==, 0);
+    CHECK_STRING(why.text, "its group is full: tube t runs 1 of one; 1 of its group \"a\" run");
+    CHECK_STATUS(weir_broker_why(broker, "3", &why, NULL), WEIR_OK);
+    CHECK_INT(why.reason, ==, WEIR_WHY_WORKER);
+    limit(broker, 0);
+    CHECK_STATUS(weir_broker_why(broker, "2", &why, NULL), WEIR_OK);
+    CHECK_INT(why.reason, ==, WEIR_WHY_WORKER);
     jobs_free(broker, &list);
     weir_broker_close(broker);
 }
@@ -102,13 +140,14 @@ TEST(lost, "a reservation that ends with its worker makes room")
     weir_broker *broker = open_store();
     weir_broker *other = open_store();
     put(broker, "a", 2);
-    CHECK_INT(reserve(broker, 1, 1, &list, groups), ==, 1);
+    limit(broker, 1);
+    CHECK_INT(reserve(broker, 1, &list, groups), ==, 1);
     jobs_free(broker, &list);
     weir_broker_close(broker);
-    CHECK_INT(reserve(other, 1, 1, &list, groups), ==, 0);
+    CHECK_INT(reserve(other, 1, &list, groups), ==, 0);
     jobs_wall_step(&clocks.wall, WEIR_SECONDS(61));
     jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
-    CHECK_INT(reserve(other, 2, 1, &list, groups), ==, 1);
+    CHECK_INT(reserve(other, 2, &list, groups), ==, 1);
     jobs_free(other, &list);
     weir_broker_close(other);
 }
@@ -151,7 +190,7 @@ static void end_run(weir_broker *broker, struct weiri_list *list, enum weiri_job
         jobs_free(broker, list);
         jobs_wall_step(&clocks.wall, WEIR_SECONDS(61));
         jobs_wall_step(&clocks.lease, WEIR_SECONDS(61));
-        CHECK_INT(reserve(broker, 1, 1, list, groups), ==, 1);
+        CHECK_INT(reserve(broker, 1, list, groups), ==, 1);
         event = WEIRI_JOB_RETURN;
     }
     settle_first(broker, list, event);
@@ -174,14 +213,15 @@ TEST(put_during, "a put during a run gives its group to the next run; the run co
         options.key = "k";
         options.on_duplicate = i % 2 == 0 ? WEIR_DUPLICATE_DEBOUNCE : WEIR_DUPLICATE_AGAIN;
         (void)jobs_put(broker, "t", "a", &options);
-        CHECK_INT(reserve(broker, 1, 1, &list, groups), ==, 1);
+        limit(broker, 1);
+        CHECK_INT(reserve(broker, 1, &list, groups), ==, 1);
         options.group = "c";
         CHECK_INT(jobs_put(broker, "t", "c", &options), ==, 1);
         options.group = "b";
         CHECK_INT(jobs_put(broker, "t", "b", &options), ==, 1);
         put(broker, "a", 1);
         put(broker, "b", 1);
-        CHECK_INT(reserve(broker, 2, 1, &more, groups), ==, 1);
+        CHECK_INT(reserve(broker, 2, &more, groups), ==, 1);
         CHECK_STRING(groups, "b");
         jobs_free(broker, &more);
         end_run(broker, &list, events[i / 2]);
@@ -244,10 +284,10 @@ TEST(woken, "a consumer that only found a full group is woken when another one m
         scene_open(&scenes[i]);
     }
     put(scenes[0].broker, "a", 60);
+    limit(scenes[0].broker, 2);
     for (size_t i = 0; i < 2; i++) {
         struct weir_consumer_options options = scene_options_of(&scenes[i], count_running);
         options.workers = 3;
-        options.group_limit = 2;
         scene_start(&scenes[i], &options);
     }
     for (size_t i = 0; i < 2; i++) {

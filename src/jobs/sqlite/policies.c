@@ -9,9 +9,6 @@
 #include "jobs/sqlite/tube.h"
 #include "jobs/sqlite/write.h"
 
-/* Leave that nobody asked for is kept for so long, since consumers ask at times. */
-#define SAVED_NS WEIR_SECONDS(1)
-
 enum {
     TRIM_JOBS = 100 /* in a transaction of weir_broker_set_policy() */
 };
@@ -23,8 +20,8 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
     sqlite3_stmt *statement;
     int code = weiri_sql_start(connection, WEIRI_SQL_POLICY, &tube, 1, &statement);
     if (code == SQLITE_ROW) {
-        int64_t numbers[9];
-        for (int i = 0; i < 9; i++) {
+        int64_t numbers[8];
+        for (int i = 0; i < 8; i++) {
             numbers[i] = sqlite3_column_int64(statement, i);
             if (numbers[i] < 0) {
                 return weiri_sql_end(statement, SQLITE_CORRUPT);
@@ -37,19 +34,18 @@ int weiri_policy_find(struct weiri_connection *connection, int64_t tube,
         ret_policy->policy.archive_count = (uint64_t)numbers[1];
         ret_policy->policy.late_ns = numbers[2];
         ret_policy->policy.late = (uint32_t)numbers[3];
-        ret_policy->policy.overdue_rate = (uint32_t)numbers[4];
-        ret_policy->overdue_at_ns = numbers[5];
+        ret_policy->policy.group_limit = (uint32_t)numbers[4];
         ret_policy->counts = (struct weir_tube_policy_counts){
-            (uint64_t)numbers[6], (uint64_t)numbers[7], (uint64_t)numbers[8]};
+            (uint64_t)numbers[5], (uint64_t)numbers[6], (uint64_t)numbers[7]};
     }
     return code == SQLITE_ROW || code == SQLITE_DONE ? weiri_sql_end(statement, code) : code;
 }
 
 int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weiri_policy *policy)
 {
-    const int64_t values[] = {tube, policy->overdue_at_ns, (int64_t)policy->counts.buried,
+    const int64_t values[] = {tube, (int64_t)policy->counts.buried,
                               (int64_t)policy->counts.dropped};
-    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY, values, 4)
+    return policy->is_changed ? weiri_sql_run(&store->writer, WEIRI_SQL_NOTE_POLICY, values, 3)
                               : SQLITE_OK;
 }
 
@@ -58,26 +54,6 @@ bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_
 {
     return policy->policy.late != WEIR_LATE_RUN && facts->attempts == 0 && reason[0] == '\0' &&
            weiri_time_sub(now_ns, facts->run_at_ns) > policy->policy.late_ns;
-}
-
-void weiri_policy_ask(struct weiri_policy *policy, const struct weiri_job_facts *facts,
-                      int64_t now_ns)
-{
-    uint32_t rate = policy->policy.overdue_rate;
-    if (rate == 0 || weiri_time_sub(now_ns, facts->run_at_ns) <= WEIR_OVERDUE_NS) {
-        return;
-    }
-    /* A time far ahead is of a clock that was set back. */
-    int64_t step_ns = WEIR_SECONDS(1) / rate > 0 ? WEIR_SECONDS(1) / rate : 1;
-    int64_t at_ns = policy->overdue_at_ns;
-    if (at_ns < now_ns - SAVED_NS || at_ns > weiri_time_add(now_ns, step_ns)) {
-        at_ns = now_ns - SAVED_NS;
-    }
-    policy->is_held = at_ns > now_ns;
-    if (!policy->is_held) {
-        policy->overdue_at_ns = weiri_time_add(at_ns, step_ns);
-        policy->is_changed = true;
-    }
 }
 
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,
@@ -138,9 +114,9 @@ static int run_set(struct weiri_store *store, void *arg)
             policy->archive_count > INT64_MAX ? INT64_MAX : (int64_t)policy->archive_count,
             policy->late_ns,
             policy->late,
-            policy->overdue_rate};
+            policy->group_limit};
         code = weiri_sql_run(&store->writer, WEIRI_SQL_SET_POLICY, values, 6);
-        /* Consumers that wait for overdue jobs look again. */
+        /* Consumers that found full groups look again. */
         weiri_write_notify(store, request->tube, false);
     }
     request->count = 0;

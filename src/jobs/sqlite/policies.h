@@ -13,9 +13,7 @@
 struct weiri_policy {
     struct weir_tube_policy policy; /* all zero where the tube has none */
     struct weir_tube_policy_counts counts;
-    int64_t overdue_at_ns; /* the next overdue job may be handed out then */
-    bool is_changed;       /* to be saved: overdue_at_ns, or the counts of late jobs */
-    bool is_held;          /* result: an overdue job waits until overdue_at_ns */
+    bool is_changed; /* to be saved: the counts of late jobs */
 };
 
 /* Reads the policy of a tube. */
@@ -27,10 +25,6 @@ int weiri_policy_save(struct weiri_store *store, int64_t tube, const struct weir
 /* Whether a job that is about to have its first run is late. */
 bool weiri_policy_is_late(const struct weiri_policy *policy, const struct weiri_job_facts *facts,
                           const char *reason, int64_t now_ns);
-/* Asks for leave to hand out a job; is_held where there is none. */
-void weiri_policy_ask(struct weiri_policy *policy, const struct weiri_job_facts *facts,
-                      int64_t now_ns);
-
 /* Called in a transaction that archived a job of the tube: deletes up to limit of those that are
  * kept no longer. ret_count: how many. */
 int weiri_policy_trim(struct weiri_store *store, struct weiri_tally *tally, int64_t tube,

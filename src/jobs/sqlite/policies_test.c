@@ -284,57 +284,13 @@ TEST(late_drop, "a late job is deleted and counted where the policy says so")
     weir_broker_close(broker);
 }
 
-TEST(overdue, "overdue jobs are handed out at the rate of their tube, by all processes together")
-{
-    weir_broker *brokers[] = {jobs_store_open("jobs.db", &wall), jobs_store_open("jobs.db", &wall)};
-    weir_broker *broker = brokers[0];
-    struct weir_tube_policy policy = {0};
-    policy.overdue_rate = 10;
-    set(broker, "t", &policy);
-    struct weir_put_options options = {0};
-    options.delay_ns = 1;
-    for (int i = 0; i < 100; i++) {
-        (void)jobs_put(broker, "t", "x", i % 2 == 0 ? &options : NULL);
-    }
-    size_t buried;
-    int64_t next;
-    jobs_wall_step(&wall, WEIR_OVERDUE_NS);
-    CHECK_INT(work(broker, 10, &buried, NULL), ==, 10); /* none is overdue */
-    jobs_wall_step(&wall, WEIR_SECONDS(3600));
-    CHECK_INT(work(broker, 100, &buried, &next), ==, 11);
-    CHECK_INT(next, ==, wall.now_ns + WEIR_MS(100));
-    CHECK_INT(work(brokers[1], 100, &buried, &next), ==, 0);
-    CHECK_INT(next, ==, wall.now_ns + WEIR_MS(100));
-    struct weir_why why;
-    CHECK_STATUS(weir_broker_why(broker, "100", &why, NULL), WEIR_OK);
-    CHECK_INT(why.reason, ==, WEIR_WHY_OVERDUE);
-    CHECK_STRING(why.text, "it is overdue, and tube t hands out 10 such jobs a second; 79 are "
-                           "ready");
-    size_t total = 0;
-    for (int i = 0; i < 20; i++) {
-        jobs_wall_step(&wall, WEIR_MS(100));
-        total += work(brokers[i % 2], 100, &buried, NULL);
-    }
-    CHECK_INT(total, ==, 20);
-    (void)jobs_put(broker, "t", "behind the others", NULL);
-    jobs_wall_step(&wall, WEIR_SECONDS(3600));
-    jobs_wall_step(&wall, -WEIR_SECONDS(1800)); /* the clock is set */
-    CHECK_INT(work(broker, 100, &buried, NULL), ==, 11);
-    CHECK_INT(work(broker, 100, &buried, NULL), ==, 0);
-    set(broker, "t", NULL);
-    CHECK_INT(work(broker, 100, &buried, NULL), ==, 49);
-    CHECK_COUNTS(broker, "t", 0, 0, 0, 0);
-    weir_broker_close(brokers[0]);
-    weir_broker_close(brokers[1]);
-}
-
 TEST(kept, "a policy is kept whole, with its defaults, for brokers that only read too")
 {
     weir_broker *broker = jobs_store_open("jobs.db", &wall);
     struct weir_tube_policy policy = {.archive_ns = 77,
                                       .archive_count = UINT64_MAX,
                                       .late = WEIR_LATE_DROP,
-                                      .overdue_rate = UINT32_MAX};
+                                      .group_limit = UINT32_MAX};
     set(broker, "t", &policy);
     weir_broker_close(broker);
     CHECK_STATUS(jobs_store_try_open("jobs.db", &wall, WEIR_BROKER_READ_ONLY, &broker, NULL),
@@ -343,7 +299,7 @@ TEST(kept, "a policy is kept whole, with its defaults, for brokers that only rea
     CHECK_INT(policy.archive_ns, ==, 77);
     CHECK_INT(policy.late, ==, WEIR_LATE_DROP);
     CHECK_INT(policy.late_ns, ==, WEIR_SECONDS(1800));
-    CHECK_INT(policy.overdue_rate, ==, UINT32_MAX);
+    CHECK_INT(policy.group_limit, ==, UINT32_MAX);
     weir_broker_close(broker);
     CHECK_STRING(weir_late_name(WEIR_LATE_BURY), "bury");
     CHECK_STRING(weir_late_name((enum weir_late)9), "?");

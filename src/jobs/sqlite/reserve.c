@@ -43,10 +43,10 @@ static int read_pick(struct weiri_store *store, const char *tube, sqlite3_stmt *
 
 /* Reads the next jobs in order, at most limit. The caller owns those read, whatever the result. */
 static int pick(struct weiri_store *store, const struct weiri_exchange *exchange, int64_t tube,
-                size_t limit, struct pick *picks, size_t *ret_count)
+                uint32_t group_limit, size_t limit, struct pick *picks, size_t *ret_count)
 {
-    const int64_t values[] = {tube, (int64_t)limit, exchange->group_limit};
-    bool is_limited = exchange->group_limit > 0;
+    const int64_t values[] = {tube, (int64_t)limit, group_limit};
+    bool is_limited = group_limit > 0;
     sqlite3_stmt *statement;
     size_t count = 0;
     int code = weiri_sql_start(&store->writer, is_limited ? WEIRI_SQL_PICK_GROUPED : WEIRI_SQL_PICK,
@@ -192,24 +192,20 @@ static int take(struct weiri_store *store, struct weiri_exchange *exchange,
     return code;
 }
 
-/* Reserves a picked job, or turns it away; a job whose group is full, or whose tube is held, stays
- * as it is. */
+/* Reserves a picked job, or turns it away; a job whose group is full stays as it is. */
 static int handle(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, struct pick *pick, struct weiri_policy *policy,
                   int64_t now_ns)
 {
     const struct weiri_reservation *reservation = pick->reservation;
     bool is_blocked = false;
-    int code = find_blocked(store, exchange->group_limit, pick, &is_blocked);
+    int code = find_blocked(store, policy->policy.group_limit, pick, &is_blocked);
     bool is_late = reservation != NULL &&
                    weiri_policy_is_late(policy, &pick->row.facts, reservation->job.reason, now_ns);
-    if (code == SQLITE_OK && is_late && !policy->is_held) {
+    if (code == SQLITE_OK && is_late) {
         return turn_away(store, tally, pick, policy, now_ns);
     }
-    if (code == SQLITE_OK && !is_blocked && !policy->is_held) {
-        weiri_policy_ask(policy, &pick->row.facts, now_ns);
-    }
-    if (code == SQLITE_OK && !is_blocked && !policy->is_held) {
+    if (code == SQLITE_OK && !is_blocked) {
         return take(store, exchange, tally, pick, now_ns);
     }
     weiri_reservation_free(&store->config->allocator, pick->reservation);
@@ -223,12 +219,11 @@ int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
     int code = SQLITE_OK;
     size_t count = 1;
     /* Each round has a job that is not blocked: a full group is not picked. */
-    while (code == SQLITE_OK && count > 0 && !policy->is_held &&
-           exchange->reserved_count < exchange->wanted) {
+    while (code == SQLITE_OK && count > 0 && exchange->reserved_count < exchange->wanted) {
         struct pick picks[PICK_MAX];
         size_t missing = exchange->wanted - exchange->reserved_count;
         size_t limit = missing < PICK_MAX ? missing : PICK_MAX;
-        code = pick(store, exchange, tube, limit, picks, &count);
+        code = pick(store, exchange, tube, policy->policy.group_limit, limit, picks, &count);
         for (size_t i = 0; i < count; i++) {
             if (code == SQLITE_OK) {
                 code = handle(store, exchange, tally, &picks[i], policy, now_ns);

@@ -8,8 +8,8 @@
 #include "jobs/sqlite/store.h"
 
 /* Reserves ready jobs of a tube in their order, as many as the exchange lacks. Jobs whose bodies
- * are damaged are buried, late ones are what the policy says; policy->is_held where overdue ones
- * must wait. Returns a code of SQLite. */
+ * are damaged are buried, late ones are what the policy says, those of full groups are passed over.
+ * Returns a code of SQLite. */
 int weiri_reserve(struct weiri_store *store, struct weiri_exchange *exchange,
                   struct weiri_tally *tally, int64_t tube, struct weiri_policy *policy,
                   int64_t now_ns);

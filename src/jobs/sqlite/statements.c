@@ -198,16 +198,15 @@ const char *const weiri_sql_texts[WEIRI_SQL_STATEMENTS] = {
         "SELECT 1 FROM keys a INDEXED BY keys_job JOIN keys b ON b.tube = ?2 AND b.key = a.key "
         "WHERE a.job = ?1 AND (b.job > 0 OR b.until > ?3)",
 
-    [WEIRI_SQL_POLICY] = "SELECT archive, archive_count, late_after, late, overdue_rate, "
-                         "overdue_at, archived, buried, dropped FROM policies WHERE tube = ?1",
+    [WEIRI_SQL_POLICY] = "SELECT archive, archive_count, late_after, late, group_limit, "
+                         "archived, buried, dropped FROM policies WHERE tube = ?1",
     [WEIRI_SQL_SET_POLICY] =
-        "INSERT INTO policies(tube, archive, archive_count, late_after, late, overdue_rate) "
+        "INSERT INTO policies(tube, archive, archive_count, late_after, late, group_limit) "
         "VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(tube) DO UPDATE SET "
         "archive = excluded.archive, archive_count = excluded.archive_count, "
         "late_after = excluded.late_after, late = excluded.late, "
-        "overdue_rate = excluded.overdue_rate",
-    [WEIRI_SQL_NOTE_POLICY] =
-        "UPDATE policies SET overdue_at = ?2, buried = ?3, dropped = ?4 WHERE tube = ?1",
+        "group_limit = excluded.group_limit",
+    [WEIRI_SQL_NOTE_POLICY] = "UPDATE policies SET buried = ?2, dropped = ?3 WHERE tube = ?1",
     [WEIRI_SQL_COUNT_ARCHIVED] = "UPDATE policies SET archived = archived + ?2 WHERE tube = ?1",
     [WEIRI_SQL_OLDEST_ARCHIVED] =
         "SELECT id, tube, state, run_at, ttr, attempts, lease, token "

@@ -201,24 +201,6 @@ ROW(weir_consumer_new, options, name_taken, WEIR_EBUSY)
     return make_named(w, "name", true);
 }
 
-ROW(weir_consumer_new, options, group_limit, WEIR_OK)
-{
-    return make_with(w, (struct weir_consumer_options){.group_limit = UINT32_MAX});
-}
-
-static enum weir_status make_grouped(struct world *w, weir_broker *broker)
-{
-    (void)w;
-    struct weir_consumer_options options = sound;
-    options.group_limit = 1;
-    return make(broker, TUBE, &options);
-}
-
-ROW(weir_consumer_new, options, group_limit_cluster, WEIR_ENOTSUP)
-{
-    return call_on_own(w, cluster(), make_grouped);
-}
-
 ROW(weir_consumer_new, ret_consumer, null, WEIR_EINVAL)
 {
     return tell(weir_consumer_new(w->broker, TUBE, &sound, NULL, told));

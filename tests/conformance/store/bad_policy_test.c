@@ -61,9 +61,9 @@ ROW(weir_broker_set_policy, policy, late, WEIR_EINVAL)
     return set_to(w, (struct weir_tube_policy){.late = WEIR_LATE_DROP + 1});
 }
 
-ROW(weir_broker_set_policy, policy, overdue_rate, WEIR_OK)
+ROW(weir_broker_set_policy, policy, group_limit, WEIR_OK)
 {
-    return set_to(w, (struct weir_tube_policy){.overdue_rate = UINT32_MAX});
+    return set_to(w, (struct weir_tube_policy){.group_limit = UINT32_MAX});
 }
 
 static enum weir_status get(weir_broker *broker, const char *tube)
